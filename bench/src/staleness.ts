@@ -36,15 +36,15 @@ function arriving(job: PastJob): ArrivingJob {
 function errorsOf(estimatorName: string, jobs: readonly PastJob[], goesOn: boolean): number[] {
   const half = (jobs[0]!.endSeconds + jobs.at(-1)!.endSeconds) / 2;
   const estimator = makeEstimator(estimatorName, SLEARN_SETTINGS, () => 0);
-  const learnt = goesOn ? jobs : jobs.filter(({ endSeconds }) => endSeconds < half);
+  const training = goesOn ? jobs : jobs.filter(({ endSeconds }) => endSeconds < half);
   const guessed = jobs
     .filter(({ submitSeconds, runSeconds }) => submitSeconds >= half && runSeconds > 0)
     .sort((one, other) => one.submitSeconds - other.submitSeconds);
   const errors: number[] = [];
   let next = 0;
   for (const job of guessed) {
-    for (; next < learnt.length && learnt[next]!.endSeconds <= job.submitSeconds; next++)
-      learn(learnt[next]!);
+    for (; next < training.length && training[next]!.endSeconds <= job.submitSeconds; next++)
+      learn(training[next]!);
     const judgement = estimator.judge(arriving(job));
     if (judgement.kind !== 'estimate') continue;
     const seconds = judgement.estimate.meanMs / 1_000;

@@ -187,7 +187,7 @@ async function refusals(targets: RealCluster['targets']): Promise<Record<string,
   const sums: Record<string, number> = {};
   for (const target of targets) {
     for (const [name, value] of await metricsOf(target)) {
-      if (/refused|strangers/.test(name) && value > 0) sums[name] = (sums[name] ?? 0) + value;
+      if (/refused|rejected/.test(name) && value > 0) sums[name] = (sums[name] ?? 0) + value;
     }
   }
   return sums;

@@ -72,7 +72,7 @@ export class Central implements Machine<CentralTimer> {
         this.#dispatcher.pulled(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'need':
-        if (this.#isStranger(from)) return;
+        if (this.#isUnregistered(from)) return;
         this.#dispatcher.needed(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'unused':
@@ -85,12 +85,12 @@ export class Central implements Machine<CentralTimer> {
         this.#dispatcher.placementEnded(from, message, now);
         return this.#members.relabel(now);
       case 'place':
-        if (this.#isStranger(from)) return;
+        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.place(from, message, now);
       case 'withdraw':
         return this.#dispatcher.withdraw(from, message.job, now);
       case 'declare':
-        if (this.#isStranger(from)) return;
+        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.declared(from, message, now);
       case 'register':
         return this.#register(from, message, now);
@@ -102,14 +102,14 @@ export class Central implements Machine<CentralTimer> {
       case 'drained':
         return this.#members.drained(from);
       case 'aside':
-        return this.#members.setAside(from, message.reason, now);
+        return this.#members.quarantine(from, message.reason, now);
       case 'usage':
         // Where run times are not known at arrival, workers tell what short tasks took.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
         return this.#members.worked(message, now);
       case 'resync':
-        if (this.#isStranger(from)) return;
+        if (this.#isUnregistered(from)) return;
         return this.#members.resync(from, now);
       case 'claim':
         return this.#rivals.heard(from, message, now);
@@ -280,7 +280,7 @@ export class Central implements Machine<CentralTimer> {
       const wantsToKnow = this.#pulls && (this.#shedding.isMatching || this.#dispatcher.waitingTasks > 0);
       if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
-    if (!this.#isStranger(from)) this.#members.acknowledge(from, this.#shedding.isMatching);
+    if (!this.#isUnregistered(from)) this.#members.acknowledge(from, this.#shedding.isMatching);
   }
 
   /** Where there are heartbeats everybody hears by them whether central matches short jobs. */
@@ -294,7 +294,7 @@ export class Central implements Machine<CentralTimer> {
   }
 
   /** Nobody would say that it is gone: what it wants is nothing that could be kept. It is told to join. */
-  #isStranger(from: Address): boolean {
+  #isUnregistered(from: Address): boolean {
     if (this.#members.has(from)) return false;
     this.#env.send(from, { type: 'strangerTold' });
     return true;

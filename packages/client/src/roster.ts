@@ -43,7 +43,7 @@ export class Roster {
   readonly #epochs = new Map<string, number>();
   /** Central has named all that there are. */
   #isComplete = true;
-  #toldAt: Millis = Number.NEGATIVE_INFINITY;
+  #updatedAt: Millis = Number.NEGATIVE_INFINITY;
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | undefined;
 
@@ -144,7 +144,7 @@ export class Roster {
 
   /** Asks anew in the background if what is known is old. */
   keepFresh(): void {
-    if (performance.now() - this.#toldAt > this.#timings.rosterAgeMaxMs) this.refreshSoon();
+    if (performance.now() - this.#updatedAt > this.#timings.rosterAgeMaxMs) this.refreshSoon();
   }
 
   /** Those that central knows, which also brings the list up to date. @throws UnreachableError */
@@ -208,13 +208,13 @@ export class Roster {
     return epoch >= highest;
   }
 
-  #take(told: Schedulers): void {
-    this.#toldAt = performance.now();
+  #take(answer: Schedulers): void {
+    this.#updatedAt = performance.now();
     const known = (views: readonly SchedulerView[]) =>
       views.flatMap(knownScheduler).filter((scheduler) => this.#isLatest(scheduler));
-    const away = known(told.away);
-    const present = known(told.present);
-    this.#isComplete = told.complete;
+    const away = known(answer.away);
+    const present = known(answer.present);
+    this.#isComplete = answer.complete;
     const unnamed = (before: readonly KnownScheduler[]) =>
       this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
     this.#schedulers = [...present, ...unnamed(this.#schedulers)];

@@ -14,7 +14,7 @@ export class ThreadContext implements TaskContext<AbortSignal> {
   readonly #listens: () => void;
   #abort: AbortController | undefined;
   #kills: BroadcastChannel | undefined;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
 
   /** @param listens says that the signal is looked at, and the end of the thread may wait for it */
   constructor(order: ThreadOrder, listens: () => void) {
@@ -47,8 +47,8 @@ export class ThreadContext implements TaskContext<AbortSignal> {
 
   readonly progress = (done: number, total: number): void => {
     const now = performance.now();
-    if (done < total && now - this.#toldAt < PROGRESS_MS) return;
-    this.#toldAt = now;
+    if (done < total && now - this.#reportedAt < PROGRESS_MS) return;
+    this.#reportedAt = now;
     process.stderr.write(`${done} of ${total} (${total > 0 ? Math.floor((100 * done) / total) : 100}%)\n`);
   };
 

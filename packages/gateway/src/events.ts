@@ -15,14 +15,14 @@ export async function* pageStream(
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const leave = watch.look();
   let seen = versionOf(lastEventId);
-  let told = '';
+  let last = '';
   try {
     while (!signal.aborted) {
       const next = watch.next();
       const { version, overview, points, workers } = watch.since(seen);
-      const isNew = JSON.stringify(overview) !== told;
+      const isNew = JSON.stringify(overview) !== last;
       if (isNew) yield { event: 'overview', data: overview };
-      told = JSON.stringify(overview);
+      last = JSON.stringify(overview);
       if (points.length > 0 || workers.reset)
         yield { event: 'history', data: { reset: workers.reset, points } };
       // The id comes last: who has it has all.

@@ -31,7 +31,7 @@ export class ClusterWatch {
   readonly #versionOfPoint = new Map<History['points'][number], number>();
   #watchers = 0;
   #wake = (): void => {};
-  #told: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred();
+  #change: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred();
   #overview: Overview;
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -54,7 +54,7 @@ export class ClusterWatch {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    this.#told.resolve();
+    this.#change.resolve();
     await this.#running;
   }
 
@@ -77,16 +77,16 @@ export class ClusterWatch {
 
   /** Resolves after the next look. */
   next(): Promise<void> {
-    return this.#told.promise;
+    return this.#change.promise;
   }
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const beganAt = performance.now();
       await this.#look();
-      const told = this.#told;
-      this.#told = deferred();
-      told.resolve();
+      const change = this.#change;
+      this.#change = deferred();
+      change.resolve();
       const workers = Object.values(this.#overview.workers).reduce((sum, count) => sum + count, 0);
       const every = this.#watchers > 0 ? Math.max(LOOK_MS, LOOK_PER_WORKER_MS * workers) : POINT_MS;
       await this.#sleep(Math.max(LOOK_MS / 4, beganAt + every - performance.now()));

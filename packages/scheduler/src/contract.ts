@@ -31,7 +31,7 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
    * What the cluster's estimator had learnt before is none of its own, or of a newer version; it begins anew. The
    * message says why.
    */
-  learntRefused?(estimator: string, message: string): void;
+  estimatorStateRefused?(estimator: string, message: string): void;
   /** A job was accepted, and nothing has become of it yet. */
   jobAccepted?(job: Job): void;
   /** It was decided what the job is, by what its pilots have told. */
@@ -80,7 +80,7 @@ export interface SchedulerConfig {
   /** What an earlier incarnation has left behind. */
   readonly inheritance?: Inheritance | undefined;
   /** What estimators had learnt, by their names: the cluster's goes on from there. */
-  readonly learnt?: Learnt | undefined;
+  readonly estimatorStates?: EstimatorStates | undefined;
   /** Bytes of task output kept, over all jobs, where its share of the memory does not say less. */
   readonly logBytesMax: number;
   /** What it may take of the heap, as far as it can be estimated. In bytes; half of what Node's heap may have. */
@@ -100,7 +100,7 @@ export interface LoadLimits {
 }
 
 /** What estimators save, by their names. */
-export type Learnt = Readonly<Record<string, unknown>>;
+export type EstimatorStates = Readonly<Record<string, unknown>>;
 
 /** A record, and where the journal has it; undefined where it cannot be read back. */
 export type JournalEntry = readonly [place: number | undefined, record: JobRecord];

@@ -25,7 +25,7 @@ import { ClientApi } from './clients/client-api.js';
 import { JobViews } from './clients/job-views.js';
 import { Watching } from './clients/watching.js';
 import type {
-  Learnt,
+  EstimatorStates,
   LoadLimits,
   SchedulerConfig,
   SchedulerCounters,
@@ -177,7 +177,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       needer,
       this.#routing,
       this.#events,
-      config.learnt,
+      config.estimatorStates,
     );
     // Binding.
     this.#delivery = new Delivery(env, jobs, members, ledger, this.#audit, this.#sweep);
@@ -308,7 +308,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (message.epoch > (this.#config.epoch ?? 0)) this.#env.superseded?.();
         return;
       case 'strangerTold':
-        return this.#enlistment.strangerTold(from, now);
+        return this.#enlistment.answeredUnregistered(from, now);
       default:
         return this.#clientApi.receive(from, message, now);
     }
@@ -487,8 +487,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   /** What its estimators have learnt of run times, to be kept; undefined where nothing since it was last asked. */
-  takeLearnt(): Learnt | undefined {
-    return this.#sampler.takeLearnt();
+  takeEstimatorStates(): EstimatorStates | undefined {
+    return this.#sampler.takeEstimatorStates();
   }
 
   /** How things stand now, for whoever looks at the process: a few steps for each job that has not ended. */

@@ -6,7 +6,7 @@ import {
   type Millis,
   type Resources,
 } from '@goshawk/core';
-import type { Job, Learnt } from '@goshawk/scheduler';
+import type { EstimatorStates, Job } from '@goshawk/scheduler';
 import { CounterLog, type CounterReading, queuedEntries } from './counter-log.js';
 import type { NetworkModel } from './network/index.js';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
@@ -30,7 +30,7 @@ export interface SimulationOptions {
   readonly settings: ClusterSettings;
   readonly seed: number | string;
   /** What the schedulers' estimators have learnt before, by their names; each begins with it. */
-  readonly learnt?: Learnt | undefined;
+  readonly estimatorStates?: EstimatorStates | undefined;
   /** Default: 0.5 ms a message. */
   readonly network?: NetworkModel;
   /** How long central takes for each message. Default: 0 ms. */

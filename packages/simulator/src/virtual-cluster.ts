@@ -16,7 +16,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { answerOf, PlanningTimes, type Program, type SolveProgram } from '@goshawk/policies';
-import { type Job, type Learnt, Scheduler } from '@goshawk/scheduler';
+import { type EstimatorStates, type Job, Scheduler } from '@goshawk/scheduler';
 import {
   type KillReason,
   type TaskOrder,
@@ -40,7 +40,7 @@ export interface VirtualClusterOptions {
   readonly workers: number;
   readonly schedulers: number;
   readonly settings: ClusterSettings;
-  readonly learnt?: Learnt | undefined;
+  readonly estimatorStates?: EstimatorStates | undefined;
   readonly seed: number | string;
   readonly slots?: number;
   readonly capacity?: Resources;
@@ -516,7 +516,7 @@ export class VirtualCluster {
         wallOffsetMs: 0,
         endedJobsMax: 1,
         endedJobsKeepMs: 0,
-        learnt: this.#options.learnt,
+        estimatorStates: this.#options.estimatorStates,
         logBytesMax: 1 << 20,
       },
       this.#observed(environment, self),

@@ -37,7 +37,7 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
   /** The worker takes nothing for a while. @param reason one line for people */
-  setAside?(reason: string, forMs: number): void;
+  quarantined?(reason: string, forMs: number): void;
   /** Another worker has the name; this one goes on asking for it. */
   nameTaken?(holder: string): void;
   /** The cluster's policy takes no worker without a fixed number of slots: this one can do nothing there. */

@@ -33,10 +33,10 @@ test('a worker whose system starts nothing sets itself aside, each time for twic
   const { health, said, pausesMs, ended, pass } = bench();
   for (let time = 0; time < 3; time++) {
     expect(ended('process-limit')).toBe(true);
-    expect(health.isAside).toBe(true);
+    expect(health.isQuarantined).toBe(true);
     expect(pass(1)).toBe(false);
     expect(pass(10_000)).toBe(true);
-    expect(health.isAside).toBe(false);
+    expect(health.isQuarantined).toBe(false);
   }
   expect(pausesMs).toEqual([200, 400, 800]);
   expect(said).toEqual(['process-limit: why', '', 'process-limit: why', '', 'process-limit: why', '']);
@@ -53,7 +53,7 @@ test('a worker whose system starts nothing sets itself aside, each time for twic
 test('what a task names and is not there is for its owner to judge', () => {
   const { health, ended } = bench();
   for (let task = 0; task < 100; task++) expect(ended('command-not-found')).toBe(false);
-  expect(health.isAside).toBe(false);
+  expect(health.isQuarantined).toBe(false);
 });
 
 test('a worker that fails what completes elsewhere is aside for longer each time, until something completes', () => {
@@ -77,9 +77,9 @@ test('a task that runs apart keeps others away until it ends, or has outlived it
   expect(health.runsApart(2, 'a-1', 7, 10_000, 0)).toBe(true);
   expect(said[0]).toContain('task 7 of a-1');
   expect(health.endedApart(1)).toBe(false);
-  expect(health.isAside).toBe(true);
+  expect(health.isQuarantined).toBe(true);
   expect(health.endedApart(2)).toBe(true);
-  expect(health.isAside).toBe(false);
+  expect(health.isQuarantined).toBe(false);
   health.runsApart(2, 'a-1', 7, 10_000, 0);
   expect(pass(9_999)).toBe(false);
   expect(pass(1)).toBe(true);

@@ -6,7 +6,7 @@ import type { Membership } from './membership.js';
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
 
-type FitnessEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'setAside'>;
+type StartHealthEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'quarantined'>;
 
 /**
  * A worker on which nothing can be started, or every task fails, is always free, and would draw all the work of the
@@ -15,7 +15,7 @@ type FitnessEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'setAsi
  * that what it finds in its mailbox may be old.
  */
 export class StartHealth {
-  readonly #env: FitnessEnvironment;
+  readonly #env: StartHealthEnvironment;
   readonly #membership: Membership;
   readonly #counters: WorkerCounters;
   /** Pauses since something started, and since something completed. */
@@ -26,13 +26,13 @@ export class StartHealth {
   /** Runs apart; undefined where the pause is for something else. */
   #apart: number | undefined;
 
-  constructor(env: FitnessEnvironment, membership: Membership, counters: WorkerCounters) {
+  constructor(env: StartHealthEnvironment, membership: Membership, counters: WorkerCounters) {
     this.#env = env;
     this.#counters = counters;
     this.#membership = membership;
   }
 
-  get isAside(): boolean {
+  get isQuarantined(): boolean {
     return this.#reason !== '';
   }
 
@@ -59,49 +59,49 @@ export class StartHealth {
   /** The task in the slot has lost workers before: nothing is to start beside it for so long. @returns as `ended` does */
   runsApart(slot: number, jobId: string, task: number, forMs: Millis, now: Millis): boolean {
     const reason = `runs task ${task} of ${jobId} by itself: workers that ran it before were lost`;
-    if (!this.#setAside(reason, forMs, now)) return false;
+    if (!this.#quarantine(reason, forMs, now)) return false;
     this.#apart = slot;
     return true;
   }
 
   /** What ran in the slot has ended. @returns whether that was what the worker was aside for */
   endedApart(slot: number): boolean {
-    if (!this.isAside || this.#apart !== slot) return false;
+    if (!this.isQuarantined || this.#apart !== slot) return false;
     this.#takeAgain();
     return true;
   }
 
   /** The process did nothing for so long. @returns as `ended` does */
   stoodStill(gapMs: Millis, forMs: Millis, now: Millis): boolean {
-    return this.#setAside(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
+    return this.#quarantine(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
   }
 
   /** Tells central, which forgets it when it is not told again with each heartbeat. */
   tell(): void {
-    if (this.isAside) this.#say(this.#reason);
+    if (this.isQuarantined) this.#say(this.#reason);
   }
 
   /** @returns whether the pause is over, and the worker takes work again */
   wake(now: Millis): boolean {
-    if (!this.isAside || now < this.#until) return false;
+    if (!this.isQuarantined || now < this.#until) return false;
     this.#takeAgain();
     return true;
   }
 
   #pauseFor(what: 'start' | 'unfit', reason: string, now: Millis): boolean {
     const pauseMs = Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS[what] * 2 ** this.#pauses[what]);
-    if (!this.#setAside(reason, pauseMs, now)) return false;
+    if (!this.#quarantine(reason, pauseMs, now)) return false;
     this.#pauses[what]++;
     return true;
   }
 
-  #setAside(reason: string, forMs: Millis, now: Millis): boolean {
-    if (this.isAside) return false;
+  #quarantine(reason: string, forMs: Millis, now: Millis): boolean {
+    if (this.isQuarantined) return false;
     this.#counters.pauses++;
     this.#reason = reason;
     this.#until = now + forMs;
     this.#env.setTimer('aside', 0, this.#until);
-    this.#env.setAside?.(reason, forMs);
+    this.#env.quarantined?.(reason, forMs);
     this.tell();
     return true;
   }

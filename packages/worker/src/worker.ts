@@ -428,7 +428,7 @@ export class Worker implements Machine<WorkerTimer> {
   // ---- draining, and times in which nothing can be started
 
   #takesNothing(): boolean {
-    return this.#draining || (this.#startHealth?.isAside ?? false);
+    return this.#draining || (this.#startHealth?.isQuarantined ?? false);
   }
 
   #health(): StartHealth {

@@ -137,13 +137,13 @@ it('attempts of those who have no key of the cluster are counted, and told of in
   // They try until they are told to give up.
   const giveUp = new AbortController();
   const options = { connectTimeoutMs: 60_000, signal: giveUp.signal };
-  const strangers = [{}, { keys: join(other, 'client.key') }].map((more) =>
+  const refused = [{}, { keys: join(other, 'client.key') }].map((more) =>
     connect(central.endpoint, { ...options, ...more }),
   );
-  const outcomes = Promise.allSettled(strangers);
+  const outcomes = Promise.allSettled(refused);
   const attempts = async (...reasons: readonly string[]): Promise<number> => {
     const text = await (await fetch(`${central.url}/metrics`)).text();
-    const { series } = families(text).find(({ name }) => name === 'goshawk_strangers_total')!;
+    const { series } = families(text).find(({ name }) => name === 'goshawk_connections_rejected_total')!;
     return series
       .filter(({ labels }) => reasons.includes(labels.reason!))
       .reduce((sum, { value }) => sum + value, 0);

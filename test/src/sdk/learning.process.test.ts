@@ -22,10 +22,11 @@ afterEach(async () => {
 
 test('a scheduler that is started again knows how long jobs like these take', async () => {
   folder = await mkdtemp(join(tmpdir(), 'goshawk-learning-'));
-  const learntFile = join(folder, 'learnt.json');
+  const estimatorStateFile = join(folder, 'learnt.json');
   const central = await startCentral({ ...common, settings: SETTINGS });
   running.push(central);
-  const startOne = () => startScheduler({ ...common, name: 's0', central: central.endpoint, learntFile });
+  const startOne = () =>
+    startScheduler({ ...common, name: 's0', central: central.endpoint, estimatorStateFile });
   const first = await startOne();
   const workers = await startWorkers({
     ...common,
@@ -39,7 +40,9 @@ test('a scheduler that is started again knows how long jobs like these take', as
   await Promise.all([first.joined, workers.joined]);
   expect(await sleepThrice(central, 'nightly')).not.toHaveProperty('estimateMs', expect.anything());
   await first.stop();
-  expect(JSON.parse(await readFile(learntFile, 'utf8'))).toMatchObject({ schema: 'goshawk.learnt/1' });
+  expect(JSON.parse(await readFile(estimatorStateFile, 'utf8'))).toMatchObject({
+    schema: 'goshawk.learnt/1',
+  });
 
   const second = await startOne();
   running.push(second);

@@ -188,7 +188,7 @@ export class Membership {
       worker.queued = queued;
       // It says so before each of its heartbeats.
       const { heartbeatMs } = this.#settings.timings;
-      if ((worker.aside?.saidAt ?? now) < now - heartbeatMs / 2) this.setAside(from, '', now);
+      if ((worker.aside?.saidAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
       // It may not have heard it, or not have known then that this is central. Who drains to stop goes on all the same.
       const { drainWanted, draining } = worker;
       if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
@@ -239,7 +239,7 @@ export class Membership {
   }
 
   /** Nothing can be started there at present, or (no reason) something can again. */
-  setAside(from: Address, reason: string, now: Millis): void {
+  quarantine(from: Address, reason: string, now: Millis): void {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
     const wasActive = isActive(worker);

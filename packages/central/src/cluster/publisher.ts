@@ -29,9 +29,9 @@ export class Publisher {
   readonly #registry: Registry;
   readonly #away: AwayOwners;
   /** Workers are told of the schedulers: they may ask them for tasks. */
-  readonly #tellsOwners: boolean;
+  readonly #publishesOwners: boolean;
   /** Workers are told of each other: they may steal. Nobody else reads lists of thousands, told to thousands. */
-  readonly #tellsVictims: boolean;
+  readonly #publishesVictims: boolean;
   #version = 1;
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
@@ -56,8 +56,8 @@ export class Publisher {
     this.#env = env;
     this.#registry = registry;
     this.#away = away;
-    this.#tellsOwners = maySeek(policy.preset);
-    this.#tellsVictims = policy.preset.stealing;
+    this.#publishesOwners = maySeek(policy.preset);
+    this.#publishesVictims = policy.preset.stealing;
     this.#timings = timings;
   }
 
@@ -90,7 +90,7 @@ export class Publisher {
   }
 
   ownerJoined(scheduler: Address): void {
-    if (this.#tellsOwners) this.#owners.add(scheduler);
+    if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 
   ownerLost(scheduler: Address): void {
@@ -195,7 +195,7 @@ export class Publisher {
   }
 
   #peers(since: number): MessageOf<'peers'> {
-    const { joined, left } = this.#tellsVictims ? this.#victims() : NO_VICTIMS;
+    const { joined, left } = this.#publishesVictims ? this.#victims() : NO_VICTIMS;
     const ownersLost = [...this.#ownersLost];
     const owners = [...this.#owners];
     const ownersAway = [...this.#ownersAway];
@@ -219,7 +219,7 @@ export class Publisher {
     const workers = [...this.#registry.workers.values()];
     const version = this.#version;
     const general = workers
-      .filter((worker) => this.#tellsVictims && worker.partition === 'general')
+      .filter((worker) => this.#publishesVictims && worker.partition === 'general')
       .map((worker) => worker.address);
     return {
       members: {
@@ -237,7 +237,7 @@ export class Publisher {
         joined: general,
         left: [],
         ownersLost: [...this.#lostBefore],
-        owners: this.#tellsOwners ? [...this.#registry.schedulers.keys()] : [],
+        owners: this.#publishesOwners ? [...this.#registry.schedulers.keys()] : [],
         ownersAway: [...this.#ownersAway],
       },
     };

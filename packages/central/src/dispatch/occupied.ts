@@ -15,7 +15,7 @@ const TOLD_FROM = 0.01;
  * schedulers are told now and then, when enough has changed to matter.
  */
 export class Occupied {
-  #told: Uint8Array = NOBODY_OCCUPIED;
+  #published: Uint8Array = NOBODY_OCCUPIED;
   /** Of when it was last looked at all of them; undefined to look whatever has changed. */
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
@@ -29,15 +29,15 @@ export class Occupied {
       for (const { stage } of runs) if (stage.job.long) long++;
       if (long >= capacity[SLOT]!) bits[bit >> 3]! |= 1 << (bit & 7);
     }
-    const changes = differences(bits, this.#told);
+    const changes = differences(bits, this.#published);
     if (changes === 0 || changes < TOLD_FROM * places) return undefined;
-    this.#told = bits;
+    this.#published = bits;
     return bits;
   }
 
   /** Somebody has not been told. */
   forget(): void {
-    this.#told = NOBODY_OCCUPIED;
+    this.#published = NOBODY_OCCUPIED;
     this.#seen = undefined;
   }
 }

@@ -73,7 +73,7 @@ export const dashboardCommand = defineCommand({
         context.json({ schema: 'goshawk.daemon/1', role: 'dashboard', endpoint } satisfies DaemonIsUp);
       } else context.out(endpoint);
       context.note(`the page of the cluster at ${where} is at ${endpoint}`);
-      await told(context, options.withParent);
+      await untilStopped(context, options.withParent);
     } finally {
       await gateway.close();
     }
@@ -104,7 +104,7 @@ async function readTokens({ cwd, environment }: Context, file: string | undefine
 }
 
 /** Until Ctrl-C, or until whoever started it has gone. */
-function told({ interrupted }: Context, withParent: boolean): Promise<void> {
+function untilStopped({ interrupted }: Context, withParent: boolean): Promise<void> {
   return new Promise((end) => {
     if (interrupted.aborted) end();
     interrupted.addEventListener('abort', () => end());

@@ -119,7 +119,7 @@ async function startIn(
     name,
     central: options.centralUrl,
     journal: url === undefined ? inFolder(folder) : { url, version: VERSION },
-    learntFile: folder === undefined ? undefined : join(folder, 'learnt.json'),
+    estimatorStateFile: folder === undefined ? undefined : join(folder, 'learnt.json'),
     shadow: shadowNames(options.shadow),
     endedJobsMax: options.keepJobs,
     endedJobsKeepMs: options.keep,

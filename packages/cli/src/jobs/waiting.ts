@@ -95,8 +95,8 @@ async function firstOf(
   const others = handles.filter(({ id }) => !known.some((job) => job.id === id));
   const signal = AbortSignal.any([waiting, AbortSignal.timeout(OTHERS_MS)]);
   const asked = await Promise.allSettled(others.map((handle) => handle.describe({ signal })));
-  const told = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  const ended = [...known, ...told].filter(({ state }) => isFinal(state));
+  const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const ended = [...known, ...answers].filter(({ state }) => isFinal(state));
   return ended.reduce((first, job) => (endedAt(job) < endedAt(first) ? job : first));
 }
 

@@ -74,26 +74,28 @@ function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Paint): str
   return [
     panel.axisName === '' ? panel.title : `${panel.title}, ${panel.axisName}`,
     ...header,
-    ...rows.map(({ head, cells, isAside }) => (isAside ? ink(line(head, cells), 'dim') : line(head, cells))),
+    ...rows.map(({ head, cells, isReference }) =>
+      isReference ? ink(line(head, cells), 'dim') : line(head, cells),
+    ),
   ];
 }
 
 interface TextRow {
   readonly head: string;
   readonly cells: readonly string[];
-  /** Beside our own numbers: the paper's, and the spread. */
-  readonly isAside: boolean;
+  /** Numbers of the paper, or the spread over seeds. */
+  readonly isReference: boolean;
 }
 
 function rowsOf({ name, unit, values, paper, spread }: MeasuredSeries): TextRow[] {
   const show = (value: number | null) => format(value ?? undefined, unit);
-  const own = { head: name, cells: values.map(show), isAside: false };
+  const own = { head: name, cells: values.map(show), isReference: false };
   const seeds = spread?.map((range) => (range === null ? '' : `${show(range[0])}…${show(range[1])}`));
   const stated = paper?.map((value) => (value === null ? '' : show(value)));
   return [
     own,
-    ...(seeds === undefined ? [] : [{ head: `${INDENT}seeds`, cells: seeds, isAside: true }]),
-    ...(stated === undefined ? [] : [{ head: `${INDENT}paper`, cells: stated, isAside: true }]),
+    ...(seeds === undefined ? [] : [{ head: `${INDENT}seeds`, cells: seeds, isReference: true }]),
+    ...(stated === undefined ? [] : [{ head: `${INDENT}paper`, cells: stated, isReference: true }]),
   ];
 }
 

@@ -312,10 +312,10 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
   test('what one scheduler has learnt another one begins with', async () => {
     const url = await initiated();
     const [one, two] = [await processOf(url, 's1'), await processOf(url, 's2')];
-    expect(await one.learnt()).toBeUndefined();
-    await one.keepLearnt('first');
-    expect(await two.learnt()).toBe('first');
-    await two.keepLearnt('second');
-    expect([await one.learnt(), await two.learnt()]).toEqual(['first', 'second']);
+    expect(await one.estimatorStates()).toBeUndefined();
+    await one.keepEstimatorStates('first');
+    expect(await two.estimatorStates()).toBe('first');
+    await two.keepEstimatorStates('second');
+    expect([await one.estimatorStates(), await two.estimatorStates()]).toEqual(['first', 'second']);
   });
 });

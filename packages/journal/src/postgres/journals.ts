@@ -146,7 +146,7 @@ export class PostgresJournals {
   }
 
   /** What an estimator of this scheduler has learnt; where it has learnt nothing, what another one has. */
-  async learnt(): Promise<string | undefined> {
+  async estimatorStates(): Promise<string | undefined> {
     const [row] = await this.#link.ask<{ body: string }>(
       'select body from goshawk.learnt order by (scheduler = $1) desc, at desc limit 1',
       [this.#options.name],
@@ -154,7 +154,7 @@ export class PostgresJournals {
     return row?.body;
   }
 
-  async keepLearnt(body: string): Promise<void> {
+  async keepEstimatorStates(body: string): Promise<void> {
     await this.#link.ask(
       `insert into goshawk.learnt (scheduler, body) values ($1, $2)
        on conflict (scheduler) do update set body = excluded.body, at = now()`,

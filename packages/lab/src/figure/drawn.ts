@@ -3,7 +3,7 @@ import { Random } from '@goshawk/core';
 import type { RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { packed, type TraceJob } from '@goshawk/traces';
-import { type LearntJob, learntFrom } from '../predict/past.js';
+import { type TrainingJob, trainedOn } from '../predict/past.js';
 import { networkOf } from '../simulate/network.js';
 import type { SimulateOptions } from '../simulate/options.js';
 import { planRuns, sizeOf } from '../simulate/plan.js';
@@ -61,9 +61,12 @@ export async function runDrawn(
   const estimators = axis.ticks.flatMap((tick) =>
     figure.variants.map((variant) => settingsOf(tick, variant).estimator ?? DEFAULTS.estimator),
   );
-  const learnt = new Map<string, Record<string, unknown>>();
+  const estimatorStates = new Map<string, Record<string, unknown>>();
   for (const name of new Set(estimators.filter(doesLearn))) {
-    learnt.set(name, await store.once(['learnt', from, name], async () => learn(name, extracted.past)));
+    estimatorStates.set(
+      name,
+      await store.once(['learnt', from, name], async () => learn(name, extracted.past)),
+    );
   }
   context.note(
     `${figure.id}: ${counted(seeds, 'draw')} of ${counted(jobs, 'job')} from ${counted(extracted.jobs.length, 'job')}, ` +
@@ -73,7 +76,10 @@ export async function runDrawn(
     const all = axis.ticks.flatMap((tick) => figure.variants.map((each) => requestOf(tick, each, draw)));
     const missing = store.missing(draw.workload, all);
     if (missing.length === 0) continue;
-    const requests = missing.map((request) => ({ ...request, learnt: learnt.get(request.estimator) ?? {} }));
+    const requests = missing.map((request) => ({
+      ...request,
+      estimatorStates: estimatorStates.get(request.estimator) ?? {},
+    }));
     const label = `${figure.id}, draw ${draw.seed} of ${seeds}`;
     const source = sourceOf(draw.workload, draw.surveyed);
     const outcomes = await performShown(context, requests, source, { parallel, label, lost });
@@ -118,8 +124,8 @@ function requestFor(settings: RunSettings, { seed, surveyed }: Draw): RunRequest
 }
 
 /** Classes are not asked for. */
-function learn(name: string, past: readonly LearntJob[]): Record<string, unknown> {
-  return learntFrom([name], past, { ...SLEARN_SETTINGS, cutoffMs: Number.POSITIVE_INFINITY });
+function learn(name: string, past: readonly TrainingJob[]): Record<string, unknown> {
+  return trainedOn([name], past, { ...SLEARN_SETTINGS, cutoffMs: Number.POSITIVE_INFINITY });
 }
 
 /** Those that know the truth, or say nothing, have nothing to learn. */

@@ -1,13 +1,13 @@
 import type { Context } from '@goshawk/cli';
 import { drawTo, type Random } from '@goshawk/core';
 import { type JobBatches, type PackedJobs, readPastJobs, type TraceJob, unpackedJobs } from '@goshawk/traces';
-import { type LearntJob, learntFromPast, learntFromTrace } from '../predict/past.js';
+import { type TrainingJob, trainingJobOf, trainingJobsOf } from '../predict/past.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { batchesShown, openShown } from '../workload.js';
 
 /** What is known before, and the jobs that are drawn from. */
 export interface Extracted {
-  readonly past: readonly LearntJob[];
+  readonly past: readonly TrainingJob[];
   readonly jobs: readonly TraceJob[];
 }
 
@@ -37,7 +37,7 @@ export async function readExtracted(
     kept(batchesShown(context, opened, 'reading jobs'), jobs),
     context.interrupted,
   );
-  const past = history === undefined ? undefined : learntFromPast(await readPastJobs(history));
+  const past = history === undefined ? undefined : trainingJobsOf(await readPastJobs(history));
   return { ...extract(jobs, past, tasksMax), record };
 }
 
@@ -50,14 +50,14 @@ export async function readExtracted(
  */
 export function extract(
   jobs: readonly TraceJob[],
-  past: readonly LearntJob[] | undefined,
+  past: readonly TrainingJob[] | undefined,
   tasksMax: number,
 ): Extracted {
   const narrow = jobs.filter(({ durationsSeconds: { length } }) => length <= tasksMax);
   const middle = Math.floor(narrow.length / 2);
   const [before, after] =
     past === undefined
-      ? [narrow.slice(0, middle).map(learntFromTrace).sort(byEnd), narrow.slice(middle)]
+      ? [narrow.slice(0, middle).map(trainingJobOf).sort(byEnd), narrow.slice(middle)]
       : [past, narrow];
   const known = after.filter(({ user, logicalName }) => user !== undefined || logicalName !== undefined);
   return { past: before, jobs: known.length > 0 ? known : after };
@@ -78,11 +78,11 @@ export function drawInOrder(count: number, wanted: number, random: Random): numb
 }
 
 /** When a job of the past has ended. */
-export function endOf({ job, runtimeMs }: LearntJob): number {
+export function endOf({ job, runtimeMs }: TrainingJob): number {
   return job.submittedAt + runtimeMs;
 }
 
-export function byEnd(a: LearntJob, b: LearntJob): number {
+export function byEnd(a: TrainingJob, b: TrainingJob): number {
   return endOf(a) - endOf(b);
 }
 

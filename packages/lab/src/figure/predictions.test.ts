@@ -1,6 +1,6 @@
 import type { TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
-import { learntFromPast } from '../predict/past.js';
+import { trainingJobsOf } from '../predict/past.js';
 import { extract } from './extract.js';
 import { Predictors, TASKS_MAX } from './predictions.js';
 
@@ -22,7 +22,7 @@ describe('the jobs of a predicted figure', () => {
   });
 
   test('are all, where the past is another file, but for those of which nobody knows whose they are', () => {
-    const past = learntFromPast([
+    const past = trainingJobsOf([
       { submitSeconds: 0, endSeconds: 50, runSeconds: 40, tasks: 1, user: 'ada' },
       { submitSeconds: 60, endSeconds: 90, runSeconds: 30, tasks: 1 },
     ]);

@@ -11,7 +11,7 @@ import {
 } from '@goshawk/predictor';
 import type { TraceJob } from '@goshawk/traces';
 import { arrivingJobOf } from '../predict/arriving.js';
-import { type LearntJob, learnAll, learntFrom, learntFromTrace } from '../predict/past.js';
+import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict/past.js';
 import { byEnd, drawInOrder, drawJobs, endOf } from './extract.js';
 
 /** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
@@ -27,10 +27,10 @@ const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, distributions: true };
 
 /** What the estimators of a figure have learnt from the past, so that each draw begins there. */
 export class Predictors {
-  readonly #learnt: Readonly<Record<string, unknown>>;
+  readonly #estimatorStates: Readonly<Record<string, unknown>>;
 
-  constructor(past: readonly LearntJob[]) {
-    this.#learnt = learntFrom(ESTIMATORS, past, { ...SETTINGS, cutoffMs: NO_CUTOFF });
+  constructor(past: readonly TrainingJob[]) {
+    this.#estimatorStates = trainedOn(ESTIMATORS, past, { ...SETTINGS, cutoffMs: NO_CUTOFF });
   }
 
   /**
@@ -48,7 +48,7 @@ export class Predictors {
     >;
     const queue = new EndQueue();
     for (const traced of drawJobs(jobs, JOBS_DRAWN, random)) {
-      const ended = learntFromTrace(traced);
+      const ended = trainingJobOf(traced);
       const job = arrivingJobOf(traced);
       for (const each of queue.until(job.submittedAt)) {
         for (const estimator of [pilot!, history!, hybrid!]) learnAll(estimator, [each], NO_CUTOFF);
@@ -72,7 +72,7 @@ export class Predictors {
 
   #again(name: string): Estimator {
     const estimator = makeEstimator(name, SETTINGS, () => 0);
-    estimator.load(this.#learnt[name]);
+    estimator.load(this.#estimatorStates[name]);
     return estimator;
   }
 }
@@ -82,7 +82,7 @@ function believed(
   estimator: Estimator,
   job: ArrivingJob,
   judgement: Judgement,
-  { runsMs }: LearntJob,
+  { runsMs }: TrainingJob,
   random: Random,
 ): number | undefined {
   if (judgement.kind === 'estimate') return judgement.estimate.meanMs;
@@ -93,14 +93,14 @@ function believed(
 
 /** Jobs that run, until they end. */
 class EndQueue {
-  #jobs: LearntJob[] = [];
+  #jobs: TrainingJob[] = [];
 
-  add(job: LearntJob): void {
+  add(job: TrainingJob): void {
     this.#jobs.push(job);
   }
 
   /** Those that have ended by then, in order; each once. */
-  until(now: number): LearntJob[] {
+  until(now: number): TrainingJob[] {
     const ended = this.#jobs.filter((job) => endOf(job) <= now).sort(byEnd);
     if (ended.length > 0) this.#jobs = this.#jobs.filter((job) => endOf(job) > now);
     return ended;

@@ -4,7 +4,7 @@ import { type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
 import { arrivingJobOf, pastArrivingOf } from './arriving.js';
 
 /** A job that ended before a workload begins, as estimators learn from it. */
-export type LearntJob = Omit<EndedJob, 'judgement' | 'long'>;
+export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;
 
 /**
  * Jobs of the past on the clock of a workload that begins when the last of them has ended. Of each only its whole run
@@ -13,7 +13,7 @@ export type LearntJob = Omit<EndedJob, 'judgement' | 'long'>;
  *
  * @param jobs by the time of their end
  */
-export function learntFromPast(jobs: readonly PastJob[]): LearntJob[] {
+export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
   const lastEnd = jobs.at(-1)?.endSeconds ?? 0;
   return jobs.map((job) => ({
     job: pastArrivingOf(job, (job.submitSeconds - lastEnd) * 1_000),
@@ -24,7 +24,7 @@ export function learntFromPast(jobs: readonly PastJob[]): LearntJob[] {
 }
 
 /** A job of a trace that has run by itself, without waiting. */
-export function learntFromTrace(job: TraceJob): LearntJob {
+export function trainingJobOf(job: TraceJob): TrainingJob {
   const runsMs = job.durationsSeconds.map((seconds) => seconds * 1_000);
   return { job: arrivingJobOf(job), completed: true, runtimeMs: longest(runsMs), runsMs };
 }
@@ -36,19 +36,19 @@ export function learntFromTrace(job: TraceJob): LearntJob {
  *   nobody is to learn
  * @throws WorkloadError when it cannot be read
  */
-export async function learntBy(
+export async function trainedBy(
   names: readonly string[],
   history: string | undefined,
   settings: ScoreboardSettings,
 ): Promise<Record<string, unknown>> {
   if (history === undefined || names.length === 0) return {};
-  return learntFrom(names, learntFromPast(await readPastJobs(history)), settings);
+  return trainedOn(names, trainingJobsOf(await readPastJobs(history)), settings);
 }
 
 /** The same from jobs that were read already. */
-export function learntFrom(
+export function trainedOn(
   names: readonly string[],
-  past: readonly LearntJob[],
+  past: readonly TrainingJob[],
   settings: ScoreboardSettings,
 ): Record<string, unknown> {
   return Object.fromEntries(
@@ -61,7 +61,7 @@ export function learntFrom(
 }
 
 /** Nothing was judged then. */
-export function learnAll(estimator: Estimator, jobs: readonly LearntJob[], cutoffMs: Millis): void {
+export function learnAll(estimator: Estimator, jobs: readonly TrainingJob[], cutoffMs: Millis): void {
   for (const ended of jobs) {
     const { runsMs } = ended;
     let sum = 0;

@@ -12,10 +12,10 @@ import { arrivingJobOf } from './arriving.js';
  */
 export function shadowFor(
   { shadow = [], policy, seed }: Pick<RunRequest, 'shadow' | 'policy' | 'seed'>,
-  learnt: Readonly<Record<string, unknown>>,
+  estimatorStates: Readonly<Record<string, unknown>>,
 ): SimulatedShadow | undefined {
   if (shadow.length === 0) return undefined;
-  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, learnt));
+  return new SimulatedShadow(new Scoreboard(shadow, policy, seed, estimatorStates));
 }
 
 /**

@@ -22,7 +22,7 @@ import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf, type TraceJob } from '@goshawk/traces';
 import { planningOf } from '../planning.js';
-import { learntBy } from '../predict/past.js';
+import { trainedBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, type Submitted, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
@@ -47,14 +47,14 @@ export async function perform(
 ): Promise<RunOutcome> {
   await loadOwn(request);
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
-  const learnt = await learntFromHistory(request);
+  const estimatorStates = await trainedOnHistory(request);
   const solver = await solverFor(request);
   const simulation = new Simulation<Arrival>({
     ...request,
     ...(solver === undefined ? {} : { solve: solver.solve }),
     wallClock: () => performance.now(),
     attributesOf: parseAttributes(request.attribute ?? []),
-    learnt: request.learnt ?? learnt,
+    estimatorStates: request.estimatorStates ?? estimatorStates,
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
@@ -65,7 +65,7 @@ export async function perform(
     messageTimes: messageTimesOf(request.network),
   });
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
-  const shadow = shadowFor(request, learnt);
+  const shadow = shadowFor(request, estimatorStates);
   const results = new Results(request.policy.cutoffMs);
   const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
   const runtimes = request.wantsRuntimes ? noRuntimes(request.jobs) : undefined;
@@ -152,14 +152,14 @@ async function loadOwn({ policy, estimator, shadow = [] }: RunRequest): Promise<
 }
 
 /** Of the estimators in shadow, and of the one in charge unless the request says what that one has learnt. */
-function learntFromHistory({
+function trainedOnHistory({
   policy,
   shadow = [],
   history,
-  learnt,
+  estimatorStates,
 }: RunRequest): Promise<Record<string, unknown>> {
-  const inCharge = learnt === undefined ? [policy.estimator] : [];
-  return learntBy([...new Set([...inCharge, ...shadow])], history, policy);
+  const inCharge = estimatorStates === undefined ? [policy.estimator] : [];
+  return trainedBy([...new Set([...inCharge, ...shadow])], history, policy);
 }
 
 type Runtimes = NonNullable<RunOutcome['runtimes']>;

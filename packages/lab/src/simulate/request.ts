@@ -35,7 +35,7 @@ export interface RunRequest {
   readonly jobs: number;
   readonly options: OptionValues;
   /** What the schedulers' estimators have learnt before, by their names; what `history` says unless given. */
-  readonly learnt?: Readonly<Record<string, unknown>> | undefined;
+  readonly estimatorStates?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the run time of each job is wanted, and not only how they are distributed. */
   readonly wantsJobTimes?: boolean;
   /** Whether only the run times are, to pair runs by. */

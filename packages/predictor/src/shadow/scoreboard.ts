@@ -49,14 +49,14 @@ export class Scoreboard {
     names: readonly string[],
     settings: ScoreboardSettings,
     seed: number | string,
-    learnt: Readonly<Record<string, unknown>> = {},
+    estimatorStates: Readonly<Record<string, unknown>> = {},
   ) {
     this.#cutoffMs = settings.cutoffMs;
     this.#random = Random.seeded(`shadow ${seed}`);
     this.#shadows = names.map((name) => {
       const stream = this.#random.fork(name);
       const estimator = new Guarded(makeEstimator(name, settings, () => stream.next()));
-      if (learnt[name] !== undefined) estimator.load(learnt[name]);
+      if (estimatorStates[name] !== undefined) estimator.load(estimatorStates[name]);
       return { estimator, score: new Score(settings.cutoffMs) };
     });
   }

@@ -1,14 +1,19 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Millis } from '@goshawk/core';
 import { isKnownEstimator } from '@goshawk/predictor';
-import { type Learnt, Scheduler, type SchedulerConfig, type SchedulerEnvironment } from '@goshawk/scheduler';
+import {
+  type EstimatorStates,
+  Scheduler,
+  type SchedulerConfig,
+  type SchedulerEnvironment,
+} from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Hosted } from '../driver/index.js';
 import { counted, journalReadings, type Readings, schedulerReadings, together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
+import { EstimatorStateFile } from './estimator-state-file.js';
 import { JobJournal, type JournalPlace, newTag } from './job-journal.js';
-import { LearntFile } from './learnt-file.js';
 import { nameTaken } from './name-taken.js';
 import {
   checkName,
@@ -33,7 +38,7 @@ export interface SchedulerOptions extends ProcessOptions {
    * The file where it keeps what its estimators have learnt; without it they begin anew with the process. Where schedulers
    * share a journal that is kept there.
    */
-  readonly learntFile?: string | undefined;
+  readonly estimatorStateFile?: string | undefined;
   /** Estimators that are asked about every job and have no say. */
   readonly shadow?: readonly string[] | undefined;
   /** Jobs kept after their end. */
@@ -71,9 +76,12 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
     process = await openProcess('scheduler', options);
     await journal?.begin(process.nameOf(FIRST_PARTY));
     void process.ended.then(() => closeJournals(journals));
-    const place = shared?.learnt ?? options.learntFile;
-    const learnt = place === undefined ? undefined : new LearntFile(place, logger);
-    const served = serve({ process, journals, learnt, knows: (await learnt?.load()) ?? {} }, options);
+    const place = shared?.estimatorStates ?? options.estimatorStateFile;
+    const stateFile = place === undefined ? undefined : new EstimatorStateFile(place, logger);
+    const served = serve(
+      { process, journals, stateFile, estimatorStates: (await stateFile?.load()) ?? {} },
+      options,
+    );
     for (const claimed of (await shared?.adopted()) ?? []) await served.adopt(claimed);
     return served.daemon;
   } catch (error) {
@@ -109,9 +117,9 @@ async function closeJournals({ own, shared }: Journals): Promise<void> {
 interface Parts {
   readonly process: DaemonProcess;
   readonly journals: Journals;
-  readonly learnt: LearntFile | undefined;
+  readonly stateFile: EstimatorStateFile | undefined;
   /** What was in that file. */
-  readonly knows: Learnt;
+  readonly estimatorStates: EstimatorStates;
 }
 
 /** One scheduler of a process: its own, or one whose jobs it looks after. */
@@ -122,7 +130,11 @@ interface Role {
   readonly adopted: boolean;
 }
 
-function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptions): SchedulerConfig {
+function configOf(
+  { process, estimatorStates }: Parts,
+  role: Role,
+  options: SchedulerOptions,
+): SchedulerConfig {
   const { journal, name, index, adopted } = role;
   const wallOffsetMs = steadyOffset(() => Date.now() - process.host.now());
   return {
@@ -140,7 +152,7 @@ function configOf({ process, knows }: Parts, role: Role, options: SchedulerOptio
     },
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
     endedJobsKeepMs: options.endedJobsKeepMs ?? (adopted ? ADOPTED_KEPT_MS : undefined),
-    learnt: knows,
+    estimatorStates,
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
     load: options.activeJobsMax === undefined ? {} : { activeJobsMax: options.activeJobsMax },
@@ -184,7 +196,7 @@ interface Served {
 }
 
 function serve(parts: Parts, options: SchedulerOptions): Served {
-  const { process, journals, learnt } = parts;
+  const { process, journals, stateFile } = parts;
   const { own: journal, shared } = journals;
   const { logger, name } = options;
   const { endpoint } = process.mailbox;
@@ -228,9 +240,9 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
             ? {}
             : {
                 takeOver,
-                learntRefused: (estimator: string, message: string) => {
+                estimatorStateRefused: (estimator: string, message: string) => {
                   logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
-                  learnt?.giveUp();
+                  stateFile?.giveUp();
                 },
               }),
         }),
@@ -276,7 +288,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       'jobs were taken over',
     );
   };
-  learnt?.keep(() => machine.takeLearnt());
+  stateFile?.keep(() => machine.takeEstimatorStates());
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
   process.show(() => ({
@@ -304,7 +316,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   });
   const stop = async (): Promise<void> => {
     for (const each of [{ enter }, ...adopted.keys()]) each.enter('leave', (scheduler) => scheduler.leave());
-    await learnt?.close();
+    await stateFile?.close();
     await closeJournals(journals);
     await process.close();
   };

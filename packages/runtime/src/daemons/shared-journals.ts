@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PostgresJournals, SharedJournal } from '@goshawk/journal';
 import type { Logger } from '@goshawk/transport';
+import type { EstimatorStateStore } from './estimator-state-file.js';
 import { JobJournal, newTag, type SharedJournalOptions } from './job-journal.js';
-import type { LearntStore } from './learnt-file.js';
 
 /** A journal, and the name of the scheduler that made it. */
 export interface Claimed {
@@ -54,17 +54,17 @@ export class SharedJournals {
     return journal && this.#claimed(journal);
   }
 
-  get learnt(): LearntStore {
+  get estimatorStates(): EstimatorStateStore {
     return {
       name: 'what is learnt in PostgreSQL',
-      read: () => this.#journals.learnt(),
+      read: () => this.#journals.estimatorStates(),
       write: async (pieces) => {
         const all: string[] = [];
         for (const piece of pieces) {
           all.push(piece);
           await nextTurn();
         }
-        await this.#journals.keepLearnt(all.join(''));
+        await this.#journals.keepEstimatorStates(all.join(''));
       },
     };
   }

@@ -52,10 +52,10 @@ function noSlots(policy: string): InputError {
 const REGISTER_RETRY_MS = 500;
 
 /** What a worker's log tells of. */
-function toldOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTaken' | 'setAside'> {
+function logsOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
   return {
     nameTaken: nameTaken(name, logger),
-    setAside: (reason, ms) => logger.warn({ name, ms }, `takes no work for a while: ${reason}`),
+    quarantined: (reason, ms) => logger.warn({ name, ms }, `takes no work for a while: ${reason}`),
   };
 }
 
@@ -136,7 +136,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         const needsSlots = (policy: string): void => process.fail(noSlots(policy));
         return new Worker(
           { ...config, registerRetryMs: REGISTER_RETRY_MS },
-          { ...environment, ...toldOf(name, logger), needsSlots },
+          { ...environment, ...logsOf(name, logger), needsSlots },
         );
       },
     );

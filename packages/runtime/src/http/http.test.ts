@@ -88,9 +88,9 @@ describe('the HTTP door', () => {
   });
 
   it('has metrics as Prometheus reads them, attempts of strangers among them', async () => {
-    mailbox.strangers.unknownKey = 7;
+    mailbox.rejections.unknownKey = 7;
     const { body } = await ask(await open(), '/metrics?x=1');
-    expect(body).toMatch(/^goshawk_strangers_total\{reason="unknownKey"\} 7$/m);
+    expect(body).toMatch(/^goshawk_connections_rejected_total\{reason="unknownKey"\} 7$/m);
     expect(body).toMatch(/^goshawk_messages_received_total\{type="probe"\} 7$/m);
     expect(body).toMatch(/^goshawk_messages_refused_total 2$/m);
     expect(body).toMatch(/^goshawk_ready 1$/m);

@@ -94,7 +94,7 @@ export const METRICS = {
       'How often all connections to the process were cut, since one of them took memory without end.',
     ),
     goshawk_mailbox_refused_total: counter('Frames that were not let in.', { reason: REFUSAL_REASONS }),
-    goshawk_strangers_total: counter(
+    goshawk_connections_rejected_total: counter(
       'Connections refused to who has no key of this cluster, or does not speak its protocol.',
       { reason: REJECTION_REASONS },
     ),

@@ -39,7 +39,7 @@ export function commonReadings(sources: CommonSources): Readings {
     goshawk_mailbox_cuts_total: mailbox.cuts,
     goshawk_mailbox_dropped_total: byLabel('reason', mailbox.dropped),
     goshawk_mailbox_refused_total: byLabel('reason', mailbox.refused),
-    goshawk_strangers_total: byLabel('reason', mailbox.strangers),
+    goshawk_connections_rejected_total: byLabel('reason', mailbox.rejections),
     goshawk_messages_received_total: byLabel('type', byType(machines, 'received')),
     goshawk_messages_sent_total: byLabel('type', byType(machines, 'sent')),
     goshawk_messages_refused_total: sumOf(machines, ({ refused }) => refused),

@@ -23,7 +23,7 @@ export class Keys {
   /** Known before the present central, and not named by it; since when. */
   #missed = new Map<string, Millis>();
   #written: string;
-  #isTold = false;
+  #knowsOwners = false;
 
   constructor(self: string, formerly: readonly string[], ledger: Pick<Ledger, 'schedulers'>) {
     this.#self = self;
@@ -39,11 +39,11 @@ export class Keys {
 
   told(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
     if (central !== this.#central) {
-      const before = this.#isTold ? this.#owners.map(({ name }) => name) : this.#formerly;
+      const before = this.#knowsOwners ? this.#owners.map(({ name }) => name) : this.#formerly;
       for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
       this.#central = central;
     }
-    this.#isTold = true;
+    this.#knowsOwners = true;
     this.#version = ownersVersion;
     for (const { name } of owners) this.#missed.delete(name);
     for (const [name, since] of this.#missed) if (now - since > MISSED_MS) this.#missed.delete(name);
@@ -59,7 +59,7 @@ export class Keys {
 
   /** Why a new job with this key is not taken here; undefined when it is this scheduler's, or nobody knows better. */
   refusal(key: string): Refusal | undefined {
-    if (!this.#isTold) return NOT_TOLD;
+    if (!this.#knowsOwners) return OWNERS_UNKNOWN;
     const owner = rendezvous(key, this.#owners);
     if (owner === undefined || owner.name === this.#self) return undefined;
     return owner.away
@@ -87,7 +87,7 @@ function sorted(names: readonly string[]): string[] {
   return [...names].sort();
 }
 
-const NOT_TOLD: Refusal = {
+const OWNERS_UNKNOWN: Refusal = {
   code: 'not-ready',
   message: 'this scheduler has not been told yet who else is in the cluster',
   hint: 'try again in a moment',

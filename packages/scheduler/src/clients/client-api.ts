@@ -21,7 +21,7 @@ import type { JobEvents } from '../observing/job-events.js';
 import { circumstancesOf } from '../observing/snapshot.js';
 import type { Recovery } from '../recovering/recovery.js';
 import type { Answers } from './answers.js';
-import { explain, type Narrator, waitingGroups } from './explaining.js';
+import { type ExplainContext, explain, waitingGroups } from './explaining.js';
 import type { JobViews } from './job-views.js';
 import { QueryBudget } from './query-budget.js';
 import type { Watching } from './watching.js';
@@ -216,13 +216,13 @@ export class ClientApi {
       const message = `${job.id} has no task ${task}`;
       return this.#answers.refuse(from, request, 'unknown-task', message, `its tasks are 0 to ${last}`);
     }
-    const narrator: Narrator = {
+    const context: ExplainContext = {
       circumstances: circumstancesOf(this.#members, this.#enlistment, this.#recovery, now),
       owner: this.#env.nameOf(this.#config.self),
       wallOffsetMs: this.#config.wallOffsetMs,
       nameOf: (worker) => this.#views.nameOf(worker),
     };
-    this.#answers.answer(from, request, 'jobExplanation', explain(job, task, narrator, now));
+    this.#answers.answer(from, request, 'jobExplanation', explain(job, task, context, now));
   }
 }
 

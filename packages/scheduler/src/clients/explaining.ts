@@ -15,7 +15,7 @@ import { type Circumstances, type Waits, waitsOf } from '../observing/snapshot.j
 import { samplingOf, spreadOf, summarise } from './job-views.js';
 
 /** What explanations need to know of the scheduler beside its jobs. */
-export interface Narrator {
+export interface ExplainContext {
   readonly circumstances: Circumstances;
   /** Full name of the scheduler, as central knows it. */
   readonly owner: string;
@@ -46,23 +46,28 @@ export function waitingGroups(
 }
 
 /** Why a job waits, and where its time went so far. */
-export function explain(job: Job, task: number | undefined, narrator: Narrator, now: Millis): JobExplanation {
-  const waits = waitsOf(job, narrator.circumstances);
-  const story = (of: number): TaskStory => storyOf(job, of, waits, narrator, now);
+export function explain(
+  job: Job,
+  task: number | undefined,
+  context: ExplainContext,
+  now: Millis,
+): JobExplanation {
+  const waits = waitsOf(job, context.circumstances);
+  const story = (of: number): TaskStory => storyOf(job, of, waits, context, now);
   const last = lastEnded(job);
   return {
-    job: summarise(job, narrator.wallOffsetMs),
-    owner: narrator.owner,
+    job: summarise(job, context.wallOffsetMs),
+    owner: context.owner,
     number: job.number,
     sampling: samplingOf(job),
     waiting: waits.flatMap((wait) => stageWaits(job, wait, now)),
-    probes: probesOf(job, narrator),
+    probes: probesOf(job, context),
     probesOut: job.batches.reduce((sum, { probes }) => sum + probes.out, 0),
     probesMoved: job.probesMoved,
     matches: job.batches.reduce((sum, { matches }) => sum + matches, 0),
     placed: tasksIn(job, TaskState.placed).map((of) => ({
       task: of,
-      worker: narrator.nameOf(job.tasks.workers[of] as Address),
+      worker: context.nameOf(job.tasks.workers[of] as Address),
     })),
     waits: waitSpread(job),
     wastedMs: job.history.wastedMs,
@@ -93,7 +98,7 @@ function storyOf(
   job: Job,
   task: number,
   waits: readonly Waits[],
-  narrator: Narrator,
+  context: ExplainContext,
   now: Millis,
 ): TaskStory {
   const state = job.tasks.stateOf(task);
@@ -111,7 +116,7 @@ function storyOf(
     reason: hasRun ? undefined : reasonFor(job, task, waits),
     isPilot,
     attempts: job.tasks.attempts[task]!,
-    worker: job.tasks.workers[task]! >= 0 ? narrator.nameOf(job.tasks.workers[task] as Address) : undefined,
+    worker: job.tasks.workers[task]! >= 0 ? context.nameOf(job.tasks.workers[task] as Address) : undefined,
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
     endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
@@ -142,7 +147,7 @@ function stageOf(job: Job, batch: Batch): Stage {
   return own ?? job.stages.find(({ spec }) => spec === batch.spec) ?? job.stages[0]!;
 }
 
-function probesOf(job: Job, { nameOf }: Narrator): JobExplanation['probes'] {
+function probesOf(job: Job, { nameOf }: ExplainContext): JobExplanation['probes'] {
   const sums = new Map<Address, number>();
   for (const { probes } of job.batches) {
     for (const [worker, out] of probes.byWorker()) sums.set(worker, (sums.get(worker) ?? 0) + out);

@@ -24,8 +24,8 @@ export class Needer {
   /** Sees to it that central knows of all tasks of the stage that may run. */
   tell(job: Job, batch: Batch, now: Millis): void {
     const tasks = tasksInNeed(job, batch);
-    if (tasks <= batch.needTold) return;
-    if (batch.matches === 0 && batch.needTold === 0) this.#declare(job, now);
+    if (tasks <= batch.needSent) return;
+    if (batch.matches === 0 && batch.needSent === 0) this.#declare(job, now);
     this.#tell(job, batch, tasks, now);
   }
 
@@ -68,7 +68,7 @@ export class Needer {
     let isDeclared = false;
     for (const batch of batchesInNeed(job)) {
       const tasks = tasksInNeed(job, batch);
-      if (tasks === 0 || batch.needToldAt > since) continue;
+      if (tasks === 0 || batch.needSentAt > since) continue;
       if (!isDeclared) this.#declare(job, now);
       isDeclared = true;
       this.#tell(job, batch, tasks, now);
@@ -77,16 +77,16 @@ export class Needer {
 
   /** No task of the stage waits any more. */
   satisfied(job: Job, batch: Batch, now: Millis): void {
-    if (batch.needTold > 0) this.#tell(job, batch, 0, now);
+    if (batch.needSent > 0) this.#tell(job, batch, 0, now);
   }
 
   /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
   decided(job: Job, now: Millis): void {
     const { pilots } = job.sample!;
     this.#declare(job, now);
-    if (pilots.needTold > 0) this.#tell(job, pilots, 0, now);
+    if (pilots.needSent > 0) this.#tell(job, pilots, 0, now);
     for (const stage of job.stages) {
-      if (stage.needTold > 0 || stage.matches > 0) this.#tell(job, stage, tasksInNeed(job, stage), now);
+      if (stage.needSent > 0 || stage.matches > 0) this.#tell(job, stage, tasksInNeed(job, stage), now);
     }
   }
 
@@ -103,8 +103,8 @@ export class Needer {
 
   #tell(job: Job, batch: Batch, tasks: number, now: Millis): void {
     if (this.#enlistment.central === NOBODY) return;
-    batch.needTold = tasks;
-    batch.needToldAt = now;
+    batch.needSent = tasks;
+    batch.needSentAt = now;
     const arePilots = batch === job.sample?.pilots && job.isUndecided;
     this.#env.send(this.#enlistment.central, {
       type: 'need',
@@ -145,6 +145,6 @@ function partOf(job: Job, batch: Batch): BatchPart {
 /** Central has matched a worker with the batch. */
 export function matchArrived(batch: Batch, now: Millis): void {
   batch.matches++;
-  batch.needTold = Math.max(0, batch.needTold - 1);
-  batch.needToldAt = now;
+  batch.needSent = Math.max(0, batch.needSent - 1);
+  batch.needSentAt = now;
 }

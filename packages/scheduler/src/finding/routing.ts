@@ -77,8 +77,8 @@ export class Routing {
    */
   arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
     if (this.#maySeek(job) && !job.isUndecided) {
-      const isTold = job.needsCentral && !this.#isAlone(now);
-      this.#usage.shortCame(job.believedMs * tasks, tasks, isTold, now);
+      const isReported = job.needsCentral && !this.#isAlone(now);
+      this.#usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
     }
     if (job.isUndecided) this.find(job, job.sample!.pilots, now);
     this.find(job, stage, now);
@@ -185,7 +185,7 @@ export class Routing {
   /** No task of the batch waits: neither probes nor matched workers are needed any more. */
   allBound(job: Job, batch: Batch, now: Millis): void {
     this.dropProbes(job, batch);
-    if (batch.needTold > 0) this.#needer.satisfied(job, batch, now);
+    if (batch.needSent > 0) this.#needer.satisfied(job, batch, now);
   }
 
   /** The probes of the batch are needed no more. */

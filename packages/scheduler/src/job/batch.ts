@@ -22,8 +22,8 @@ export interface Batch {
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
   recalled: boolean;
   /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
-  needTold: number;
-  needToldAt: Millis;
+  needSent: number;
+  needSentAt: Millis;
   /** Workers that central has matched with the batch. */
   matches: number;
 }
@@ -66,8 +66,8 @@ export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): S
       returned: [],
       probes: new ProbeLedger(),
       recalled: false,
-      needTold: 0,
-      needToldAt: 0,
+      needSent: 0,
+      needSentAt: 0,
       matches: 0,
     };
     first += count;

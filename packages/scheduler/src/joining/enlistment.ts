@@ -143,7 +143,7 @@ export class Enlistment {
     return true;
   }
 
-  strangerTold(from: Address, now: Millis): void {
+  answeredUnregistered(from: Address, now: Millis): void {
     if (from === this.#central) this.enlistAnew(now);
   }
 

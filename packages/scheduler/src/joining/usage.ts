@@ -51,7 +51,7 @@ export class Usage {
     }
     this.#central = central;
     if (this.#cameMs > 0) this.#send(central, { shortMs: 0, longMs: 0 });
-    if (this.#tellsShares()) this.#tellSoon(now);
+    if (this.#reportsShares()) this.#tellSoon(now);
   }
 
   /** Run time of a task that completed. */
@@ -64,19 +64,19 @@ export class Usage {
    * A short batch has come.
    *
    * @param workMs estimate × tasks
-   * @param isTold central hears of it as a need
+   * @param isReported central hears of it as a need
    */
-  shortCame(workMs: Millis, tasks: number, isTold: boolean, now: Millis): void {
+  shortCame(workMs: Millis, tasks: number, isReported: boolean, now: Millis): void {
     const countsForReserve = this.#policy?.reserve === 'auto';
     if (countsForReserve) this.#lately.add(workMs, now);
-    if (isTold) return;
+    if (isReported) return;
     if (countsForReserve) this.#cameMs += workMs;
-    if (this.#mayBeTold()) this.#cameTasks += tasks;
+    if (this.#mayReport()) this.#cameTasks += tasks;
     if (this.#hasNews()) this.#tellSoon(now);
   }
 
   /** Whether central tells when it matches again, which it judges by how many tasks come. */
-  #mayBeTold(): boolean {
+  #mayReport(): boolean {
     return this.#policy?.preset.short.by === 'matching' && this.#policy.matching === 'auto';
   }
 
@@ -87,16 +87,16 @@ export class Usage {
   /** @param central NOBODY while there is none */
   tell(central: Address, now: Millis): void {
     this.#armed = false;
-    const hasShares = this.#tellsShares() && this.#shortMs + this.#longMs > 0;
+    const hasShares = this.#reportsShares() && this.#shortMs + this.#longMs > 0;
     if (central !== NOBODY && (hasShares || this.#hasNews())) {
       this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs });
       this.#shortMs = 0;
       this.#longMs = 0;
     }
-    if (this.#tellsShares() || this.#hasNews()) this.#tellSoon(now);
+    if (this.#reportsShares() || this.#hasNews()) this.#tellSoon(now);
   }
 
-  #tellsShares(): boolean {
+  #reportsShares(): boolean {
     return this.#policy?.shortPartition === 'auto';
   }
 

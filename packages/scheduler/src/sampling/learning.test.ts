@@ -1,7 +1,7 @@
 import { DEFAULT_POLICY, type PolicySettings, PRESETS } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
 import { describe, expect, test } from 'vitest';
-import type { Learnt, SchedulerEnvironment } from '../contract.js';
+import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
 import { DurableBench } from '../durable.fixture.js';
 import type { Job } from '../job/job.js';
 import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
@@ -25,10 +25,10 @@ function endedJob(...runMs: number[]): Job {
   } as unknown as Job;
 }
 
-function samplerOf(learnt?: Learnt, refused: string[] = []): Sampler {
+function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): Sampler {
   const env = {
     random: () => 0.5,
-    learntRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
+    estimatorStateRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
   };
   return new Sampler(
     env as unknown as SchedulerEnvironment,
@@ -38,7 +38,7 @@ function samplerOf(learnt?: Learnt, refused: string[] = []): Sampler {
     {} as never,
     {} as never,
     {} as never,
-    learnt,
+    estimatorStates,
   );
 }
 
@@ -46,12 +46,12 @@ describe('what a scheduler learns of run times', () => {
   test('is asked for once, and given to the one that comes after it', () => {
     const first = samplerOf();
     first.adopt(HISTORY);
-    expect(first.takeLearnt()).toBeUndefined();
+    expect(first.takeEstimatorStates()).toBeUndefined();
     first.learn(endedJob(4_000, 6_000));
-    const learnt = first.takeLearnt();
-    expect(Object.keys(learnt!)).toEqual(['history']);
-    expect(first.takeLearnt()).toBeUndefined();
-    const next = samplerOf(JSON.parse(JSON.stringify(learnt)));
+    const estimatorStates = first.takeEstimatorStates();
+    expect(Object.keys(estimatorStates!)).toEqual(['history']);
+    expect(first.takeEstimatorStates()).toBeUndefined();
+    const next = samplerOf(JSON.parse(JSON.stringify(estimatorStates)));
     expect(next.judge(arriving)).toEqual({ kind: 'unknown' });
     next.adopt(HISTORY);
     expect(next.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
@@ -64,9 +64,9 @@ describe('what a scheduler learns of run times', () => {
     bench.submit({ name: 'nightly', tasks: [{ sleep: 1 }] });
     bench.commit();
     bench.end(W1, bench.ask(W1, 1)!);
-    expect(bench.scheduler.takeLearnt()).toBeUndefined();
+    expect(bench.scheduler.takeEstimatorStates()).toBeUndefined();
     bench.commit();
-    expect(Object.keys(bench.scheduler.takeLearnt()!)).toEqual(['history']);
+    expect(Object.keys(bench.scheduler.takeEstimatorStates()!)).toEqual(['history']);
   });
 
   test('is there again when the cluster comes back to an estimator', () => {
@@ -75,7 +75,7 @@ describe('what a scheduler learns of run times', () => {
     sampler.learn(endedJob(5_000));
     sampler.adopt({ ...HISTORY, estimator: 'pilot' });
     sampler.learn(endedJob(5_000));
-    expect(Object.keys(sampler.takeLearnt()!).sort()).toEqual(['history', 'pilot']);
+    expect(Object.keys(sampler.takeEstimatorStates()!).sort()).toEqual(['history', 'pilot']);
     sampler.adopt(HISTORY);
     expect(sampler.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });

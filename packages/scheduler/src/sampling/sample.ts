@@ -66,8 +66,8 @@ export class Sample {
       queue: [],
       probes: new ProbeLedger(),
       recalled: false,
-      needTold: 0,
-      needToldAt: 0,
+      needSent: 0,
+      needSentAt: 0,
       matches: 0,
     };
     this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
@@ -129,8 +129,8 @@ export class RestBatch implements Batch {
   readonly over: Scope;
   readonly probes = new ProbeLedger();
   recalled = false;
-  needTold = 0;
-  needToldAt: Millis = 0;
+  needSent = 0;
+  needSentAt: Millis = 0;
   matches = 0;
 
   constructor(index: number, stage: Stage, over: Scope) {

@@ -18,7 +18,7 @@ import {
 } from '@goshawk/predictor';
 import { decideBy, UNDECIDED } from '../accepting/classify.js';
 import { slowdownAt } from '../binding/slowdown.js';
-import type { Learnt, SchedulerEnvironment } from '../contract.js';
+import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
 import type { Needer } from '../finding/needing.js';
 import type { Prober } from '../finding/probing.js';
 import type { Routing } from '../finding/routing.js';
@@ -42,11 +42,11 @@ export class Sampler {
   readonly #routing: Routing;
   readonly #events: JobEvents;
   /** Of the estimators that are not in charge. */
-  readonly #learnt: Record<string, unknown>;
+  readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
   #estimator: Guarded | undefined;
   /** Something was learnt since it was last asked what. */
-  #hasLearnt = false;
+  #hasLearned = false;
 
   constructor(
     env: SchedulerEnvironment,
@@ -56,7 +56,7 @@ export class Sampler {
     needer: Needer,
     routing: Routing,
     events: JobEvents,
-    learnt: Learnt = {},
+    estimatorStates: EstimatorStates = {},
   ) {
     this.#env = env;
     this.#members = members;
@@ -65,7 +65,7 @@ export class Sampler {
     this.#needer = needer;
     this.#routing = routing;
     this.#events = events;
-    this.#learnt = { ...learnt };
+    this.#estimatorStates = { ...estimatorStates };
   }
 
   /** The cluster's policy names the estimator, which goes on from what it had learnt when it was last in charge. */
@@ -73,27 +73,27 @@ export class Sampler {
     const before = this.#policy;
     this.#policy = policy;
     if (before !== undefined && isSameEstimator(before, policy)) return;
-    if (this.#estimator !== undefined) this.#learnt[this.#estimator.name] = this.#estimator.save();
+    if (this.#estimator !== undefined) this.#estimatorStates[this.#estimator.name] = this.#estimator.save();
     this.#estimator = new Guarded(this.#make(policy));
     this.#recall(this.#estimator);
   }
 
   /** All that estimators have learnt; undefined where that is nothing since it was last asked. */
-  takeLearnt(): Learnt | undefined {
-    if (!this.#hasLearnt || this.#estimator === undefined) return undefined;
-    this.#hasLearnt = false;
-    return { ...this.#learnt, [this.#estimator.name]: this.#estimator.save() };
+  takeEstimatorStates(): EstimatorStates | undefined {
+    if (!this.#hasLearned || this.#estimator === undefined) return undefined;
+    this.#hasLearned = false;
+    return { ...this.#estimatorStates, [this.#estimator.name]: this.#estimator.save() };
   }
 
   #recall(estimator: Guarded): void {
     const { name } = estimator;
-    const learnt = this.#learnt[name];
-    delete this.#learnt[name];
-    if (learnt === undefined || learnt === null) return;
+    const state = this.#estimatorStates[name];
+    delete this.#estimatorStates[name];
+    if (state === undefined || state === null) return;
     try {
-      estimator.load(learnt);
+      estimator.load(state);
     } catch (error) {
-      this.#env.learntRefused?.(name, (error as Error).message);
+      this.#env.estimatorStateRefused?.(name, (error as Error).message);
     }
   }
 
@@ -202,7 +202,7 @@ export class Sampler {
       : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
-    this.#hasLearnt = true;
+    this.#hasLearned = true;
     this.#estimator!.learn({
       job: job.arriving,
       judgement: job.judgement,

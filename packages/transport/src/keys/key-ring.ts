@@ -46,8 +46,8 @@ function readKeys(generation: KeyGeneration, role: Role, source: string): Keys {
     curve: publicOf('x25519', curve).toString('base64url'),
     sign: publicOf('ed25519', sign).toString('base64url'),
   };
-  const told = generation.public[role];
-  if (own.curve !== told.curve || own.sign !== told.sign) {
+  const published = generation.public[role];
+  if (own.curve !== published.curve || own.sign !== published.sign) {
     throw badKeys(source, `its secret keys are not those of the ${role} that everybody knows`);
   }
   return {

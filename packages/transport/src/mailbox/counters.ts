@@ -64,7 +64,7 @@ export interface MailboxCounters {
   readonly local: Traffic;
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;
-  readonly strangers: Record<RejectionReason, number>;
+  readonly rejections: Record<RejectionReason, number>;
   /** How often all connections to this process were cut, since one of them took memory without end. */
   cuts: number;
   /** Messages whose handler threw. */
@@ -82,7 +82,7 @@ export function newCounters(): MailboxCounters {
     local: { messages: 0, frames: 0, bytes: 0 },
     dropped: zeroes(DROP_REASONS),
     refused: zeroes(REFUSAL_REASONS),
-    strangers: zeroes(REJECTION_REASONS),
+    rejections: zeroes(REJECTION_REASONS),
     cuts: 0,
     handlerErrors: 0,
     outboundConnections: 0,

@@ -133,7 +133,7 @@ export class Guard implements Inlet {
           attendance.counters.refused.malformed++;
           attendance.log.warn(address, 'parts', `cut the connection of ${address}: a frame has one part`);
         },
-        onForeign: () => attendance.strangers.refused('malformed', address),
+        onForeign: () => attendance.rejected.refused('malformed', address),
       });
       this.#passages.add(passage);
     } catch (error) {

@@ -11,7 +11,7 @@ export interface Attendance {
   readonly receiver: Receiver;
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
-  readonly strangers: RejectedConnections;
+  readonly rejected: RejectedConnections;
   readonly log: ThrottledLog;
   readonly reading: Reading;
 }
@@ -49,8 +49,8 @@ export class SocketInlet implements Inlet {
     this.#router.close();
   }
 
-  attend({ receiver, limits, counters, strangers, log, reading }: Attendance): Promise<void> {
+  attend({ receiver, limits, counters, rejected, log, reading }: Attendance): Promise<void> {
     void receive(this.#router, receiver, limits, log, reading);
-    return watchConnections(this.#router, counters, strangers);
+    return watchConnections(this.#router, counters, rejected);
   }
 }

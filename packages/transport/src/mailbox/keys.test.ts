@@ -98,8 +98,8 @@ describe('with keys', () => {
     const stranger = await open('client', others, { onAuthFailure: authFailure });
     tell(keyless, `${central.endpoint}!*/0`, ['let me in']);
     tell(stranger, `${central.endpoint}!*/0`, ['let me in']);
-    await expect.poll(() => central.counters.strangers.noKey).toBeGreaterThan(0);
-    await expect.poll(() => central.counters.strangers.wrongServerKey).toBeGreaterThan(0);
+    await expect.poll(() => central.counters.rejections.noKey).toBeGreaterThan(0);
+    await expect.poll(() => central.counters.rejections.wrongServerKey).toBeGreaterThan(0);
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyNeeded']);
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyRefused']);
     const pair = curveKeyPair();
@@ -112,7 +112,7 @@ describe('with keys', () => {
     sockets.push(knowsCentral);
     knowsCentral.connect(central.endpoint);
     void knowsCentral.send('let me in').catch(() => {});
-    await expect.poll(() => central.counters.strangers.unknownKey).toBeGreaterThan(0);
+    await expect.poll(() => central.counters.rejections.unknownKey).toBeGreaterThan(0);
     tell(friend, party(central.endpoint, 'central'), ['sound']);
     await inbox.until(1);
     expect(inbox.bodies).toStrictEqual([['sound']]);
@@ -216,7 +216,7 @@ describe('with keys', () => {
     const liar = await open('worker');
     const atLiar = new Inbox(liar);
     tell(worker, party(liar.endpoint, 'scheduler'), ['ask']);
-    await expect.poll(() => liar.counters.strangers.wrongServerKey).toBeGreaterThan(0);
+    await expect.poll(() => liar.counters.rejections.wrongServerKey).toBeGreaterThan(0);
     tell(worker, party(liar.endpoint, 'worker'), ['steal']);
     await atLiar.until(1);
     expect(atLiar.bodies).toStrictEqual([['steal']]);
@@ -281,7 +281,7 @@ describe('rotation', () => {
     const central = await open('central', finished.files);
     const worker = await open('worker', keys);
     tell(worker, party(central.endpoint, 'central'), ['register']);
-    await expect.poll(() => central.counters.strangers.wrongServerKey).toBeGreaterThan(0);
+    await expect.poll(() => central.counters.rejections.wrongServerKey).toBeGreaterThan(0);
     expect(central.counters.received.frames).toBe(0);
   });
 });
@@ -329,7 +329,7 @@ describe('a client’s own key', () => {
     central.rekey(keyRing(revoked.central, 'test'));
     await expect.poll(() => central.counters.inboundConnections).toBeLessThan(2);
     tell(client, party(central.endpoint, 'central'), ['after, revoked']);
-    await expect.poll(() => central.counters.strangers.unknownKey).toBeGreaterThan(0);
+    await expect.poll(() => central.counters.rejections.unknownKey).toBeGreaterThan(0);
     tell(other, party(central.endpoint, 'central'), ['after']);
     await inbox.until(3);
     const next = addClient(revoked, { name: 'next', rights: [] });
@@ -365,10 +365,10 @@ describe('a client’s own key', () => {
           .toBe(true);
       }
     }
-    const known = central.counters.strangers.wrongServerKey + central.counters.strangers.unknownKey;
+    const known = central.counters.rejections.wrongServerKey + central.counters.rejections.unknownKey;
     tell(leaked, party(central.endpoint, 'central'), ['leaked']);
     await expect
-      .poll(() => central.counters.strangers.wrongServerKey + central.counters.strangers.unknownKey)
+      .poll(() => central.counters.rejections.wrongServerKey + central.counters.rejections.unknownKey)
       .toBeGreaterThan(known);
     expect(atCentral.bodies).not.toContainEqual(['leaked']);
     expect(() => central.rekey(keyRing(now.worker, 'test'))).toThrow(RangeError);

@@ -37,7 +37,7 @@ export interface MailboxLimits {
   /** A connection that has not said who it is within this time is closed. */
   readonly handshakeTimeoutMs: number;
   /** One line of log about connections that were refused in this time. */
-  readonly strangersLogIntervalMs: number;
+  readonly rejectionsLogIntervalMs: number;
   /** How often the host name of a peer that cannot be reached is looked up again. */
   readonly redialIntervalMs: number;
   /** A reply that finds its client's connection full is tried again after so long. */
@@ -75,7 +75,7 @@ export const DEFAULT_LIMITS: MailboxLimits = {
   keepaliveIntervalMs: 5_000,
   keepaliveTimeoutMs: 15_000,
   handshakeTimeoutMs: 10_000,
-  strangersLogIntervalMs: 60_000,
+  rejectionsLogIntervalMs: 60_000,
   redialIntervalMs: 5_000,
   replyRetryMs: 5,
   incarnationGraceMs: 30_000,

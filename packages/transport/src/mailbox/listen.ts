@@ -37,7 +37,7 @@ export async function listen(
 ): Promise<Listener> {
   const wanted = parseEndpoint(bind);
   const tell = reachableAt(advertise ?? bind);
-  const told = parseEndpoint(tell);
+  const advertised = parseEndpoint(tell);
   const address = await resolveEndpoint(bind);
   const socket = () => new Router(routerOptions(limits, keyed));
   const open = async (at: string): Promise<Router> => {
@@ -56,7 +56,7 @@ export async function listen(
   const place = parseEndpoint(bound);
   let inlet: Inlet = new SocketInlet(router);
   const listener = {
-    endpoint: withPort(told, tell, bound),
+    endpoint: withPort(advertised, tell, bound),
     canBeGuarded: CAN_GUARD && place.transport === 'tcp',
     get inlet() {
       return inlet;
@@ -72,13 +72,13 @@ export async function listen(
   return listener;
 }
 
-/** The endpoint that is told to others has the port that was given by the system where it says 0. */
-function withPort(told: Endpoint, text: string, bound: string): string {
-  if (told.transport !== 'tcp' || told.port !== 0) {
+/** The endpoint that is advertised to others has the port that was given by the system where it says 0. */
+function withPort(advertised: Endpoint, text: string, bound: string): string {
+  if (advertised.transport !== 'tcp' || advertised.port !== 0) {
     return text;
   }
   const { port } = parseEndpoint(bound) as Extract<Endpoint, { transport: 'tcp' }>;
-  return formatTcp(told.host, port);
+  return formatTcp(advertised.host, port);
 }
 
 function bindError(bind: string, cause: NodeJS.ErrnoException): Error {

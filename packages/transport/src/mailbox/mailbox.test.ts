@@ -422,7 +422,7 @@ describe('what arrives', () => {
         ({ message, fields }) => message.startsWith('refused connections') && fields.malformed === 1,
       ),
     );
-    expect(a.counters.strangers.malformed).toBe(1);
+    expect(a.counters.rejections.malformed).toBe(1);
     b.send(0, b.directory.intern(`${a.process}/0`), ['sound']);
     await atA.until(1);
     await untilTrue(() => a.counters.inboundConnections === 1);

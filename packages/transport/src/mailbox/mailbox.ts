@@ -64,7 +64,7 @@ export type SendResult = 'accepted' | DropReason;
 interface Parts {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
-  readonly strangers: RejectedConnections;
+  readonly rejected: RejectedConnections;
   readonly endpoint: string;
   readonly identification: Identification;
   readonly listener?: Listener | undefined;
@@ -118,8 +118,8 @@ export class Mailbox {
     }
     prepareContext(limits);
     const counters = newCounters();
-    const strangers = new RejectedConnections(counters, options.logger, limits.strangersLogIntervalMs);
-    const shared = { limits, counters, strangers };
+    const rejected = new RejectedConnections(counters, options.logger, limits.rejectionsLogIntervalMs);
+    const shared = { limits, counters, rejected };
     if (bind === undefined) {
       const endpoint = clientEndpoint(nanoid(), keys?.name);
       const keyed = keys && { ring: keys, zapDomain: '' };
@@ -131,7 +131,7 @@ export class Mailbox {
       });
     }
     const keyed: Keyed | undefined = keys && { ring: keys, zapDomain: '' };
-    const zap = keyed && (await enterZapDomain(admission(keyed, strangers)));
+    const zap = keyed && (await enterZapDomain(admission(keyed, rejected)));
     if (keyed !== undefined && zap !== undefined) keyed.zapDomain = zap.name;
     try {
       const listener = await listen(bind, advertise, limits, keyed);
@@ -310,7 +310,7 @@ export class Mailbox {
   }
 
   private attend(listener: Listener): void {
-    const { limits, counters, strangers } = this.parts;
+    const { limits, counters, rejected } = this.parts;
     this.isFreed = listener.inlet.attend({
       receiver: (received) => {
         if (received.length > WHOLE_PARTS) this.setGuard(listener);
@@ -318,7 +318,7 @@ export class Mailbox {
       },
       limits,
       counters,
-      strangers,
+      rejected,
       log: this.log,
       reading: this.reading,
     });
@@ -387,11 +387,11 @@ export class Mailbox {
   }
 
   private async shutDown(flushMs: number): Promise<void> {
-    const { listener, strangers, zap } = this.parts;
+    const { listener, rejected, zap } = this.parts;
     this.door.close();
     clearInterval(this.fuseTimer);
     await this.links.close(flushMs);
-    strangers.close();
+    rejected.close();
     if (listener !== undefined) {
       listener.inlet.close(flushMs);
       await this.isFreed;
@@ -437,7 +437,7 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
 }
 
 /** Admits whoever holds a key of a role that this one hears from. */
-function admission(keyed: Keyed, strangers: RejectedConnections) {
+function admission(keyed: Keyed, rejected: RejectedConnections) {
   let { ring } = keyed;
   let admitted = admittedBy(ring);
   return (key: string, address: string): boolean => {
@@ -448,7 +448,7 @@ function admission(keyed: Keyed, strangers: RejectedConnections) {
     if (admitted.has(key)) {
       return true;
     }
-    strangers.refused('unknownKey', address);
+    rejected.refused('unknownKey', address);
     return false;
   };
 }

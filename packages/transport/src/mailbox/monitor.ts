@@ -25,7 +25,7 @@ export async function hearEvents(socket: Router | Dealer, heard: (event: Event) 
 export function watchConnections(
   router: Router,
   counters: MailboxCounters,
-  strangers: RejectedConnections,
+  rejected: RejectedConnections,
 ): Promise<void> {
   let connections = 0;
   const changed = (by: number): void => {
@@ -43,7 +43,7 @@ export function watchConnections(
           break;
         case 'handshake:error:protocol':
         case 'handshake:error:other':
-          strangers.refused(reasonOf(event));
+          rejected.refused(reasonOf(event));
           break;
         case 'close':
           changed(-connections);

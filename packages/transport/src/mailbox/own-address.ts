@@ -23,13 +23,13 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
 }
 
 /**
- * Whether this machine has lost the address that it was told to others by, and has another one in its place.
+ * Whether this machine has lost the address that it was advertised to others by, and has another one in its place.
  *
- * @param told as `reachableAt` has said
+ * @param advertised as `reachableAt` has said
  * @returns the new address; undefined while the old one is there, and while there is none at all: it may come back
  */
-export function movedTo(told: string, interfaces?: Interfaces): string | undefined {
-  const endpoint = parseEndpoint(told);
+export function movedTo(advertised: string, interfaces?: Interfaces): string | undefined {
+  const endpoint = parseEndpoint(advertised);
   if (endpoint.transport !== 'tcp') return undefined;
   const addresses = ownAddresses(endpoint.host.includes(':') ? 6 : 4, interfaces);
   return addresses.includes(endpoint.host) ? undefined : addresses[0];

@@ -11,15 +11,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('strangers are counted each time, and told of at once and then once in the interval', () => {
+test('refused connections are counted each time, and logged at once and then once in the interval', () => {
   const counters = newCounters();
   const logger = recordingLogger();
-  const strangers = new RejectedConnections(counters, logger, 60_000);
+  const rejected = new RejectedConnections(counters, logger, 60_000);
   const told = () => logger.lines.map(({ fields }) => fields);
-  strangers.refused('noKey');
+  rejected.refused('noKey');
   expect(told()).toStrictEqual([{ attempts: 1, noKey: 1, addresses: [] }]);
-  for (let i = 0; i < 1_000; i++) strangers.refused('unknownKey', `10.0.0.${i % 256}`);
-  strangers.refused('malformed');
+  for (let i = 0; i < 1_000; i++) rejected.refused('unknownKey', `10.0.0.${i % 256}`);
+  rejected.refused('malformed');
   vi.advanceTimersByTime(59_000);
   expect(told()).toHaveLength(1);
   vi.advanceTimersByTime(1_000);
@@ -28,15 +28,15 @@ test('strangers are counted each time, and told of at once and then once in the 
   expect(told()[1]!.addresses).toHaveLength(8);
   vi.advanceTimersByTime(600_000);
   expect(told()).toHaveLength(2);
-  expect(counters.strangers).toMatchObject({ noKey: 1, unknownKey: 1_000, malformed: 1 });
+  expect(counters.rejections).toMatchObject({ noKey: 1, unknownKey: 1_000, malformed: 1 });
 });
 
 test('a mailbox that is closed says nothing more of them', () => {
   const logger = recordingLogger();
-  const strangers = new RejectedConnections(newCounters(), logger, 60_000);
-  strangers.refused('noKey');
-  strangers.refused('noKey');
-  strangers.close();
+  const rejected = new RejectedConnections(newCounters(), logger, 60_000);
+  rejected.refused('noKey');
+  rejected.refused('noKey');
+  rejected.close();
   vi.advanceTimersByTime(600_000);
   expect(logger.lines).toHaveLength(1);
 });

@@ -25,7 +25,7 @@ export class RejectedConnections {
 
   /** @param address where it came from, as far as that is known. */
   refused(reason: RejectionReason, address?: string): void {
-    this.counters.strangers[reason]++;
+    this.counters.rejections[reason]++;
     this.sinceLine.set(reason, (this.sinceLine.get(reason) ?? 0) + 1);
     if (address !== undefined && this.addresses.size < ADDRESSES_MAX) {
       this.addresses.add(address);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { LearntFile } from './learnt-file.js';
+import { EstimatorStateFile } from './estimator-state-file.js';
 
 let folder = '';
 let file = '';
@@ -21,29 +21,29 @@ function logged(): { logger: Logger; lines: string[] } {
   return { lines, logger: { debug: note, info: note, warn: note, error: note, fatal: note } as Logger };
 }
 
-async function keptOnce(learnt: object, at = file): Promise<string[]> {
+async function keptOnce(estimatorStates: object, at = file): Promise<string[]> {
   const { logger, lines } = logged();
-  const kept = new LearntFile(at, logger);
-  kept.keep(() => learnt as Readonly<Record<string, unknown>>);
+  const kept = new EstimatorStateFile(at, logger);
+  kept.keep(() => estimatorStates as Readonly<Record<string, unknown>>);
   await kept.close();
   return lines;
 }
 
 describe('what was learnt', () => {
   test('is there again when the next one opens it, and nothing else is left', async () => {
-    const learnt = { history: { schema: 'goshawk.history/1', values: [] } };
-    await keptOnce(learnt);
-    expect(await new LearntFile(file, logged().logger).load()).toEqual(learnt);
+    const estimatorStates = { history: { schema: 'goshawk.history/1', values: [] } };
+    await keptOnce(estimatorStates);
+    expect(await new EstimatorStateFile(file, logged().logger).load()).toEqual(estimatorStates);
     expect(await readdir(folder)).toEqual(['learnt.json']);
   });
 
   test('is nothing at first', async () => {
-    expect(await new LearntFile(file, logged().logger).load()).toEqual({});
+    expect(await new EstimatorStateFile(file, logged().logger).load()).toEqual({});
   });
 
   test('is not written again where nothing was learnt since', async () => {
     await keptOnce({ history: 1 });
-    const kept = new LearntFile(file, logged().logger);
+    const kept = new EstimatorStateFile(file, logged().logger);
     kept.keep(() => undefined);
     await kept.close();
     expect(await kept.load()).toEqual({ history: 1 });
@@ -63,7 +63,7 @@ describe('what was learnt', () => {
     ['{"schema":"goshawk.learnt/2","learnt":{}}', 'was written by a newer version (goshawk.learnt/2'],
   ])('as %s is refused and kept', async (text, why) => {
     await writeFile(file, text);
-    await expect(new LearntFile(file, logged().logger).load()).rejects.toThrow(why);
+    await expect(new EstimatorStateFile(file, logged().logger).load()).rejects.toThrow(why);
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 });
@@ -71,7 +71,7 @@ describe('what was learnt', () => {
 test('a file that is not ours to replace stays as it is', async () => {
   await keptOnce({ history: 'newer' });
   const { logger } = logged();
-  const kept = new LearntFile(file, logger);
+  const kept = new EstimatorStateFile(file, logger);
   kept.keep(() => ({ history: 'ours' }));
   kept.giveUp();
   await kept.close();

@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { InputError } from '@goshawk/core';
-import type { Learnt } from '@goshawk/scheduler';
+import type { EstimatorStates } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import { jsonPieces } from './json-pieces.js';
 
@@ -11,7 +11,7 @@ const NAME = 'goshawk.learnt/';
 export const KEEP_EACH_MS = 300_000;
 
 /** Where it is kept, whole or not at all. */
-export interface LearntStore {
+export interface EstimatorStateStore {
   /** For people. */
   readonly name: string;
   /** Undefined: nothing is kept there. */
@@ -24,17 +24,17 @@ export interface LearntStore {
  * What a scheduler's estimators have learnt, kept in a file or wherever its journal is. Without it everything is learnt
  * anew.
  */
-export class LearntFile {
-  readonly #store: LearntStore;
+export class EstimatorStateFile {
+  readonly #store: EstimatorStateStore;
   readonly #logger: Logger;
-  #read: () => Learnt | undefined = () => undefined;
+  #read: () => EstimatorStates | undefined = () => undefined;
   #isGivenUp = false;
   #timer: NodeJS.Timeout | undefined;
   /** One write after another. */
   #written: Promise<void> = Promise.resolve();
 
   /** @param place a file, or whatever keeps it */
-  constructor(place: string | LearntStore, logger: Logger) {
+  constructor(place: string | EstimatorStateStore, logger: Logger) {
     this.#store = typeof place === 'string' ? fileStore(place) : place;
     this.#logger = logger;
   }
@@ -44,7 +44,7 @@ export class LearntFile {
    *
    * @throws InputError in one line when it is no such file, is damaged, or was written by a newer version
    */
-  async load(): Promise<Learnt> {
+  async load(): Promise<EstimatorStates> {
     const text = await this.#store.read();
     return text === undefined ? {} : parsed(text, this.#store.name);
   }
@@ -54,7 +54,7 @@ export class LearntFile {
    *
    * @param read what is learnt by now; undefined where nothing was since it was last asked
    */
-  keep(read: () => Learnt | undefined, eachMs = KEEP_EACH_MS): void {
+  keep(read: () => EstimatorStates | undefined, eachMs = KEEP_EACH_MS): void {
     this.#read = read;
     this.#timer = setInterval(() => this.#write(), eachMs);
     this.#timer.unref();
@@ -74,10 +74,10 @@ export class LearntFile {
   }
 
   #write(): void {
-    const learnt = this.#read();
-    if (learnt === undefined || this.#isGivenUp) return;
+    const states = this.#read();
+    if (states === undefined || this.#isGivenUp) return;
     this.#written = this.#written
-      .then(() => this.#store.write(jsonPieces({ schema: SCHEMA, learnt })))
+      .then(() => this.#store.write(jsonPieces({ schema: SCHEMA, learnt: states })))
       .catch((error: Error) =>
         this.#logger.error(
           { file: this.#store.name },
@@ -87,7 +87,7 @@ export class LearntFile {
   }
 }
 
-function fileStore(file: string): LearntStore {
+function fileStore(file: string): EstimatorStateStore {
   return {
     name: file,
     read: async () => {
@@ -120,21 +120,21 @@ async function replaceFile(file: string, pieces: Iterable<string>): Promise<void
   }
 }
 
-function parsed(text: string, file: string): Learnt {
+function parsed(text: string, file: string): EstimatorStates {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     throw refused(file, 'is damaged', error);
   }
-  const { schema, learnt } = (value ?? {}) as { schema?: unknown; learnt?: unknown };
+  const { schema, learnt: states } = (value ?? {}) as { schema?: unknown; learnt?: unknown };
   if (typeof schema !== 'string' || !schema.startsWith(NAME)) {
     throw refused(file, 'is not what a scheduler has learnt');
   }
   if (schema !== SCHEMA)
     throw refused(file, `was written by a newer version (${schema}; this one reads ${SCHEMA})`);
-  if (learnt === null || typeof learnt !== 'object') throw refused(file, 'is damaged');
-  return learnt as Learnt;
+  if (states === null || typeof states !== 'object') throw refused(file, 'is damaged');
+  return states as EstimatorStates;
 }
 
 function refused(file: string, why: string, cause?: unknown): InputError {
