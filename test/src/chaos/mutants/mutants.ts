@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'aside-for-ever',
     what: 'a worker that has set itself aside takes nothing any more',
     file: 'worker/start-health',
-    find: 'if (!this.isAside || now < this.#until)',
+    find: 'if (!this.isQuarantined || now < this.#until)',
     replace: 'if (now >= 0)',
   },
   {
