@@ -7,6 +7,11 @@ import {
   SILENT_HEARTBEATS,
 } from '@goshawk/core';
 
+/** Workers of one process have one clock and beat at the same times: their heartbeats share a frame. */
+export function nextBeat(now: Millis, everyMs: Millis): Millis {
+  return (Math.floor(now / everyMs) + 1) * everyMs;
+}
+
 /**
  * What a worker knows of the cluster: the central scheduler that has welcomed it, the settings it was given
  * there, the general workers, and the schedulers where it may ask for tasks. All of it is soft and can be asked for again.

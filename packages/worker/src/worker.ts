@@ -18,7 +18,7 @@ import { type Entry, entryOfPlaced } from './entry.js';
 import { GivingBack } from './giving-back.js';
 import { handOver, hasHad, heldRuns, orphanTasksOf, readdress, registrationOf } from './held-tasks.js';
 import { checkWorker } from './invariants.js';
-import { Membership } from './membership.js';
+import { Membership, nextBeat } from './membership.js';
 import { WorkerMemory } from './memory.js';
 import { Printing } from './printing.js';
 import { askFor, Questions } from './questions.js';
@@ -499,8 +499,8 @@ export class Worker implements Machine<WorkerTimer> {
   }
 
   #beatAgain(now: Millis): void {
-    const retryMs = this.isMember ? this.#timings.heartbeatMs : this.#config.registerRetryMs;
-    if (retryMs > 0) this.#setBeat(now + retryMs);
+    const everyMs = this.isMember ? this.#timings.heartbeatMs : this.#config.registerRetryMs;
+    if (everyMs > 0) this.#setBeat(nextBeat(now, everyMs));
   }
 
   #setBeat(at: Millis): void {
@@ -523,7 +523,7 @@ export class Worker implements Machine<WorkerTimer> {
     this.#seriesMs = seriesMsOf(settings.policy);
     const { heartbeatMs } = settings.timings;
     if (heartbeatMs > 0) {
-      if (first) this.#setBeat(now + heartbeatMs * (0.5 + this.#env.random() / 2));
+      if (first) this.#setBeat(nextBeat(now + heartbeatMs / 2, heartbeatMs));
     } else {
       this.#membership.beatDueAt = Number.POSITIVE_INFINITY;
       this.#env.clearTimer('heartbeat', 0);

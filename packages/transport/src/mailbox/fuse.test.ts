@@ -29,6 +29,15 @@ class Bench {
   }
 }
 
+test('memory is looked at more often while it grows', () => {
+  const bench = new Bench();
+  const pauses = [100, 100, 110, 110].map((resident) => {
+    bench.look(resident, 50);
+    return bench.fuse.pauseMs;
+  });
+  expect(pauses).toEqual([50, 200, 50, 200]);
+});
+
 describe('connections are cut', () => {
   test('when memory grows by more than frames take while there is nothing to read', () => {
     expect(new Bench().grow(25, 10)).toBe(0);

@@ -17,6 +17,10 @@ const BUSY_MS = 250;
 const UNREAD_MAX = 1_024 * MEBI;
 /** 64 bytes of a part of one byte are some 300 of the heap once it is read, and the heap has other things to hold. */
 const HEAP_OF_GATHERED = 6;
+/** Between two looks while memory grows: who sends without end takes some 30 MB in that time; and while it does not. */
+const LOOK_MS = 50;
+const QUIET_LOOK_MS = 200;
+const GROWTH_MIN = MEBI;
 /** The door stays shut until what was cut is freed, and twice as long each time when it happens again within a minute. */
 const SHUT_MS = 200;
 const SHUT_MAX_MS = 5_000;
@@ -45,6 +49,7 @@ export class Fuse {
   #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
   #blewAt: Millis = Number.NEGATIVE_INFINITY;
   #shutMs = SHUT_MS;
+  #pauseMs = LOOK_MS;
   readonly #gatheredMax: number;
   readonly #unreadMax: number;
 
@@ -52,6 +57,11 @@ export class Fuse {
   constructor(heapMax: number) {
     this.#gatheredMax = Math.min(GATHERED_MAX, heapMax / HEAP_OF_GATHERED);
     this.#unreadMax = Math.min(UNREAD_MAX, heapMax);
+  }
+
+  /** When to look next: an idle process is woken by little else. */
+  get pauseMs(): Millis {
+    return this.#pauseMs;
   }
 
   /**
@@ -84,14 +94,15 @@ export class Fuse {
     const last = this.#last;
     this.#last = { resident, accounted, isIdle, at: now };
     if (last === undefined) return;
+    const came = resident - last.resident - Math.max(0, accounted - last.accounted);
+    this.#pauseMs = came > GROWTH_MIN ? LOOK_MS : QUIET_LOOK_MS;
     this.#gathered *= Math.exp((last.at - now) / FORGET_MS);
     if (!isIdle || !last.isIdle || now - last.at > BUSY_MS) return;
-    const came = resident - last.resident - Math.max(0, accounted - last.accounted);
     this.#gathered = Math.max(0, this.#gathered + came);
   }
 }
 
-/** The memory of this process, as a function that costs some ten microseconds; undefined where only Linux could tell. */
+/** The memory of this process, as a function that costs few microseconds; undefined where only Linux could tell. */
 export function memoryReader(): (() => Memory) | undefined {
   let statm: number;
   const text = Buffer.alloc(128);
@@ -107,9 +118,9 @@ export function memoryReader(): (() => Memory) | undefined {
       .map(Number);
   const pageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages()[1]!));
   return () => {
-    const { heapTotal, external } = process.memoryUsage();
+    const { total_heap_size: heap, external_memory: external } = getHeapStatistics();
     const [, resident = 0, shared = 0] = pages();
-    return { resident: (resident - shared) * pageBytes, accounted: heapTotal + external };
+    return { resident: (resident - shared) * pageBytes, accounted: heap + external };
   };
 }
 

@@ -346,7 +346,7 @@ export class Mailbox {
     // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
-    this.fuseTimer = setInterval(() => {
+    const look = (): void => {
       const { isIdle } = this.reading;
       if (isObscured()) return fuse.settled(memory());
       const shutMs = this.isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
@@ -355,7 +355,14 @@ export class Mailbox {
       this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
       this.isGuarded = listener.canBeGuarded;
       void this.cut(listener, shutMs, () => fuse.settled(memory()));
-    }, FUSE_MS).unref();
+    };
+    const lookLater = (): void => {
+      this.fuseTimer = setTimeout(() => {
+        look();
+        lookLater();
+      }, fuse.pauseMs).unref();
+    };
+    lookLater();
   }
 
   /** Closes all connections that others have made; they may come back after so long. */
@@ -389,7 +396,7 @@ export class Mailbox {
   private async shutDown(flushMs: number): Promise<void> {
     const { listener, rejected, zap } = this.parts;
     this.door.close();
-    clearInterval(this.fuseTimer);
+    clearTimeout(this.fuseTimer);
     await this.links.close(flushMs);
     rejected.close();
     if (listener !== undefined) {
@@ -402,8 +409,6 @@ export class Mailbox {
 
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
-/** Who sends without end takes some 30 MB of memory in that time. */
-const FUSE_MS = 50;
 const REOPEN_PAUSE_MS = 50;
 
 function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {

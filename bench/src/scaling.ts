@@ -1,0 +1,156 @@
+import { parseArgs } from 'node:util';
+import { percentile, table } from './bench-report.js';
+import { type MeasuredTable, writeMeasurement } from './measurement.js';
+import { type Costs, pauseMs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.js';
+
+/**
+ * What one task costs central, schedulers and workers, in microseconds of a processor: by how many workers the cluster has, by
+ * how many schedulers, and by how many jobs wait; with the exponent b of cost = a · n^b, fitted by least squares to
+ * the logarithms. What an idle cluster costs is measured before, and taken away.
+ */
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    workers: { type: 'string', default: '10,100,1000' },
+    schedulers: { type: 'string', default: '1,10,100' },
+    backlogs: { type: 'string', default: '100,1000,10000' },
+    write: { type: 'boolean', default: false },
+  },
+});
+const IDLE_MS = 10_000;
+const JOBS = 400;
+const TASKS_A_JOB = 10;
+const IN_FLIGHT = 10;
+
+interface Point {
+  readonly costs: Costs;
+  /** Of the cluster while nothing runs: processors, and MiB in memory. */
+  readonly idle?: { readonly processors: number; readonly mebibytes: number };
+}
+
+const numbers = (text: string): number[] => text.split(',').map(Number);
+
+function minus(one: Costs, other: Costs, scale = 1): Costs {
+  return Object.fromEntries(ROLES.map((role) => [role, one[role] - scale * other[role]])) as Costs;
+}
+
+function perTask(costs: Costs, tasks: number): Costs {
+  return Object.fromEntries(ROLES.map((role) => [role, (1_000 * costs[role]) / tasks])) as Costs;
+}
+
+/** Jobs of tasks that do nothing, so many at a time, on a cluster that is idle otherwise. */
+async function steady(shape: Shape): Promise<Point> {
+  await using cluster = await ScaledCluster.start(shape);
+  await run(cluster, JOBS / 4);
+  const before = cluster.costs();
+  await pauseMs(IDLE_MS);
+  const idle = minus(cluster.costs(), before);
+  const mebibytes = cluster.residentMebibytes();
+  const busyBefore = cluster.costs();
+  const began = performance.now();
+  await run(cluster, JOBS);
+  const tookMs = performance.now() - began;
+  const busy = minus(minus(cluster.costs(), busyBefore), idle, tookMs / IDLE_MS);
+  const processors = ROLES.reduce((sum, role) => sum + idle[role], 0) / IDLE_MS;
+  return { costs: perTask(busy, JOBS * TASKS_A_JOB), idle: { processors, mebibytes } };
+}
+
+async function run({ client }: ScaledCluster, jobs: number): Promise<void> {
+  let left = jobs;
+  const one = async (): Promise<void> => {
+    while (left-- > 0) {
+      const job = await client.submit({ tasks: { count: TASKS_A_JOB, run: { sleep: 0 } } });
+      await job.wait();
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, one));
+}
+
+/** So many jobs of one task wait, until all slots become free at once. */
+async function backlog(jobs: number): Promise<Point> {
+  const shape = { workers: 10, slots: 1, schedulers: 1 };
+  await using cluster = await ScaledCluster.start(shape);
+  await run(cluster, JOBS / 4);
+  const all = { count: shape.workers, run: { sleep: '1h' } };
+  const inTheWay = await cluster.client.submit({ tasks: all });
+  while ((await inTheWay.describe()).tasks.running < shape.workers) await pauseMs(50);
+  const handles = await Promise.all(
+    Array.from({ length: jobs }, () => cluster.client.submit({ tasks: [{ sleep: 0 }] })),
+  );
+  const before = cluster.costs();
+  await inTheWay.cancel();
+  await Promise.all(handles.map((job) => job.wait()));
+  return { costs: perTask(minus(cluster.costs(), before), jobs) };
+}
+
+/** b of cost = a · n^b. */
+function exponent(points: readonly (readonly [n: number, cost: number])[]): number {
+  const logs = points.map(([n, cost]) => [Math.log(n), Math.log(cost)] as const);
+  const mean = (at: 0 | 1): number => logs.reduce((sum, point) => sum + point[at], 0) / logs.length;
+  const [x, y] = [mean(0), mean(1)];
+  const covariance = logs.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0);
+  return covariance / logs.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
+}
+
+const SERIES = [
+  {
+    title: 'workers of 1 slot, 1 scheduler',
+    sizes: numbers(values.workers),
+    measure: (workers: number) => steady({ workers, slots: 1, schedulers: 1 }),
+  },
+  {
+    title: 'schedulers in one process, 100 workers',
+    sizes: numbers(values.schedulers),
+    measure: (schedulers: number) => steady({ workers: 100, slots: 1, schedulers }),
+  },
+  {
+    title: 'jobs of one task that wait, 10 workers, 1 scheduler',
+    sizes: numbers(values.backlogs),
+    measure: backlog,
+  },
+];
+
+const measured = SERIES.map(({ sizes }) => new Map(sizes.map((size) => [size, [] as Point[]])));
+for (let round = 1; round <= Number(values.rounds); round++) {
+  for (const [which, { title, sizes, measure }] of SERIES.entries()) {
+    for (const size of sizes) {
+      const point = await measure(size);
+      measured[which]!.get(size)!.push(point);
+      const shown = ROLES.map((role) => `${role} ${point.costs[role].toFixed(0)}`).join(', ');
+      process.stderr.write(`round ${round}: ${size} ${title}: µs a task: ${shown}\n`);
+    }
+  }
+}
+
+function tableOf({ title, sizes }: (typeof SERIES)[number], points: Map<number, Point[]>): MeasuredTable {
+  const median = (size: number, value: (point: Point) => number): number =>
+    percentile(points.get(size)!.map(value), 0.5);
+  const hasIdle = points.get(sizes[0]!)!.some(({ idle }) => idle !== undefined);
+  const rows = sizes.map((size) => [
+    size,
+    ...ROLES.map((role) => Number(median(size, ({ costs }) => costs[role]).toPrecision(3))),
+    ...(hasIdle
+      ? [
+          Number((100 * median(size, ({ idle }) => idle!.processors)).toPrecision(3)),
+          Math.round(median(size, ({ idle }) => idle!.mebibytes)),
+        ]
+      : []),
+  ]);
+  const exponents = ROLES.map((role) =>
+    exponent(sizes.map((size) => [size, median(size, ({ costs }) => costs[role])])).toFixed(2),
+  );
+  return {
+    title,
+    columns: [
+      'n',
+      ...ROLES.map((role) => `${role}, µs a task`),
+      ...(hasIdle ? ['idle, % of a core', 'MiB'] : []),
+    ],
+    rows: [...rows, ['exponent', ...exponents, ...(hasIdle ? ['', ''] : [])]],
+  };
+}
+
+const tables = SERIES.map((series, which) => tableOf(series, measured[which]!));
+for (const { title, columns, rows } of tables)
+  process.stdout.write(`${title}\n${table([columns, ...rows.map((row) => row.map(String))])}\n\n`);
+if (values.write) writeMeasurement('scaling', tables);

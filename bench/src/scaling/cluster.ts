@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Cluster, connect } from '@goshawk/client';
+import { type Daemon, startDaemon } from '../daemons.js';
+import { processorTime } from '../processor-time.js';
+
+export interface Shape {
+  readonly workers: number;
+  readonly slots: number;
+  readonly schedulers: number;
+}
+
+const WORKERS_A_PROCESS = 250;
+const SCHEDULERS = fileURLToPath(new URL('schedulers.js', import.meta.url));
+export const ROLES = ['central', 'scheduler', 'worker'] as const;
+
+/** ms of the processor, by role. */
+export type Costs = Readonly<Record<(typeof ROLES)[number], number>>;
+
+/** Central in one process, all schedulers in another, and workers in as few as will do: real ones, with journals on disk. */
+export class ScaledCluster implements AsyncDisposable {
+  readonly client: Cluster;
+  readonly #folder: string;
+  readonly #daemons: readonly Daemon[];
+  readonly #schedulers: ChildProcess;
+
+  private constructor(folder: string, daemons: readonly Daemon[], schedulers: ChildProcess, client: Cluster) {
+    this.#folder = folder;
+    this.#daemons = daemons;
+    this.#schedulers = schedulers;
+    this.client = client;
+  }
+
+  static async start({ workers, slots, schedulers: count }: Shape): Promise<ScaledCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-scaling-'));
+    const central = await startDaemon('central', ['central', '--bind', 'tcp://127.0.0.1:0'], folder);
+    const url = central.endpoint;
+    const schedulers = fork(SCHEDULERS, ['scheduler', `${count}`, url, folder]);
+    await once(schedulers, 'message');
+    const daemons = [central];
+    for (let first = 0; first < workers; first += WORKERS_A_PROCESS) {
+      const here = Math.min(WORKERS_A_PROCESS, workers - first);
+      const name = `w${first}`;
+      const size = ['--workers', `${here}`, '--slots', `${slots}`, '--name', name];
+      daemons.push(
+        await startDaemon(
+          name,
+          ['worker', ...size, '--central-url', url, '--data-folder', join(folder, name)],
+          folder,
+        ),
+      );
+    }
+    const client = await connect(url, { requestTimeoutMs: 120_000 });
+    while ((await client.describe()).workers.length < workers) await pauseMs(200);
+    return new ScaledCluster(folder, daemons, schedulers, client);
+  }
+
+  /** What each role has had of the processors so far. */
+  costs(): Costs {
+    const times = processorTime(process.pid);
+    return Object.fromEntries(ROLES.map((role) => [role, times.get(role) ?? 0])) as Costs;
+  }
+
+  /** Of all its processes. MiB */
+  residentMebibytes(): number {
+    const pids = [this.#schedulers.pid, ...this.#daemons.map(({ pid }) => pid)];
+    const kibibytes = pids.map((pid) =>
+      Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]),
+    );
+    return kibibytes.reduce((sum, one) => sum + one, 0) / 1_024;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+    for (const daemon of this.#daemons.slice(1)) await daemon.kill();
+    this.#schedulers.kill('SIGKILL');
+    if (this.#schedulers.exitCode === null && this.#schedulers.signalCode === null)
+      await once(this.#schedulers, 'exit');
+    await this.#daemons[0]!.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export function pauseMs(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
