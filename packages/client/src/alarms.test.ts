@@ -29,7 +29,8 @@ describe('alarms', () => {
     alarm.set(start + 10);
     alarm.set(start + 40);
     vi.advanceTimersByTime(100);
-    expect(rung).toEqual([expect.closeTo(40, -1)]);
+    // A turn later: the test's clock counts a millisecond for it.
+    expect(rung).toEqual([41]);
   });
 
   test('are silent once cleared, also when another one has taken the place', () => {

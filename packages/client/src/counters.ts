@@ -1,8 +1,8 @@
 import type { Counters } from '@goshawk/core';
+import type { Destination } from './attempts.js';
 import { describeCluster } from './cluster-view.js';
 import type { CallOptions } from './options.js';
 import { poll } from './poll.js';
-import type { Destination } from './requests.js';
 import type { Session } from './session.js';
 
 export interface ClusterCounters {

@@ -1,6 +1,7 @@
 import { type Message, type Millis, type Question, UnreachableError } from '@goshawk/core';
+import type { Destination } from './attempts.js';
 import type { CallOptions } from './options.js';
-import type { Answer, Destination, Requests } from './requests.js';
+import type { Answer, Requests } from './requests.js';
 
 export interface Poll<T> {
   readonly answered: readonly T[];

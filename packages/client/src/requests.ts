@@ -9,20 +9,12 @@ import {
   UnreachableError,
 } from '@goshawk/core';
 import { onAbort } from './abort.js';
-import type { Alarm, Alarms } from './alarms.js';
-import type { Asking } from './asking.js';
+import type { Alarms } from './alarms.js';
+import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
 import { Turns } from './turns.js';
-
-/** Who is asked. */
-export interface Destination {
-  /** Full name of the party; the incarnation `*` is whoever is there. */
-  readonly party: string;
-  /** For people: `scheduler s3 at tcp://10.0.0.7:7003`. */
-  readonly title: string;
-}
 
 /** @typeParam Q the question */
 export interface Order<Q extends Question = Question> {
@@ -97,33 +89,21 @@ interface Settle {
 class Request implements Listener {
   readonly #order: Order;
   readonly #connection: Connection;
-  readonly #timings: ClientTimings;
-  readonly #turns: Turns;
   readonly #settle: Settle;
-  readonly #number: number;
-  readonly #alarm: Alarm;
+  readonly #attempts: Attempts;
   readonly #ignoreSignal: () => void;
   readonly #beganAt = performance.now();
   readonly #deadline: Millis;
-  #attempts = 0;
-  /** When it was asked last, or found to wait for its turn. */
-  #lookedAt: Millis = 0;
-  /** Who was asked last. */
-  #whom = 'the cluster';
-  #party: string | undefined;
   #question: Question | undefined;
   /** The last answer was that it cannot be answered yet, or not now. */
   #notReady: MessageOf<'refused'> | undefined;
 
-  constructor(order: Order, { connection, alarms, timings, turns }: Asking, settle: Settle) {
+  constructor(order: Order, asking: Asking, settle: Settle) {
     this.#order = order;
-    this.#connection = connection;
-    this.#timings = timings;
-    this.#turns = turns;
+    this.#connection = asking.connection;
     this.#settle = settle;
-    this.#deadline = this.#beganAt + (order.timeoutMs ?? timings.requestTimeoutMs);
-    this.#number = connection.listen(this);
-    this.#alarm = alarms.add((now) => this.#ring(now));
+    this.#deadline = this.#beganAt + (order.timeoutMs ?? asking.timings.requestTimeoutMs);
+    this.#attempts = new Attempts(asking, this, (now) => this.#ring(now));
     this.#ignoreSignal = onAbort(order.signal, (reason) => this.#fail(reason));
   }
 
@@ -134,7 +114,7 @@ class Request implements Listener {
   lookAgain(now: Millis): void {
     try {
       const to = this.#order.to();
-      if (to === undefined || to.party === this.#party) return;
+      if (to === undefined || to.party === this.#attempts.party) return;
     } catch (error) {
       return this.#fail(error);
     }
@@ -155,7 +135,7 @@ class Request implements Listener {
         const expected: readonly string[] = this.#question === undefined ? [] : ANSWERS[this.#question];
         if (!expected.includes(reply.type)) return this.garbled(reply.type);
         this.#end();
-        this.#turns.note(from, this.#question!, this.#number, at);
+        this.#attempts.answered(from, this.#question!, at);
         this.#settle.resolve({ type: reply.type, value: reply.value, from, whom: this.#whom } as Answer);
       }
     }
@@ -174,12 +154,13 @@ class Request implements Listener {
     const at = performance.now() + retryMs;
     if (at >= this.#deadline) return this.#fail(refusal(reply));
     this.#notReady = reply;
-    this.#alarm.set(at);
+    this.#attempts.continueAt(at);
   }
 
   #ring(now: Millis): void {
     if (now >= this.#deadline) return this.#fail(this.#timeout(now));
-    if (this.#waitsForItsTurn) return this.#waitFrom(now);
+    const question = this.#notReady === undefined ? this.#question : undefined;
+    if (question !== undefined && this.#attempts.waitsForTurn(question, now, this.#deadline)) return;
     this.#order.onSilence?.();
     this.#attempt(now);
   }
@@ -189,28 +170,19 @@ class Request implements Listener {
       const to = this.#order.to();
       if (to !== undefined) {
         if (to.title !== this.#whom) this.#notReady = undefined;
-        this.#whom = to.title;
-        this.#party = to.party;
-        const message = this.#order.build(this.#number);
+        const message = this.#order.build(this.#attempts.request);
         this.#question = message.type;
-        this.#connection.send(to.party, message);
+        this.#attempts.send(to, message);
       }
     } catch (error) {
       return this.#fail(error);
     }
-    this.#attempts++;
-    this.#waitFrom(now);
+    this.#attempts.made(now, this.#deadline);
   }
 
-  get #waitsForItsTurn(): boolean {
-    if (this.#party === undefined || this.#question === undefined || this.#notReady !== undefined)
-      return false;
-    return this.#turns.isBefore(this.#party, this.#question, this.#number, this.#lookedAt);
-  }
-
-  #waitFrom(now: Millis): void {
-    this.#lookedAt = now;
-    this.#alarm.set(Math.min(this.#deadline, now + nextPause(this.#timings, this.#attempts - 1)));
+  /** Who was asked last. */
+  get #whom(): string {
+    return this.#attempts.titleOr('the cluster');
   }
 
   #timeout(now: Millis): UnreachableError {
@@ -218,7 +190,8 @@ class Request implements Listener {
       const { code, message, hint } = this.#notReady;
       return new UnreachableError(code, `${this.#whom}: ${message}`, hint);
     }
-    const why = this.#party && this.#connection.authFailureOf(this.#party);
+    const { party } = this.#attempts;
+    const why = party && this.#connection.authFailureOf(party);
     if (why) return authFailure(this.#whom, why);
     return noAnswer(this.#whom, this.#order.what, Math.round(now - this.#beganAt));
   }
@@ -229,18 +202,8 @@ class Request implements Listener {
   }
 
   #end(): void {
-    this.#connection.forget(this.#number);
-    this.#alarm.clear();
+    this.#attempts.end();
     this.#ignoreSignal();
     this.#settle.over();
   }
-}
-
-/**
- * How long to wait after an attempt, the first being 0. A fifth of it is drawn, so that the thousands who ask
- * one scheduler that came back do not do it all at once.
- */
-export function nextPause({ retryMs, retryMaxMs }: ClientTimings, attempt: number): Millis {
-  const pause = Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt, 30));
-  return pause * (0.9 + 0.2 * Math.random());
 }

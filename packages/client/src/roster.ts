@@ -8,9 +8,10 @@ import {
 } from '@goshawk/core';
 import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
+import type { Destination } from './attempts.js';
 import { badAnswer, unknownJob } from './errors.js';
 import type { ClientTimings } from './options.js';
-import type { Answer, Destination, Requests } from './requests.js';
+import type { Answer, Requests } from './requests.js';
 
 /** A scheduler of the cluster, and how to address it. */
 export interface KnownScheduler extends Destination {

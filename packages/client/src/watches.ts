@@ -1,10 +1,9 @@
 import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
-import type { Alarm, Alarms } from './alarms.js';
-import type { Asking } from './asking.js';
+import type { Alarms } from './alarms.js';
+import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import { badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
-import { type Destination, nextPause } from './requests.js';
 import { Turns } from './turns.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
@@ -53,26 +52,17 @@ class Watch implements Listener {
   readonly #watcher: Watcher;
   readonly #connection: Connection;
   readonly #timings: ClientTimings;
-  readonly #turns: Turns;
-  readonly #number: number;
-  readonly #alarm: Alarm;
+  readonly #attempts: Attempts;
   /** When the first question was asked that nothing has come after; undefined while all is well. */
   #silentSince: Millis | undefined;
-  #attempts = 0;
-  /** When it was asked last, or found to wait for its turn. */
-  #lookedAt: Millis = 0;
-  #party: string | undefined;
-  #whom = 'the scheduler';
   #isOver = false;
 
-  constructor(order: WatchOrder, watcher: Watcher, { connection, alarms, timings, turns }: Asking) {
+  constructor(order: WatchOrder, watcher: Watcher, asking: Asking) {
     this.#order = order;
     this.#watcher = watcher;
-    this.#connection = connection;
-    this.#timings = timings;
-    this.#turns = turns;
-    this.#number = connection.listen(this);
-    this.#alarm = alarms.add((now) => this.#ring(now));
+    this.#connection = asking.connection;
+    this.#timings = asking.timings;
+    this.#attempts = new Attempts(asking, this, (now) => this.#ring(now));
   }
 
   begin(): void {
@@ -83,7 +73,8 @@ class Watch implements Listener {
     if (this.#isOver) return;
     this.#end();
     const to = this.#order.to();
-    if (to !== undefined) this.#connection.send(to.party, { type: 'unwatch', request: this.#number });
+    if (to !== undefined)
+      this.#connection.send(to.party, { type: 'unwatch', request: this.#attempts.request });
   }
 
   closed(): void {
@@ -94,7 +85,7 @@ class Watch implements Listener {
   reply(reply: Reply, from: string, at: Millis): void {
     if (this.#isOver) return;
     if (reply.type === 'jobProgress') {
-      if (this.#silentSince !== undefined) this.#turns.note(from, reply.type, this.#number, at);
+      if (this.#silentSince !== undefined) this.#attempts.answered(from, reply.type, at);
       return this.#hear(reply.value, at);
     }
     if (reply.type === 'jobEnded') {
@@ -115,59 +106,46 @@ class Watch implements Listener {
   #hear(job: JobSummary, at: Millis): void {
     if (this.#silentSince !== undefined) {
       this.#silentSince = undefined;
-      this.#attempts = 0;
       // Spread, so that jobs that were submitted together are not asked after together for ever.
-      this.#alarm.set(at + this.#timings.renewMs * (0.8 + 0.2 * Math.random()));
+      this.#attempts.beginAgain(at + this.#timings.renewMs * (0.8 + 0.2 * Math.random()));
     }
     this.#watcher.progress?.(job);
   }
 
   #ring(now: Millis): void {
-    const { requestTimeoutMs } = this.#timings;
     if (this.#silentSince !== undefined) {
-      const silentMs = now - this.#silentSince;
-      if (silentMs >= requestTimeoutMs) {
+      const giveUpAt = this.#silentSince + this.#timings.requestTimeoutMs;
+      if (now >= giveUpAt) {
         this.#end();
-        return this.#watcher.failed(ownerGone(this.#order.id, this.#whom, Math.round(silentMs)));
+        const silentMs = Math.round(now - this.#silentSince);
+        return this.#watcher.failed(ownerGone(this.#order.id, this.#whom, silentMs));
       }
-      if (this.#waitsForItsTurn) return this.#waitFrom(now);
+      if (this.#attempts.waitsForTurn('jobProgress', now, giveUpAt)) return;
       this.#order.onSilence();
     }
     this.#ask(now);
   }
 
-  get #waitsForItsTurn(): boolean {
-    if (this.#party === undefined) return false;
-    return this.#turns.isBefore(this.#party, 'jobProgress', this.#number, this.#lookedAt);
-  }
-
   #ask(now: Millis): void {
     this.#silentSince ??= now;
     const { id, detail, to: owner } = this.#order;
-    const to = owner();
     try {
-      if (to !== undefined) {
-        this.#whom = to.title;
-        this.#party = to.party;
-        this.#connection.send(to.party, { type: 'watchJob', request: this.#number, id, detail });
-      }
+      const to = owner();
+      const { request } = this.#attempts;
+      if (to !== undefined) this.#attempts.send(to, { type: 'watchJob', request, id, detail });
     } catch (error) {
       this.#end();
       return this.#watcher.failed(error as GoshawkError);
     }
-    this.#attempts++;
-    this.#waitFrom(now);
+    this.#attempts.made(now, this.#silentSince + this.#timings.requestTimeoutMs);
   }
 
-  #waitFrom(now: Millis): void {
-    this.#lookedAt = now;
-    const giveUpAt = (this.#silentSince ?? now) + this.#timings.requestTimeoutMs;
-    this.#alarm.set(Math.min(giveUpAt, now + nextPause(this.#timings, this.#attempts - 1)));
+  get #whom(): string {
+    return this.#attempts.titleOr('the scheduler');
   }
 
   #end(): void {
     this.#isOver = true;
-    this.#connection.forget(this.#number);
-    this.#alarm.clear();
+    this.#attempts.end();
   }
 }
