@@ -43,11 +43,13 @@ export const session = z.object({
   role: z.enum(ROLES),
 });
 
-export const submitted = z.object({
-  schema: z.literal('goshawk.submit/1'),
-  job: z.string(),
-  state: z.enum(JOB_STATES),
-});
+/** The state of a job after an action on it. */
+function jobStateAfter<const S extends string>(schema: S) {
+  return z.object({ schema: z.literal(schema), job: z.string(), state: z.enum(JOB_STATES) });
+}
+
+export const submitted = jobStateAfter('goshawk.submit/1');
+export const cancelled = jobStateAfter('goshawk.cancel/1');
 
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),
@@ -92,12 +94,6 @@ export const job = z.looseObject({
   priority: z.enum(PRIORITIES),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
-});
-
-export const cancelled = z.object({
-  schema: z.literal('goshawk.cancel/1'),
-  job: z.string(),
-  state: z.enum(JOB_STATES),
 });
 
 export const logs = z.object({

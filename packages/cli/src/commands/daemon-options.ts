@@ -58,6 +58,24 @@ export const DAEMON_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
+export const CENTRAL_PORT = 7070;
+
+/** Options of schedulers and workers, which join a cluster. */
+export const MEMBER_OPTIONS = {
+  bind: {
+    type: 'text',
+    value: 'URL',
+    default: 'tcp://127.0.0.1:0',
+    describe: 'address to listen on; port 0: any free port',
+  },
+  centralUrl: {
+    type: 'text',
+    default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
+    value: 'URL',
+    describe: 'address of central',
+  },
+} as const satisfies OptionSpecs;
+
 /** How long schedulers keep jobs that have ended. */
 export const RETENTION_OPTIONS = {
   keep: { type: 'duration', default: '7d', describe: 'forget ended jobs after this time' },
@@ -82,8 +100,6 @@ export const SHADOW_OPTION = {
   value: 'NAMES',
   describe: 'score these estimators on every job, without any effect: pilot,history,hybrid',
 } as const;
-
-export const CENTRAL_PORT = 7070;
 
 /** @throws InputError for a file that is not there, that others may read, or that holds no token */
 export async function httpOptions(

@@ -10,28 +10,17 @@ import type { OptionSpecs, Resolved } from '../options.js';
 import { shadowNames } from '../shadow-names.js';
 import { VERSION } from '../version.js';
 import {
-  CENTRAL_PORT,
   DAEMON_OPTIONS,
   httpOptions,
   JOURNAL_OPTION,
   keep,
+  MEMBER_OPTIONS,
   RETENTION_OPTIONS,
   SHADOW_OPTION,
 } from './daemon-options.js';
 
 const SCHEDULER_OPTIONS = {
-  bind: {
-    type: 'text',
-    value: 'URL',
-    default: 'tcp://127.0.0.1:0',
-    describe: 'address to listen on; port 0: any free port',
-  },
-  centralUrl: {
-    type: 'text',
-    default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
-    value: 'URL',
-    describe: 'address of central',
-  },
+  ...MEMBER_OPTIONS,
   name: {
     type: 'text',
     value: 'NAME',

@@ -7,7 +7,7 @@ import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
 import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
+import { DAEMON_OPTIONS, httpOptions, keep, MEMBER_OPTIONS } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
   name: 'worker',
@@ -20,18 +20,7 @@ export const workerCommand = defineCommand({
     ['goshawk worker --workers 25 --resources memory=8GiB,gpu=1', 'twenty-five workers in one process'],
   ],
   options: {
-    bind: {
-      type: 'text',
-      value: 'URL',
-      default: 'tcp://127.0.0.1:0',
-      describe: 'address to listen on; port 0: any free port',
-    },
-    centralUrl: {
-      type: 'text',
-      default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
-      value: 'URL',
-      describe: 'address of central',
-    },
+    ...MEMBER_OPTIONS,
     name: {
       type: 'text',
       value: 'NAME',
