@@ -6,6 +6,10 @@ export const LIMITS = {
   bodyValuesMax: 1_000_000,
   bodyDepthMax: 64,
   requestTimeoutMs: 30_000,
+  /** A connection that nothing is asked over is kept for so long. */
+  keepAliveMs: 72_000,
+  /** Requests that wait behind one of the same connection. */
+  pipelinedMax: 16,
   /** Streams of events at a time, all clients together. */
   streamsMax: 200,
   /** Output of tasks in one answer, in bytes; where there is more, the answer says so. */

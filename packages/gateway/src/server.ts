@@ -16,6 +16,7 @@ import { Link } from './link.js';
 import { openApi } from './openapi.js';
 import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
 import { ROUTES } from './routes.js';
+import { oneAtATime } from './turns.js';
 import { ClusterWatch } from './watch.js';
 
 export interface GatewayOptions {
@@ -41,6 +42,10 @@ export interface Gateway {
   readonly url: string;
   close(): Promise<void>;
 }
+
+// Taken so, and not imported: an import reads every export, and one of them makes Node load undici.
+const { createServer } = process.getBuiltinModule('node:http');
+const TIMES = { requestTimeout: LIMITS.requestTimeoutMs, keepAliveTimeout: LIMITS.keepAliveMs };
 
 const PAGE = fileURLToPath(new URL('../page/', import.meta.url));
 const SCRIPTS = fileURLToPath(new URL('../dist/page/', import.meta.url));
@@ -72,7 +77,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const context: HandlerContext = { cluster: () => link.cluster(), watch, where: options.where };
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
-    requestTimeout: LIMITS.requestTimeoutMs,
+    serverFactory: (handle) => createServer(TIMES, oneAtATime(handle)),
     forceCloseConnections: true,
     // A HEAD of a stream would read it for ever.
     exposeHeadRoutes: false,

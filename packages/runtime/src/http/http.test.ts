@@ -181,6 +181,18 @@ describe('the HTTP door', () => {
     expect((await ask(door, '/livez')).status).toBe(200);
   });
 
+  it('closes the connection of who asks again before the answer', async () => {
+    const door = await open();
+    const { port } = new URL(door.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000));
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(door.counters.requests).toBe(1);
+    expect(await ask(door, '/livez')).toMatchObject({ status: 200 });
+  });
+
   it('closes the connection of who speaks something else, and goes on', async () => {
     const door = await open();
     const port = Number(new URL(door.url).port);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { InputError } from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
 import { isLoopbackHost } from '../loopback.js';
@@ -105,11 +105,19 @@ interface Behind {
   readonly pages: Pages;
 }
 
+/** Connections with an answer under way. */
+const busy = new WeakSet<Socket>();
+
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
   { access, counters, pages }: Behind,
 ): void {
+  const { socket } = request;
+  // Pages are made at once: of what is sent before an answer, a thousand would hold the process up.
+  if (socket.destroyed || busy.has(socket)) return void socket.destroy();
+  busy.add(socket);
+  response.once('close', () => busy.delete(socket));
   counters.requests++;
   const path = pathOf(request.url ?? '');
   const refusal = access.refusal(request, path);

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { LIMITS } from './limits.js';
+import { oneAtATime } from './turns.js';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function serve(handle: RequestListener): Promise<number> {
+  const server = createServer(oneAtATime(handle));
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends all of them in one piece. */
+async function ask(port: number, paths: readonly string[]): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(''));
+  return socket;
+}
+
+async function answers(socket: Socket, count: number): Promise<string[]> {
+  let text = '';
+  for await (const chunk of socket) {
+    text += String(chunk);
+    const found = text.match(/answer to \/\S+/g) ?? [];
+    if (found.length >= count) return found;
+  }
+  throw new Error(`the connection ended after ${text}`);
+}
+
+test('what one connection asks in one piece is begun one by one, and answered in order', async () => {
+  let atWork = 0;
+  let atWorkMost = 0;
+  const port = await serve(async ({ url }, response) => {
+    atWorkMost = Math.max(atWorkMost, ++atWork);
+    await turn();
+    atWork--;
+    response.end(`answer to ${url}\n`);
+  });
+  const paths = Array.from({ length: LIMITS.pipelinedMax + 1 }, (_, i) => `/${i}`);
+  expect(await answers(await ask(port, paths), paths.length)).toEqual(
+    paths.map((path) => `answer to ${path}`),
+  );
+  expect(atWorkMost).toBe(1);
+});
+
+test('of what fifty connections have asked at most one each is begun before another one’s turn', async () => {
+  const begun: (() => void)[] = [];
+  const port = await serve(({ url }, response) => {
+    if (url === '/other') response.end('answer to /other\n');
+    else begun.push(() => response.end(`answer to ${url}\n`));
+  });
+  const flood = Array.from({ length: LIMITS.pipelinedMax }, (_, i) => `/${i}`);
+  const floods = await Promise.all(Array.from({ length: 50 }, () => ask(port, flood)));
+  await expect.poll(() => begun.length, { timeout: 30_000 }).toBe(floods.length);
+  expect(await answers(await ask(port, ['/other']), 1)).toEqual(['answer to /other']);
+  expect(begun).toHaveLength(floods.length);
+  for (const socket of floods) socket.destroy();
+});
+
+test('a connection that asks without end is cut, and nothing more of it is begun', async () => {
+  let begun = 0;
+  const port = await serve(() => {
+    begun++;
+  });
+  const socket = await ask(
+    port,
+    Array.from({ length: 2_000 }, () => '/'),
+  );
+  await new Promise((resolve) => socket.once('close', resolve));
+  expect(begun).toBe(1);
+});

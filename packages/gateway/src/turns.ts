@@ -1,0 +1,35 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { LIMITS } from './limits.js';
+
+type Waiting = readonly [IncomingMessage, ServerResponse];
+
+/**
+ * One request of a connection at a time. Node begins all that were sent in one piece, before any answer; whoever sends
+ * thousands would have them all worked on before anybody else's. A connection with more than may wait is cut.
+ */
+export function oneAtATime(handle: RequestListener): RequestListener {
+  /** Of connections that have a request at work. */
+  const waiting = new WeakMap<object, Waiting[]>();
+  const begin = (request: IncomingMessage, response: ServerResponse): void => {
+    response.once('close', () => next(request.socket));
+    handle(request, response);
+  };
+  const next = (socket: IncomingMessage['socket']): void => {
+    const first = socket.destroyed ? undefined : waiting.get(socket)?.shift();
+    if (first === undefined) waiting.delete(socket);
+    else begin(...first);
+  };
+  return (request, response) => {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    const line = waiting.get(socket);
+    if (line === undefined) {
+      waiting.set(socket, []);
+      begin(request, response);
+    } else if (line.length < LIMITS.pipelinedMax) {
+      line.push([request, response]);
+    } else {
+      socket.destroy();
+    }
+  };
+}
