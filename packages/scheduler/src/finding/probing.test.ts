@@ -78,3 +78,29 @@ it.each([
   expect(sent).toHaveLength(hinted + random);
   expect(job.stages[0]!.probes.out).toBe(hinted + random);
 });
+
+it.each([
+  ['are left where they are', false, 0],
+  ['are taken back if more were sent where nothing was heard', true, WORKERS],
+])('where probes find out by themselves, those of a batch that is bound %s', (_title, again, takenBack) => {
+  const types: string[] = [];
+  const env = {
+    random: () => 0.5,
+    send: (_: Address, { type }: { type: string }) => types.push(type),
+  } as unknown as Environment;
+  const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
+  const prober = new Prober(env, workers(), new IdleHints(), counters);
+  const policy = { ...DEFAULT_POLICY, cancel: 'lazy', probeDraw: 'distinct' } as const;
+  const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
+  const stage = job.stages[0]!;
+  job.release(stage);
+  prober.topUp(job, stage, policy);
+  if (again) prober.probeAgain(job, stage, policy);
+  prober.batchIsBound(job, stage, policy);
+  expect(types.filter((type) => type === 'cancelProbes')).toHaveLength(takenBack);
+  // The next probes of the same batch are the first again.
+  prober.topUp(job, stage, policy);
+  types.length = 0;
+  prober.batchIsBound(job, stage, policy);
+  expect(types).toEqual([]);
+});

@@ -54,6 +54,7 @@ export class Prober {
 
   /** Sends a probe for each task that could start, whatever is believed to be out. */
   probeAgain(job: Job, batch: Batch, policy: PolicySettings): void {
+    batch.probedAgain = true;
     this.#send(job, batch, Math.min(batch.waiting, job.headroom), policy);
   }
 
@@ -106,9 +107,12 @@ export class Prober {
     if (this.#members.has(to)) batch.probes.add(to, probes);
   }
 
-  /** No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). */
+  /**
+   * No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). Those that were sent
+   * again are always told: at a worker that was busy for long all of them are, and each would cost it a round trip.
+   */
   batchIsBound(job: Job, batch: Batch, policy: PolicySettings): void {
-    if (policy.cancel === 'lazy' || batch.probes.out === 0) return;
+    if (batch.probes.out === 0 || (policy.cancel === 'lazy' && !batch.probedAgain)) return;
     this.recall(job, batch);
   }
 
@@ -120,6 +124,7 @@ export class Prober {
     }
     batch.probes.clear();
     batch.recalled = true;
+    batch.probedAgain = false;
   }
 }
 

@@ -21,6 +21,8 @@ export interface Batch {
   readonly probes: ProbeLedger;
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
   recalled: boolean;
+  /** More were sent than it needs, since nothing was heard of the first. */
+  probedAgain: boolean;
   /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
   needSent: number;
   needSentAt: Millis;
@@ -66,6 +68,7 @@ export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): S
       returned: [],
       probes: new ProbeLedger(),
       recalled: false,
+      probedAgain: false,
       needSent: 0,
       needSentAt: 0,
       matches: 0,

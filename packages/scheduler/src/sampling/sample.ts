@@ -66,6 +66,7 @@ export class Sample {
       queue: [],
       probes: new ProbeLedger(),
       recalled: false,
+      probedAgain: false,
       needSent: 0,
       needSentAt: 0,
       matches: 0,
@@ -129,6 +130,7 @@ export class RestBatch implements Batch {
   readonly over: Scope;
   readonly probes = new ProbeLedger();
   recalled = false;
+  probedAgain = false;
   needSent = 0;
   needSentAt: Millis = 0;
   matches = 0;
