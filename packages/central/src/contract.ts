@@ -37,6 +37,8 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly superseded?: ((error: Error) => void) | undefined;
   /** Another central is followed by so many, as this one is by others: neither ends by itself. */
   readonly contested?: ((other: string, followers: number) => void) | undefined;
+  /** What the driver sees and an operator has to put right, a line each. */
+  readonly warnings?: (() => readonly string[]) | undefined;
   /** The journal of a scheduler does not know the incarnation that central has heard last: it is of an earlier time. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }

@@ -26,6 +26,8 @@ export interface ClusterView {
   readonly schedulers: readonly SchedulerView[];
   /** Those that have gone, keep their jobs, and may come back. */
   readonly schedulersAway: readonly SchedulerView[];
+  /** What somebody has to put right, a line each: two processes that claim one address. */
+  readonly warnings: readonly string[];
 }
 
 /** Central's own view, which also brings the list of schedulers up to date. @throws UnreachableError */
@@ -42,8 +44,9 @@ export async function describeCluster(session: Session, options: CallOptions): P
     allWorkers(session, options),
   ]);
   const { name, settings, pendingTasks } = cluster.value;
-  const { present, away, complete } = schedulers;
-  return { name, settings, pendingTasks, complete, workers, schedulers: present, schedulersAway: away };
+  const { present, away, complete, warnings } = schedulers;
+  const views = { schedulers: present, schedulersAway: away, warnings };
+  return { name, settings, pendingTasks, complete, workers, ...views };
 }
 
 /** Page by page; one that comes meanwhile may be missing. */

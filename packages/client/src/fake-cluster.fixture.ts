@@ -113,6 +113,7 @@ export class FakeCluster implements AsyncDisposable {
       present: this.listed.map((index) => this.#described(index)),
       away: this.away.map((index) => this.#described(index)),
       complete: this.complete,
+      warnings: [],
     };
   }
 

@@ -27,6 +27,8 @@ export interface Jobs {
   readonly truncated: boolean;
   /** Schedulers that did not answer, and whose jobs are missing. */
   readonly silent: readonly string[];
+  /** What central tells that somebody has to put right, a line each. */
+  readonly warnings: readonly string[];
 }
 
 /** The jobs of all schedulers. Filters come before limits. */
@@ -51,7 +53,8 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
   const listed = answered.flatMap((list) => list.jobs);
   const total = answered.reduce((sum, list) => sum + list.total, 0);
   const jobs = inOrder(listed, endedMax).slice(0, limit);
-  return { jobs, total, truncated: jobs.length < total, silent: [...silent, ...session.roster.missing] };
+  const { missing, warnings } = session.roster;
+  return { jobs, total, truncated: jobs.length < total, silent: [...silent, ...missing], warnings };
 }
 
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {

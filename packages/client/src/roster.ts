@@ -42,6 +42,7 @@ export class Roster {
   #away: readonly KnownScheduler[] = [];
   /** The highest of each journal that was named. */
   readonly #epochs = new Map<string, number>();
+  #warnings: readonly string[] = [];
   /** Central has named all that there are. */
   #isComplete = true;
   #updatedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -56,6 +57,11 @@ export class Roster {
 
   get schedulers(): readonly KnownScheduler[] {
     return this.#schedulers;
+  }
+
+  /** What central has told that somebody has to put right. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
   }
 
   /** Those that keep their jobs and are not there, as for people. */
@@ -216,6 +222,7 @@ export class Roster {
     const away = known(answer.away);
     const present = known(answer.present);
     this.#isComplete = answer.complete;
+    this.#warnings = answer.warnings;
     const unnamed = (before: readonly KnownScheduler[]) =>
       this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
     this.#schedulers = [...present, ...unnamed(this.#schedulers)];

@@ -63,6 +63,8 @@ export const schedulers = view({
   away: list(schedulerView, LIMITS.membersMax),
   /** False for a moment after central was started: not all that were there before have been heard of. */
   complete: flag,
+  /** What only central can see and somebody has to put right, a line each. */
+  warnings: list(text(1_000), 16),
 });
 /** The schedulers of a cluster, as central knows them. */
 export type Schedulers = NonNullable<(typeof schedulers)['infer']>;

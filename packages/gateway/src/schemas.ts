@@ -59,6 +59,7 @@ export const jobs = z.object({
   /** `from` of the next page. */
   next: count.nullable(),
   silent: z.array(z.string()),
+  warnings: z.array(z.string()),
 });
 
 export const job = z.looseObject({

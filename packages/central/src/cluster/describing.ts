@@ -20,7 +20,7 @@ export function listSchedulers(
   away: AwayOwners,
   nameOf: (address: Address) => string,
   now: Millis,
-): Omit<Schedulers, 'complete'> {
+): Pick<Schedulers, 'present' | 'away'> {
   const view = (record: SchedulerRecord): SchedulerView => {
     const { name, tag, endpoint, jobs, waiting, epoch, adopted } = record;
     const address = nameOf(record.address);

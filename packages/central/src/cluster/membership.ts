@@ -66,7 +66,7 @@ export class Membership {
   /** As clients are told. */
   schedulers(now: Millis): Schedulers {
     const lists = listSchedulers(this.registry, this.away, (address) => this.#env.nameOf(address), now);
-    return { ...lists, complete: this.haveAllBeenHeard(now) };
+    return { ...lists, complete: this.haveAllBeenHeard(now), warnings: this.#env.warnings?.() ?? [] };
   }
 
   /**

@@ -4,7 +4,7 @@ import { jobsTable } from '../jobs/jobs-table.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { counted } from '../jobs/words.js';
-import { painter } from '../terminal/paint.js';
+import { painter, plain } from '../terminal/paint.js';
 
 const STATES: readonly JobState[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
 /** The most that schedulers list at once. */
@@ -48,9 +48,9 @@ export const jobsCommand = defineCommand({
     const truncated = from + jobs.length < listed.total;
     if (context.global.json) {
       const next = truncated ? from + jobs.length : null;
-      const { total, silent } = listed;
+      const { total, silent, warnings } = listed;
       const shown = jobs.map((job) => summaryJson(job, Date.now()));
-      context.json({ schema: 'goshawk.jobs/1', jobs: shown, total, truncated, next, silent });
+      context.json({ schema: 'goshawk.jobs/1', jobs: shown, total, truncated, next, silent, warnings });
       return strictly(options.strict, silent);
     }
     if (jobs.length > 0) {
@@ -59,6 +59,7 @@ export const jobsCommand = defineCommand({
       context.note(listed.total > 0 ? 'no more jobs' : 'no jobs');
     }
     for (const scheduler of listed.silent) context.note(`no answer from ${scheduler}: its jobs are missing`);
+    for (const warning of listed.warnings) context.note(plain(warning));
     if (truncated) {
       const more = all ? `--from ${from + jobs.length} goes on` : '--all lists them';
       context.note(`${counted(listed.total - from - jobs.length, 'more job')}; ${more}`);

@@ -41,6 +41,7 @@ export const workersCommand = defineCommand({
         truncated,
         next,
         silent,
+        warnings: view.warnings,
       });
       return strictly(options.strict, silent);
     }
@@ -51,6 +52,7 @@ export const workersCommand = defineCommand({
     }
     if (truncated) context.note(`${counted(matching.length - workers.length, 'more worker')}`);
     for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
+    for (const warning of view.warnings) context.note(plain(warning));
     context.note(summary(view));
     return strictly(options.strict, silent);
   },

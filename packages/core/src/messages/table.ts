@@ -66,7 +66,7 @@ function answer<T>(from: Role | readonly Role[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request comes again.', { request, value });
 }
 
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central

@@ -5,7 +5,7 @@ import { centralReadings } from '../metrics/index.js';
 import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
-import { ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
+import { disputeLine, ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 
 export interface CentralOptions extends ProcessOptions {
@@ -48,6 +48,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
+      warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
       policyFailed: tellFailures(options.logger),
       ...ifThereIsAnother(process, options.logger),
     });
@@ -59,7 +60,10 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   });
   process.show(() => ({
     notReady: [],
-    readings: () => centralReadings(central),
+    readings: () => ({
+      ...centralReadings(central),
+      goshawk_central_disputed_addresses: process.mailbox.disputedAddresses().length,
+    }),
     doors: () => [
       ...(process.http === undefined ? [] : [{ role: 'central', at: process.http } as const]),
       ...central.doors,

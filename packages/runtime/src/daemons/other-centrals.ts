@@ -1,7 +1,14 @@
 import { networkInterfaces } from 'node:os';
 import type { CentralEnvironment } from '@goshawk/central';
 import type { GoshawkError, Millis } from '@goshawk/core';
-import { endpointOn, endpointsBehind, type Logger, portOf, ThrottledLog } from '@goshawk/transport';
+import {
+  endpointOn,
+  endpointsBehind,
+  type Logger,
+  type Mailbox,
+  portOf,
+  ThrottledLog,
+} from '@goshawk/transport';
 import type { DaemonProcess } from './process.js';
 
 /** Between two looks: first, while it is new, and later. ms */
@@ -47,6 +54,14 @@ export function ifThereIsAnother(
         'the journal of a scheduler has gone back to an earlier state: jobs that it took since then are lost',
       ),
   };
+}
+
+/** What is told of two processes that claim one address, neither of which has found that out by itself. */
+export function disputeLine({
+  endpoint,
+  claimants,
+}: ReturnType<Mailbox['disputedAddresses']>[number]): string {
+  return `two processes claim ${endpoint}: ${claimants.join(' and ')}; end one of them, or give it an address of its own (--advertise)`;
 }
 
 /**

@@ -27,6 +27,7 @@ import { openTracing, type Tracing } from '../tracing/index.js';
 import { watchClock } from './clock-watch.js';
 import { droppedLogLines } from './logging.js';
 import { endWhenMoved } from './moved.js';
+import { checkOwnAddress, endWhenAnothers } from './own-address.js';
 
 export interface ProcessOptions {
   /** `tcp://HOST:PORT`; port 0 for any. */
@@ -89,6 +90,9 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     logger: options.logger,
     onDisconnected: (parties) => host.disconnected(parties),
   });
+  // Of centrals behind one name, which come and go with their names, there are other rules.
+  const isAdvertised = options.advertise !== undefined && role !== 'central';
+  if (isAdvertised) await closedUnless(mailbox, checkOwnAddress(mailbox));
   let end: (reason: CloseReason) => void = () => {};
   const ended = new Promise<CloseReason>((resolve) => {
     end = resolve;
@@ -103,6 +107,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   };
   let http: HttpDoor | undefined;
   const fail = (error: Error): void => void close({ kind: 'failed', error });
+  if (isAdvertised) endWhenAnothers(mailbox, options.logger, ended, fail);
   endWhenMoved(options, mailbox.endpoint, ended, fail);
   const host = new Host({
     mailbox,
@@ -174,6 +179,16 @@ function followKeys({ keys, logger }: ProcessOptions, mailbox: Mailbox, ended: P
       logger.error({ problem }, 'the keys stay as they were: what is in their place cannot be taken'),
   );
   void ended.then(end);
+}
+
+/** @throws what `checked` throws, with nothing left open */
+async function closedUnless(mailbox: Mailbox, checked: Promise<void>): Promise<void> {
+  try {
+    await checked;
+  } catch (error) {
+    await mailbox.close(0);
+    throw error;
+  }
 }
 
 async function openMailbox(options: MailboxOptions): Promise<Mailbox> {

@@ -185,6 +185,9 @@ export const METRICS = {
       'Schedulers in the cluster, and those that are gone and expected back with their journals.',
       { state: ['present', 'away'] },
     ),
+    goshawk_central_disputed_addresses: gauge(
+      'Addresses that two processes claim, both of which are heard; `goshawk workers` names them.',
+    ),
     goshawk_central_workers_joined_total: counter('Workers that joined.'),
     goshawk_central_leases_lost_total: counter(
       'Parties whose lease ended, or that came back as another incarnation.',

@@ -32,6 +32,8 @@ export const REFUSAL_REASONS = [
   'wrongTarget',
   /** It is from an incarnation that was superseded. */
   'oldSender',
+  /** Its sender says that it lives where this process does. */
+  'sameAddress',
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];

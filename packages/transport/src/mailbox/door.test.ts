@@ -28,6 +28,7 @@ function openDoor() {
     limits,
     counters,
     log: new ThrottledLog(logger, limits.logIntervalMs),
+    onOwn: () => {},
     onSuccessor: () => {},
     onHandlerError: (_, error) => {
       throw error;

@@ -4,7 +4,7 @@ import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
 import { MalformedFrameError } from './errors.js';
 import { type Mail, type OpenedFrame, openFrame } from './frame.js';
-import type { Identification } from './identification.js';
+import type { Identification, Recognised } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
@@ -15,6 +15,7 @@ import {
   isAnyIncarnation,
   isClientEndpoint,
   type ProcessName,
+  parseProcessName,
   placeOf,
   processName,
 } from './party-name.js';
@@ -32,6 +33,8 @@ export interface DoorOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
+  /** What this process has sent to its own address has arrived. */
+  readonly onOwn: () => void;
   /** Another incarnation than before was heard at its place. */
   readonly onSuccessor: (sender: ProcessName) => void;
   readonly onHandlerError: (index: number, error: unknown) => void;
@@ -49,6 +52,7 @@ export class Door {
   private readonly handlers: (Handler | undefined)[] = [];
   /** What a frame for whoever is here may say. */
   private readonly anyTargets: ReadonlySet<string>;
+  private readonly ownPlace: string | undefined;
   private isClosed = false;
 
   constructor(options: DoorOptions) {
@@ -57,6 +61,8 @@ export class Door {
     // Who claims no role is whoever it is taken for.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
+    // Centrals behind one name tell each other who stays.
+    this.ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
     this.anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }
 
@@ -90,6 +96,7 @@ export class Door {
       return this.refuse(shown, 'unknownSender', `"${shown}" is not the name of a process, or not proven`);
     }
     const { name } = sender;
+    if (placeOf(sender) === this.ownPlace) return this.fromOwnPlace(sender);
     if (bytes === undefined || rest.length > 0) {
       return this.refuse(name, 'malformed', 'a frame has one part');
     }
@@ -127,6 +134,16 @@ export class Door {
     if (frame !== undefined) {
       this.deliver(this.options.process, frame);
     }
+  }
+
+  /** Nobody but a process itself, that looks who is there, has this address; what it sends itself goes another way. */
+  private fromOwnPlace({ name, endpoint, incarnation }: Recognised): 0 {
+    if (incarnation === this.options.incarnation) {
+      this.options.onOwn();
+      return 0;
+    }
+    const claim = `says that it is at ${endpoint}, as this process does: give each an address of its own (--advertise)`;
+    return this.refuse(name, 'sameAddress', claim);
   }
 
   private open(peer: string, bytes: Buffer): OpenedFrame | undefined {

@@ -86,12 +86,12 @@ const REFUSED_MAX = 1_024;
 /** Central is asked for by many names (a service, an address), and there is one. */
 const ANYWHERE = '';
 
-/** Those that a role hears from, by the table of messages. */
+/** Those that a role hears from, by the table of messages; and its like, to be told from them at one address. */
 export function rolesHeardBy(role: Role): readonly Role[] {
   const heard = MESSAGE_TYPES.map((type) => MESSAGES[type])
     .filter(({ to }) => (to as readonly Role[]).includes(role))
     .flatMap(({ from }): readonly Role[] => from);
-  return ROLES.filter((other) => heard.includes(other));
+  return ROLES.filter((other) => other === role || heard.includes(other));
 }
 
 /** With keys, names are signed, and dialled with the key of the role that they claim. */

@@ -29,6 +29,19 @@ describe('incarnations', () => {
     expect([...incarnations.retiredAt(AT).keys()]).toStrictEqual(['late word of the dead']);
   });
 
+  test('of two that both go on speaking the successor stays, and they are named', () => {
+    const incarnations = new Incarnations(30_000);
+    incarnations.heard(AT, 'first', 0);
+    for (let at = 1_000; at < 100_000; at += 1_000) {
+      expect(incarnations.heard(AT, 'second', at)).toBe(at === 1_000 ? 'successor' : 'current');
+      expect(incarnations.heard(AT, 'first', at)).toBe('retired');
+      const named = [{ place: AT, current: 'second', other: 'first' }];
+      expect(incarnations.disputes(at)).toMatchObject(at >= 6_000 ? named : []);
+    }
+    expect(incarnations.disputes(129_001)).toEqual([]);
+    expect(incarnations.heard(AT, 'first', 129_001)).toBe('successor');
+  });
+
   test('endpoints do not disturb each other, and unknown ones have no past', () => {
     const incarnations = new Incarnations(1_000);
     incarnations.heard(AT, 'x', 0);

@@ -2,8 +2,20 @@ const PLACES_MAX = 65_536;
 const RETIRED_MAX = 8;
 const NONE: ReadonlyMap<string, number> = new Map();
 
+/** What a living process says, and a dead one does not: a dead one's last words are read long before. ms */
+const LAST_WORDS_MS = 5_000;
+const DISPUTES_MAX = 8;
+
+/** Two processes go on speaking from one place. */
+export interface Dispute {
+  readonly place: string;
+  readonly current: string;
+  readonly other: string;
+}
+
 interface Succession {
   current: string;
+  heardMs: number;
   /** Incarnations that were superseded, and when; the latest last. */
   readonly retired: Map<string, number>;
 }
@@ -23,11 +35,12 @@ export type Standing =
  * Two processes cannot bind one endpoint, so one never heard before is taken for the successor of the
  * last. That is a guess: frames of a process that died can be read after the first one of its successor.
  * If the dead one was never heard before, it is taken for the successor; the living one becomes current
- * again when it still speaks after the grace time.
+ * again when it still speaks after the grace time. Where both speak, the successor stays.
  */
 export class Incarnations {
   private readonly successions = new Map<string, Succession>();
   private readonly graceMs: number;
+  private readonly disputed = new Map<string, Dispute & { readonly heardMs: number }>();
 
   constructor(graceMs: number) {
     this.graceMs = graceMs;
@@ -36,19 +49,25 @@ export class Incarnations {
   heard(place: string, incarnation: string, nowMs: number): Standing {
     const succession = this.successions.get(place);
     if (succession === undefined) {
-      this.begin(place, incarnation);
+      this.begin(place, incarnation, nowMs);
       return 'current';
     }
     if (succession.current === incarnation) {
+      succession.heardMs = nowMs;
       return 'current';
     }
     const retiredAtMs = succession.retired.get(incarnation);
-    if (retiredAtMs !== undefined && nowMs - retiredAtMs < this.graceMs) {
+    if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.heardMs) < this.graceMs) {
+      if (Math.min(nowMs, succession.heardMs) - retiredAtMs >= LAST_WORDS_MS) {
+        this.disputed.set(place, { place, current: succession.current, other: incarnation, heardMs: nowMs });
+        dropFirst(this.disputed, DISPUTES_MAX);
+      }
       return 'retired';
     }
     succession.retired.delete(incarnation);
     succession.retired.set(succession.current, nowMs);
     succession.current = incarnation;
+    succession.heardMs = nowMs;
     dropFirst(succession.retired, RETIRED_MAX);
     return 'successor';
   }
@@ -63,8 +82,13 @@ export class Incarnations {
     return this.successions.get(place)?.retired ?? NONE;
   }
 
-  private begin(place: string, incarnation: string): void {
-    this.successions.set(place, { current: incarnation, retired: new Map() });
+  /** Places from which two have spoken within the grace time. */
+  disputes(nowMs: number): readonly Dispute[] {
+    return [...this.disputed.values()].filter(({ heardMs }) => nowMs - heardMs < this.graceMs);
+  }
+
+  private begin(place: string, incarnation: string, nowMs: number): void {
+    this.successions.set(place, { current: incarnation, heardMs: nowMs, retired: new Map() });
     dropFirst(this.successions, PLACES_MAX);
   }
 }

@@ -15,6 +15,7 @@ import { completeLimits, type MailboxLimits } from './limits.js';
 import { Links } from './links.js';
 import { type Listener, listen } from './listen.js';
 import { type MailLogger, ThrottledLog } from './log.js';
+import { lookAtOwnPlace, type Reached } from './own-place.js';
 import {
   claimedKey,
   claimedRole,
@@ -98,6 +99,8 @@ export class Mailbox {
   private isCutting = false;
   private isFreed: Promise<void> = Promise.resolve();
   private isGuarded = false;
+  private ownArrived = false;
+  private readonly incarnations: Incarnations;
   private fuseTimer: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
 
@@ -160,6 +163,7 @@ export class Mailbox {
     this.counters = counters;
     this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
     const incarnations = new Incarnations(limits.incarnationGraceMs);
+    this.incarnations = incarnations;
     const shared = {
       process: this.process,
       endpoint: this.endpoint,
@@ -173,6 +177,9 @@ export class Mailbox {
     this.door = new Door({
       ...shared,
       directory: this.directory,
+      onOwn: () => {
+        this.ownArrived = true;
+      },
       onSuccessor: (sender) => this.links.supersede(sender),
       onHandlerError:
         options.onHandlerError ??
@@ -271,6 +278,23 @@ export class Mailbox {
   holdsBack(to: Address): boolean {
     const party = this.directory.partyAt(to);
     return party !== undefined && this.links.holdsBack(party.process);
+  }
+
+  /** Of other processes: two each that claim one address, by their names. */
+  disputedAddresses(): readonly { readonly endpoint: string; readonly claimants: readonly string[] }[] {
+    return this.incarnations.disputes(performance.now()).map(({ place, current, other }) => {
+      const endpoint = place.slice(place.indexOf(' ') + 1);
+      return { endpoint, claimants: [current, other] };
+    });
+  }
+
+  /** Who is reached at the address that this process has told others; takes up to some seconds. */
+  reachedAtOwnPlace(): Promise<Reached> {
+    const { endpoint, incarnation } = this;
+    const { identification, limits } = this.parts;
+    const ways = identification.dialOptionsFor({ endpoint, role: claimedRole({ endpoint, incarnation }) });
+    this.ownArrived = false;
+    return lookAtOwnPlace({ endpoint, incarnation, ways, limits, hasArrived: () => this.ownArrived });
   }
 
   /**

@@ -1,0 +1,51 @@
+import { InputError, type Millis } from '@goshawk/core';
+import type { Logger, Mailbox } from '@goshawk/transport';
+
+/** So many looks in a row must find another one: what stands between may lead astray once. */
+const LOOKS = 3;
+/** Between two looks, once the process is up. ms */
+const PAUSE_MS: Millis = 30_000;
+
+/**
+ * Refuses to start where another process is reached at the address that this one was told to give (`--advertise`): both would
+ * be taken for one, and what runs at the other for lost.
+ *
+ * @throws InputError
+ */
+export async function checkOwnAddress(mailbox: Mailbox): Promise<void> {
+  if (await isAnothers(mailbox)) throw claimedTwice(mailbox.endpoint);
+}
+
+/** The other one may come later, and whoever cannot be reached does harm only: it ends with the same words. */
+export function endWhenAnothers(
+  mailbox: Mailbox,
+  logger: Logger,
+  ended: Promise<unknown>,
+  fail: (error: Error) => void,
+): void {
+  const look = async (): Promise<void> => {
+    if (await isAnothers(mailbox)) {
+      const error = claimedTwice(mailbox.endpoint);
+      logger.fatal({ code: error.code, hint: error.hint }, error.message);
+      return fail(error);
+    }
+    timer = setTimeout(() => void look(), PAUSE_MS).unref();
+  };
+  let timer = setTimeout(() => void look(), PAUSE_MS).unref();
+  void ended.then(() => clearTimeout(timer));
+}
+
+async function isAnothers(mailbox: Mailbox): Promise<boolean> {
+  for (let look = 0; look < LOOKS; look++) {
+    if ((await mailbox.reachedAtOwnPlace()) !== 'another') return false;
+  }
+  return true;
+}
+
+function claimedTwice(endpoint: string): InputError {
+  return new InputError(
+    'address-claimed',
+    `two processes claim ${endpoint}: another one is reached there, and not this one, which was to tell that address (--advertise)`,
+    'give each process an address of its own, or end the other one; `goshawk workers` lists who is there',
+  );
+}

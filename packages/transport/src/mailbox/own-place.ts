@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Dealer } from 'zeromq';
+import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
+import { FrameWriter, type PackedFrame } from './frame.js';
+import type { DialOption } from './identification.js';
+import { type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
+import { hearEvents } from './monitor.js';
+import { dealerOptions } from './socket-options.js';
+
+/** Who is reached where a process says that it is; undefined: nobody can be reached there from here. */
+export type Reached = 'itself' | 'another' | undefined;
+
+interface Look {
+  readonly endpoint: string;
+  readonly incarnation: string;
+  readonly ways: readonly DialOption[];
+  readonly limits: MailboxLimits;
+  /** What this process has sent to itself has arrived. */
+  hasArrived(): boolean;
+}
+
+/** Counted in turns of the event loop, so that a process that stood still does not take itself for another. */
+const TURN_MS = 50;
+const TURNS_TO_CONNECT = 20;
+const TURNS_TO_ARRIVE = 20;
+
+/**
+ * Sends a frame to the address that this process has told others, over the network. If somebody takes the connection and the
+ * frame does not arrive here, it is another process that all mail for this one goes to.
+ */
+export async function lookAtOwnPlace(look: Look): Promise<Reached> {
+  for (const way of look.ways) {
+    const reached = await lookBy(way, look);
+    if (reached !== undefined) return reached;
+  }
+  return undefined;
+}
+
+async function lookBy(way: DialOption, look: Look): Promise<Reached> {
+  const { endpoint, limits } = look;
+  const socket = new Dealer(dealerOptions(limits, way, false));
+  let stands = false;
+  void hearEvents(socket, ({ type }) => {
+    if (type === 'handshake') stands = true;
+    if (type === 'disconnect') stands = false;
+  });
+  try {
+    const at = hasHostName(parseEndpoint(endpoint)) ? await resolveEndpoint(endpoint) : endpoint;
+    socket.ipv6 = at.includes('[');
+    socket.connect(at);
+    void socket.send(frameFor(look).bytes).catch(() => {});
+    let standing = 0;
+    for (let turn = 0; turn < TURNS_TO_CONNECT || stands; turn++) {
+      if (look.hasArrived()) return 'itself';
+      if (stands && ++standing > TURNS_TO_ARRIVE) return 'another';
+      await delay(TURN_MS);
+    }
+    return undefined;
+  } catch {
+    // A name that leads nowhere leads to nobody else either.
+    return undefined;
+  } finally {
+    socket.close();
+  }
+}
+
+function frameFor({ incarnation, limits }: Look): PackedFrame {
+  const frames: PackedFrame[] = [];
+  const writer = new FrameWriter(null, limits, (frame) => frames.push(frame));
+  writer.add(incarnation, 0, PARTY_INDEX_MAX, []);
+  writer.finish();
+  return frames[0]!;
+}
