@@ -18,10 +18,8 @@ export class Profile {
   readonly #width: number;
   /** Where each step begins, descending; the first has no end. */
   readonly #times: number[] = [0];
-  /** Where in `#free` the amounts of each step begin. */
-  readonly #rows: number[] = [0];
+  /** By step, then by resource. */
   #free: Float64Array;
-  #used: number;
   /** Where the tasks fit that were looked for last. */
   foundMs = 0;
 
@@ -30,7 +28,6 @@ export class Profile {
     this.#width = share.length;
     this.#free = new Float64Array(INITIAL_STEPS * this.#width);
     this.#free.set(Float64Array.from(share, (amount, r) => amount + TOLERANCE * (whole[r] ?? 0)));
-    this.#used = this.#width;
   }
 
   /** What has no room is mostly found out by the first resource. */
@@ -46,12 +43,12 @@ export class Profile {
   add(fromMs: number, untilMs: number, { resources, amounts }: Need, count: number): void {
     const end = this.#split(untilMs);
     const first = this.#split(fromMs);
-    const rows = this.#rows;
     const free = this.#free;
+    const width = this.#width;
     for (let i = 0; i < resources.length; i++) {
-      const r = resources[i]!;
       const amount = amounts[i]! * count;
-      for (let step = first; step > end; step--) free[rows[step]! + r]! -= amount;
+      const last = first * width + resources[i]!;
+      for (let at = (end + 1) * width + resources[i]!; at <= last; at += width) free[at]! -= amount;
     }
   }
 
@@ -68,14 +65,16 @@ export class Profile {
     { resources, amounts }: Need,
     wanted: number,
   ): number {
-    const [times, rows, free] = [this.#times, this.#rows, this.#free];
+    const times = this.#times;
+    const free = this.#free;
+    const width = this.#width;
     const kinds = resources.length;
     let end = latest + durationMs;
     let count = wanted;
     let step = this.#stepAt(end);
     if (times[step] === end) step++;
     while (end - durationMs > earliest) {
-      const row = rows[step]!;
+      const row = step * width;
       for (let i = 0; i < kinds; i++) {
         const room = free[row + resources[i]!]!;
         const each = amounts[i]!;
@@ -116,17 +115,14 @@ export class Profile {
     const step = this.#stepAt(time);
     if (this.#times[step] === time) return step;
     const width = this.#width;
-    const row = this.#used;
-    this.#used += width;
-    if (this.#used > this.#free.length) {
+    const used = this.#times.length * width;
+    if (used + width > this.#free.length) {
       const more = new Float64Array(2 * this.#free.length);
       more.set(this.#free);
       this.#free = more;
     }
-    const of = this.#rows[step]!;
-    this.#free.copyWithin(row, of, of + width);
+    this.#free.copyWithin((step + 1) * width, step * width, used);
     this.#times.splice(step, 0, time);
-    this.#rows.splice(step, 0, row);
     return step;
   }
 }
