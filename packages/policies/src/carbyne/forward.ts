@@ -5,6 +5,7 @@ import type { PlanProblem } from './problem.js';
 export interface Placement {
   readonly stage: number;
   readonly startMs: number;
+  readonly endMs: number;
   readonly count: number;
 }
 
@@ -67,6 +68,7 @@ class ForwardSchedule {
   }
 
   run(): { placements: Placement[]; endMs: number } {
+    const { stages } = this.#problem;
     const placements: Placement[] = [];
     let now = 0;
     for (;;) {
@@ -74,7 +76,7 @@ class ForwardSchedule {
         const stage = this.#next();
         if (stage < 0) break;
         const count = this.#start(stage, now);
-        placements.push({ stage, startMs: now, count });
+        placements.push({ stage, startMs: now, endMs: now + stages[stage]!.durationMs, count });
       }
       if (this.#ends.size === 0) break;
       now = this.#ends.topMs();
@@ -94,9 +96,8 @@ class ForwardSchedule {
     let bestRank = Number.NEGATIVE_INFINITY;
     for (const stage of this.#runnable) {
       const { demand } = stages[stage]!;
-      if (!fitsWithin(demand, this.#free, whole)) continue;
       const rank = this.#rules.ranks?.[stage] ?? alignment(demand, this.#free, whole);
-      if (rank <= bestRank) continue;
+      if (rank <= bestRank || !fitsWithin(demand, this.#free, whole)) continue;
       best = stage;
       bestRank = rank;
     }

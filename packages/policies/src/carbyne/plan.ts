@@ -48,10 +48,7 @@ function rightJustified(
   // What had no room later has none after more is placed.
   const latestStart = new Float64Array(stages.length).fill(Number.POSITIVE_INFINITY);
   const order = [...placements].sort(
-    (a, b) =>
-      b.startMs + stages[b.stage]!.durationMs - (a.startMs + stages[a.stage]!.durationMs) ||
-      b.startMs - a.startMs ||
-      b.stage - a.stage,
+    (a, b) => b.endMs - a.endMs || b.startMs - a.startMs || b.stage - a.stage,
   );
   for (const { stage, startMs, count } of order) {
     const { durationMs, parents } = stages[stage]!;

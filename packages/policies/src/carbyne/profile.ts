@@ -6,49 +6,43 @@ export interface Need {
   readonly amounts: Float64Array;
 }
 
-const INITIAL_STEPS = 64;
+/** Steps of a chunk, at most: a few dozen lie within the run time of a task. */
+const CHUNK_STEPS = 32;
 
 /**
- * What is used of a share over time: a step function, by resource. Times are whole ms. Plans are filled from their end, so
- * the latest step comes first: what is inserted is near the end of the arrays. The amounts of all steps lie in one array,
- * since a plan looks at some hundred thousand of them.
+ * What is used of a share over time: a step function, by resource. Times are whole ms, the latest step comes first. A plan
+ * looks at some hundred thousand steps, so they lie in chunks: one that has room at all times, or of which all steps change,
+ * is looked at as a whole.
  */
 export class Profile {
   readonly #share: Amounts;
-  readonly #width: number;
-  /** Where each step begins, descending; the first has no end. */
-  readonly #times: number[] = [0];
-  /** By step, then by resource. */
-  #free: Float64Array;
+  readonly #chunks: Chunk[];
   /** Where the tasks fit that were looked for last. */
   foundMs = 0;
 
   constructor(share: Amounts, whole: Amounts) {
     this.#share = share;
-    this.#width = share.length;
-    this.#free = new Float64Array(INITIAL_STEPS * this.#width);
-    this.#free.set(Float64Array.from(share, (amount, r) => amount + TOLERANCE * (whole[r] ?? 0)));
+    const free = Float64Array.from(share, (amount, r) => amount + TOLERANCE * (whole[r] ?? 0));
+    this.#chunks = [new Chunk([0], free, share.length)];
   }
 
   /** What has no room is mostly found out by the first resource. */
   needOf(demand: Amounts): Need {
     const needed: number[] = [];
-    for (let r = 0; r < this.#width; r++)
+    for (let r = 0; r < this.#share.length; r++)
       if ((demand[r] ?? 0) > 0 && this.#share[r]! < Number.POSITIVE_INFINITY) needed.push(r);
     const part = (r: number) => demand[r]! / this.#share[r]!;
     const resources = Int32Array.from(needed.sort((a, b) => part(b) - part(a)));
     return { resources, amounts: Float64Array.from(resources, (r) => demand[r]!) };
   }
 
-  add(fromMs: number, untilMs: number, { resources, amounts }: Need, count: number): void {
-    const end = this.#split(untilMs);
-    const first = this.#split(fromMs);
-    const free = this.#free;
-    const width = this.#width;
-    for (let i = 0; i < resources.length; i++) {
-      const amount = amounts[i]! * count;
-      const last = first * width + resources[i]!;
-      for (let at = (end + 1) * width + resources[i]!; at <= last; at += width) free[at]! -= amount;
+  add(fromMs: number, untilMs: number, need: Need, count: number): void {
+    this.#split(fromMs);
+    this.#split(untilMs);
+    for (let place = this.#chunkAt(untilMs - 1); ; place++) {
+      const chunk = this.#chunks[place]!;
+      chunk.take(chunk.stepAt(untilMs - 1), chunk.stepAt(fromMs), need, count);
+      if (chunk.fromMs <= fromMs) return;
     }
   }
 
@@ -58,50 +52,84 @@ export class Profile {
    *
    * @returns how many of them fit there; where, is `foundMs`
    */
-  latest(
-    earliest: number,
-    latest: number,
-    durationMs: number,
-    { resources, amounts }: Need,
-    wanted: number,
-  ): number {
-    const times = this.#times;
-    const free = this.#free;
-    const width = this.#width;
-    const kinds = resources.length;
-    let end = latest + durationMs;
+  latest(earliest: number, latest: number, durationMs: number, need: Need, wanted: number): number {
+    let start = latest;
     let count = wanted;
-    let step = this.#stepAt(end);
-    if (times[step] === end) step++;
-    while (end - durationMs > earliest) {
-      const row = step * width;
-      for (let i = 0; i < kinds; i++) {
-        const room = free[row + resources[i]!]!;
-        const each = amounts[i]!;
-        if (each * count <= room) continue;
-        count = Math.floor(room / each);
-        if (count <= 0) break;
+    for (let place = this.#chunkAt(start + durationMs - 1); start > earliest; place++) {
+      const chunk = this.#chunks[place]!;
+      const { times } = chunk;
+      // A chunk without room at some time is looked at step by step.
+      let step = chunk.hasRoom(need, count) ? times.length - 1 : chunk.stepAt(start + durationMs - 1);
+      for (; step < times.length && start > earliest; step++) {
+        count = chunk.fitting(step, need, count);
+        if (count <= 0) {
+          // The task has to end before this step.
+          start = times[step]! - durationMs;
+          count = wanted;
+        } else if (times[step]! <= start) {
+          this.foundMs = start;
+          return count;
+        }
       }
-      const from = times[step]!;
-      if (count <= 0) {
-        // The task has to end before this step.
-        end = from;
-        count = wanted;
-      } else if (from <= end - durationMs) {
-        this.foundMs = end - durationMs;
-        return count;
-      }
-      step++;
     }
     this.foundMs = earliest;
     return wanted;
   }
 
-  /** The step in which the time lies. */
-  #stepAt(time: number): number {
-    const times = this.#times;
+  /** The chunk in which the time lies. */
+  #chunkAt(time: number): number {
     let low = 0;
-    let high = times.length - 1;
+    let high = this.#chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#chunks[middle]!.fromMs <= time) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** Makes a step begin at the time. */
+  #split(time: number): void {
+    const place = this.#chunkAt(time);
+    const chunk = this.#chunks[place]!;
+    const step = chunk.stepAt(time);
+    if (chunk.times[step] === time) return;
+    chunk.split(step, time);
+    if (chunk.times.length === CHUNK_STEPS) this.#chunks.splice(place, 1, ...chunk.halves());
+  }
+}
+
+/** Steps that follow one another. */
+class Chunk {
+  /** Where each step begins, descending. */
+  readonly times: number[];
+  /** What is free, by step, then by resource: so much less of each as `#owed` says. */
+  readonly #free: Float64Array;
+  readonly #owed: Float64Array;
+  /** The least that is free at any of its steps, by resource. */
+  readonly #least: Float64Array;
+
+  /** @param free by step, then by resource */
+  constructor(times: number[], free: Float64Array, width: number) {
+    this.times = times;
+    this.#free = new Float64Array(CHUNK_STEPS * width);
+    this.#free.set(free);
+    this.#owed = new Float64Array(width);
+    this.#least = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
+    for (let at = 0; at < free.length; at++)
+      this.#least[at % width] = Math.min(this.#least[at % width]!, free[at]!);
+  }
+
+  /** Where its earliest step begins. */
+  get fromMs(): number {
+    return this.times[this.times.length - 1]!;
+  }
+
+  /** The first step that begins at the time or before it. */
+  stepAt(time: number): number {
+    const { times } = this;
+    let low = 0;
+    let high = times.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (times[middle]! <= time) high = middle;
@@ -110,19 +138,67 @@ export class Profile {
     return low;
   }
 
-  /** Makes a step begin at the time. @returns that step */
-  #split(time: number): number {
-    const step = this.#stepAt(time);
-    if (this.#times[step] === time) return step;
-    const width = this.#width;
-    const used = this.#times.length * width;
-    if (used + width > this.#free.length) {
-      const more = new Float64Array(2 * this.#free.length);
-      more.set(this.#free);
-      this.#free = more;
+  /** So many fit at each of its steps. */
+  hasRoom({ resources, amounts }: Need, count: number): boolean {
+    for (let i = 0; i < resources.length; i++)
+      if (amounts[i]! * count > this.#least[resources[i]!]!) return false;
+    return true;
+  }
+
+  /** @returns how many fit at the step, at most `wanted` */
+  fitting(step: number, { resources, amounts }: Need, wanted: number): number {
+    const row = step * this.#owed.length;
+    let count = wanted;
+    for (let i = 0; i < resources.length; i++) {
+      const r = resources[i]!;
+      const room = this.#free[row + r]! - this.#owed[r]!;
+      const each = amounts[i]!;
+      if (each * count <= room) continue;
+      count = Math.floor(room / each);
+      if (count <= 0) return 0;
     }
-    this.#free.copyWithin((step + 1) * width, step * width, used);
-    this.#times.splice(step, 0, time);
-    return step;
+    return count;
+  }
+
+  /** So many begin to use what they need, at these steps. */
+  take(first: number, last: number, { resources, amounts }: Need, count: number): void {
+    const width = this.#owed.length;
+    const isWhole = first === 0 && last >= this.times.length - 1;
+    const end = Math.min(last + 1, this.times.length) * width;
+    for (let i = 0; i < resources.length; i++) {
+      const r = resources[i]!;
+      const amount = amounts[i]! * count;
+      if (isWhole) {
+        this.#owed[r]! += amount;
+        this.#least[r]! -= amount;
+        continue;
+      }
+      let least = this.#least[r]! + this.#owed[r]!;
+      for (let at = first * width + r; at < end; at += width) {
+        const free = this.#free[at]! - amount;
+        this.#free[at] = free;
+        if (free < least) least = free;
+      }
+      this.#least[r] = least - this.#owed[r]!;
+    }
+  }
+
+  /** Makes a step begin at the time, which lies in that step. */
+  split(step: number, time: number): void {
+    const width = this.#owed.length;
+    this.#free.copyWithin((step + 1) * width, step * width, this.times.length * width);
+    this.times.splice(step, 0, time);
+  }
+
+  halves(): [Chunk, Chunk] {
+    const width = this.#owed.length;
+    const half = this.times.length >> 1;
+    const end = this.times.length * width;
+    const free = this.#free;
+    for (let at = 0; at < end; at++) free[at]! -= this.#owed[at % width]!;
+    return [
+      new Chunk(this.times.slice(0, half), free.subarray(0, half * width), width),
+      new Chunk(this.times.slice(half), free.subarray(half * width, end), width),
+    ];
   }
 }
