@@ -111,6 +111,8 @@ export class Central implements Machine<CentralTimer> {
       case 'resync':
         if (this.#isUnregistered(from)) return;
         return this.#members.resync(from, now);
+      case 'seekOwner':
+        return this.#env.send(from, { type: 'ownerIs', ...this.#members.ownerOf(message.tag, now) });
       case 'claim':
         return this.#rivals.heard(from, message, now);
       case 'findSchedulers':

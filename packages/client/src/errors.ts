@@ -31,7 +31,8 @@ export class JobCancelled extends GoshawkError {
 
   constructor(job: JobDetail) {
     const { completed, total } = job.tasks;
-    super('job-cancelled', `${job.id} was cancelled; ${completed} of its ${total} tasks had completed`);
+    const why = job.cancelReason === undefined ? '' : `; ${job.cancelReason}`;
+    super('job-cancelled', `${job.id} was cancelled; ${completed} of its ${total} tasks had completed${why}`);
     this.job = job;
   }
 }

@@ -1,6 +1,15 @@
 import { resolve } from 'node:path';
 import type { JobInput } from '@goshawk/core';
 
+/** A job by its id, or by what `submit` has given. */
+export type JobRef = string | { readonly id: string };
+
+/** A job as people write it; those that it waits for may be handles. */
+export type JobRequest = Omit<JobInput, 'after' | 'afterOk'> & {
+  readonly after?: readonly JobRef[] | undefined;
+  readonly afterOk?: readonly JobRef[] | undefined;
+};
+
 /**
  * A job as it is sent: with the paths of its tasks made absolute, since workers run elsewhere and the folder
  * that a relative path starts from is known only here, and with its owner's name.
@@ -9,15 +18,21 @@ import type { JobInput } from '@goshawk/core';
  *
  * @param folder that relative paths start from
  */
-export function prepareJob(job: JobInput, folder: string, user: string | undefined): JobInput {
+export function prepareJob(job: JobRequest, folder: string, user: string | undefined): JobInput {
   if (!isObject(job)) return job;
-  const { tasks, stages, ...rest } = job;
+  const { tasks, stages, after, afterOk, ...rest } = job;
   return {
     ...(user === undefined ? {} : { user }),
     ...rest,
+    ...(after === undefined ? {} : { after: each(after, idOf) }),
+    ...(afterOk === undefined ? {} : { afterOk: each(afterOk, idOf) }),
     ...(tasks === undefined ? {} : { tasks: absoluteTasks(tasks, folder) }),
     ...(stages === undefined ? {} : { stages: each(stages, (stage) => absoluteStage(stage, folder)) }),
   };
+}
+
+function idOf(job: JobRef): string {
+  return isObject(job) ? job.id : job;
 }
 
 type Tasks = NonNullable<JobInput['tasks']>;
@@ -42,8 +57,8 @@ function absoluteTask(task: Task, folder: string): Task {
   return task;
 }
 
-function each<T>(list: readonly T[], change: (one: T) => T): T[] {
-  return Array.isArray(list) ? list.map(change) : (list as T[]);
+function each<T, U>(list: readonly T[], change: (one: T) => U): U[] {
+  return Array.isArray(list) ? list.map(change) : (list as unknown as U[]);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,7 +1,6 @@
 import {
   GoshawkError,
   InputError,
-  type JobInput,
   type JobState,
   LIMITS,
   type Millis,
@@ -11,12 +10,12 @@ import {
 import { nanoid } from 'nanoid';
 import { pause } from './abort.js';
 import type { CallOptions } from './options.js';
-import { prepareJob } from './prepare-job.js';
+import { type JobRequest, prepareJob } from './prepare-job.js';
 import type { KnownScheduler } from './roster.js';
 import { type Session, someSchedulers } from './session.js';
 
 /** A job as people write it; see the job model of `@goshawk/core`. */
-export type JobSubmission = JobInput & {
+export type JobSubmission = JobRequest & {
   /**
    * Names the submission: the same key is the same job, however often it is submitted. 1 to 256
    * characters. Default: a new one.

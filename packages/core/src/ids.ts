@@ -19,6 +19,14 @@ export const NOBODY = -1 as Address;
 /** A job, as its owner numbers it. Only meaningful together with the owner's address. */
 export type JobNumber = number;
 
+/** A job's id: what all jobs of its owner's journal begin with, and its number there. */
+export const JOB_ID = /^.{1,32}-\d{1,15}$/u;
+
+/** What stands before the number in a job's id. */
+export function tagOf(id: string): string {
+  return id.slice(0, Math.max(0, id.lastIndexOf('-')));
+}
+
 /** A task of a job: 0 … tasks − 1, counted through all stages. */
 export type TaskIndex = number;
 

@@ -47,15 +47,19 @@ export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
 export {
   type AttemptView,
+  type FateOfJob,
   isFinal,
+  JOB_FATES,
   JOB_STATES,
   type JobDetail,
   type JobEnd,
   type JobEvent,
+  type JobFate,
   type JobState,
   type JobSummary,
   type LogPage,
   metDeadline,
+  type Predecessor,
   type ResultPage,
   type SamplingView,
   type StageView,
@@ -63,7 +67,7 @@ export {
   type TaskFailure,
 } from './job/view.js';
 export * from './job/waiting.js';
-export { WAITING_WORDS } from './job/waiting-words.js';
+export { predecessorWords, WAITING_WORDS } from './job/waiting-words.js';
 export { waitingJson, whyJson } from './job/why-json.js';
 export * from './limits.js';
 export * from './max-tree.js';

@@ -48,6 +48,10 @@ export const LIMITS = {
   timedTasksMax: 100_000,
   /** Clients that are told how jobs of one scheduler come along. */
   watchesMax: 100_000,
+  /** Jobs that one job waits for, of each kind. */
+  predecessorsMax: 1_000,
+  /** Jobs that one message asks after, or tells of. */
+  awaitedMax: 10_000,
   /** Distinct resource names in a demand or a capacity. */
   resourcesMax: 32,
   /** Attributes of a worker, and those that a job prefers. */

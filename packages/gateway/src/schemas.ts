@@ -1,4 +1,4 @@
-import { PRIORITIES, WAITING_REASONS } from '@goshawk/core';
+import { JOB_FATES, PRIORITIES, WAITING_REASONS } from '@goshawk/core';
 import { z } from 'zod';
 import { ROLES } from './access.js';
 import { SHOWN_STATES } from './worker-table.js';
@@ -62,6 +62,15 @@ export const jobs = z.object({
   warnings: z.array(z.string()),
 });
 
+/** A job that the job still waits for; `ok`: it has to complete. */
+const predecessor = z.object({
+  id: z.string(),
+  state: z.enum(JOB_FATES),
+  tasks: count,
+  ended: count,
+  ok: z.boolean(),
+});
+
 export const job = z.looseObject({
   schema: z.literal('goshawk.job/1'),
   ...summary.shape,
@@ -95,6 +104,8 @@ export const job = z.looseObject({
   priority: z.enum(PRIORITIES),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
+  after: z.array(predecessor),
+  cancelReason: z.string().nullable(),
 });
 
 export const logs = z.object({

@@ -1,5 +1,12 @@
 import type { ExplainedJob } from '@goshawk/client';
-import { expectedWaitMs, formatCount, formatDuration, isFinal, WAITING_WORDS } from '@goshawk/core';
+import {
+  expectedWaitMs,
+  formatCount,
+  formatDuration,
+  isFinal,
+  predecessorWords,
+  WAITING_WORDS,
+} from '@goshawk/core';
 
 /** Why a job waits, or where its time went, in one sentence: the first thing to know, and `goshawk why` says the rest. */
 export function whySentence(explained: ExplainedJob): string {
@@ -13,6 +20,7 @@ export function whySentence(explained: ExplainedJob): string {
   if (most === undefined) return `${running}, and none waits.`;
   const { tasks, waitedMs, reason } = most;
   const head = `${counted(tasks, 'task')} ${tasks === 1 ? 'has' : 'have'} waited ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why}`;
+  if (reason === 'other-job') return `${head}: ${(explained.after ?? []).map(predecessorWords).join('; ')}.`;
   const need = central?.needs[0];
   if (need === undefined || central === undefined) return `${head}.`;
   if (need.why !== undefined) return `${head}; ${need.why}.`;

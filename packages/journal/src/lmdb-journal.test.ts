@@ -129,7 +129,7 @@ describe('offline', () => {
       version: '1.2.3',
       jobs: 1,
       jobsEnded: 1,
-      records: 8,
+      records: EVERY_KIND.length,
     });
     await offline.close();
     await journal.close();

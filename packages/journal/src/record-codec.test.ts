@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { BadRecordError, decodeRecord, encodeRecord, FORMAT } from './record-codec.js';
-import { accepted, EVERY_KIND } from './records.fixture.js';
+import { accepted, BY_FORMAT } from './records.fixture.js';
 
 describe('records as bytes', () => {
   const linesOf = (format: number): string[] =>
@@ -14,7 +14,7 @@ describe('records as bytes', () => {
     'format %i is read as it was when it was made',
     (format) => {
       const read = linesOf(format).map((hex) => decodeRecord(Buffer.from(hex, 'hex')));
-      expect(read).toEqual(EVERY_KIND.slice(0, read.length));
+      expect(read).toEqual(BY_FORMAT.slice(0, read.length));
     },
   );
 
@@ -32,16 +32,16 @@ describe('records as bytes', () => {
   });
 
   test(`format ${FORMAT} is written as it was when it was made`, () => {
-    expect(EVERY_KIND.map((record) => encodeRecord(record).toString('hex'))).toEqual(linesOf(FORMAT));
+    expect(BY_FORMAT.map((record) => encodeRecord(record).toString('hex'))).toEqual(linesOf(FORMAT));
   });
 
   test('what was decided before estimates were written down has none', () => {
     const bytes =
       'f02868ba960101cb427a3185c5002000a46c6f6e67a570696c6f7482a26279a763656e7472616ca46f766572a767656e6572616c';
-    expect(decodeRecord(Buffer.from(bytes, 'hex'))).toEqual({ ...EVERY_KIND[1], estimateMs: undefined });
+    expect(decodeRecord(Buffer.from(bytes, 'hex'))).toEqual({ ...BY_FORMAT[1], estimateMs: undefined });
   });
 
-  test.each(EVERY_KIND.filter(({ kind }) => kind === 'accepted' || kind === 'classified'))(
+  test.each(BY_FORMAT.filter(({ kind }) => kind === 'accepted' || kind === 'classified'))(
     'what is believed of stages is kept with a job that was $kind',
     (record) => {
       const believed = { ...record, stagesMs: [30_000, 1.5] };

@@ -12,19 +12,20 @@ const FIELDS = {
   accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs'],
   classified: ['class', 'classifiedBy', 'route', 'estimateMs', 'stagesMs'],
   attempt: ['task', 'attempt', 'outcome', 'worker', 'runMs'],
-  cancelled: [],
+  cancelled: ['reason'],
   ended: ['state'],
   forgotten: [],
   resumed: [],
   declined: ['task', 'attempt'],
   schedulers: ['names'],
+  passed: ['after'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
-/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`. */
-export const FORMAT = 2;
+/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`. */
+export const FORMAT = 3;
 
 const CRC_BYTES = 4;
 
@@ -109,6 +110,8 @@ function fullSpec(spec: JobSpec): JobSpec {
     ...(spec.retryOn === undefined ? {} : { retryOn: spec.retryOn }),
     timeoutMs: spec.timeoutMs,
     ...(spec.timeLimitMs === undefined ? {} : { timeLimitMs: spec.timeLimitMs }),
+    ...(spec.after === undefined ? {} : { after: spec.after }),
+    ...(spec.afterOk === undefined ? {} : { afterOk: spec.afterOk }),
     maxRunning: spec.maxRunning,
     deadlineMs: spec.deadlineMs,
     weight: spec.weight,

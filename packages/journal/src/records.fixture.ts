@@ -59,8 +59,8 @@ export function forgotten(job: number): JobRecordOf<'forgotten'> {
   return { kind: 'forgotten', job, at: AT + job + 300 };
 }
 
-/** One of each kind that is stored. */
-export const EVERY_KIND: readonly JobRecord[] = [
+/** One of each kind that is stored, in the order in which kinds were added to the format. */
+export const BY_FORMAT: readonly JobRecord[] = [
   accepted(1),
   {
     kind: 'classified',
@@ -77,6 +77,13 @@ export const EVERY_KIND: readonly JobRecord[] = [
   { kind: 'cancelled', job: 1, at: AT + 150 },
   { kind: 'ended', job: 1, at: AT + 201, state: 'cancelled' },
   { kind: 'schedulers', job: 0, at: AT + 150, names: ['s1', 's2'] },
+  { kind: 'passed', job: 1, at: AT + 160, after: 's2-7' },
+];
+
+/** The same in an order in which they may be written: nothing follows a job's end. */
+export const EVERY_KIND: readonly JobRecord[] = [
+  ...BY_FORMAT.filter(({ kind }) => kind !== 'ended'),
+  ...BY_FORMAT.filter(({ kind }) => kind === 'ended'),
 ];
 
 /** The same in the order in which a journal gives them back. */

@@ -12,6 +12,8 @@ export type SchedulerTimer =
   | 'usage'
   /** Ask again what the pilots of a job say. */
   | 'weigh'
+  /** Ask again what has become of jobs of others that jobs here wait for. */
+  | 'predecessors'
   /** The deadline of a job has come. */
   | 'deadline'
   /** The time limit of a job has passed. */

@@ -16,6 +16,7 @@ import { type Impossible, whyImpossible } from './accepting/admission.js';
 import { Intake } from './accepting/intake.js';
 import { Keys } from './accepting/keys.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './accepting/overload.js';
+import { Predecessors } from './accepting/predecessors.js';
 import { Submissions } from './accepting/submissions.js';
 import { Avoidance } from './binding/avoidance.js';
 import { Binder } from './binding/binder.js';
@@ -118,6 +119,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #abandoned: AbandonedAttempts;
   readonly #endings: Endings;
   readonly #lostWorkers: LostWorkers;
+  readonly #predecessors: Predecessors;
   readonly #intake: Intake;
   readonly #submissions: Submissions;
   readonly #cancelling: Cancelling;
@@ -148,7 +150,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#audit = new RunningTaskAudit(jobs, ledger, formers);
     this.#sweep = new SweepTimer(env, enlistment);
     // Watching.
-    const views = new JobViews(env, config, members);
+    const views = new JobViews(env, config, members, (job) => this.#predecessors.of(job));
     this.#watching = new Watching(env, enlistment, ledger, views);
     const overload = new Overload(jobs, loadLimitsOf(config, shares), () => env.random());
     this.#events = new JobEvents(env, this.counters, this.tallies, overload, this.#watching);
@@ -206,9 +208,22 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#sampler,
       this.#abandoned,
       this.#events,
+      (job, now) => this.#predecessors.ended(job, now),
     );
     this.#lostWorkers = new LostWorkers(jobs, enlistment, this.#abandoned, this.#endings);
     // Accepting, and what clients ask.
+    this.#cancelling = new Cancelling(ledger, this.#routing, this.#endings, this.#sweep, this.#events);
+    this.#predecessors = new Predecessors(
+      env,
+      config.tag,
+      enlistment,
+      jobs,
+      ledger,
+      this.#routing,
+      this.#sampler,
+      this.#endings,
+      this.#cancelling,
+    );
     this.#keys = new Keys(config.name, formerly, ledger);
     const answers = new Answers(ledger, this.counters);
     this.#intake = new Intake(
@@ -221,6 +236,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#sampler,
       this.#routing,
       this.#events,
+      this.#predecessors,
     );
     this.#submissions = new Submissions(
       config,
@@ -233,7 +249,6 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#intake,
       answers,
     );
-    this.#cancelling = new Cancelling(ledger, this.#routing, this.#endings, this.#sweep, this.#events);
     this.#clientApi = new ClientApi(
       env,
       config,
@@ -257,7 +272,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#jobs.start(now);
     // Cancelled, and not yet said to have ended.
     for (const job of [...this.#jobs.active()]) this.#endings.endIfDone(job, now);
-    for (const job of this.#jobs.active()) this.#ledger.resumed(job, now);
+    for (const job of this.#jobs.active()) {
+      this.#ledger.resumed(job, now);
+      if (job.isAwaiting) this.#predecessors.hold(job, now);
+    }
     this.#enlistment.enlist(now);
   }
 
@@ -307,6 +325,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'superseded':
         if (message.epoch > (this.#config.epoch ?? 0)) this.#env.superseded?.();
         return;
+      case 'ownerIs':
+        if (from === this.#enlistment.central) this.#predecessors.ownerIs(message, now);
+        return;
+      case 'awaitJobs':
+        return this.#predecessors.asked(from, message);
+      case 'jobFates':
+        return this.#predecessors.told(from, message, now);
       case 'strangerTold':
         return this.#enlistment.answeredUnregistered(from, now);
       default:
@@ -347,6 +372,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#usage.tell(this.#enlistment.central, now);
       case 'weigh':
         return this.#sampler.wake(this.#jobs.byNumber(key), now);
+      case 'predecessors':
+        return this.#predecessors.wake(now);
       case 'deadline':
         return this.#deadlineCame(this.#jobs.byNumber(key), now);
       case 'retry':
@@ -395,6 +422,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (job === undefined) return;
     this.#submissions.keyTaken(job, by);
     this.#routing.takeBack(job);
+    this.#predecessors.forget(job);
     this.#jobs.withdraw(job);
   }
 
@@ -681,7 +709,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #waitingTasks(): number {
     let waiting = 0;
-    for (const job of this.#jobs.active()) waiting += job.counts.waiting;
+    // What waits for the end of other jobs has no use for a worker yet.
+    for (const job of this.#jobs.active()) if (!job.isAwaiting) waiting += job.counts.waiting;
     return waiting;
   }
 

@@ -97,6 +97,8 @@ export function jobInputOf(spec: JobSpec): JobInput {
     timeLimitMs,
     retryBackoffMs,
     retryOn,
+    after,
+    afterOk,
     deadlineMs,
     ...rest
   } = spec;
@@ -115,6 +117,8 @@ export function jobInputOf(spec: JobSpec): JobInput {
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
     ...(retryBackoffMs === undefined ? {} : { retryBackoff: retryBackoffMs }),
     ...(retryOn === undefined ? {} : { retryOn: [...retryOn] }),
+    ...(after === undefined ? {} : { after: [...after] }),
+    ...(afterOk === undefined ? {} : { afterOk: [...afterOk] }),
     ...(timeLimitMs === undefined ? {} : { timeLimit: timeLimitMs }),
     ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }),
   };

@@ -69,6 +69,13 @@ export class Membership {
     return { ...lists, complete: this.haveAllBeenHeard(now), warnings: this.#env.warnings?.() ?? [] };
   }
 
+  /** Who has the jobs of a tag at present. */
+  ownerOf(tag: string, now: Millis): Omit<MessageOf<'ownerIs'>, 'type'> {
+    const owner = this.registry.schedulerTagged(tag)?.address;
+    const isAway = this.away.tagged(tag) !== undefined;
+    return { tag, owner, gone: owner === undefined && !isAway && this.haveAllBeenHeard(now) };
+  }
+
   /**
    * A page of them.
    *

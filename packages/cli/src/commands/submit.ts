@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Cluster, JobHandle } from '@goshawk/client';
-import { InputError, type JobState } from '@goshawk/core';
+import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
+import { GoshawkError, InputError, type JobState } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
+import { jobsNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { outcomeText } from '../jobs/outcome.js';
 import { showLogs } from '../jobs/show-logs.js';
@@ -40,7 +41,8 @@ export const submitCommand = defineCommand({
     const job = await buildJob(options, positionals, sourcesOf(context));
     const found = await findCluster(context);
     await using cluster = await openCluster(context, { found });
-    const handle = await cluster.submit(job, { signal: context.interrupted });
+    const after = await predecessorsNamed(context, cluster, options);
+    const handle = await cluster.submit({ ...job, ...after }, { signal: context.interrupted });
     const willFollow =
       options.wait ||
       options.logs ||
@@ -57,6 +59,34 @@ export const submitCommand = defineCommand({
     return ExitCode.done;
   },
 });
+
+/**
+ * The jobs that this one is to wait for, by their ids.
+ *
+ * @throws InputError `unknown-job` where there is none of that name
+ */
+async function predecessorsNamed(
+  context: Context,
+  cluster: Cluster,
+  { after, afterOk }: SubmitOptions,
+): Promise<Pick<JobSubmission, 'after' | 'afterOk'>> {
+  const named = async (words: readonly string[]): Promise<string[]> => {
+    const ids = await jobsNamed(context, cluster, words);
+    for (const id of ids)
+      await cluster.job(id).describe({ signal: context.interrupted }).catch(unlessUnknown);
+    return ids;
+  };
+  return {
+    ...(after.length === 0 ? {} : { after: await named(after) }),
+    ...(afterOk.length === 0 ? {} : { afterOk: await named(afterOk) }),
+  };
+}
+
+/** A scheduler that does not answer now will say later what became of its job, and one that has forgotten it says so. */
+function unlessUnknown(error: unknown): void {
+  if (!(error instanceof GoshawkError) || error.code === 'unknown-job' || error.code === 'interrupted')
+    throw error;
+}
 
 function submitJson(job: string, state: JobState): Record<string, unknown> {
   return { schema: 'goshawk.submit/1', job, state };

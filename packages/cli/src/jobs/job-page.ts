@@ -1,4 +1,11 @@
-import { formatCount, formatDuration, isFinal, type JobDetail, type Millis } from '@goshawk/core';
+import {
+  formatCount,
+  formatDuration,
+  isFinal,
+  type JobDetail,
+  type Millis,
+  predecessorWords,
+} from '@goshawk/core';
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
@@ -23,6 +30,8 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ['submitted', [submission(job, now)]],
     ...section('deadline', deadlineLines(job, now)),
     ...section('limit', timeLimitLines(job, now)),
+    ...section('after', (job.after ?? []).map(predecessorWords)),
+    ...section('because', job.cancelReason === undefined ? [] : [plain(job.cancelReason)]),
     ...(isFinal(job.state) ? endings(job) : progress(job)),
     ...section('failed', failureLines(job)),
     ...section('', isFinal(job.state) ? remedyLines(job) : []),

@@ -110,6 +110,38 @@ describe('submit', () => {
     await expect.poll(idle, { timeout: 60_000 }).toBe(true);
   });
 
+  it('starts jobs after others, whichever schedulers have them, and cancels those whose others did not complete', async () => {
+    const blocker = await cluster.submit({ name: 'blocker', tasks: [{ exec: ['sleep', '1000'] }] });
+    const held = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        cluster.submit({ tasks: [{ sleep: 1 }], after: [blocker], afterOk: [blocker.id] }),
+      ),
+    );
+    const args = ['--after', blocker.id, '--', 'echo', 'at last'];
+    const any = (await stdoutOf(['submit', ...args])).trim();
+    await expect
+      .poll(() => stdoutOf(['why', any]), { timeout: 60_000 })
+      .toMatch(new RegExp(`waits for job ${blocker.id} \\(running, 0% done\\)`));
+    expect(await jsonOf('job', any)).toMatchObject({ state: 'waiting', after: [{ id: blocker.id }] });
+    await stdoutOf(['cancel', blocker.id]);
+    for (const job of held) {
+      const { state, cancelReason } = await job.wait({ timeoutMs: 60_000 });
+      expect(state).toBe('cancelled');
+      expect(cancelReason).toContain(`after ${blocker.id} had completed, which was cancelled`);
+    }
+    expect(await stdoutOf(['wait', any, '--wait-timeout', '60s'])).toContain('completed');
+    const chain = [any];
+    for (let link = 0; link < 5; link++) {
+      const args = ['submit', '--after-ok', chain.at(-1)!, '--after', chain[0]!, '--sleep', '1ms'];
+      chain.push((await stdoutOf(args)).trim());
+    }
+    expect(await stdoutOf(['wait', chain.at(-1)!, '--wait-timeout', '60s'])).toContain('completed');
+    const { exitCode, stderr } = await up.goshawk(['submit', '--after', 'nothing-x', '--', 'true']);
+    expect([exitCode, stderr.trim().split('\n').length]).toEqual([2, 1]);
+    const none = await up.goshawk(['submit', '--after', `${any}999`, '--', 'true']);
+    expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining('there is no job')]);
+  });
+
   it('tries again after a while, and what failed in a certain way only', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-retries-'));
     onTestFinished(() => rm(folder, { recursive: true }));

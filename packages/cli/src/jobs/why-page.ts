@@ -8,6 +8,8 @@ import {
   type JobDetail,
   type Millis,
   type NeedView,
+  type Predecessor,
+  predecessorWords,
   type StageWait,
   type TaskStory,
   WAITING_WORDS,
@@ -61,6 +63,7 @@ export function whyPage(explained: ExplainedJob, { cutoffMs, ended }: Background
     ['class', [classLine(explained, cutoffMs)]],
     ...section('task', task === undefined ? [] : taskLines(task)),
     ...section('waiting', waiting.map(waitLine)),
+    ...section('after', (explained.after ?? []).map(afterLine)),
     ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
     ...section('probes', probeLines(explained)),
     ...section('placed', placedLines(explained)),
@@ -102,6 +105,10 @@ function inStage(name: string): string {
 function waitLine({ stage, reason, tasks, waitedMs }: StageWait): string {
   const { why } = WAITING_WORDS[reason];
   return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})`;
+}
+
+function afterLine(before: Predecessor): string {
+  return `waits for job ${predecessorWords(before)}`;
 }
 
 function taskLines({

@@ -107,6 +107,18 @@ const JOB = {
     rare: true,
     describe: 'time from the first start to the end of the job; later tasks are killed and have failed: 10m',
   },
+  after: {
+    type: 'texts',
+    value: 'ID',
+    flagOnly: true,
+    describe: 'start when that job has ended; repeatable',
+  },
+  afterOk: {
+    type: 'texts',
+    value: 'ID',
+    flagOnly: true,
+    describe: 'start when that job has completed, cancel if it has not; repeatable',
+  },
   cpus: { type: 'number', describe: 'cores of each task' },
   memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
   resource: {

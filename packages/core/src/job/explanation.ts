@@ -4,7 +4,7 @@ import { choice, count, flag, list, optional, record, text, view } from '../mess
 import { line, ms, name, stage, task } from '../messages/records.js';
 import { CLASSES } from '../policy/presets.js';
 import { amounts } from './amounts.js';
-import { jobSummary, samplingView } from './view.js';
+import { jobSummary, predecessor, samplingView } from './view.js';
 import { WAITING_REASONS } from './waiting.js';
 
 /**
@@ -86,6 +86,8 @@ export const jobExplanation = view({
   last: optional(taskStory),
   /** The task that was asked about. */
   task: optional(taskStory),
+  /** Jobs that it still waits for; the first hundred. */
+  after: optional(list(predecessor, LISTED_MAX)),
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 

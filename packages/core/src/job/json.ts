@@ -58,6 +58,8 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
     meanRunSeconds: seconds(job.meanRunMs),
     /** Of attempts that came to nothing. */
     lostSeconds: seconds(job.wastedMs),
+    after: job.after ?? [],
+    cancelReason: job.cancelReason ?? null,
   };
 }
 

@@ -45,6 +45,8 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     ...(job.retryOn === undefined ? {} : { retryOn: job.retryOn }),
     timeoutMs: job.timeout,
     ...(job.timeLimit === undefined ? {} : { timeLimitMs: job.timeLimit }),
+    ...(job.after === undefined ? {} : { after: job.after }),
+    ...(job.afterOk === undefined ? {} : { afterOk: job.afterOk }),
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,

@@ -49,7 +49,13 @@ export type JobRecord =
       readonly worker: string;
       readonly runMs: Millis;
     }
-  | { readonly kind: 'cancelled'; readonly job: JobNumber; readonly at: Millis }
+  | {
+      readonly kind: 'cancelled';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      /** Why its owner has cancelled it; undefined where somebody else has. */
+      readonly reason?: string | undefined;
+    }
   | { readonly kind: 'ended'; readonly job: JobNumber; readonly at: Millis; readonly state: JobState }
   | {
       /** The job is no longer kept: nothing of it is. */
@@ -70,6 +76,14 @@ export type JobRecord =
       readonly kind: 'resumed';
       readonly job: JobNumber;
       readonly at: Millis;
+    }
+  | {
+      /** A job that this one waited for has ended as it should. */
+      readonly kind: 'passed';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      /** The other job's id. */
+      readonly after: string;
     }
   | {
       /** The schedulers to which keys belong, as they were last told: of no job, and filed under 0. */

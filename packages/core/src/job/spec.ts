@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../durations.js';
+import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
 import { parseBytes } from './bytes.js';
@@ -12,6 +13,14 @@ import { PRIORITIES, type Priority } from './priority.js';
  */
 
 const name = () => z.string().min(1).max(LIMITS.nameLengthMax);
+
+const otherJobs = () =>
+  z
+    .array(z.string().regex(JOB_ID, 'this is no id of a job, as `goshawk submit` prints one'))
+    .min(1)
+    .max(LIMITS.predecessorsMax)
+    .optional();
+
 const wholeNumber = () => z.number().int().nonnegative();
 
 const duration = (what: string) => withUnit(what, parseDuration, LIMITS.durationMaxMs);
@@ -101,6 +110,12 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'of the job: what of it has not ended so long after its first task started is killed, and has failed',
         ),
+      after: otherJobs().describe(
+        'ids of jobs that must have ended, however, before anything of this one starts',
+      ),
+      afterOk: otherJobs().describe(
+        'ids of jobs that must have completed before; if one fails, is cancelled or is known no more, this job is cancelled',
+      ),
       demand: demand()
         .optional()
         .describe('what each task needs beside a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
@@ -187,6 +202,10 @@ export interface JobSpec {
   readonly timeoutMs: number | undefined;
   /** Of the whole job, from its first start. */
   readonly timeLimitMs?: number;
+  /** Ids of jobs that must have ended before it starts. */
+  readonly after?: readonly string[];
+  /** Those that must have completed; else it is cancelled. */
+  readonly afterOk?: readonly string[];
   readonly maxRunning: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly weight: number;

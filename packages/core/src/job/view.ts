@@ -33,6 +33,18 @@ export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancell
 export type JobState = (typeof JOB_STATES)[number];
 const jobState = choice(...JOB_STATES);
 
+/** What becomes of a job, as others are told that wait for it: `forgotten`: it has ended, and nobody knows how. */
+export const JOB_FATES = [...JOB_STATES, 'forgotten', 'unknown'] as const;
+export type JobFate = (typeof JOB_FATES)[number];
+
+const fate = { id: name, state: choice(...JOB_FATES), tasks: count, ended: count };
+export const jobFate = record(fate);
+export type FateOfJob = NonNullable<(typeof jobFate)['infer']>;
+
+/** A job that another one waits for, as far as that one's owner has heard; `ok`: it must complete. */
+export const predecessor = view({ ...fate, ok: flag });
+export type Predecessor = NonNullable<(typeof predecessor)['infer']>;
+
 export const taskCounts = view({
   total: count,
   waiting: count,
@@ -151,6 +163,10 @@ export const jobDetail = view({
   /** From its first start; undefined: none. */
   timeLimitMs: optional(ms),
   priority: choice(...PRIORITIES),
+  /** Jobs that it still waits for; the first hundred. */
+  after: optional(list(predecessor, LISTED_MAX)),
+  /** Why its scheduler has cancelled it; undefined where somebody else has. */
+  cancelReason: optional(line),
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 

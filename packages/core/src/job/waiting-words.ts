@@ -1,3 +1,4 @@
+import type { Predecessor } from './view.js';
 import type { WaitingReason } from './waiting.js';
 
 /** Why tasks wait, as a person would say it, and what would help. */
@@ -57,4 +58,15 @@ export const WAITING_WORDS: Readonly<
     why: 'they failed, and rest before they are tried again (--retry-backoff)',
     helps: 'nothing: they are tried again when their time has come',
   },
+  'other-job': {
+    why: 'their job starts after another one that has not ended (--after, --after-ok)',
+    helps: 'nothing: it starts when that has ended; `goshawk why ID` says which, and how far that is',
+  },
 };
+
+/** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. */
+export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): string {
+  const done = state === 'running' ? `, ${Math.floor((100 * ended) / Math.max(1, tasks))}% done` : '';
+  const known = state === 'unknown' ? 'its scheduler has not answered' : `${state}${done}`;
+  return `${id} (${known})${ok ? ', to complete' : ''}`;
+}

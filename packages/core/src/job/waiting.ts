@@ -28,6 +28,8 @@ export const WAITING_REASONS = [
   'seeking',
   /** It has failed, and rests before it is tried again. */
   'back-off',
+  /** Its job starts after another one that has not ended. */
+  'other-job',
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];

@@ -67,6 +67,7 @@ export function whyJson(
         ? null
         : { tasks: waits.tasks, p50: seconds(waits.p50), p90: seconds(waits.p90), max: seconds(waits.max) },
     lostSeconds: seconds(explained.wastedMs),
+    after: explained.after ?? [],
     last: last === undefined ? null : storyJson(last),
     ...(task === undefined ? {} : { task: storyJson(task) }),
   };

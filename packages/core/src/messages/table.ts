@@ -18,7 +18,16 @@ import {
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
 import { PRIORITIES } from '../job/priority.js';
 import { clusterShares } from '../job/shares.js';
-import { accepted, jobDetail, jobEnd, jobList, jobSummary, logPage, resultPage } from '../job/view.js';
+import {
+  accepted,
+  jobDetail,
+  jobEnd,
+  jobFate,
+  jobList,
+  jobSummary,
+  logPage,
+  resultPage,
+} from '../job/view.js';
 import { WAITING_REASONS } from '../job/waiting.js';
 import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
@@ -701,6 +710,34 @@ export const MESSAGES = {
     request,
     value: jobEnd,
   }),
+
+  // ---- jobs that wait for jobs of other schedulers
+  seekOwner: message('scheduler', 'central', 'Lost: asked again while jobs of it are waited for.', {
+    tag: text(32),
+  }),
+  ownerIs: message('central', 'scheduler', 'Lost: asked again.', {
+    tag: text(32),
+    /** Who has the jobs of this tag; none while it is away. */
+    owner: optional(address),
+    /** Nobody has them, and nobody who keeps them is known. */
+    gone: flag,
+  }),
+  awaitJobs: message(
+    'scheduler',
+    'scheduler',
+    'Sent again, ever less often, while the jobs are waited for.',
+    {
+      ids: list(name, LIMITS.awaitedMax),
+    },
+  ),
+  jobFates: message(
+    'scheduler',
+    'scheduler',
+    'Lost: asked for again. Told at once, and when a job has ended.',
+    {
+      fates: list(jobFate, LIMITS.awaitedMax),
+    },
+  ),
 } as const;
 
 /** What each question of a client is answered with, unless it is refused. */

@@ -31,7 +31,7 @@ export class ShadowWatch {
     const completed = job.state === 'completed';
     this.#board?.ended(job.number, {
       completed,
-      runtimeMs: job.endedAt! - job.acceptedAt,
+      runtimeMs: job.endedAt! - job.arrivedAt,
       runsMs: completed
         ? job.tasks.runMs
         : job.tasks.runMs.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed),

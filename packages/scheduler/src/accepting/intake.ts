@@ -11,6 +11,7 @@ import type { JobEvents } from '../observing/job-events.js';
 import type { Sampler } from '../sampling/sampler.js';
 import { arrivingJobOf } from './arriving.js';
 import { decide } from './classify.js';
+import type { Predecessors } from './predecessors.js';
 
 /** Makes a job of what was submitted, writes it down and starts to look for workers. */
 export class Intake {
@@ -23,6 +24,7 @@ export class Intake {
   readonly #sampler: Sampler;
   readonly #routing: Routing;
   readonly #events: JobEvents;
+  readonly #predecessors: Predecessors;
 
   constructor(
     env: SchedulerEnvironment,
@@ -34,6 +36,7 @@ export class Intake {
     sampler: Sampler,
     routing: Routing,
     events: JobEvents,
+    predecessors: Predecessors,
   ) {
     this.#env = env;
     this.#config = config;
@@ -44,6 +47,7 @@ export class Intake {
     this.#sampler = sampler;
     this.#routing = routing;
     this.#events = events;
+    this.#predecessors = predecessors;
   }
 
   /** @param key chosen by the client; a key that is known gives the job that has it */
@@ -61,10 +65,12 @@ export class Intake {
     this.#ledger.accepted(job, key, this.#jobs.bytesOf(job), now);
     if (this.#ledger.isShared) this.#unwritten.add(job);
     else this.#events.accepted(job);
-    for (const stage of job.stages) if (stage.blockers === 0) this.#routing.startStage(job, stage, now);
+    if (!job.isAwaiting)
+      for (const stage of job.stages) if (stage.blockers === 0) this.#routing.startStage(job, stage, now);
     // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
     if (this.#ledger.isShared) this.#ledger.whenDurable((then) => this.#isWritten(job, then), now);
     else watchDeadline(job, policy, this.#env);
+    if (job.isAwaiting) this.#predecessors.hold(job, now);
     return job;
   }
 

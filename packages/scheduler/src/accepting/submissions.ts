@@ -208,7 +208,9 @@ function failedPart(job: Job): JobSpec | undefined {
     const after = spec.after.flatMap((before) => place.get(before) ?? []);
     return { ...spec, after, tasks: { each: kept[index]! } };
   });
-  return { ...job.spec, stages };
+  // Who tries again knows what has become of the jobs before.
+  const { after: _, afterOk: __, ...spec } = job.spec;
+  return { ...spec, stages };
 }
 
 const YOUNG_RETRY_MS = 500;

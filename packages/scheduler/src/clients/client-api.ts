@@ -221,6 +221,7 @@ export class ClientApi {
       owner: this.#env.nameOf(this.#config.self),
       wallOffsetMs: this.#config.wallOffsetMs,
       nameOf: (worker) => this.#views.nameOf(worker),
+      predecessorsOf: (of) => this.#views.predecessorsOf(of),
     };
     this.#answers.answer(from, request, 'jobExplanation', explain(job, task, context, now));
   }

@@ -2,6 +2,7 @@ import type {
   Address,
   JobExplanation,
   Millis,
+  Predecessor,
   StageWait,
   TaskStory,
   WaitingGroup,
@@ -21,6 +22,7 @@ export interface ExplainContext {
   readonly owner: string;
   readonly wallOffsetMs: Millis;
   nameOf(worker: Address): string;
+  predecessorsOf(job: Job): Predecessor[];
 }
 
 /** What waits here, by class and reason, the largest groups first. */
@@ -73,6 +75,7 @@ export function explain(
     wastedMs: job.history.wastedMs,
     last: last < 0 ? undefined : story(last),
     task: task === undefined ? undefined : story(task),
+    after: context.predecessorsOf(job),
   };
 }
 
@@ -127,14 +130,23 @@ function storyOf(
 function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReason | undefined {
   const batch = job.waiting.batchOf(task);
   const state = job.tasks.stateOf(task);
-  if (state === TaskState.blocked) return job.resting.has(task) ? 'back-off' : 'stage';
+  if (state === TaskState.blocked) {
+    if (job.isAwaiting && job.dag.stageOf(task).blockers === 0) return 'other-job';
+    return job.resting.has(task) ? 'back-off' : 'stage';
+  }
   if (state === TaskState.placing) return 'placing';
   if (state === TaskState.placed) return 'queued';
   const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
   return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;
 }
 
-const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set(['stage', 'placing', 'queued', 'back-off']);
+const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
+  'stage',
+  'placing',
+  'queued',
+  'back-off',
+  'other-job',
+]);
 
 /** When a task of the stage might start: all before it had ended, and it was known what the job is. */
 function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {

@@ -7,6 +7,7 @@ import {
   LIMITS,
   type Millis,
   nearestRank,
+  type Predecessor,
   type ResultPage,
   type TaskFailure,
 } from '@goshawk/core';
@@ -21,11 +22,19 @@ export class JobViews {
   readonly #env: SchedulerEnvironment;
   readonly #config: SchedulerConfig;
   readonly #members: Members;
+  /** The jobs that a job still waits for. */
+  readonly predecessorsOf: (job: Job) => Predecessor[];
 
-  constructor(env: SchedulerEnvironment, config: SchedulerConfig, members: Members) {
+  constructor(
+    env: SchedulerEnvironment,
+    config: SchedulerConfig,
+    members: Members,
+    predecessorsOf: (job: Job) => Predecessor[],
+  ) {
     this.#env = env;
     this.#config = config;
     this.#members = members;
+    this.predecessorsOf = predecessorsOf;
   }
 
   summary(job: Job): JobSummary {
@@ -34,7 +43,8 @@ export class JobViews {
 
   detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
     const nameOf = (worker: number) => this.nameOf(worker as Address);
-    return detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
+    const told = detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
+    return job.isAwaiting && !job.hasEnded ? { ...told, after: this.predecessorsOf(job) } : told;
   }
 
   results(job: Job, from: number): ResultPage {
@@ -125,6 +135,8 @@ function detail(
     spec: withSpec ? job.spec : undefined,
     timeLimitMs: job.spec.timeLimitMs,
     priority: job.spec.priority ?? 'normal',
+    after: undefined,
+    cancelReason: job.cancelReason,
   };
 }
 

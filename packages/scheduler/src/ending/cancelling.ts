@@ -22,9 +22,11 @@ export class Cancelling {
     this.#events = events;
   }
 
-  cancel(job: Job, now: Millis): void {
+  /** @param reason why the owner does it; undefined where somebody else wants it */
+  cancel(job: Job, now: Millis, reason?: string): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
+    job.cancelReason = reason;
     this.#events.cancelled();
     this.#ledger.cancelled(job, now);
     this.#routing.takeBack(job);

@@ -51,8 +51,10 @@ export class Endings {
   readonly #abandoned: AbandonedAttempts;
   readonly #events: JobEvents;
   readonly #unfit: UnfitWorkers;
+  readonly #hasEnded: (job: Job, now: Millis) => void;
   #isFailingAlike = false;
 
+  /** @param hasEnded for jobs that wait for the end of a job */
   constructor(
     env: SchedulerEnvironment,
     jobs: JobStore,
@@ -64,6 +66,7 @@ export class Endings {
     sampler: Sampler,
     abandoned: AbandonedAttempts,
     events: JobEvents,
+    hasEnded: (job: Job, now: Millis) => void,
   ) {
     this.#env = env;
     this.#jobs = jobs;
@@ -75,6 +78,7 @@ export class Endings {
     this.#sampler = sampler;
     this.#abandoned = abandoned;
     this.#events = events;
+    this.#hasEnded = hasEnded;
     this.#unfit = new UnfitWorkers(env, members);
   }
 
@@ -129,6 +133,7 @@ export class Endings {
     this.#ledger.whenDurable(() => this.#sampler.learn(job), now);
     this.#jobs.ended(job, now);
     this.#events.ended(job, now);
+    this.#hasEnded(job, now);
     if (this.#enlistment.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
   }
 

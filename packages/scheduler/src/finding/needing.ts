@@ -38,10 +38,11 @@ export class Needer {
       job: job.number,
       user: user ?? '',
       weight: weight / SLACK[priority],
-      deadlineMs,
+      // It counts from the submission.
+      deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
       value: value ?? 0,
       prefers: Object.entries(prefer ?? {}).map(([name, of]) => ({ name, value: of })),
-      ageMs: now - job.acceptedAt,
+      ageMs: now - job.arrivedAt,
       stages: job.stages.map((stage) => ({
         tasks: stage.count,
         ended: stage.count - stage.unfinished,
@@ -118,7 +119,7 @@ export class Needer {
       demand: batch.spec.demand,
       part: partOf(job, batch),
       jobTasks: job.taskCount,
-      ageMs: now - job.acceptedAt,
+      ageMs: now - job.arrivedAt,
       estimateFollows: job.sample?.estimateFollows || undefined,
       priority: job.spec.priority,
     });

@@ -59,9 +59,9 @@ export class Routing {
     this.#sweep = sweep;
   }
 
-  /** Nothing of the job is to be given out yet: what of it runs has yet to be said, or it is not written down. */
+  /** Nothing of the job is to be given out yet: it waits for others, what of it runs has yet to be said, or it is not written. */
   isHeld(job: Job): boolean {
-    return this.#recovery.holds(job) || this.#unwritten.isStuck(job);
+    return job.isAwaiting || this.#recovery.holds(job) || this.#unwritten.isStuck(job);
   }
 
   startStage(job: Job, stage: Stage, now: Millis): void {

@@ -47,10 +47,18 @@ export class Job {
   readonly waiting: WaitingTasks;
   readonly history: AttemptHistory;
   readonly resting: RestingTasks;
+  /** Ids of the jobs that it still waits for. */
+  readonly awaited: Set<string>;
+  /** Other jobs have to end before any stage of it may start. */
+  isAwaiting: boolean;
+  /** When it might start at the earliest: the jobs that it waited for had ended. */
+  arrivedAt: Millis;
   #decision: Decision;
   /** Its tasks of which some run first, so that it can be decided what the others are. */
   #sample: Sample | undefined;
   cancelling = false;
+  /** Why its owner has cancelled it, where nobody else has. */
+  cancelReason: string | undefined;
   /** Unless it is, nothing of it may be given out. */
   isWritten = true;
   endedAt: Millis | undefined;
@@ -78,6 +86,9 @@ export class Job {
     this.judgement = fields.judgement;
     this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
+    this.arrivedAt = fields.acceptedAt;
+    this.awaited = new Set([...(fields.spec.after ?? []), ...(fields.spec.afterOk ?? [])]);
+    this.isAwaiting = this.awaited.size > 0;
     this.slack = SLACK[fields.spec.priority ?? 'normal'];
     this.dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.taskCount = this.dag.stages.reduce((sum, { count }) => sum + count, 0);
@@ -253,6 +264,12 @@ export class Job {
   /** The one place where a task changes state; keeps every count in step. */
   set(task: TaskIndex, state: TaskState): void {
     this.waiting.set(task, state);
+  }
+
+  /** The jobs that it waited for have ended. */
+  mayStart(now: Millis): void {
+    this.isAwaiting = false;
+    this.arrivedAt = now;
   }
 
   /** All tasks of the stage may start from now on. */

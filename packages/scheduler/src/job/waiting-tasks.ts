@@ -96,7 +96,8 @@ export class WaitingTasks {
     const sample = this.#sample;
     if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
     const stage = this.#stageIn(batch);
-    if (stage === undefined) return -1;
+    // Tasks that are not released yet are to be found by a later call.
+    if (stage === undefined || stage.waiting === 0) return -1;
     const returned = this.#takeFrom(stage.returned, mayGo);
     if (returned >= 0) return returned;
     const end = stage.first + stage.count;

@@ -54,7 +54,8 @@ const TASK_BYTES = 64;
 
 /** What a job will take while it is held. */
 export function bytesOf(spec: JobSpec): number {
-  return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES);
+  const awaited = heapBytes([spec.after ?? [], spec.afterOk ?? []]);
+  return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES + awaited);
 }
 
 function taskListBytes(tasks: TaskList): number {

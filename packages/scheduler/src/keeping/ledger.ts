@@ -175,7 +175,13 @@ export class Ledger {
   }
 
   cancelled(job: Job, now: Millis): void {
-    if (this.isKept) this.#write({ kind: 'cancelled', job: job.number, at: this.#wall(now) });
+    if (!this.isKept) return;
+    this.#write({ kind: 'cancelled', job: job.number, at: this.#wall(now), reason: job.cancelReason });
+  }
+
+  /** A job that this one waits for has ended as it should. */
+  passed(job: Job, id: string, now: Millis): void {
+    if (this.isKept) this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
   }
 
   ended(job: Job, now: Millis): void {

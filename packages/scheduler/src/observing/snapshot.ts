@@ -79,6 +79,8 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     if (tasks > 0) waits.push({ batch, reason, tasks });
   };
   for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
+  if (job.isAwaiting)
+    for (const stage of job.stages) if (stage.blockers === 0) note(stage, 'other-job', stage.unfinished);
   if (job.spec.retryBackoffMs !== undefined) {
     for (const stage of job.stages)
       note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);

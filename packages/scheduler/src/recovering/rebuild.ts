@@ -83,6 +83,10 @@ class Rebuild {
     this.job.history.reports.isBrief = context.isShort();
     this.#usedUpTo = new Uint32Array(this.job.taskCount);
     this.job.tasks.usedUpTo = this.#usedUpTo;
+    if (!this.job.isAwaiting) this.#release();
+  }
+
+  #release(): void {
     for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
   }
 
@@ -94,7 +98,10 @@ class Rebuild {
         return this.#attemptEnded(record, place);
       case 'cancelled':
         this.job.cancelling = true;
+        this.job.cancelReason = record.reason;
         return;
+      case 'passed':
+        return this.#passed(record);
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
@@ -107,6 +114,14 @@ class Rebuild {
       case 'schedulers':
         return;
     }
+  }
+
+  #passed({ after, at }: JobRecordOf<'passed'>): void {
+    const { job } = this;
+    if (!job.awaited.delete(after) || job.awaited.size > 0) return;
+    job.mayStart(this.#machineTime(at));
+    for (const stage of job.stages) if (stage.blockers === 0) stage.releasedAt = job.arrivedAt;
+    this.#release();
   }
 
   /** What it was taken for last is what it is taken for. */

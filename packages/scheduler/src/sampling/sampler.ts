@@ -105,6 +105,7 @@ export class Sampler {
   /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
   resume(job: Job, now: Millis): void {
     if (this.#policy?.preset.declares) this.#believe(job);
+    if (job.isAwaiting) return;
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
     const judgement = this.judge(job.arriving);
     if (judgement.kind !== 'sample') return;
@@ -208,7 +209,7 @@ export class Sampler {
       judgement: job.judgement,
       completed: isCompleted,
       long: completed > 0 && sum / completed >= this.#policy.cutoffMs,
-      runtimeMs: job.endedAt! - job.acceptedAt,
+      runtimeMs: job.endedAt! - job.arrivedAt,
       runsMs,
     });
   }

@@ -1,0 +1,299 @@
+import type { Address, JobInput, MessageOf } from '@goshawk/core';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { DurableBench, FAILED } from '../durable.fixture.js';
+import { CENTRAL, CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+
+const FORMER = 3 as Address;
+const [OTHER, SUCCESSOR] = [21, 22] as [Address, Address];
+const ONE: JobInput = { tasks: [{ sleep: 1 }] };
+
+let bench: DurableBench;
+let submitted: number;
+
+function benched(of: DurableBench): DurableBench {
+  of.members(W1, W2);
+  of.commit();
+  of.take();
+  return of;
+}
+
+beforeEach(() => {
+  bench = benched(new DurableBench());
+  submitted = 0;
+});
+
+/** @returns the id of the job */
+function submit(job: JobInput): string {
+  submitted++;
+  bench.submit(job, `k${submitted}`, submitted);
+  bench.commit();
+  return `s-${submitted}`;
+}
+
+function detail(id: string) {
+  bench.commit();
+  bench.receive(CLIENT, { type: 'describeJob', request: 77, id, spec: false });
+  return bench.take().find((message) => message.type === 'jobDetail')!.value;
+}
+
+function why(id: string) {
+  bench.receive(CLIENT, { type: 'explainJob', request: 78, id, task: undefined });
+  return bench.take().find((message) => message.type === 'jobExplanation')!.value;
+}
+
+function run(job: number, outcome?: typeof FAILED): void {
+  bench.end(W1, bench.ask(W1, job)!, outcome);
+  bench.commit();
+}
+
+/** A process later finds what was written down. */
+function restart(): void {
+  bench.commit();
+  const next = new DurableBench(bench.inheritance([FORMER]), 1_000);
+  bench = benched(next);
+  for (const from of [W1, W2]) bench.receive(from, { type: 'holding', census: 0, tasks: [] });
+  bench.now += 1_000;
+  wake();
+  bench.commit();
+}
+
+function wake(): void {
+  bench.scheduler.wake('predecessors', 0, bench.now);
+  bench.scheduler.checkInvariants();
+}
+
+function sent<T extends 'awaitJobs' | 'seekOwner' | 'probe' | 'jobFates'>(type: T): MessageOf<T>[] {
+  return bench.take().filter((message) => message.type === type) as unknown as MessageOf<T>[];
+}
+
+function told(id: string, state: MessageOf<'jobFates'>['fates'][number]['state'], from = OTHER): void {
+  bench.receive(from, { type: 'jobFates', fates: [{ id, state, tasks: 10, ended: 4 }] });
+  bench.commit();
+}
+
+function ownerIs(owner: Address | undefined, gone = false): void {
+  bench.receive(CENTRAL, { type: 'ownerIs', tag: 'x1', owner, gone });
+}
+
+describe('a job after another one of the same scheduler', () => {
+  test.each([
+    ['after', 'completed', undefined, 'waiting'],
+    ['after', 'failed', FAILED, 'waiting'],
+    ['afterOk', 'completed', undefined, 'waiting'],
+    ['afterOk', 'failed', FAILED, 'cancelled'],
+  ] as const)('with %s: when that has %s', (kind, _state, outcome, then) => {
+    submit(ONE);
+    bench.take();
+    const held = submit({ ...ONE, [kind]: ['s-1'] });
+    expect(sent('probe')).toEqual([]);
+    expect(bench.ask(W2, 2)).toBeUndefined();
+    run(1, outcome);
+    expect(detail(held).state).toBe(then);
+    if (then === 'cancelled') {
+      expect(detail(held).cancelReason).toBe('it was to start after s-1 had completed, which has failed');
+      return;
+    }
+    run(2);
+    expect(detail(held)).toMatchObject({ state: 'completed', after: undefined });
+  });
+
+  test('says what it waits for, and that nothing of it is looked for', () => {
+    submit({ tasks: { count: 5, run: { sleep: 1 } } });
+    run(1);
+    bench.ask(W1, 1);
+    const held = submit({ ...ONE, after: ['s-1'], afterOk: ['s-1', 'x1-4'] });
+    const before = { state: 'running', tasks: 5, ended: 1, ok: true, id: 's-1' };
+    const unheard = { state: 'unknown', tasks: 0, ended: 0, ok: true, id: 'x1-4' };
+    expect(why(held)).toMatchObject({
+      waiting: [{ reason: 'other-job', tasks: 1 }],
+      after: [before, unheard],
+      probesOut: 0,
+    });
+    expect(detail(held)).toMatchObject({ state: 'waiting', after: [before, unheard] });
+  });
+
+  test('starts at once after one that has ended, and is cancelled after one that nobody knows', () => {
+    submit(ONE);
+    run(1);
+    const held = submit({ ...ONE, afterOk: ['s-1'] });
+    run(2);
+    expect(detail(held).state).toBe('completed');
+    const lost = submit({ ...ONE, afterOk: ['s-99'] });
+    expect(detail(lost)).toMatchObject({
+      state: 'cancelled',
+      cancelReason: 'it was to start after s-99 had completed, of which nobody knows',
+    });
+  });
+
+  test('is cancelled like any other, and those after it hear of that: a chain of 10,000', () => {
+    submit(ONE);
+    for (let job = 2; job <= 10_000; job++) bench.accept({ ...ONE, afterOk: [`s-${job - 1}`] });
+    bench.commit();
+    bench.take();
+    bench.receive(CLIENT, { type: 'cancelJob', request: 99, id: 's-2' });
+    expect(detail('s-2').cancelReason).toBeUndefined();
+    expect(detail('s-10000').cancelReason).toMatch(/s-9999 had completed, which was cancelled/);
+    expect(bench.scheduler.activeJobs).toBe(1);
+  });
+
+  test('has the stages and the pilots that it would have had', () => {
+    submit(ONE);
+    const stages = [
+      { name: 'a', tasks: { count: 2, run: { sleep: 1 } } },
+      { name: 'b', after: ['a'], tasks: [{ sleep: 1 }] },
+    ];
+    const held = submit({ stages, after: ['s-1'] });
+    run(1);
+    run(2);
+    expect(bench.ask(W1, 2, 1)).toBeUndefined();
+    run(2);
+    bench.end(W1, bench.ask(W1, 2, 1)!);
+    expect(detail(held).state).toBe('completed');
+  });
+
+  test('is not held again when it is tried again', () => {
+    submit(ONE);
+    const held = submit({ ...ONE, afterOk: ['s-1'] });
+    run(1, FAILED);
+    submitted++;
+    bench.receive(CLIENT, { type: 'retryJob', request: 50, key: 'again', id: held });
+    run(3);
+    expect(detail('s-3').state).toBe('completed');
+  });
+
+  test('is held by a process that is started again, unless all had ended before', () => {
+    submit(ONE);
+    submit(ONE);
+    submit({ ...ONE, afterOk: ['s-1', 's-2'] });
+    run(1);
+    restart();
+    expect(detail('s-3').after?.map(({ id }) => id)).toEqual(['s-2']);
+    expect(bench.ask(W1, 3)).toBeUndefined();
+    run(2);
+    run(3);
+    expect(detail('s-3').state).toBe('completed');
+  });
+
+  test('starts when the end that it waits for was written down, and nothing more', () => {
+    submit(ONE);
+    submit({ ...ONE, afterOk: ['s-1'] });
+    bench.end(W1, bench.ask(W1, 1)!);
+    const passed = bench.records.findIndex(({ kind }) => kind === 'passed');
+    bench.records.length = passed;
+    restart();
+    run(2);
+    expect(detail('s-2').state).toBe('completed');
+  });
+
+  test('is let go once that is durable, and what ran of it runs on with the next process', () => {
+    submit(ONE);
+    submit({ ...ONE, after: ['s-1'] });
+    bench.end(W1, bench.ask(W1, 1)!);
+    expect(bench.ask(W2, 2)).toBeUndefined();
+    bench.commit();
+    const { task, attempt } = bench.ask(W2, 2)!;
+    bench = benched(new DurableBench(bench.inheritance([FORMER]), 1_000));
+    bench.receive(W1, { type: 'holding', census: 0, tasks: [] });
+    const elapsedMs = 10;
+    bench.receive(W2, { type: 'holding', census: 0, tasks: [{ job: 2, task, attempt, elapsedMs }] });
+    expect(bench.take().filter(({ type }) => type === 'cancelTask')).toEqual([]);
+    expect(detail('s-2').state).toBe('running');
+  });
+});
+
+describe('a job after one of another scheduler', () => {
+  test('asks central who that is, asks there, and starts when it is told', () => {
+    const held = submit({ ...ONE, afterOk: ['x1-7'] });
+    expect(sent('seekOwner')).toMatchObject([{ tag: 'x1' }]);
+    ownerIs(OTHER);
+    expect(sent('awaitJobs')).toMatchObject([{ ids: ['x1-7'] }]);
+    told('x1-7', 'running');
+    expect(why(held).after).toEqual([{ id: 'x1-7', state: 'running', tasks: 10, ended: 4, ok: true }]);
+    told('x1-7', 'completed');
+    told('x1-7', 'failed');
+    run(1);
+    expect(detail(held).state).toBe('completed');
+    bench.now += 60_000;
+    wake();
+    expect(sent('awaitJobs')).toEqual([]);
+  });
+
+  test('asks again while nobody answers, and the next owner that central names', () => {
+    submit({ ...ONE, after: ['x1-7'] });
+    ownerIs(OTHER);
+    bench.take();
+    const asked: number[] = [];
+    for (; bench.now < 60_000; bench.now += 1_000) {
+      wake();
+      if (sent('awaitJobs').length > 0) asked.push(bench.now);
+    }
+    expect(asked.length).toBeGreaterThan(4);
+    expect(asked.length).toBeLessThan(9);
+    ownerIs(SUCCESSOR);
+    expect(sent('awaitJobs')).toHaveLength(1);
+    told('x1-7', 'failed', SUCCESSOR);
+    run(1);
+    expect(detail('s-1').state).toBe('completed');
+  });
+
+  test('waits while the owner is away, and takes it for gone when central knows nobody for a minute', () => {
+    const ok = submit({ ...ONE, afterOk: ['x1-7'] });
+    const any = submit({ ...ONE, after: ['x1-8'] });
+    for (; bench.now <= 300_000; bench.now += 1_000) {
+      wake();
+      if (sent('seekOwner').length > 0) ownerIs(undefined);
+    }
+    expect(detail(ok).state).toBe('waiting');
+    const from = bench.now;
+    for (; bench.now <= from + 90_000; bench.now += 1_000) {
+      wake();
+      if (sent('seekOwner').length > 0) ownerIs(undefined, true);
+      if (bench.now < from + 60_000) expect(detail(ok).state).toBe('waiting');
+    }
+    expect(detail(ok)).toMatchObject({ state: 'cancelled', cancelReason: /x1-7/ });
+    run(2);
+    expect(detail(any).state).toBe('completed');
+  });
+
+  test('is told of by one message in 10,000 that wait, and asks no more than so often', () => {
+    for (let job = 1; job <= 10_000; job++) bench.accept({ ...ONE, after: [`x1-${job}`] });
+    bench.commit();
+    bench.take();
+    ownerIs(OTHER);
+    expect(sent('awaitJobs').map(({ ids }) => ids.length)).toEqual([10_000]);
+    told('x1-5000', 'completed');
+    run(5_000);
+    expect(bench.scheduler.activeJobs).toBe(9_999);
+  });
+});
+
+describe('jobs that others wait for', () => {
+  const ask = (ids: string[]) => bench.receive(OTHER, { type: 'awaitJobs', ids });
+
+  test('are told of at once, and when they have ended and that is durable', () => {
+    submit(ONE);
+    ask(['s-1', 's-9']);
+    expect(sent('jobFates')).toMatchObject([
+      {
+        fates: [
+          { id: 's-1', state: 'waiting', tasks: 1 },
+          { id: 's-9', state: 'unknown' },
+        ],
+      },
+    ]);
+    bench.end(W1, bench.ask(W1, 1)!);
+    expect(sent('jobFates')).toEqual([]);
+    bench.commit();
+    expect(sent('jobFates')).toMatchObject([{ fates: [{ id: 's-1', state: 'completed', ended: 1 }] }]);
+    ask(['s-1']);
+    expect(sent('jobFates')).toMatchObject([{ fates: [{ state: 'completed' }] }]);
+  });
+
+  test('are known to the next process', () => {
+    submit(ONE);
+    run(1, FAILED);
+    restart();
+    ask(['s-1']);
+    expect(sent('jobFates')).toMatchObject([{ fates: [{ state: 'failed' }] }]);
+  });
+});

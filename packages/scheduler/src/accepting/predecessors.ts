@@ -1,0 +1,302 @@
+import {
+  type Address,
+  Deque,
+  type FateOfJob,
+  isFinal,
+  type JobFate,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type Predecessor,
+  tagOf,
+} from '@goshawk/core';
+import type { SchedulerEnvironment } from '../contract.js';
+import type { Cancelling } from '../ending/cancelling.js';
+import type { Endings } from '../ending/endings.js';
+import type { Routing } from '../finding/routing.js';
+import type { Job } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
+import type { JobStore } from '../keeping/job-store.js';
+import type { Ledger } from '../keeping/ledger.js';
+import type { Sampler } from '../sampling/sampler.js';
+
+/** Another scheduler is asked again after so long, twice as long each time, up to the second. It tells an end by itself. ms */
+const PAUSE_MS = 1_000;
+const PAUSE_MAX_MS = 15_000;
+/** For so long central must know nobody with the jobs: a scheduler that was cut off may be back. ms */
+const GONE_MS = 60_000;
+/** Jobs that are listed of those that one waits for. */
+const LISTED_MAX = 100;
+
+/** Who has the jobs of a tag, as far as this scheduler knows. */
+interface Owner {
+  address: Address;
+  /** It has answered since it was asked last. */
+  isHeard: boolean;
+  pauseMs: Millis;
+  askAt: Millis;
+  /** Since when central knows nobody; undefined: it does, or has not said. */
+  goneSince: Millis | undefined;
+}
+
+/**
+ * Jobs that start after others. Until these have ended nothing of them is looked for. What has ended is found out here for a
+ * job of this scheduler, and by asking its owner for one of another: central says who that is at present.
+ */
+export class Predecessors {
+  readonly #env: SchedulerEnvironment;
+  readonly #tag: string;
+  readonly #enlistment: Enlistment;
+  readonly #jobs: JobStore;
+  readonly #ledger: Ledger;
+  readonly #routing: Routing;
+  readonly #sampler: Sampler;
+  readonly #endings: Endings;
+  readonly #cancelling: Cancelling;
+  /** Who waits for a job, by its id. */
+  readonly #followers = new Map<string, Set<Job>>();
+  /** What their owners said last of the jobs of others. */
+  readonly #told = new Map<string, FateOfJob>();
+  readonly #owners = new Map<string, Owner>();
+  /** Schedulers that wait for a job of this one, by its number. */
+  readonly #askers = new Map<number, Set<Address>>();
+  /** What has become of jobs, and is not acted upon: so that a long chain is no deep one. */
+  readonly #settled = new Deque<FateOfJob>();
+  #isSettling = false;
+
+  constructor(
+    env: SchedulerEnvironment,
+    tag: string,
+    enlistment: Enlistment,
+    jobs: JobStore,
+    ledger: Ledger,
+    routing: Routing,
+    sampler: Sampler,
+    endings: Endings,
+    cancelling: Cancelling,
+  ) {
+    this.#env = env;
+    this.#tag = tag;
+    this.#enlistment = enlistment;
+    this.#jobs = jobs;
+    this.#ledger = ledger;
+    this.#routing = routing;
+    this.#sampler = sampler;
+    this.#endings = endings;
+    this.#cancelling = cancelling;
+  }
+
+  /** Nothing of the job is to start before those have ended that it waits for. */
+  hold(job: Job, now: Millis): void {
+    for (const id of job.awaited) {
+      const followers = this.#followers.get(id);
+      if (followers === undefined) this.#followers.set(id, new Set([job]));
+      else followers.add(job);
+    }
+    this.#look([...job.awaited], now);
+  }
+
+  /** The job waits no more: it has ended, or is none. */
+  forget(job: Job): void {
+    for (const id of job.awaited) this.#unfollow(id, job);
+  }
+
+  /** A job of this scheduler has ended. */
+  ended(job: Job, now: Millis): void {
+    this.forget(job);
+    const fate = fateOf(job);
+    for (const asker of this.#askers.get(job.number) ?? [])
+      this.#ledger.send(asker, { type: 'jobFates', fates: [fate] });
+    this.#askers.delete(job.number);
+    if (this.#followers.has(job.id)) this.#settle(fate, now);
+  }
+
+  /** Another scheduler has jobs that wait for some of this one. An end is told once it is durable. */
+  asked(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
+    const fates = ids.map((id) => this.#ownFate(id));
+    for (const { id, state } of fates) {
+      const job = state === 'waiting' || state === 'running' ? this.#jobs.byId(id) : undefined;
+      if (job === undefined) continue;
+      const askers = this.#askers.get(job.number);
+      if (askers === undefined) this.#askers.set(job.number, new Set([from]));
+      else askers.add(from);
+    }
+    this.#ledger.send(from, { type: 'jobFates', fates });
+  }
+
+  told(from: Address, { fates }: MessageOf<'jobFates'>, now: Millis): void {
+    for (const fate of fates) {
+      const owner = this.#owners.get(tagOf(fate.id));
+      if (owner?.address === from) {
+        owner.isHeard = true;
+        owner.goneSince = undefined;
+      }
+      if (!this.#followers.has(fate.id)) continue;
+      this.#told.set(fate.id, fate);
+      if (isOver(fate.state)) this.#settle(fate, now);
+    }
+  }
+
+  /** Central says who has the jobs of a tag. */
+  ownerIs({ tag, owner: address, gone }: MessageOf<'ownerIs'>, now: Millis): void {
+    const owner = this.#owners.get(tag);
+    if (owner === undefined) return;
+    owner.goneSince = gone && address === undefined ? (owner.goneSince ?? now) : undefined;
+    if (address !== undefined && address !== owner.address) {
+      owner.address = address;
+      this.#ask(owner, this.#awaitedOf(tag));
+    }
+    if (owner.goneSince === undefined || now - owner.goneSince < GONE_MS) return;
+    for (const id of this.#awaitedOf(tag)) this.#settle({ ...NOTHING_KNOWN, id }, now);
+  }
+
+  /** It is time to ask again. */
+  wake(now: Millis): void {
+    if (!this.#enlistment.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    const awaited = byTag(this.#followers.keys());
+    for (const tag of this.#owners.keys()) if (!awaited.has(tag)) this.#owners.delete(tag);
+    for (const [tag, ids] of awaited) {
+      const owner = this.#owners.get(tag);
+      if (tag === this.#tag || owner === undefined) this.#look(ids, now);
+      else if (owner.askAt <= now) this.#askAgain(tag, owner, ids, now);
+    }
+    this.#arm();
+  }
+
+  /** Those that the job still waits for, the first hundred. */
+  of(job: Job): Predecessor[] {
+    if (!job.isAwaiting || job.hasEnded) return [];
+    return [...job.awaited].slice(0, LISTED_MAX).map((id) => {
+      const fate =
+        tagOf(id) === this.#tag ? this.#ownFate(id) : (this.#told.get(id) ?? { ...NOTHING_KNOWN, id });
+      return { ...fate, ok: job.spec.afterOk?.includes(id) ?? false };
+    });
+  }
+
+  /** What has become of jobs that somebody has just begun to wait for. */
+  #look(ids: readonly string[], now: Millis): void {
+    // Nobody can be looked for by a scheduler that has no policy.
+    if (!this.#enlistment.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    for (const [tag, those] of byTag(ids)) {
+      if (tag === this.#tag) {
+        for (const id of those) {
+          const fate = this.#ownFate(id);
+          if (isOver(fate.state)) this.#settle(fate, now);
+        }
+        continue;
+      }
+      let owner = this.#owners.get(tag);
+      if (owner === undefined) {
+        owner = { address: NOBODY, isHeard: false, pauseMs: PAUSE_MS, askAt: 0, goneSince: undefined };
+        this.#owners.set(tag, owner);
+        this.#askAgain(tag, owner, those, now);
+      } else this.#ask(owner, those);
+    }
+    this.#arm();
+  }
+
+  #askAgain(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
+    const { central } = this.#enlistment;
+    // Another scheduler may have the jobs by now.
+    if (!owner.isHeard && central !== NOBODY) this.#env.send(central, { type: 'seekOwner', tag });
+    this.#ask(owner, ids);
+    owner.isHeard = false;
+    owner.askAt = now + owner.pauseMs;
+    owner.pauseMs = Math.min(2 * owner.pauseMs, PAUSE_MAX_MS);
+  }
+
+  #ask({ address }: Owner, ids: readonly string[]): void {
+    if (address === NOBODY) return;
+    for (let from = 0; from < ids.length; from += LIMITS.awaitedMax)
+      this.#env.send(address, { type: 'awaitJobs', ids: ids.slice(from, from + LIMITS.awaitedMax) });
+  }
+
+  #awaitedOf(tag: string): string[] {
+    return [...this.#followers.keys()].filter((id) => tagOf(id) === tag);
+  }
+
+  #arm(): void {
+    let at = Number.POSITIVE_INFINITY;
+    for (const { askAt } of this.#owners.values()) at = Math.min(at, askAt);
+    if (at < Number.POSITIVE_INFINITY) this.#env.setTimer('predecessors', 0, at);
+  }
+
+  #unfollow(id: string, job: Job): void {
+    const followers = this.#followers.get(id);
+    if (followers?.delete(job) !== true || followers.size > 0) return;
+    this.#followers.delete(id);
+    this.#told.delete(id);
+  }
+
+  #ownFate(id: string): FateOfJob {
+    const job = this.#jobs.byId(id);
+    if (job !== undefined) return fateOf(job);
+    const state = this.#jobs.traceOfId(id)?.state ?? (this.#jobs.isForgotten(id) ? 'forgotten' : 'unknown');
+    return { id, state, tasks: 0, ended: 0 };
+  }
+
+  #settle(fate: FateOfJob, now: Millis): void {
+    if (!this.#enlistment.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    this.#settled.push(fate);
+    if (this.#isSettling) return;
+    this.#isSettling = true;
+    while (this.#settled.length > 0) {
+      const next = this.#settled.shift()!;
+      const followers = this.#followers.get(next.id) ?? [];
+      this.#followers.delete(next.id);
+      this.#told.delete(next.id);
+      for (const job of followers) this.#passOrCancel(job, next, now);
+    }
+    this.#isSettling = false;
+  }
+
+  #passOrCancel(job: Job, { id, state }: FateOfJob, now: Millis): void {
+    if (job.hasEnded || job.cancelling) return;
+    if (state !== 'completed' && job.spec.afterOk?.includes(id))
+      return this.#cancelling.cancel(job, now, `it was to start after ${id} had completed, ${WORDS[state]}`);
+    job.awaited.delete(id);
+    this.#ledger.passed(job, id, now);
+    // Whoever takes the job over, or has it after a restart, is to know that it runs, and not to ask again.
+    if (job.awaited.size === 0) this.#ledger.whenDurable((then) => this.#start(job, then), now);
+  }
+
+  #start(job: Job, now: Millis): void {
+    if (job.hasEnded || job.cancelling || this.#jobs.byNumber(job.number) !== job) return;
+    job.mayStart(now);
+    this.#sampler.resume(job, now);
+    for (const stage of job.stages) if (stage.blockers === 0) this.#routing.startStage(job, stage, now);
+    this.#endings.abandonIfLate(job, now);
+  }
+}
+
+const NOTHING_KNOWN = { state: 'unknown', tasks: 0, ended: 0 } as const;
+
+const WORDS: Readonly<Record<JobFate, string>> = {
+  waiting: 'which waits',
+  running: 'which runs',
+  completed: 'which it has',
+  failed: 'which has failed',
+  cancelled: 'which was cancelled',
+  forgotten: 'which has ended and was forgotten since: nobody knows how',
+  unknown: 'of which nobody knows',
+};
+
+function byTag(ids: Iterable<string>): Map<string, string[]> {
+  const tags = new Map<string, string[]>();
+  for (const id of ids) {
+    const those = tags.get(tagOf(id));
+    if (those === undefined) tags.set(tagOf(id), [id]);
+    else those.push(id);
+  }
+  return tags;
+}
+
+function isOver(state: JobFate): boolean {
+  return state === 'forgotten' || state === 'unknown' || isFinal(state);
+}
+
+function fateOf({ id, state, counts }: Job): FateOfJob {
+  const { total, completed, failed, cancelled } = counts;
+  return { id, state, tasks: total, ended: completed + failed + cancelled };
+}
