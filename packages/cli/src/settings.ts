@@ -239,9 +239,8 @@ export function policySettings(
 }
 
 /**
- * Where free workers are matched, a long job's pilots take what is kept free for short ones: three say enough, and
- * half of them are waited for and weighed with what jobs took lately. Elsewhere all are waited for, and believed alone, as in
- * the paper (`docs/DESIGN.md`).
+ * With matching, pilots of long jobs use the reserve of short ones: three are enough, half of them decide, together with a
+ * prior. Without it, as in the paper, all decide alone (`docs/DESIGN.md`).
  */
 const MATCHED_PILOTS_MAX = 3;
 const MATCHED_QUORUM = 0.5;

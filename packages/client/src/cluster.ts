@@ -31,9 +31,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Calls an exported function of a module with each input, somewhere in the cluster, and gives what it returns, in the order of
-   * the inputs. Each input is a job of one task; so many are under way at once (`inFlight`), and no more inputs are taken meanwhile.
-   * Leaving the loop cancels what is under way.
+   * Calls an exported function of a module with each input and yields the results in the order of the inputs. Each input is
+   * a job of one task; `inFlight` bounds the jobs at a time. Leaving the loop cancels them.
    *
    * @typeParam Value what the function returns; undefined where it returns nothing, or null
    * @throws JobFailed and JobCancelled of the first input, in order, whose job did not complete; what `submit` throws

@@ -43,9 +43,8 @@ export interface ConnectOptions extends Partial<ClientTimings> {
   /** Whose jobs these are, where a job does not say. Default: the name of the operating system's user. */
   readonly user?: string | undefined;
   /**
-   * The cluster's client key, where the cluster has keys: the path of `client.key` or of the folder that it is in,
-   * or what it holds as `{ text }`. Default: what `GOSHAWK_KEYS` names, or the keys of the cluster that `goshawk up`
-   * runs at this URL for the same user.
+   * Client key of a cluster with keys: path of `client.key` or of its folder, or its content as `{ text }`. Default:
+   * `GOSHAWK_KEYS`, or the keys of the cluster that `goshawk up` runs at this URL.
    */
   readonly keys?: string | KeySource | undefined;
   /** Default: silent. A pino logger is one. */

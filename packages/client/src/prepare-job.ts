@@ -11,10 +11,8 @@ export type JobRequest = Omit<JobInput, 'after' | 'afterOk'> & {
 };
 
 /**
- * A job as it is sent: with the paths of its tasks made absolute, since workers run elsewhere and the folder
- * that a relative path starts from is known only here, and with its owner's name.
- *
- * Whether it is a good job is for the scheduler to say; what is not what it should be goes through as it is.
+ * A job with its owner and with absolute paths: only the submitter knows the folder that relative paths start from.
+ * Nothing is checked here: the scheduler does that.
  *
  * @param folder that relative paths start from
  */

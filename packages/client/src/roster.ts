@@ -28,9 +28,8 @@ interface AskOptions {
 }
 
 /**
- * Which schedulers the cluster has, as far as we were told: central knows. What was told last serves until
- * something newer comes, so jobs can be submitted and followed while central is away. A central that was just started
- * hears of schedulers one by one: until it has heard of all, nobody is forgotten because it does not name them.
+ * The schedulers of the cluster. The last answer serves while central is away; the answer of a central that has just
+ * started is incomplete and removes nobody.
  */
 export class Roster {
   readonly #requests: Requests;

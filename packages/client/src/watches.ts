@@ -27,9 +27,8 @@ export interface WatchOrder {
 }
 
 /**
- * Jobs whose end is waited for. The owner tells what happens by itself; the watch asks again now and then,
- * which shows it that somebody still listens and us that it is still there, and which brings an end that got
- * lost: asked about a job that has ended, the owner tells the end again.
+ * Waits for the ends of jobs. The owner sends news; the watch repeats its question now and then, as a sign of life and to
+ * recover a lost end: the owner repeats the end of an ended job.
  */
 export class Watches {
   readonly #asking: Asking;

@@ -9,10 +9,8 @@ export interface SleepPayload {
 }
 
 /**
- * A command. `exec` is its argument vector, and no shell reads it. With `shell`, `exec[0]` is a script
- * for `/bin/sh -c` and the rest are its positional parameters (`$1`, `$2`, …), so that arguments are
- * never parsed as code. `cwd` is an absolute path; without it the command runs in the worker's folder. Paths of
- * `stdout` and `stderr` start there.
+ * A command; `exec` is its argument vector. With `shell`, `exec[0]` is a script for `/bin/sh -c` and the rest are `$1`, `$2`, …
+ * `cwd` is absolute (default: the worker's folder); `stdout` and `stderr` are relative to it.
  */
 export interface ExecPayload {
   readonly exec: readonly string[];
@@ -125,9 +123,8 @@ export interface RunSink {
 
 export interface Run {
   /**
-   * Ends the run: a command's whole process group by SIGTERM, and by SIGKILL after the grace time; a
-   * module's thread at once, or after the grace time where it looks at its signal. `ended` tells when it is over. The first reason counts; killing what has
-   * ended does nothing.
+   * Ends the run: a process group by SIGTERM, then SIGKILL after the grace time; a thread at once, or after the grace time
+   * if it looks at its signal. The first reason counts; `ended` reports the end.
    */
   kill(reason: KillReason): void;
 }

@@ -1,7 +1,6 @@
 /**
- * Names of the worker's own environment that tasks see. An allow-list: a daemon's environment holds
- * tokens and keys, and a list of what to hide is never complete. `LC_*` stands for all names that
- * begin so.
+ * Variables of the worker that tasks see; `LC_*` stands for all names with that prefix. An allow-list, because a list of
+ * secrets to hide is never complete.
  */
 export const INHERITED_NAMES: readonly string[] = [
   'PATH',

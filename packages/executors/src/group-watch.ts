@@ -4,9 +4,8 @@ import { liveGroups, signal } from './process-identity.js';
 const REUSE_FACTOR = 10;
 
 /**
- * Tells whether process groups are empty. To look takes a pass over all processes, some 15 µs each, so
- * the groups of many runs that are killed together share one look, and looking never takes more than a
- * tenth of the time.
+ * Tells whether process groups are empty. One look scans all processes, 15 µs each: runs that are killed together share a
+ * look, and looks take at most a tenth of the time.
  */
 export class GroupWatch {
   #groups: Set<number> | undefined;

@@ -6,9 +6,8 @@ export type EncodedValue =
   | { readonly problem: 'not-serialisable' | 'too-large'; readonly message: string };
 
 /**
- * A module's value as JSON. Where JSON.stringify would lose something without a word (functions, maps,
- * NaN, …), this says what and where instead; what people know of it stays: `toJSON` is called, and
- * properties that are undefined are left out.
+ * A module's value as JSON. Functions, maps, NaN and the like, which JSON.stringify drops silently, are errors with a path;
+ * `toJSON` and undefined properties behave as in JSON.stringify.
  */
 export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
   try {

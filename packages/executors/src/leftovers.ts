@@ -6,9 +6,8 @@ import { type GroupRecordContents, parseRecord, RECORD_VARIABLE, recordFolder } 
 import { bootId, isAlive, signal } from './process-identity.js';
 
 /**
- * Ends the commands of workers that died together with their spawners, so that none of them runs beside
- * its own next attempt. Records of workers that are alive (other processes that share the folder, this
- * one too) are left alone.
+ * Ends the commands of workers that died together with their spawners, before the next attempts start. Records of living
+ * workers, also of other processes with this folder, stay.
  *
  * @returns how many process groups were found running and ended.
  */
@@ -43,9 +42,8 @@ export async function endRecorded(file: string): Promise<number> {
 }
 
 /**
- * Kills again until nothing is found, since a process may fork between being listed and being killed.
- * Two ways of finding: the recorded leaders' groups; and, by their environment, processes that left
- * their group, that outlived its leader, or that were started in the instant before the spawner died.
+ * Kills until nothing is found, as a process may fork before its kill. Searches the recorded groups, and environments for
+ * processes that left their group, outlived its leader or were never recorded.
  */
 async function endUntilGone(record: GroupRecordContents, recordId: string): Promise<void> {
   const deadline = performance.now() + LEFTOVERS_WAIT_MS;

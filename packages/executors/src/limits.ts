@@ -48,9 +48,8 @@ export const VALUE_DEPTH_MAX = 500;
 export const ERROR_MESSAGE_LENGTH_MAX = 2_000;
 
 /**
- * Starts sent to the spawner that it has not answered yet. Enough that it never waits for the worker
- * (one spawn takes about 1 ms), few enough that a queue of 10,000 starts does not make it grow:
- * the time that a spawn takes grows with the memory of the process that forks.
+ * Starts that the spawner has not answered. Enough to keep it busy (1 ms a spawn), few enough to keep it small: the time of
+ * a fork grows with the memory of the process.
  */
 export const UNANSWERED_STARTS_MAX = 32;
 
@@ -58,9 +57,8 @@ export const UNANSWERED_STARTS_MAX = 32;
 export const LINK_QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Bytes read from a pipe after its task's process has ended. What the process wrote itself is in the
- * pipe's kernel buffer, which is far smaller (208 KiB by default on Linux); what comes beyond that was
- * written later, by somebody else who holds the pipe.
+ * Bytes read from a pipe after the end of its process. The pipe's buffer holds 208 KiB by default on Linux; further bytes
+ * come from other processes that hold the pipe.
  */
 export const BYTES_AFTER_EXIT_MAX = 1024 * 1024;
 

@@ -16,9 +16,8 @@ export interface Permissions {
 export type Admission = { readonly payload: Payload } | { readonly refusal: string };
 
 /**
- * What a worker runs. Where commands are listed, a submitter chooses one of them and its arguments, and
- * nothing around it: no shell, no files to write, and no variables of its own, since a variable (`LD_PRELOAD`, `PATH`,
- * `NODE_OPTIONS`, and so many others that no list of them is complete) makes any command run anything.
+ * What a worker runs. With a list of commands, a submitter chooses one and its arguments, but no shell, files or variables:
+ * `LD_PRELOAD`, `PATH`, `NODE_OPTIONS` and others make any command run anything.
  */
 export class Gate {
   readonly #exec: Permission;

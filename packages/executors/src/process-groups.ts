@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { bootId, type ProcessIdentity, processIdentity } from './process-identity.js';
 
 /**
- * The record of the process groups that a spawner has started and not ended: a text file of lines of
- * fixed width, so that it never grows beyond the most that ran at once and an entry is one write. It is
- * not synced to the disk: it is for the death of processes, and a reboot ends the groups anyway.
+ * The process groups of a spawner, for the death of processes: lines of fixed width, one write an entry, never synced, as a
+ * reboot ends the groups anyway.
  *
  *     goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
  *     PID START        a group's leader, and so the group's number

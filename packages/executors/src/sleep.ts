@@ -6,10 +6,8 @@ import { checkSleep } from './payload.js';
 const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
 
 /**
- * Below this a sleep waits turn by turn instead of setting another timer. Timers have a resolution of
- * 1 ms and count from the start of the event loop's turn, so one may fire up to a millisecond early by
- * `performance.now()`. Another timer of 1 ms for a remainder below a quarter would end up to 1 ms late;
- * turning costs at most a quarter of a millisecond of processor time, once in some four sleeps.
+ * Below this, a sleep polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
+ * second timer would end 1 ms late.
  */
 const TURN_BELOW_MS = 0.25;
 

@@ -23,13 +23,10 @@ export interface SpawnedRunSink {
 const QUIET_TURNS = 3;
 
 /**
- * One command, from its start to its end, inside the spawner.
+ * One command inside the spawner. The run ends with its own process: its group is killed, and a pipe that other processes
+ * hold is read once and closed.
  *
  *     starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
- *
- * The run ends with its own process. What is left of its group is killed then; what still holds the
- * output pipe (a process that moved to a session of its own) is not waited for: what the pipe holds is
- * read, and the pipe closed.
  */
 export class SpawnedRun {
   readonly #sink: SpawnedRunSink;

@@ -57,9 +57,8 @@ interface Spawner {
 }
 
 /**
- * The worker's end of the link to its spawner. The spawner is started by the first run, and another one
- * when it has died; a run that it had been given is failed then (`spawner-lost`), one that still waited
- * here goes to the next.
+ * The worker's end of the link to its spawner, which the first run starts, also after a spawner died. Runs of a dead
+ * spawner fail (`spawner-lost`); runs that it had not received go to the next.
  */
 export class SpawnerLink {
   readonly #options: SpawnerLinkOptions;

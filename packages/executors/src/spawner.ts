@@ -1,11 +1,6 @@
 /**
- * The spawner: a small process that starts the commands of one worker process. To fork takes time in
- * proportion to the memory of the process that forks (1 ms at 50 MB, 10 ms at 200 MB), and blocks it;
- * so a worker, which is large and busy, has this process do it. Keep it small: it imports nothing but
- * the files beside it.
- *
- * It lives as long as its link to the worker. When the link closes, whoever closed it and how, it ends
- * every process group that it has started, and itself.
+ * The spawner, a small process that starts the commands of one worker: forking blocks 1 ms at 50 MB and 10 ms at 200 MB. It
+ * imports only files beside it. When its link closes, it ends its process groups and itself.
  */
 import { Socket } from 'node:net';
 import { FrameReader, FrameWriter } from './framing.js';

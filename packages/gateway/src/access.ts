@@ -30,9 +30,8 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * Who may ask for what. Nothing rests on cookies or addresses: a token comes as `Authorization`, which no other site's
- * page can add. Without tokens, the names by which the gateway is asked keep other sites away (DNS rebinding), and
- * `Origin` and the type of the body keep their forms away (CSRF).
+ * Checks rights. Tokens come in `Authorization`, which other sites cannot set. Without tokens, `Host` stops DNS rebinding,
+ * and `Origin` and the content type stop forms of other sites (CSRF).
  */
 export class Access {
   readonly #rules: AccessRules;

@@ -25,9 +25,8 @@ export interface Child {
 }
 
 /**
- * Starts a daemon as a process of its own and waits until it is up. It ends when this process does, however
- * this one ends: it watches the pipe that is its stdin. It has a process group of its own, so that a Ctrl-C
- * at the terminal comes to this process alone.
+ * Starts a daemon process and waits until it is up. The process ends when its stdin closes, so with this one. Its own
+ * process group keeps Ctrl-C of the terminal away from it.
  *
  * @param args of the command, such as `['scheduler', '--name', 's0']`
  * @param logFile gets its log, and whatever else it writes to stderr

@@ -18,9 +18,8 @@ export function journalIn(dataFolder: string): string {
 }
 
 /**
- * Starts something in a folder of `parent` that nobody has: replicas of one service find folders so, without being
- * told which. Those in which an ended scheduler has left a journal come first, since jobs may wait there. Who has a
- * folder is what the kernel says (`claimFolder`), so this holds across containers, and after any crash.
+ * Starts a scheduler in a free folder of `parent`; folders with a journal come first, as jobs may wait there. The kernel's
+ * lock decides who has a folder (`claimFolder`), across containers and after crashes.
  *
  * @param start throws JournalError `journal-in-use` when somebody else was faster
  * @throws InputError `no-free-folder` when living schedulers have them all

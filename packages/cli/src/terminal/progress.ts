@@ -85,9 +85,8 @@ class Bar implements Progress {
 }
 
 /**
- * cli-progress saves the position of the cursor when it begins and returns there at the end, which is the
- * wrong line as soon as anything else has been written or the terminal has scrolled. The bar's own line is
- * where the cursor is anyway.
+ * Filters cursor codes: cli-progress restores a cursor position that is wrong after any other output or a scroll. The
+ * cursor is on the line of the bar anyway.
  */
 function withoutJumps(stderr: OutputStream): NodeJS.WriteStream {
   const stream: OutputStream = {

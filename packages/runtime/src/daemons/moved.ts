@@ -10,9 +10,8 @@ interface Listening {
 const PAUSE_MS = 5_000;
 
 /**
- * Ends a process that tells others the address of its machine when the machine has another one in place of that, as a
- * container that was put into another network: peers would go on looking for it where it is not. Whoever starts it again
- * has a process that tells the new one.
+ * Ends a process whose machine has a new address, such as a container in another network: peers would look for it at the old
+ * one. A restart announces the new one.
  *
  * @param endpoint where others look for it
  */

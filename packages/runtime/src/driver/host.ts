@@ -46,20 +46,11 @@ export interface HostOptions {
 const REFUSAL_LOG_INTERVAL_MS = 10_000;
 
 /**
- * The real-time driver: the machines of one process, with its mailbox, its clock and its timers. What a
- * machine sees of the world is what the simulator shows it, and nothing here knows what a machine is for.
+ * The real-time driver: machines of one process with mailbox, clock and timers, as the simulator provides them. Each message,
+ * timer and task event is one synchronous call; events during a call wait.
  *
- * Every message, timer and event of a task is one call of one door, with the time at which it happens, and
- * runs to completion before the next: what comes meanwhile (from an executor that answers at once, say)
- * waits its turn.
- *
- * A message on which a machine throws is refused, and the machine goes on, as long as its invariants hold: any
- * message may be lost, and one that nobody can take must not cost everybody a process. What may not be lost (a
- * timer, a task's end) was half done.
- *
- * A machine that contradicts itself is worth nothing from then on. So the host stops and asks for the end of the
- * process; leases run out, and others do its work again. It takes the other machines of the process with it: they
- * may have been told the same nonsense, and a process that is half dead is harder on its peers than one that is gone.
+ * A machine that throws on a message and keeps its invariants continues: any message may be lost. A broken invariant, or a
+ * throw on a timer or a task's end, ends the process: leases expire, and other processes take over.
  */
 export class Host {
   readonly #options: HostOptions;

@@ -32,12 +32,8 @@ export interface PartyContext {
 }
 
 /**
- * One machine with its side of the world: its environment, and its mail in both directions.
- *
- * What a peer sends and is no message is counted, logged now and then, and dropped. What the machine itself
- * wants to send and is not as declared is a bug of ours, but goes the same way, as if the network had lost
- * it, which machines must survive anyway: one line that is too long in one job must not cost this process
- * all the others.
+ * One machine with its environment and mail. An invalid message, received or sent, is counted, logged and dropped, as if the
+ * network had lost it: one bad line must not end the process.
  */
 export class Party {
   readonly name: string;

@@ -27,9 +27,8 @@ interface Entry {
 }
 
 /**
- * All timers of a process in one heap, with one alarm for the first of them. Machines set, move and
- * clear timers far more often than these fire (each question that is answered in time clears one), and
- * in a heap that costs a few comparisons and no object of the event loop.
+ * All timers of a process in one heap with one alarm: most timers are moved or cleared before they fire, which costs a few
+ * comparisons here.
  */
 export class TimerQueue {
   readonly #clock: () => Millis;

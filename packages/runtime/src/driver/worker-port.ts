@@ -44,9 +44,8 @@ interface CurrentRun {
 }
 
 /**
- * Between a worker's slots and an executor's runs. The machine knows slots; a slot is used again as soon as
- * its task has ended, and what an old run still says must not be taken for the new one's. So a run is heard
- * only while it is its slot's current one.
+ * Connects slots to runs of an executor. A slot is reused as soon as its task ends, so events count only while their run is
+ * the current one of its slot.
  */
 class WorkerPort {
   readonly #executor: Executor;

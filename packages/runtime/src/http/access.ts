@@ -9,9 +9,8 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 /**
- * Who may ask. With a token, whoever has it. Without one the door is on loopback, and then the request has to name
- * loopback as its host: a page in a browser on this machine may have been given a name that leads here (DNS
- * rebinding), and says that name.
+ * Checks access by token. Without a token HTTP is on loopback only, and the `Host` header must name loopback, against DNS
+ * rebinding.
  */
 export class Access {
   readonly #tokenHash: Buffer | undefined;

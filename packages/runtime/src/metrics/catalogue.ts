@@ -56,9 +56,8 @@ function of<Name extends string>(
 }
 
 /**
- * All that `/metrics` may say. What a role shows, `docs/OPERATE.md`, and the lint of the tests are made of this
- * table. Names are Prometheus's: base units, counters end in `_total`, and what a label may say is a closed list, so
- * that no series is there for a job, a task, a worker or a user.
+ * All metrics; the roles, `docs/METRICS.md` and the tests' lint read this table. Names follow Prometheus, and labels have closed
+ * lists of values: no series for single jobs, tasks, workers or users.
  */
 export const METRICS = {
   ...of(ROLES, {

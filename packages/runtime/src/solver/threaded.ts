@@ -16,9 +16,8 @@ interface Task {
 }
 
 /**
- * A solver in a thread of its own, so that who asks goes on meanwhile. One program at a time: a later one takes the
- * place of one that has not begun. A thread that fails, or takes longer than it may, is ended, and the next program
- * gets a new one.
+ * A solver in its own thread, one program at a time; a newer program replaces one that has not begun. A thread that fails or
+ * exceeds its time is replaced.
  */
 export class ThreadedSolver {
   readonly #timeoutMs: number;

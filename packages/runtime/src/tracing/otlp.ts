@@ -113,9 +113,8 @@ export class OtlpTracing implements Tracing {
   }
 
   /**
-   * A span below one that another process may have sent, or will. Whether the trace is sampled is asked of the sampler
-   * as it is for the job itself, with a span that is never ended and so never sent: all processes of a cluster have the
-   * same one, and it goes by the trace's id. Undefined for a job that is not sampled.
+   * A span whose parent another process may send. The sampler decides by the trace's id, equally in all processes; the span
+   * asked about is never ended, so never sent. Undefined for unsampled jobs.
    */
   #below(job: string, parent: Spanned['key']) {
     const root = this.#roots.get(job) ?? this.#rootOf(job);
