@@ -96,7 +96,7 @@ describe('a cluster with keys', () => {
     );
     const stranger = await goshawk('jobs', '--cluster', url, '--keys', 'others');
     expect(stranger.exitCode).toBe(3);
-    expect(stranger.stderr).toMatch(/does not take this key/);
+    expect(stranger.stderr).toMatch(/rejects this key/);
     await central.says(/refused connections from who is not of this cluster/);
   });
 
@@ -115,7 +115,7 @@ describe('a cluster with keys', () => {
       '--data-folder',
       'x',
     );
-    await stranger.says(/does not take this process’s key/);
+    await stranger.says(/rejects this process’s key/);
     const listed = await goshawk('workers', '--cluster', url, '--keys', 'keys', '--json');
     expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1, workers: [{ name: WORKER }] });
   });
@@ -180,11 +180,11 @@ describe('while a cluster runs', () => {
     await cp(join(folder, own), join(folder, 'ci.key'));
     await using session = await connect(url, { keys: join(folder, 'ci.key') });
     const job = await session.submit({ tasks: [{ sleep: '1h' }] });
-    const waiting = expect(job.wait()).rejects.toThrow(/does not take this key|no news of/);
+    const waiting = expect(job.wait()).rejects.toThrow(/rejects this key|no news of/);
     expect((await goshawk('keygen', 'keys', '--revoke', 'ci')).exitCode).toBe(0);
     expect((await goshawk('keygen', 'keys', '--revoke', 'ci')).exitCode).toBe(2);
     await waiting;
-    await expect(session.jobs()).rejects.toThrow(/does not take this key|no answer/);
+    await expect(session.jobs()).rejects.toThrow(/rejects this key|no answer/);
     expect((await as('ci.key', 'jobs')).exitCode).toBe(3);
     expect((await as('keys', 'cancel', others, job.id)).exitCode).toBe(0);
     expect((await as('keys', 'submit', '--sleep', '1ms', '--wait')).exitCode).toBe(0);
@@ -210,7 +210,7 @@ describe('while a cluster runs', () => {
     });
   });
 
-  it('a file that is no key file in the place of one changes nothing, and is told', async () => {
+  it('a file that is not a key file in the place of one changes nothing, and is told', async () => {
     const { central, url } = await cluster({ ...EVERYBODY, central: 'keys/central.key' });
     await writeFile(join(folder, 'keys', 'central.key'), '{');
     await central.says(/the keys stay as they were/);

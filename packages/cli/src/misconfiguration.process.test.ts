@@ -75,19 +75,19 @@ describe('a daemon ends with one line and code 2', () => {
       'a wrong port for HTTP',
       ['central', ...SOMEWHERE, '--http', '127.0.0.1:http'],
       {},
-      /"127.0.0.1:http" is no HOST:PORT/,
+      /"127.0.0.1:http" is not HOST:PORT/,
     ],
     [
       'no slots, and nothing that says how much fits',
       ['worker', '--slots', 'none', ...NOBODY_THERE],
       {},
-      /--slots none: nothing says how many tasks fit a worker; .*--resources cpu=4,memory=8GiB/,
+      /--slots none: how many tasks fit a worker is unknown; .*--resources cpu=4,memory=8GiB/,
     ],
     [
       'no slots under a policy that counts them',
       ['up', '--slots', 'none', '--resources', 'cpu=4', '--policy', 'sparrow'],
       {},
-      /--slots none: policy sparrow goes by slots; .*fifo-ff, bfjs, vqs, vqs-bf/,
+      /--slots none: policy sparrow needs slots; .*fifo-ff, bfjs, vqs, vqs-bf/,
     ],
     [
       'an address of another machine',
@@ -99,7 +99,7 @@ describe('a daemon ends with one line and code 2', () => {
       'no keys beyond loopback',
       ['worker', '--bind', 'tcp://0.0.0.0:0'],
       {},
-      /without keys anybody could run commands here; make keys with `goshawk keygen`/,
+      /without keys anybody there could run commands here; make keys with `goshawk keygen`/,
     ],
     [
       'HTTP without a token beyond loopback',
@@ -108,10 +108,10 @@ describe('a daemon ends with one line and code 2', () => {
       /give a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
-      'a collector of traces that is no URL',
+      'a collector of traces that is not a URL',
       ['central', ...SOMEWHERE],
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
-      /OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is no http or https URL/,
+      /OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is not an http or https URL/,
     ],
   ])('for %s', async (_, args, variables, line) => {
     expectOneLine(await runGoshawk(args, variables), line);
@@ -163,7 +163,7 @@ describe('a daemon ends with one line and code 2', () => {
     const args = ['--central-url', endpoint, '--slots', 'none', '--resources', 'cpu=4'];
     expectOneLine(
       await runGoshawk(['worker', ...SOMEWHERE, ...args, '--data-folder', join(folder, 'slotless')]),
-      /--slots none: the cluster is under hawk, which goes by slots; give a number of slots/,
+      /--slots none: the cluster is under hawk, which needs slots; give a number of slots/,
     );
     central.kill('SIGINT');
     expect((await central.finished).exitCode).toBe(0);

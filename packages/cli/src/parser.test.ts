@@ -36,10 +36,10 @@ describe('a command line', () => {
   });
 
   it.each([
-    ['--json', 'which command? `goshawk --help` lists them'],
+    ['--json', 'no command: `goshawk --help` lists them'],
     ['constructor', 'unknown command: constructor'],
-    ['trace', 'trace what? there are stats, generate, convert, sample, export'],
-    ['trace --json', 'trace what? there are stats, generate, convert, sample, export'],
+    ['trace', 'trace needs one of: stats, generate, convert, sample, export'],
+    ['trace --json', 'trace needs one of: stats, generate, convert, sample, export'],
     ['jobs --limit', '--limit needs a value'],
     ['jobs --limit --json', '--limit needs a value'],
     ['jobs --one -z', 'unknown options: --one, -z'],

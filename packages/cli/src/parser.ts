@@ -55,7 +55,7 @@ async function commandOf(argv: readonly string[]): Promise<Command> {
   const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
   const [first, second] = isFirst ? argv : split(argv, specs).argv._.map(String);
   if (first === undefined) {
-    throw new InputError('usage', 'which command? `goshawk --help` lists them', '`goshawk --help` shows how');
+    throw new InputError('usage', 'no command: `goshawk --help` lists them', '`goshawk --help` shows how');
   }
   const command = (await commandNamed(first)) ?? (await commandNamed(`${first} ${second}`));
   if (command !== undefined) return command;
@@ -63,7 +63,7 @@ async function commandOf(argv: readonly string[]): Promise<Command> {
   if (second !== undefined && !second.startsWith('-')) throw unknownInGroup(first, second);
   const members = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
   const seconds = members.map((name) => name.slice(first.length + 1)).join(', ');
-  throw new InputError('usage', `${first} what? there are ${seconds}`, '`goshawk --help` shows how');
+  throw new InputError('usage', `${first} needs one of: ${seconds}`, '`goshawk --help` shows how');
 }
 
 function optionsOf({ options }: Command): OptionSpecs {

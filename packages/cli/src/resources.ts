@@ -35,8 +35,8 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
   if (resources !== undefined) return parseResources(resources);
   throw new InputError(
     'bad-option',
-    '--slots none: nothing says how many tasks fit a worker',
-    'say what its tasks may use together: --resources cpu=4,memory=8GiB',
+    '--slots none: how many tasks fit a worker is unknown',
+    'give its capacity: --resources cpu=4,memory=8GiB',
   );
 }
 
@@ -54,7 +54,7 @@ export function checkSlots(
   const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs);
   throw new InputError(
     'bad-option',
-    `--slots none: policy ${policy} goes by slots`,
+    `--slots none: policy ${policy} needs slots`,
     `give a number of slots, or a policy that packs: ${packing.join(', ')}`,
   );
 }

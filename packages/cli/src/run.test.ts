@@ -28,21 +28,21 @@ describe('wrong usage is one line and exit code 2', () => {
       'unknown option: --no-steal; did you mean --no-stealing? `goshawk replay --help` shows how',
     ],
     [['jobs', '--config', 'no.json'], '--config: cannot read no.json: there is no such file'],
-    [['jobs', 'extra'], 'jobs: "extra" is one word too many; `goshawk jobs --help` shows how'],
+    [['jobs', 'extra'], 'jobs: "extra" is not expected; `goshawk jobs --help` shows how'],
     [['jobs', '--', 'x'], 'jobs takes nothing after --'],
     [['wait'], 'wait needs ID…; `goshawk wait --help` shows how'],
     [
       ['jobs', '--state', 'asleep'],
-      '--state: "asleep" is none of waiting, running, completed, failed, cancelled',
+      '--state: "asleep" is not one of waiting, running, completed, failed, cancelled',
     ],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
-    [['logs', 'a1-3/x'], 'logs: "a1-3/x" is no JOB/TASK; such as a1-3/17'],
+    [['logs', 'a1-3/x'], 'logs: "a1-3/x" is not JOB/TASK; such as a1-3/17'],
     [['job', 'a1-3', '--watch', '--spec'], 'job: --watch and --spec exclude each other; give one of them'],
     [['drain', 'w1', '--undo', '--wait'], 'drain: --undo and --wait exclude each other; give one of them'],
     [['submit'], 'submit: there is nothing to run; give a command after --, a job file, --sleep or --module'],
     [
       ['submit', 'echo', 'hi'],
-      'submit: "hi" is one word too many: a job file is one; to run a command, write it after --',
+      'submit: "hi" is not expected: a submission has one job file; to run a command, write it after --',
     ],
     [['submit', 'no.json'], 'submit: cannot read no.json: there is no such file'],
     [
@@ -57,7 +57,7 @@ describe('wrong usage is one line and exit code 2', () => {
       ['submit', '--sleep', '1s', '--task-timeout', '5'],
       '--task-timeout: "5" is not a duration; write a number with a unit, such as 100ms, 2s, 1.5m or 1h',
     ],
-    [['jobs', '--cluster', 'nowhere'], '--cluster: "nowhere" is no URL; write tcp://HOST:PORT'],
+    [['jobs', '--cluster', 'nowhere'], '--cluster: "nowhere" is not a URL; write tcp://HOST:PORT'],
   ])('%j: %s', async (argv, line) => {
     const { exitCode, stdout, stderr } = await goshawk(argv);
     expect(stderr).toBe(`goshawk: ${line}\n`);
@@ -158,7 +158,7 @@ describe('what is no setting is refused', () => {
 it('without a cluster, exit code 3', async () => {
   const { exitCode, stderr } = await goshawk(['jobs']);
   expect(stderr).toBe(
-    'goshawk: no cluster is running here; start one with `goshawk up`, or say where it is with --cluster or GOSHAWK_CLUSTER\n',
+    'goshawk: no cluster is running here; start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER\n',
   );
   expect(exitCode).toBe(3);
 });

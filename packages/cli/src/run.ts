@@ -151,7 +151,7 @@ function checkWords(command: Command, words: readonly string[]): void {
   if (words.length > wordsMax) {
     throw new InputError(
       'usage',
-      `${name}: "${words[wordsMax]}" is one word too many`,
+      `${name}: "${words[wordsMax]}" is not expected`,
       `\`goshawk ${name} --help\` shows how`,
     );
   }

@@ -256,7 +256,7 @@ function checkOrder(estimator: string, preset: Preset): void {
   if (kind.orders !== true || servesIt) return;
   throw new InputError(
     'bad-option',
-    `--estimator ${estimator} estimates nothing: it is an order in which gs serves jobs`,
+    `--estimator ${estimator} is an order of policy gs, not an estimator`,
     'give --policy gs',
   );
 }

@@ -121,7 +121,7 @@ export class Connection {
   send(to: string, message: Message): SendResult {
     const result = this.#mailbox.send(PARTY, this.#mailbox.directory.intern(to), this.#encode(message));
     if (result === 'tooLarge' || result === 'unencodable') {
-      throw new InputError('job-too-large', `${message.type}: more than one message can carry`, LARGEST_JOB);
+      throw new InputError('job-too-large', `${message.type}: too large for one message`, LARGEST_JOB);
     }
     return result;
   }
@@ -155,7 +155,7 @@ export class Connection {
       throw new InputError(
         isJob ? 'bad-job' : 'bad-request',
         `${where.replace(/: $/, '')}: ${error.problem}`,
-        isJob ? `a job holds what JSON can say, and byte arrays; ${LARGEST_JOB}` : '',
+        isJob ? `a job holds only JSON values and byte arrays; ${LARGEST_JOB}` : '',
         { cause: error },
       );
     }

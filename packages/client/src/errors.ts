@@ -105,7 +105,7 @@ export function authFailure(whom: string, why: AuthFailure): UnreachableError {
     ? new UnreachableError('keys-needed', `${whom} takes only clients with a key`, GIVE_KEYS)
     : new UnreachableError(
         'keys-refused',
-        `${whom} does not take this key, or this client has no current one of its`,
+        `${whom} rejects this key, or this client has an old key of the cluster`,
         GIVE_KEYS,
       );
 }
@@ -124,7 +124,7 @@ export function unknownJob(id: string): InputError {
   return new InputError(
     'unknown-job',
     `no scheduler of this cluster knows ${JSON.stringify(id)}`,
-    'the scheduler that owned it is gone, or the id is mistyped; `goshawk jobs --all` lists those there are',
+    'its scheduler is gone, or the id is wrong; `goshawk jobs --all` lists all jobs',
   );
 }
 

@@ -59,7 +59,7 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
     throw new UnreachableError(
       'no-cluster',
       'no cluster is running here',
-      'start one with `goshawk up`, or say where it is with --cluster or GOSHAWK_CLUSTER',
+      'start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER',
     );
   }
   if (other === undefined) return found;
@@ -71,7 +71,7 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
   throw new InputError(
     'several-clusters',
     `${candidates.length} clusters ${which}: ${list.join(', ')}`,
-    'say which with --cluster or GOSHAWK_CLUSTER; `goshawk clusters` lists them',
+    'choose one with --cluster or GOSHAWK_CLUSTER; `goshawk clusters` lists them',
   );
 }
 

@@ -289,7 +289,7 @@ function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unkn
 function centralUnknown(seeds: readonly string[]): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `${seeds.join(', ')} does not know where central is`,
+    `${seeds.join(', ')} does not know the address of central`,
     'give the endpoint of central itself',
   );
 }

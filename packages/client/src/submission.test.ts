@@ -94,7 +94,7 @@ describe('submitting', () => {
     const error = await cluster.submit(job).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       code: 'unreachable',
-      message: expect.stringMatching(/; it may have taken the job$/),
+      message: expect.stringMatching(/; it may have accepted the job$/),
       hint: expect.stringContaining('--key'),
     });
   });

@@ -167,9 +167,9 @@ class Choice {
 function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableError {
   return new UnreachableError(
     cause.code,
-    `${cause.message}; it may have taken the job`,
+    `${cause.message}; it may have accepted the job`,
     key === undefined
-      ? '`goshawk jobs` tells when it is back; with --key a job can be submitted again without becoming two'
+      ? '`goshawk jobs` shows when it is back; with --key a second submission makes no second job'
       : 'submit it again with the same key when it is back: it does not become two jobs',
     { cause },
   );
@@ -178,8 +178,8 @@ function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableEr
 function wentAway(whom: string): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${whom} was asked to take the job and is away; it may have taken it`,
-    '`goshawk jobs` tells when it is back; with --key a job can be submitted again without becoming two',
+    `${whom} does not answer any more; it may have accepted the job`,
+    '`goshawk jobs` shows when it is back; with --key a second submission makes no second job',
   );
 }
 

@@ -76,7 +76,7 @@ export class Access {
       421,
       'wrong-host',
       `this is not ${JSON.stringify(name.slice(0, 100))}`,
-      'ask by the name localhost, or name it with --allow-host',
+      'use the name localhost, or add this name with --allow-host',
     );
   }
 
@@ -91,11 +91,15 @@ export class Access {
 /** @throws Refused what a form or a script of another site may have sent */
 function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHeaders): void {
   if (origin !== undefined && hostOf(origin) !== host) {
-    throw new Refused(403, 'wrong-origin', 'this came from the page of another site');
+    throw new Refused(403, 'wrong-origin', 'the request came from a page of another site');
   }
   // A page of another site may send this type only with leave, and nobody is given leave.
   if (!/^application\/json\b/i.test(type)) {
-    throw new Refused(415, 'json-needed', 'what changes something is sent as content-type: application/json');
+    throw new Refused(
+      415,
+      'json-needed',
+      'a request that changes something needs content-type: application/json',
+    );
   }
 }
 

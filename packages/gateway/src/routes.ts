@@ -371,7 +371,7 @@ function unknownWorker(worker: string): InputError {
   return new InputError(
     'unknown-worker',
     `there is no worker ${worker}`,
-    '`goshawk workers` lists those there are',
+    '`goshawk workers` lists all workers',
   );
 }
 

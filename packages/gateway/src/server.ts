@@ -115,7 +115,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       404,
       'not-found',
       `there is no ${url.slice(0, 100)} here`,
-      '/v1/openapi.json lists what there is',
+      '/v1/openapi.json lists all paths',
     );
   });
   addRoutes(app, access, context);
@@ -261,7 +261,11 @@ function parseBind(bind: string): { host: string; port: number } {
   const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bind);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535) {
-    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is no HOST:PORT`, 'such as 127.0.0.1:7080');
+    throw new InputError(
+      'bad-endpoint',
+      `${JSON.stringify(bind)} is not HOST:PORT`,
+      'such as 127.0.0.1:7080',
+    );
   }
   return { host: (parts[1] ?? parts[2])!, port };
 }

@@ -72,7 +72,7 @@ export function presetNamed(name: string): Preset {
   throw new InputError(
     'unknown-policy',
     `unknown policy "${name}"`,
-    guess === undefined ? '`goshawk policies` lists those there are' : `did you mean "${guess}"?`,
+    guess === undefined ? '`goshawk policies` lists all policies' : `did you mean "${guess}"?`,
   );
 }
 

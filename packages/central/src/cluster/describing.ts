@@ -114,7 +114,7 @@ export function noTakeover(
       ? {
           code: 'unknown-scheduler',
           message: `there is no scheduler ${name}, and none is away`,
-          hint: '`goshawk workers` lists those there are',
+          hint: '`goshawk workers` lists all workers',
         }
       : {
           code: 'not-shared',
@@ -131,7 +131,7 @@ export function noSuchWorker({ request, worker }: MessageOf<'drainWorker'>): Mes
     request,
     code: 'unknown-worker',
     message: `there is no worker ${worker}`,
-    hint: '`goshawk workers` lists those there are',
+    hint: '`goshawk workers` lists all workers',
     retryMs: undefined,
   };
 }

@@ -72,7 +72,7 @@ function parseStates(text: string): JobState[] {
   return text.split(',').map((part) => {
     const state = STATES.find((known) => known === part.trim());
     if (state === undefined) {
-      throw new InputError('bad-option', `--state: "${part}" is none of ${STATES.join(', ')}`);
+      throw new InputError('bad-option', `--state: "${part}" is not one of ${STATES.join(', ')}`);
     }
     return state;
   });

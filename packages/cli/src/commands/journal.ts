@@ -176,7 +176,7 @@ export const journalImportCommand = defineCommand({
         throw new InputError(
           'usage',
           'journal import: no --name',
-          'name the scheduler that is to look after the jobs',
+          'name the scheduler that will own the jobs',
         );
       folder = parseJournalUrl(place).shown;
       await (await inPostgres()).importStored(place, name, identity, records);

@@ -37,7 +37,7 @@ describe('goshawk keygen', () => {
     const before = read('worker');
     const again = await goshawk('keygen', 'keys');
     expect(again.exitCode).toBe(2);
-    expect(again.stderr).toMatch(/^goshawk: keygen: there are keys already: .*; give another folder/);
+    expect(again.stderr).toMatch(/^goshawk: keygen: keys exist already: .*; give another folder/);
     expect((await goshawk('keygen', 'keys', '--if-missing')).exitCode).toBe(0);
     expect(read('worker')).toStrictEqual(before);
   });
@@ -126,7 +126,9 @@ describe('a daemon', () => {
     async (role) => {
       const { exitCode, stderr } = await goshawk(role, '--bind', 'tcp://0.0.0.0:0', '--log-level', 'silent');
       expect(exitCode).toBe(2);
-      expect(stderr).toMatch(/without keys anybody could run commands here; make keys with `goshawk keygen`/);
+      expect(stderr).toMatch(
+        /without keys anybody there could run commands here; make keys with `goshawk keygen`/,
+      );
     },
   );
 });

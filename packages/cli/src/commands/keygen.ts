@@ -101,8 +101,8 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
   if (there.length > 0) {
     throw new InputError(
       'keys-exist',
-      `keygen: there are keys already: ${there[0]}`,
-      'give another folder, --if-missing to keep them, or --rotate to replace them',
+      `keygen: keys exist already: ${there[0]}`,
+      'give another folder, or --if-missing to keep them, or --rotate to replace them',
     );
   }
   const keys = generateKeys();
@@ -127,7 +127,7 @@ async function newClient(folder: string, name: string, rights: string): Promise<
   const { addClient, isClientName, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
   if (!isClientName(name)) {
     const hint = 'write 1 to 32 of a-z, 0-9, _ and -, a letter or digit first';
-    throw new InputError('bad-name', `keygen: ${JSON.stringify(name)} is no name of a client`, hint);
+    throw new InputError('bad-name', `keygen: ${JSON.stringify(name)} is not a valid client name`, hint);
   }
   const { files, client } = addClient(readKeyFolder(folder), { name, rights: rightsIn(rights) });
   writeKeyFolder(folder, files, [client]);

@@ -65,7 +65,7 @@ function parseTarget(text: string): { id: string; task: number | undefined } {
   if (slash < 0) return { id: text, task: undefined };
   const task = text.slice(slash + 1);
   if (slash === 0 || !/^\d{1,9}$/.test(task)) {
-    throw new InputError('usage', `logs: "${text}" is no JOB/TASK`, 'such as a1-3/17');
+    throw new InputError('usage', `logs: "${text}" is not JOB/TASK`, 'such as a1-3/17');
   }
   return { id: text.slice(0, slash), task: Number(task) };
 }

@@ -31,11 +31,7 @@ export const planCommand = defineCommand({
       cluster.jobs({ states: ['waiting', 'running'], limit: 10_000, signal }),
     ]);
     if (central === undefined)
-      throw new UnreachableError(
-        'unreachable',
-        'central, which knows what is free, does not answer',
-        'try again',
-      );
+      throw new UnreachableError('unreachable', 'central does not answer', 'try again');
     const outlook = outlookOf(spec, view, central, jobs);
     const canRun = outlook.stages.every(({ fitting }) => fitting > 0);
     if (context.global.json) context.json(planJson(outlook, canRun));

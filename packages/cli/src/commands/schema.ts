@@ -15,7 +15,7 @@ export const schemaCommand = defineCommand({
     const schema = SCHEMAS[words[0]!];
     if (schema === undefined) {
       const known = Object.keys(SCHEMAS).join(', ');
-      throw new InputError('usage', `schema: there is none of "${words[0]}"`, `there is one of ${known}`);
+      throw new InputError('usage', `schema: unknown schema "${words[0]}"`, `there is one of ${known}`);
     }
     if (context.global.json) context.json(schema());
     else context.out(JSON.stringify(schema(), undefined, 2));

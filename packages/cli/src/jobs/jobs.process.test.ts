@@ -406,7 +406,7 @@ describe('drain', () => {
     expect(await stdoutOf(['workers'])).toMatch(/^w3 +active /m);
     expect(await up.goshawk(['drain', 'nobody'])).toMatchObject({
       exitCode: 2,
-      stderr: 'goshawk: there is no worker nobody; `goshawk workers` lists those there are\n',
+      stderr: 'goshawk: there is no worker nobody; `goshawk workers` lists all workers\n',
     });
   });
 });

@@ -56,7 +56,7 @@ describe('the nodes that are cordoned', () => {
 
   it('are not made up from what is no answer', async () => {
     const options = await serve((_, response) => response.end('<html>'));
-    await expect(cordonedNodes(options, never)).rejects.toThrow('no list of nodes');
+    await expect(cordonedNodes(options, never)).rejects.toThrow('other than a list of nodes');
   });
 
   it('are not known while nobody answers', async () => {

@@ -31,9 +31,14 @@ export async function cordonedNodes(options: NodesOptions, signal: AbortSignal):
     const { items } = JSON.parse(body) as { items: { metadata: { name: string } }[] };
     return new Set(items.map(({ metadata }) => metadata.name));
   } catch (error) {
-    throw new UnreachableError('kubernetes', `${options.api} answers with what is no list of nodes`, '', {
-      cause: error,
-    });
+    throw new UnreachableError(
+      'kubernetes',
+      `${options.api} answers with something other than a list of nodes`,
+      '',
+      {
+        cause: error,
+      },
+    );
   }
 }
 

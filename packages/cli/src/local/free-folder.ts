@@ -43,7 +43,7 @@ export async function inFreeFolder<T>(
   throw new InputError(
     'no-free-folder',
     `running schedulers have all folders in ${parent} (${count})`,
-    'start fewer schedulers, or let --data-folders say more',
+    'start fewer schedulers, or raise --data-folders',
   );
 }
 

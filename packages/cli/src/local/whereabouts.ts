@@ -12,7 +12,7 @@ export interface FoundCluster {
 /**
  * The cluster that a command is meant for: `--cluster`, `GOSHAWK_CLUSTER`, or the local one (`findLocalCluster`).
  *
- * @throws InputError when what was given is no URL, or several run; UnreachableError when none does
+ * @throws InputError when what was given is not a URL, or several run; UnreachableError when none does
  */
 export async function findCluster(context: Context): Promise<FoundCluster> {
   // Loaded now: most commands never talk to a cluster.
@@ -21,7 +21,7 @@ export async function findCluster(context: Context): Promise<FoundCluster> {
   if (cluster !== undefined) {
     for (const url of cluster.split(',')) {
       if (!/^(tcp:\/\/.+:\d+|ipc:\/\/.+)$/.test(url.trim())) {
-        throw new InputError('bad-cluster', `--cluster: "${url}" is no URL`, 'write tcp://HOST:PORT');
+        throw new InputError('bad-cluster', `--cluster: "${url}" is not a URL`, 'write tcp://HOST:PORT');
       }
     }
     return { url: cluster, keys: localClusterAt(cluster, context.environment)?.keys };

@@ -15,15 +15,15 @@ describe('--array', () => {
   });
 
   it.each([
-    ['', '"" in "" is no range of whole numbers'],
-    ['1-', '"1-" in "1-" is no range'],
-    ['1,,2', '"" in "1,,2" is no range'],
-    ['-1', 'is no range'],
-    ['1.5', 'is no range'],
-    ['1-3:-1', 'is no range'],
+    ['', '"" in "" is not a range of whole numbers'],
+    ['1-', '"1-" in "1-" is not a range'],
+    ['1,,2', '"" in "1,,2" is not a range'],
+    ['-1', 'is not a range'],
+    ['1.5', 'is not a range'],
+    ['1-3:-1', 'is not a range'],
     ['9-1', '9-1 ends before it begins'],
     ['1-9:0', 'the step of 1-9:0 is 0'],
-    ['0-999999999999', 'has 1000000000000 values, more than a job may have tasks'],
+    ['0-999999999999', 'has 1000000000000 values; a job has at most'],
   ])('%j is refused: %s', (text, message) => {
     expect(() => parseArray(text)).toThrow(message);
   });

@@ -11,7 +11,7 @@ export function parseArray(text: string): number[] {
   if (count > LIMITS.tasksPerJobMax) {
     throw new InputError(
       'bad-array',
-      `--array: ${text} has ${count} values, more than a job may have tasks (${LIMITS.tasksPerJobMax})`,
+      `--array: ${text} has ${count} values; a job has at most ${LIMITS.tasksPerJobMax} tasks`,
       'split it into several jobs',
     );
   }
@@ -33,7 +33,7 @@ function parseRange(part: string, text: string): Range {
   if (match === null) {
     throw new InputError(
       'bad-array',
-      `--array: ${JSON.stringify(part)} in ${JSON.stringify(text)} is no range of whole numbers`,
+      `--array: ${JSON.stringify(part)} in ${JSON.stringify(text)} is not a range of whole numbers`,
       'write 1-100, 1-100:2 (every second one) or 1,3,7-9',
     );
   }

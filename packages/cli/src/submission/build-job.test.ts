@@ -51,7 +51,7 @@ describe('a priority', () => {
   it('is one of three', async () => {
     expect(await job({ command: ['true'], priority: 'low' })).toMatchObject({ priority: 'low' });
     await expect(job({ command: ['true'], priority: 'urgent' })).rejects.toThrow(
-      '--priority: "urgent" is none of low, normal, high',
+      '--priority: "urgent" is not one of low, normal, high',
     );
   });
 });
@@ -254,7 +254,7 @@ describe('what makes no sense', () => {
     [{ words: ['a.json'], command: ['x'] }, 'a job file and a command are both given'],
     [{ sleep: '1s', command: ['x'] }, 'a command and --sleep are both given'],
     [{ sleep: '1s', module: 'm' }, '--sleep and --module are both given'],
-    [{ words: ['echo', 'hi'] }, '"hi" is one word too many'],
+    [{ words: ['echo', 'hi'] }, '"hi" is not expected'],
     [{ sleep: '1s', array: '1-3' }, '--array goes with a command or --module, not with --sleep'],
     [{ sleep: '1s', shell: true }, '--shell goes with a command, not with --sleep'],
     [{ sleep: '1s', cwd: '/' }, '--cwd goes with a command or --module or a job file, not with --sleep'],

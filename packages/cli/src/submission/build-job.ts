@@ -94,13 +94,13 @@ function parseResource(text: string): [name: string, amount: number] {
 function parseExitCodes(text: string): number[] {
   const codes = text.split(',').map((code) => code.trim());
   if (codes.every((code) => /^\d{1,3}$/.test(code))) return codes.map(Number);
-  throw new InputError('bad-option', `--retry-on: "${text}" is no list of exit codes`, 'such as 75,137');
+  throw new InputError('bad-option', `--retry-on: "${text}" is not a list of exit codes`, 'such as 75,137');
 }
 
 function parsePriority(text: string): Priority {
   const found = PRIORITIES.find((priority) => priority === text);
   if (found !== undefined) return found;
-  throw new InputError('bad-option', `--priority: "${text}" is none of ${PRIORITIES.join(', ')}`);
+  throw new InputError('bad-option', `--priority: "${text}" is not one of ${PRIORITIES.join(', ')}`);
 }
 
 function parsePreference(text: string): [name: string, values: string[]] {

@@ -38,7 +38,7 @@ export function lineShares(bytes: Uint8Array, source: string): Share[] {
   if (lines.length > LIMITS.tasksPerJobMax) {
     throw new InputError(
       'bad-lines',
-      `--each-line: ${source} has ${lines.length} lines, more than a job may have tasks (${LIMITS.tasksPerJobMax})`,
+      `--each-line: ${source} has ${lines.length} lines; a job has at most ${LIMITS.tasksPerJobMax} tasks`,
       'split it into several jobs',
     );
   }

@@ -88,7 +88,7 @@ function oneFile(words: readonly string[]): string {
   if (second !== undefined) {
     throw new InputError(
       'usage',
-      `submit: "${second}" is one word too many: a job file is one`,
+      `submit: "${second}" is not expected: a submission has one job file`,
       'to run a command, write it after --',
     );
   }

@@ -42,7 +42,7 @@ export function parseJournalUrl(text: string): JournalUrl {
   const parts = /^postgres(?:ql)?:\/\/(?:([^:@/]*)(?::([^@]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(
     text,
   );
-  if (parts === null) throw bad('it is no URL of PostgreSQL');
+  if (parts === null) throw bad('it is not a URL of PostgreSQL');
   const [, user, password, places = '', database, query] = parts;
   const settings = new URLSearchParams(query ?? '');
   for (const name of settings.keys()) if (!KNOWN.includes(name)) throw bad(`it has the unknown part ${name}`);

@@ -24,7 +24,7 @@ describe('replay refuses before it starts anything', () => {
     [
       'a policy that there is not',
       ['prototype', '--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; `goshawk policies` lists those there are',
+      'unknown policy "eagle"; `goshawk policies` lists all policies',
     ],
     ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy names hawk twice'],
     [
@@ -58,7 +58,7 @@ describe('replay refuses before it starts anything', () => {
       /--save-results and --save-jobs: both name .*x\.jsonl; name two files/,
     ],
     ['no workload', [], 'replay needs WORKLOAD'],
-    ['two workloads', ['prototype', 'motivation'], '"motivation" is one word too many'],
+    ['two workloads', ['prototype', 'motivation'], '"motivation" is not expected'],
     [
       'a generator that there is not',
       ['gogle-like'],
@@ -81,7 +81,11 @@ describe('replay refuses before it starts anything', () => {
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--workers=4', '--no-stealing', '--cutoff', '10'],
       '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 has those already; leave them out',
     ],
-    ['a cluster that is no URL', ['prototype', '--cluster', 'localhost'], '--cluster: "localhost" is no URL'],
+    [
+      'a cluster that is not a URL',
+      ['prototype', '--cluster', 'localhost'],
+      '--cluster: "localhost" is not a URL',
+    ],
   ];
 
   it.each(cases)('%s', async (_what, args, line) => {
@@ -91,7 +95,7 @@ describe('replay refuses before it starts anything', () => {
   it('but not what the environment says for other commands', async () => {
     const environment = { GOSHAWK_WORKERS: '4', GOSHAWK_CUTOFF: '10' };
     const here = await runHere(['replay', 'prototype', '--cluster', 'localhost'], { environment });
-    expectRefusal(here, '--cluster: "localhost" is no URL');
+    expectRefusal(here, '--cluster: "localhost" is not a URL');
   });
 
   it.each([
@@ -119,7 +123,7 @@ describe('replay refuses before it starts anything', () => {
       schema: 'goshawk.error/1',
       code: 'unknown-policy',
       message: 'unknown policy "eagle"',
-      hint: '`goshawk policies` lists those there are',
+      hint: '`goshawk policies` lists all policies',
     });
   });
 

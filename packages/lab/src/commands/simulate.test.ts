@@ -153,7 +153,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'a policy that there is not',
       ['--policy', 'hawk,eagle'],
-      'unknown policy "eagle"; `goshawk policies` lists those there are',
+      'unknown policy "eagle"; `goshawk policies` lists all policies',
     ],
     [
       'a resource without an amount',
@@ -168,12 +168,12 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'workers without slots for a policy that counts them',
       ['--policy', 'bfjs,hawk', '--slots', 'none', '--resources', 'cpu=1'],
-      '--slots none: policy hawk goes by slots; give a number of slots, or a policy that packs: fifo-ff, bfjs, vqs, vqs-bf',
+      '--slots none: policy hawk needs slots; give a number of slots, or a policy that packs: fifo-ff, bfjs, vqs, vqs-bf',
     ],
     [
       'workers without slots or resources',
       ['--policy', 'bfjs', '--slots', 'none'],
-      '--slots none: nothing says how many tasks fit a worker; say what its tasks may use together: --resources',
+      '--slots none: how many tasks fit a worker is unknown; give its capacity: --resources',
     ],
     [
       'a load on workers without slots',

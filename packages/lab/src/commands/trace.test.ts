@@ -75,7 +75,7 @@ describe('trace generate', () => {
 });
 
 it.each([
-  [['trace'], 'trace what? there are '],
+  [['trace'], 'trace needs one of: '],
   [['trace', 'generate', '--out', 'x.tr'], 'trace generate needs a generator; `--list` shows them'],
   [['trace', 'generate', 'poisson'], 'trace generate needs --out FILE'],
   [['trace', 'generate', 'poison', '--out', '-'], "unknown generator 'poison'; known ones are google-like"],

@@ -203,7 +203,7 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   if (keys !== undefined || insecure || isLoopbackEndpoint(bind)) return;
   throw new InputError(
     'insecure-bind',
-    `${bind} can be reached from other machines, and without keys anybody could run commands here`,
+    `${bind} is reachable from other machines, and without keys anybody there could run commands here`,
     'make keys with `goshawk keygen` and give them with --keys; or bind to 127.0.0.1; or give --insecure on a network that you trust',
   );
 }

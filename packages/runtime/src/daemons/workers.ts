@@ -43,7 +43,7 @@ export interface WorkersOptions extends ProcessOptions {
 function noSlots(policy: string): InputError {
   return new InputError(
     'bad-option',
-    `--slots none: the cluster is under ${policy}, which goes by slots`,
+    `--slots none: the cluster is under ${policy}, which needs slots`,
     'give a number of slots, or have central run a policy that packs',
   );
 }

@@ -208,7 +208,7 @@ describe('the HTTP door', () => {
   it.each(['0.0.0.0:0', '[::]:0', '10.1.2.3:0', '127.evil.example:0'])(
     'does not open beyond loopback without a token: %s',
     async (bind) => {
-      await expect(open({ bind })).rejects.toThrow('whoever reaches it may look');
+      await expect(open({ bind })).rejects.toThrow('anybody there could read it');
     },
   );
 

@@ -165,7 +165,11 @@ function parseBind(bind: string): { host: string; port: number } {
   const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bind);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535) {
-    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is no HOST:PORT`, 'such as 127.0.0.1:9090');
+    throw new InputError(
+      'bad-endpoint',
+      `${JSON.stringify(bind)} is not HOST:PORT`,
+      'such as 127.0.0.1:9090',
+    );
   }
   return { host: (parts[1] ?? parts[2])!, port };
 }
@@ -175,7 +179,7 @@ function refuseToBeOpenToAll({ bind, token, insecure }: HttpOptions, isLoopback:
   if (token !== undefined) return;
   throw new InputError(
     'insecure-bind',
-    `${bind} can be reached from other machines, and whoever reaches it may look`,
+    `${bind} is reachable from other machines, and anybody there could read it`,
     'give a token with GOSHAWK_HTTP_TOKEN or --http-token-file; or bind to 127.0.0.1; or give --insecure',
   );
 }

@@ -33,7 +33,7 @@ function collectorAt(endpoint: string, variable: string): URL {
   }
   throw new InputError(
     'bad-endpoint',
-    `${variable}: ${JSON.stringify(endpoint)} is no http or https URL`,
+    `${variable}: ${JSON.stringify(endpoint)} is not an http or https URL`,
     'such as http://collector:4318',
   );
 }

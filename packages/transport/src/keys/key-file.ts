@@ -123,7 +123,7 @@ function object(value: unknown, source: string, what: string): Record<string, un
 export function badKeys(source: string, problem: string): InputError {
   return new InputError(
     'bad-keys',
-    `${source} is no key file: ${problem}`,
+    `${source} is not a key file: ${problem}`,
     '`goshawk keygen` makes a cluster’s keys',
   );
 }

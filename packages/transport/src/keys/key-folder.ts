@@ -121,7 +121,7 @@ export function readKeyFolder(folder: string): ClusterKeys {
   throw new InputError(
     'mixed-keys',
     `the key files in ${folder} do not belong together`,
-    'take them all from one run of `goshawk keygen`',
+    'use the key files of one run of `goshawk keygen`',
   );
 }
 

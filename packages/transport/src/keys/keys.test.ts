@@ -198,7 +198,7 @@ describe('key files', () => {
     for (const value of wrong) {
       write(value);
       const read = () => readKeys({ path }, 'worker');
-      expect(read).toThrow(`${path} is no key file`);
+      expect(read).toThrow(`${path} is not a key file`);
       expect(read).not.toThrow(generation!.secret.curve);
     }
     writeFileSync(path, 'not JSON', { mode: 0o600 });

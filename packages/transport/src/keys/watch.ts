@@ -8,7 +8,7 @@ const LOOK_MS = 2_000;
  * Looks now and then whether the file that keys were read from is another one, and reads it anew. Keys that did not come
  * from a file stay as they are.
  *
- * @param onProblem what is there is no key file of this role: the keys stay as they are
+ * @param onProblem what is there is not a key file of this role: the keys stay as they are
  * @returns ends it
  */
 export function watchKeys(

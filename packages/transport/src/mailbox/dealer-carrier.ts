@@ -193,9 +193,7 @@ export class DealerCarrier implements Carrier {
     this.refusals++;
     const rounds = Math.floor(this.refusals / ways.length);
     if (this.refusals % ways.length === 0) {
-      const problem = this.isKeyed
-        ? 'does not take this process’s key, or has another than we know'
-        : 'wants keys';
+      const problem = this.isKeyed ? 'rejects this process’s key, or has another than we know' : 'wants keys';
       log.warn(endpoint, 'keys', `${endpoint} ${problem}`);
       onAuthFailure(this.isKeyed ? 'keyRefused' : 'keyNeeded');
     }
