@@ -15,7 +15,7 @@ const outputFile = process.env.TEST_RESULTS;
 const reporters =
   outputFile === undefined ? ['default'] : ['default', ['json', { outputFile }] as [string, object]];
 
-/** Minutes of killing, stopping and filling disks, one at a time. */
+/** Minutes of killing, stopping and filling disks. */
 const FAULTS = ['bench/src/{durability,soak,takeover}/*.process.test.ts'];
 
 /**
@@ -72,7 +72,6 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: FAULTS,
-          fileParallelism: false,
           ...REAL_PROCESSES,
         },
       },

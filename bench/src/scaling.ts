@@ -18,6 +18,8 @@ const { values } = parseArgs({
   },
 });
 const IDLE_MS = 10_000;
+/** Cold code costs several times as much. */
+const WARM_UP_JOBS = 800;
 const JOBS = 400;
 const TASKS_A_JOB = 10;
 const IN_FLIGHT = 10;
@@ -41,7 +43,7 @@ function perTask(costs: Costs, tasks: number): Costs {
 /** Jobs of tasks that do nothing, so many at a time, on a cluster that is idle otherwise. */
 async function steady(shape: Shape): Promise<Point> {
   await using cluster = await ScaledCluster.start(shape);
-  await run(cluster, JOBS / 4);
+  await run(cluster, WARM_UP_JOBS);
   const before = cluster.costs();
   await pauseMs(IDLE_MS);
   const idle = minus(cluster.costs(), before);
@@ -70,7 +72,7 @@ async function run({ client }: ScaledCluster, jobs: number): Promise<void> {
 async function backlog(jobs: number): Promise<Point> {
   const shape = { workers: 10, slots: 1, schedulers: 1 };
   await using cluster = await ScaledCluster.start(shape);
-  await run(cluster, JOBS / 4);
+  await run(cluster, WARM_UP_JOBS);
   const all = { count: shape.workers, run: { sleep: '1h' } };
   const inTheWay = await cluster.client.submit({ tasks: all });
   while ((await inTheWay.describe()).tasks.running < shape.workers) await pauseMs(50);
