@@ -33,6 +33,8 @@ export class VirtualQueues extends Packer {
   /** By queue: room for fillers of the servers that fill with it; 0 for each that wants one as its large task. */
   readonly #fillers: MaxTree[] = [];
   readonly #wanting: MaxTree[] = [];
+  /** What each server is entered for. */
+  readonly #entered: (Configuration | undefined)[] = [];
   /** 0 for each server without a task. */
   readonly #empty = new MaxTree();
   /** Queues whose head has changed since all servers have had a look at it, each once. */
@@ -65,9 +67,13 @@ export class VirtualQueues extends Packer {
     for (const server of freed) {
       if (this.jobs[server] === 0) this.configurations.set(server, undefined);
       // Visited in any case, which enters it anew.
-      this.#isStalled[server] = this.#stalls(server);
+      if (this.#options.stall === true) this.#isStalled[server] = this.#stalls(server);
     }
-    if (freed.length === 0 && this.#changed.length === 0) return;
+    // With nothing to place, what has changed is for whoever comes next.
+    if (this.waiting.tasks === 0) {
+      for (const server of freed) this.#ready(server);
+      return;
+    }
     for (let left = freed; this.#pass(left) && this.waiting.tasks > 0; left = []);
   }
 
@@ -170,7 +176,7 @@ export class VirtualQueues extends Packer {
   }
 
   #stalls(server: number): boolean {
-    if (this.#options.stall !== true || this.jobs[server] === 0) return false;
+    if (this.jobs[server] === 0) return false;
     return this.#isStalled[server] === true || this.configurations.isPoor(server);
   }
 
@@ -182,38 +188,22 @@ export class VirtualQueues extends Packer {
   #ready(server: number): void {
     const acts = this.isOpen(server) && this.#isStalled[server] !== true;
     this.#empty.set(server, acts && this.jobs[server] === 0 ? 0 : -1);
-    const kind = this.configurations.kindOf(server);
-    const configuration = this.configurations.of(server);
-    const filler = acts ? configuration?.filler : undefined;
-    const room = Math.max(-1, this.#fillerRoom(server));
-    this.#enter(this.#fillers, this.#filling, server, filler, room);
-    const isWanting = configuration?.large === 1 && (this.#usedLarge[server] ?? 0) === 0;
-    this.#enter(
-      this.#wanting,
-      this.#wantingAt,
-      server,
-      acts && isWanting ? configuration.largeType : undefined,
-      kind.capacity,
-    );
+    const configuration = acts ? this.configurations.of(server) : undefined;
+    const before = this.#entered[server];
+    if (before !== configuration) {
+      if (before !== undefined) this.#enter(before, server, -1, false);
+      this.#entered[server] = configuration;
+    }
+    if (configuration === undefined) return;
+    this.#enter(configuration, server, Math.max(-1, this.#fillerRoom(server)), this.#usedLarge[server] === 0);
   }
 
-  readonly #filling: (number | undefined)[] = [];
-  readonly #wantingAt: (number | undefined)[] = [];
-
-  /** @param entered where the server is entered so far */
-  #enter(
-    trees: MaxTree[],
-    entered: (number | undefined)[],
-    server: number,
-    queue: number | undefined,
-    room: number,
-  ): void {
-    const before = entered[server];
-    if (before !== undefined && before !== queue) trees[before]!.set(server, -1);
-    entered[server] = queue;
-    if (queue === undefined) return;
-    trees[queue] ??= new MaxTree();
-    trees[queue].set(server, room);
+  #enter({ large, largeType, filler }: Configuration, server: number, room: number, wants: boolean): void {
+    this.#fillers[filler] ??= new MaxTree();
+    this.#fillers[filler].set(server, room);
+    if (large === 0) return;
+    this.#wanting[largeType] ??= new MaxTree();
+    this.#wanting[largeType].set(server, wants ? 0 : -1);
   }
 
   protected opened(server: number): void {
