@@ -152,6 +152,8 @@ export interface WorkerView {
 }
 
 export interface RunView {
+  /** Small and dense; given out again after `ended` was heard. */
+  readonly id: number;
   readonly stage: StageView;
   readonly worker: WorkerView;
   /** When it was started, as far as central knows: the policy's start, or what the worker says. */

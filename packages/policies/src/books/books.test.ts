@@ -55,6 +55,14 @@ test('a job is over when nothing of it waits or runs; a declared one when its ow
   expect(books.takeNews().map(({ kind }) => kind)).toEqual(['gone']);
 });
 
+test('a run that was found and has ended in one turn is heard of in that order', () => {
+  const books = cluster(1);
+  const stage = jobOf(books, 1, 1);
+  books.takeNews();
+  books.end(books.find(stage, [...books.workers][0]!, 0)!, 'done', 5);
+  expect(books.takeNews().map(({ kind }) => kind)).toEqual(['shrank', 'found', 'ended', 'freed']);
+});
+
 test('ids are given out again only after the policy has heard that they are free', () => {
   const books = cluster(1);
   const first = jobOf(books, 1, 1);

@@ -31,7 +31,7 @@ export class ClusterBooks implements ClusterView {
   readonly #workers: (BookedWorker | undefined)[] = [];
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #jobs = new Map<Address, Map<number, BookedJob>>();
-  readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids() };
+  readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
   #ended: News[] = [];
   #ofWorkers: News[] = [];
   #ofJobs: News[] = [];
@@ -236,6 +236,7 @@ export class ClusterBooks implements ClusterView {
     if (run.named !== undefined) stage.name(run.named);
     this.#waitingTasks++;
     this.#runs--;
+    this.#ids.run.free(run.id);
     addVector(worker.free, stage.demand, 1);
   }
 
@@ -251,19 +252,19 @@ export class ClusterBooks implements ClusterView {
     named?: TaskAttempt,
   ): BookedRun | undefined {
     if (slotsLeft(worker) <= 0) return undefined;
-    const run = this.#enter(new BookedRun(stage, worker, startedAt, named));
+    const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
     this.confirm(run);
     takeRoom(run);
-    this.#ofWorkers.push({ kind: 'found', run });
+    this.#found(run);
     return run;
   }
 
   /** Waits in the worker's queue without these books having placed it. */
   findQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
-    const run = this.#enter(new BookedRun(stage, worker, now, named));
+    const run = this.#enter(this.#newRun(stage, worker, now, named));
     run.isQueued = true;
     run.isConfirmed = true;
-    this.#ofWorkers.push({ kind: 'found', run });
+    this.#found(run);
     return run;
   }
 
@@ -303,7 +304,8 @@ export class ClusterBooks implements ClusterView {
     this.#runs--;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     this.version++;
-    this.#ended.push({ kind: 'ended', run, how });
+    // What was found in this turn cannot end before it.
+    (run.isFoundTold ? this.#ofWorkers : this.#ended).push({ kind: 'ended', run, how });
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
@@ -332,19 +334,27 @@ export class ClusterBooks implements ClusterView {
 
   /** What has changed since this was asked last. */
   takeNews(): readonly News[] {
-    for (const each of this.#ofWorkers)
-      if (each.kind === 'freed') (each.worker as BookedWorker).isFreedTold = false;
-    for (const each of this.#ofJobs) if (each.kind === 'waiting') (each.stage as BookedStage).isTold = false;
-    const news = [...this.#ended, ...this.#ofWorkers, ...this.#ofJobs, ...this.#answers];
-    if (this.#ended.length > 0) this.#ended = [];
+    const news = this.#ended;
+    for (const each of this.#ofWorkers) news.push(each);
+    for (const each of this.#ofJobs) news.push(each);
+    for (const each of this.#answers) news.push(each);
+    if (news.length > 0) this.#ended = [];
     if (this.#ofWorkers.length > 0) this.#ofWorkers = [];
     if (this.#ofJobs.length > 0) this.#ofJobs = [];
     if (this.#answers.length > 0) this.#answers = [];
+    for (const each of news) this.#isHeard(each);
     if (this.#leaving.length > 0) {
       for (const leave of this.#leaving) leave();
       this.#leaving = [];
     }
     return news;
+  }
+
+  #isHeard(news: News): void {
+    if (news.kind === 'freed') (news.worker as BookedWorker).isFreedTold = false;
+    else if (news.kind === 'waiting') (news.stage as BookedStage).isTold = false;
+    else if (news.kind === 'found') (news.run as BookedRun).isFoundTold = false;
+    else if (news.kind === 'ended') this.#ids.run.free(news.run.id);
   }
 
   /** Nothing is in two places, and nothing was lost between them. */
@@ -386,7 +396,11 @@ export class ClusterBooks implements ClusterView {
     this.#waitingTasks--;
     stage.waiting--;
     stage.waitsSince = now;
-    return new BookedRun(stage, worker, now, stage.takeNamed());
+    return this.#newRun(stage, worker, now, stage.takeNamed());
+  }
+
+  #newRun(stage: BookedStage, worker: BookedWorker, startedAt: Millis, named?: TaskAttempt): BookedRun {
+    return new BookedRun(this.#ids.run.take(), stage, worker, startedAt, named);
   }
 
   #enter(run: BookedRun): BookedRun {
@@ -397,6 +411,11 @@ export class ClusterBooks implements ClusterView {
     this.#runs++;
     this.version++;
     return run;
+  }
+
+  #found(run: BookedRun): void {
+    run.isFoundTold = true;
+    this.#ofWorkers.push({ kind: 'found', run });
   }
 
   #freed(worker: BookedWorker): void {

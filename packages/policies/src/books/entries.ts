@@ -285,6 +285,7 @@ export class BookedWorker implements WorkerView {
 }
 
 export class BookedRun implements RunView {
+  readonly id: number;
   readonly stage: BookedStage;
   readonly worker: BookedWorker;
   startedAt: Millis;
@@ -298,8 +299,17 @@ export class BookedRun implements RunView {
   askedAt: Millis;
   /** Its end was asked for by the policy. */
   isPreempted = false;
+  /** The news that it was found waits to be heard. */
+  isFoundTold = false;
 
-  constructor(stage: BookedStage, worker: BookedWorker, startedAt: Millis, named?: TaskAttempt) {
+  constructor(
+    id: number,
+    stage: BookedStage,
+    worker: BookedWorker,
+    startedAt: Millis,
+    named: TaskAttempt | undefined,
+  ) {
+    this.id = id;
     this.stage = stage;
     this.worker = worker;
     this.startedAt = startedAt;

@@ -50,8 +50,8 @@ export class Goshawk implements CentralPolicy {
   readonly #orders: Readonly<Record<Kind, DueOrder>>;
   /** Of each stage that waits. */
   readonly #kindOf = new Map<StageView, Kind>();
-  /** Runs that are not of short jobs, at workers that take work, and how many of each kind. */
-  readonly #counted = new Map<RunView, Kind>();
+  /** Runs that are not of short jobs, at workers that take work, by id; and how many of each kind. */
+  readonly #counted: (Kind | undefined)[] = [];
   readonly #running: Record<Kind, number> = { short: 0, small: 0, long: 0, large: 0 };
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();
@@ -292,7 +292,7 @@ export class Goshawk implements CentralPolicy {
 
   /** Another thing may be known of its job than when it was counted. */
   #recount(run: RunView): void {
-    const before = this.#counted.get(run);
+    const before = this.#counted[run.id];
     if (before !== undefined && run.stage.part === 'early') return;
     this.#uncount(run);
     this.#count(run);
@@ -300,19 +300,19 @@ export class Goshawk implements CentralPolicy {
 
   #count(run: RunView): void {
     const { stage, worker } = run;
-    if (!worker.open || this.#counted.has(run)) return;
+    if (!worker.open || this.#counted[run.id] !== undefined) return;
     const isUndecided = stage.part === 'early';
     const kind = isUndecided ? (this.#kindOf.get(stage) ?? 'large') : classOf(stage);
     if (isUndecided) this.#undecided.add(stage);
     if (kind === 'short') return;
-    this.#counted.set(run, kind);
+    this.#counted[run.id] = kind;
     this.#running[kind]++;
   }
 
   #uncount(run: RunView): void {
-    const kind = this.#counted.get(run);
+    const kind = this.#counted[run.id];
     if (kind === undefined) return;
-    this.#counted.delete(run);
+    this.#counted[run.id] = undefined;
     this.#running[kind]--;
   }
 }

@@ -42,7 +42,9 @@ export class WaitingTimeQueue {
   /** Numbers of servers that are gone. */
   readonly #freeIds: number[] = [];
   readonly #serversOf = new Map<WorkerView, Server[]>();
-  readonly #placements = new Map<RunView, Placement>();
+  /** By id of the run. */
+  readonly #placements: (Placement | undefined)[] = [];
+  #size = 0;
 
   readonly #empty = new IndexedHeap();
   /** Key: the time at which the server is believed to be free. */
@@ -54,13 +56,13 @@ export class WaitingTimeQueue {
 
   /** Tasks that were placed and have not ended. */
   get size(): number {
-    return this.#placements.size;
+    return this.#size;
   }
 
   /** Forgets the worker and all that was placed there. */
   removeWorker(worker: WorkerView): void {
     for (const server of this.#serversOf.get(worker) ?? []) {
-      for (const { run } of placementsOf(server)) this.#placements.delete(run);
+      for (const { run } of placementsOf(server)) this.#remove(run);
       this.#servers[server.id] = undefined;
       this.#unlist(server.id);
       this.#freeIds.push(server.id);
@@ -94,26 +96,26 @@ export class WaitingTimeQueue {
   /** The run waits at the server, as the last one there. */
   put(run: RunView, server: Server, estimateMs: Millis, now: Millis): void {
     const placement = { run, estimateMs, server };
-    this.#placements.set(run, placement);
+    this.#add(placement);
     this.#enqueue(placement, server);
     this.#relist(server, now);
   }
 
   /** The run was found at its worker, where it waits or runs. */
   found(run: RunView, estimateMs: Millis, now: Millis): void {
-    if (this.#placements.has(run)) return;
+    if (this.#placements[run.id] !== undefined) return;
     const servers = this.#serversAt(run.worker);
     const idle = run.isQueued ? undefined : servers.find((server) => server.running === undefined);
     if (idle === undefined) return this.put(run, this.#leastOf(servers, now), estimateMs, now);
     const placement = { run, estimateMs, server: idle };
-    this.#placements.set(run, placement);
+    this.#add(placement);
     idle.running = placement;
     idle.startedAt = run.startedAt;
     this.#relist(idle, now);
   }
 
   started(run: RunView, now: Millis): void {
-    const placement = this.#placements.get(run);
+    const placement = this.#placements[run.id];
     if (placement === undefined || placement.server.running === placement) return;
     const from = placement.server;
     this.#dequeue(from, placement);
@@ -122,7 +124,7 @@ export class WaitingTimeQueue {
     const server =
       from.running === undefined ? from : (siblings.find((s) => s.running === undefined) ?? from);
     // All slots are taken: the end of something that ran here was not heard.
-    if (server.running !== undefined) this.#placements.delete(server.running.run);
+    if (server.running !== undefined) this.#remove(server.running.run);
     placement.server = server;
     server.running = placement;
     server.startedAt = run.startedAt;
@@ -131,9 +133,9 @@ export class WaitingTimeQueue {
   }
 
   ended(run: RunView, now: Millis): void {
-    const placement = this.#placements.get(run);
+    const placement = this.#placements[run.id];
     if (placement === undefined) return;
-    this.#placements.delete(run);
+    this.#remove(run);
     const { server } = placement;
     if (server.running === placement) server.running = undefined;
     else this.#dequeue(server, placement);
@@ -250,6 +252,18 @@ export class WaitingTimeQueue {
 
   #leastOf(servers: readonly Server[], now: Millis): Server {
     return servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
+  }
+
+  #add(placement: Placement): void {
+    this.#placements[placement.run.id] = placement;
+    this.#size++;
+  }
+
+  /** There is none of it where its end was taken for granted before. */
+  #remove({ id }: RunView): void {
+    if (this.#placements[id] === undefined) return;
+    this.#placements[id] = undefined;
+    this.#size--;
   }
 
   #enqueue(placement: Placement, server: Server): void {
