@@ -1,22 +1,13 @@
 import { resolve } from 'node:path';
 import type { JobInput } from '@goshawk/core';
 
-/** A job by its id, or by what `submit` has given. */
-export type JobRef = string | { readonly id: string };
-
-/** A job as people write it; those that it waits for may be handles. */
-export type JobRequest = Omit<JobInput, 'after' | 'afterOk'> & {
-  readonly after?: readonly JobRef[] | undefined;
-  readonly afterOk?: readonly JobRef[] | undefined;
-};
-
 /**
  * A job with its owner and with absolute paths: only the submitter knows the folder that relative paths start from.
  * Nothing is checked here: the scheduler does that.
  *
  * @param folder that relative paths start from
  */
-export function prepareJob(job: JobRequest, folder: string, user: string | undefined): JobInput {
+export function prepareJob(job: Written, folder: string, user: string | undefined): JobInput {
   if (!isObject(job)) return job;
   const { tasks, stages, after, afterOk, ...rest } = job;
   return {
@@ -32,6 +23,14 @@ export function prepareJob(job: JobRequest, folder: string, user: string | undef
 function idOf(job: JobRef): string {
   return isObject(job) ? job.id : job;
 }
+
+type JobRef = string | { readonly id: string };
+
+/** Jobs that it waits for may be handles. */
+type Written = Omit<JobInput, 'after' | 'afterOk'> & {
+  readonly after?: readonly JobRef[] | undefined;
+  readonly afterOk?: readonly JobRef[] | undefined;
+};
 
 type Tasks = NonNullable<JobInput['tasks']>;
 type Stage = NonNullable<JobInput['stages']>[number];

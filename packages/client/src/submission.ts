@@ -1,6 +1,7 @@
 import {
   GoshawkError,
   InputError,
+  type JobInput,
   type JobState,
   LIMITS,
   type Millis,
@@ -10,12 +11,16 @@ import {
 import { nanoid } from 'nanoid';
 import { pause } from './abort.js';
 import type { CallOptions } from './options.js';
-import { type JobRequest, prepareJob } from './prepare-job.js';
+import { prepareJob } from './prepare-job.js';
 import type { KnownScheduler } from './roster.js';
 import { type Session, someSchedulers } from './session.js';
 
 /** A job as people write it; see the job model of `@goshawk/core`. */
-export type JobSubmission = JobRequest & {
+export type JobSubmission = Omit<JobInput, 'after' | 'afterOk'> & {
+  /** Jobs that must have ended, however, before it starts: handles or ids. */
+  readonly after?: readonly (string | { readonly id: string })[] | undefined;
+  /** Jobs that must have completed; if one has not, this one is cancelled. */
+  readonly afterOk?: readonly (string | { readonly id: string })[] | undefined;
   /**
    * Names the submission: the same key is the same job, however often it is submitted. 1 to 256
    * characters. Default: a new one.
