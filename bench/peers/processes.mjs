@@ -55,8 +55,12 @@ export async function ended(child) {
   await once(child, 'exit');
 }
 
-export function startServer(command, args) {
-  const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+/** @param isQuiet what it says on stderr is nothing that anybody needs */
+export function startServer(command, args, env = {}, isQuiet = false) {
+  const server = spawn(command, args, {
+    stdio: ['ignore', 'ignore', isQuiet ? 'ignore' : 'inherit'],
+    env: { ...process.env, ...env },
+  });
   server.once('error', ({ message }) => {
     console.error(`bench:peers: ${message}; install ${command}, or leave out by --peers who needs it`);
     process.exit(2);

@@ -1,0 +1,133 @@
+/** By nearest rank, of numbers in any order. */
+export function quantile(numbers, q) {
+  const sorted = [...numbers].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+}
+
+const median = (numbers) => quantile(numbers, 0.5);
+/** Three digits, and all of a large one. */
+const rounded = (value) => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
+
+const COLUMNS = {
+  'tasks/s (W1)': 'tasksPerSecond',
+  'jobs/s (W1b)': 'jobsPerSecond',
+  'one job p50, ms (W2)': 'p50Ms',
+  'p99, ms': 'p99Ms',
+  'delay p50, ms (W3)': 'delayP50Ms',
+  'delay p99, ms': 'delayP99Ms',
+  'programs/s': 'programsPerSecond',
+  'calls/s': 'callsPerSecond',
+};
+/** Delays as so many times the ideal ones, since not everybody has the same load. */
+const RATIOS = {
+  'tasks/s': 'tasksPerSecond',
+  'jobs/s': 'jobsPerSecond',
+  'one job p50': 'p50Ms',
+  p99: 'p99Ms',
+  'delay p50 ÷ ideal': 'delayP50',
+  'delay p99 ÷ ideal': 'delayP99',
+  'programs/s': 'programsPerSecond',
+  'calls/s': 'callsPerSecond',
+};
+
+/** Within each round, since rounds differ more than peers do; undefined where one of them has none. */
+function ratio(rounds, what, name, to) {
+  const ratios = rounds.map((measured) => measured[name]?.[what] / measured[to]?.[what]);
+  return ratios.every(Number.isFinite) ? median(ratios) : undefined;
+}
+
+/** Medians, and ratios to Goshawk and to the floor. @param ideal delays of the ideal queue, p50 and p99, in ms */
+export function tablesOf(names, rounds, ideal) {
+  const cell = (value) => (value === undefined || Number.isNaN(value) ? '' : rounded(value));
+  const medians = names.map((name) => [
+    name,
+    ...Object.values(COLUMNS).map((what) => {
+      const numbers = rounds.map((measured) => measured[name][what]);
+      return numbers.includes(undefined) ? '' : rounded(median(numbers));
+    }),
+  ]);
+  const ratiosTo = (to) => ({
+    title: `times ${to === 'floor' ? 'the floor' : to}`,
+    columns: ['', ...Object.keys(RATIOS)],
+    rows: names.map((name) => [
+      name,
+      ...Object.values(RATIOS).map((what) => cell(ratio(rounds, what, name, to))),
+    ]),
+  });
+  const references = ['goshawk', 'floor'].filter((name) => names.includes(name));
+  return [
+    {
+      title: `medians of ${rounds.length}`,
+      columns: ['', ...Object.keys(COLUMNS)],
+      rows: [...medians, ['ideal queue', '', '', '', '', ...ideal.map(rounded), '', '']],
+    },
+    ...references.map(ratiosTo),
+  ];
+}
+
+/** Goshawk with its journal on disk beside Redis with its own, both in memory, and the one beside the other. */
+const BESIDE_BULLMQ = [
+  ['goshawk', 'bullmq on disk'],
+  ['goshawk in memory', 'bullmq in memory'],
+  ['goshawk', 'bullmq in memory'],
+];
+const TARGETS = [
+  ...BESIDE_BULLMQ.map((pair) => ['W1 tasks/s', 'tasksPerSecond', ...pair, 'at least', 2]),
+  ['W1 tasks/s', 'tasksPerSecond', 'goshawk', 'floor', 'at least', 0.5],
+  ...BESIDE_BULLMQ.map((pair) => ['W1b jobs/s', 'jobsPerSecond', ...pair, 'at least', 1]),
+  ...BESIDE_BULLMQ.map((pair) => ['W2 p50', 'p50Ms', ...pair, 'at most', 0.8]),
+  ['W2 p50', 'p50Ms', 'goshawk in memory', 'floor', 'at most', 2],
+  ['exec programs/s', 'programsPerSecond', 'goshawk', 'bare', 'at least', 0.8],
+  ['module calls/s', 'callsPerSecond', 'goshawk', 'bare', 'at least', 0.6],
+];
+const OURS = ['floor', 'bare', 'goshawk', 'goshawk in memory'];
+
+/** Which targets hold, with the ratio seen; those that were not measured are left out. */
+export function judged(rounds) {
+  const bestPeer = (measured) =>
+    Math.min(
+      ...Object.entries(measured).flatMap(([name, { delayP99 }]) =>
+        OURS.includes(name) || delayP99 === undefined ? [] : [delayP99],
+      ),
+    );
+  const delays = rounds.map(({ goshawk }) => goshawk?.delayP99);
+  const seen = [
+    ...TARGETS.map(([what, key, ours, theirs, bound, limit]) => [
+      what,
+      `${ours} ÷ ${theirs}`,
+      bound,
+      limit,
+      ratio(rounds, key, ours, theirs),
+    ]),
+    [
+      'W3 delay p99',
+      'goshawk ÷ ideal queue',
+      'at most',
+      1.5,
+      delays.includes(undefined) ? undefined : median(delays),
+    ],
+    [
+      'W3 delay p99',
+      'goshawk ÷ best peer',
+      'below',
+      1,
+      delays.includes(undefined)
+        ? undefined
+        : median(rounds.map((measured) => measured.goshawk.delayP99 / bestPeer(measured))),
+    ],
+  ].filter((row) => Number.isFinite(row[4]) && row[4] > 0);
+  const holds = (bound, limit, value) =>
+    bound === 'at least' ? value >= limit : bound === 'at most' ? value <= limit : value < limit;
+  return {
+    title: 'targets',
+    columns: ['', 'of', 'bound', 'limit', 'seen', 'holds'],
+    rows: seen.map(([what, of, bound, limit, value]) => [
+      what,
+      of,
+      bound,
+      limit,
+      rounded(value),
+      holds(bound, limit, value) ? 'yes' : 'no',
+    ]),
+  };
+}
