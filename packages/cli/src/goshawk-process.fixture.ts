@@ -31,7 +31,7 @@ export interface ProcessOptions {
   readonly stderrTo?: string;
 }
 
-/** Starts the built command as a process of its own, without the settings of whoever runs the tests. */
+/** Starts the built command as a process of its own, without the settings of the tests' user. */
 export function startGoshawk(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},

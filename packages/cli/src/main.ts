@@ -22,7 +22,7 @@ process.stderr.on('error', () => {});
 process.exitCode = await run(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
-  // Opened by whoever reads it.
+  // Its reader opens it.
   get stdin() {
     return process.stdin;
   },

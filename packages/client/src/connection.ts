@@ -115,7 +115,7 @@ export class Connection {
   }
 
   /**
-   * @param to full name of a party; the incarnation `*` is whoever is there
+   * @param to full name of a party; the incarnation `*` is the present one
    * @throws InputError when the message holds what cannot be sent
    */
   send(to: string, message: Message): SendResult {

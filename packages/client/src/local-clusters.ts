@@ -18,7 +18,7 @@ export interface LocalCluster {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A cluster that is started leaves word, so that whoever talks to it need not be told of its keys. */
+/** A started cluster registers its URL and keys, so that clients of this user find both. */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
   mkdirSync(folderOf(environment), { recursive: true });
   writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(cluster)}\n`);

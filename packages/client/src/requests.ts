@@ -72,7 +72,7 @@ export class Requests {
     });
   }
 
-  /** There is news of who can serve: whoever asked somebody who is not there any more asks the successor now. */
+  /** The schedulers have changed: requests to a lost one go to its successor now. */
   lookAgain(): void {
     const now = performance.now();
     for (const request of [...this.#open]) request.lookAgain(now);

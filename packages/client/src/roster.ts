@@ -207,7 +207,7 @@ export class Roster {
     ];
   }
 
-  /** Whoever had the journal before has no say any more, whoever names it. */
+  /** A former owner of the journal is out, even where an answer names it. */
   #isLatest({ tag, epoch }: KnownScheduler): boolean {
     const highest = this.#epochs.get(tag) ?? 0;
     if (epoch > highest) this.#epochs.set(tag, epoch);
@@ -252,7 +252,7 @@ function knownScheduler(
   return [{ name, tag, epoch, adopted, party: `${endpoint}!${incarnation}/${index}`, title }];
 }
 
-/** Central may be restarted, and is still central: whoever is there. */
+/** Any incarnation: a restarted central is still central. */
 function centralAt(endpoint: string, index: number): Destination {
   const party = `${endpoint}!${anyIncarnationOf('central')}/${index}`;
   return { party, title: `central at ${endpoint}` };

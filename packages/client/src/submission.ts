@@ -168,7 +168,7 @@ class Choice {
   }
 }
 
-/** Nobody has answered: whoever was asked may have taken the job all the same. */
+/** No answer came, but the scheduler may have accepted the job. */
 function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableError {
   return new UnreachableError(
     cause.code,

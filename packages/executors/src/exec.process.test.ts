@@ -14,7 +14,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-exec-'));
   executors = createExecutors({
     dataFolder: folder,
-    // Whoever says goodbye has the time for it, on a busy machine too.
+    // The grace time is enough on a busy machine too.
     graceMs: 60_000,
     environment: { ...process.env, DATABASE_PASSWORD: 'secret' },
   });

@@ -15,7 +15,7 @@ export interface Token {
 export interface AccessRules {
   /** Nobody else can connect than this machine. */
   readonly isLoopback: boolean;
-  /** None: whoever can connect may ask. */
+  /** None: every connection has access. */
   readonly tokens: readonly Token[];
   /** At most, whatever a token says. */
   readonly most: Role;

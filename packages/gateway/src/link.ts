@@ -21,7 +21,7 @@ export class Link {
   /** @throws UnreachableError when nobody answers; InputError for keys that are none */
   async cluster(): Promise<Cluster> {
     if (this.#connected !== undefined) return this.#connected;
-    // Whoever asks meanwhile is told at once what the last try came to.
+    // Requests in between get the outcome of the last try at once.
     if (this.#failure !== undefined && performance.now() - this.#failure.at < RETRY_MS)
       throw this.#failure.error;
     this.#connecting ??= this.#try();

@@ -20,7 +20,7 @@ export interface Asked<Path, Query, Body> {
   readonly role: Role;
   /** What a reader of events had last, who comes back. */
   readonly lastEventId: string | undefined;
-  /** Aborted when whoever asked has gone. */
+  /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 

@@ -22,7 +22,7 @@ import { ClusterWatch } from './watch.js';
 export interface GatewayOptions {
   /** `HOST:PORT`; port 0 for any. */
   readonly bind: string;
-  /** None: whoever can connect, which is this machine. */
+  /** None: every connection, all from this machine. */
   readonly tokens: readonly Token[];
   /** At most, whatever a token says. Default: everything on loopback, and only looking beyond it. */
   readonly most?: Role | undefined;

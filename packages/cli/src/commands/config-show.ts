@@ -88,7 +88,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
   return [...found.values()];
 }
 
-/** Whoever looks over a shoulder need not see it. */
+/** Secrets stay off the screen. */
 function withoutPassword(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1:…@') : value;
 }

@@ -103,7 +103,7 @@ async function readTokens({ cwd, environment }: Context, file: string | undefine
   }
 }
 
-/** Until Ctrl-C, or until whoever started it has gone. */
+/** Until Ctrl-C, or until the parent has ended. */
 function untilStopped({ interrupted }: Context, withParent: boolean): Promise<void> {
   return new Promise((end) => {
     if (interrupted.aborted) end();

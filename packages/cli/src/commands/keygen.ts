@@ -176,7 +176,7 @@ function httpToken(folder: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-/** One Secret a role, so that a pod is given its own and no other; and the token, which whoever scrapes has too. */
+/** One Secret for each role, so that a pod has only its own; and the token, which scrapers have too. */
 async function manifests(keys: ClusterKeys, token: string, namespace: string | undefined): Promise<string[]> {
   const { keyFileName } = await import('@goshawk/transport');
   const ofRoles = ROLES.map((role) => {

@@ -108,7 +108,7 @@ const FIRST_PROCESS =
   'this is process 1: what commands leave behind stays as zombies; start the container with an init (docker run --init)';
 
 /**
- * What a worker runs. Whoever lists one kind has thought of what runs there, and wants nothing else.
+ * What a worker runs. A list of one kind excludes the other kind, unless that has a list too.
  *
  * @throws InputError for a path that is not absolute, or is not there
  */

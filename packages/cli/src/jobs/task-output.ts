@@ -1,7 +1,7 @@
 import type { LogChunk } from '@goshawk/client';
 import type { Context } from '../context.js';
 
-/** What tasks print, on its way to whoever looks at it. */
+/** Output of tasks for a reader. */
 export interface OutputSink {
   write(chunk: LogChunk): void;
   /** Nothing more comes: what has no newline yet is shown too. */

@@ -22,7 +22,7 @@ export class NodeFollower {
     for (const { name, state } of workers) {
       if (!isOnOneOf(cordoned, name)) continue;
       if (state === 'active') drain.push(name);
-      // Whoever followed before may have drained it.
+      // An earlier follower may have drained it.
       if (state === 'active' || this.#isFirst) this.#drained.add(name);
     }
     this.#isFirst = false;

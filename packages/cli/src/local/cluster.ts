@@ -10,7 +10,7 @@ export interface LocalClusterOptions {
   readonly slots: number;
   readonly schedulers: number;
   readonly policy: PolicySettings;
-  /** The folder of the cluster's keys; undefined: whoever reaches an endpoint of it is served. */
+  /** The folder of the cluster's keys; undefined: every connection is served. */
   readonly keys: string | undefined;
   /** Where central listens; port 0 for any. */
   readonly bind: string;
@@ -199,7 +199,7 @@ export class LocalCluster {
         : { GOSHAWK_DASHBOARD_TOKENS: `operate ${this.#pageToken}` }),
     };
     const child = await startChild(name, [...args, ...keyArgs], log, secrets);
-    // Whoever stops the cluster did not see one that was about to start.
+    // The stop of the cluster did not see a process that was about to start.
     if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, child);
     const upAt = performance.now();

@@ -116,7 +116,7 @@ class Lines implements Progress {
     this.#label = label;
     this.#total = total;
     this.#pace = new Pace(total);
-    // Also when nothing moves: whoever reads a log wants to know that it is still being tried.
+    // Also without progress: a log then shows that the process is alive.
     this.#timer = setInterval(() => this.#speak(), PLAIN_INTERVAL_MS);
     this.#timer.unref();
   }

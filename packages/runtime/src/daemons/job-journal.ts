@@ -53,7 +53,7 @@ export class JobJournal {
 
   /** @throws JournalError when the folder cannot be had, or what is in it cannot be read */
   static async open(options: JobJournalOptions, logger: Logger): Promise<JobJournal> {
-    // Loaded by whoever has one: most processes of a cluster do not.
+    // Loaded on use: most processes of a cluster have no journal.
     const { openLmdbJournal } = await import('@goshawk/journal');
     const journal = await openLmdbJournal({
       ...options,

@@ -16,7 +16,7 @@ export async function checkOwnAddress(mailbox: Mailbox): Promise<void> {
   if (await isAnothers(mailbox)) throw claimedTwice(mailbox.endpoint);
 }
 
-/** The other one may come later, and whoever cannot be reached does harm only: it ends with the same words. */
+/** A second address may appear later; an unreachable process only does harm, so it ends with the same error. */
 export function endWhenAnothers(
   mailbox: Mailbox,
   logger: Logger,

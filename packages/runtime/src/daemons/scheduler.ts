@@ -160,7 +160,7 @@ function configOf(
   };
 }
 
-/** Whoever wants to hear what becomes of jobs. */
+/** Observers of job events. */
 function jobEffects(
   process: DaemonProcess,
   shadow: ShadowWatch | undefined,

@@ -106,7 +106,7 @@ class WorkerPort {
   }
 }
 
-/** What the executor is told. The payload comes from whoever submitted the job; nobody has looked at it yet. */
+/** The order for the executor. The payload comes unchecked from the submitter. */
 function runOrder({ payload, jobId, task, attempt }: TaskOrder): RunOrder | { readonly problem: string } {
   const parsed = payloadSchema.safeParse(payload);
   if (!parsed.success) {

@@ -30,7 +30,7 @@ export interface HttpOptions {
   readonly token?: string | undefined;
   /** Beyond loopback without a token. */
   readonly insecure?: boolean | undefined;
-  /** File that the port is written to, for whoever asks from beside the process and cannot know it. */
+  /** File that the port is written to, for other processes of the machine. */
   readonly portFile?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@open
 import { VERSION } from '../version.js';
 import { type Spanned, spanIdOf, type Tracing, traceIdOf } from './spans.js';
 
-/** Whoever ends does not wait longer for a collector that does not answer. ms */
+/** Longest wait at the end for a silent collector. ms */
 const CLOSE_MS = 2_000;
 const COMPLAINT_INTERVAL_MS = 60_000;
 /** A clock that is corrected bit by bit is let be. ms */

@@ -50,7 +50,7 @@ const SHOWN_NAME_LENGTH = 80;
 export class Door {
   private readonly options: DoorOptions;
   private readonly handlers: (Handler | undefined)[] = [];
-  /** What a frame for whoever is here may say. */
+  /** Names that a frame for any incarnation here may carry. */
   private readonly anyTargets: ReadonlySet<string>;
   private readonly ownPlace: string | undefined;
   private isClosed = false;
@@ -58,7 +58,7 @@ export class Door {
   constructor(options: DoorOptions) {
     this.options = options;
     const { incarnation } = options;
-    // Who claims no role is whoever it is taken for.
+    // A peer that claims no role has the role of its key.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
     // Centrals behind one name tell each other who stays.

@@ -74,8 +74,8 @@ test('a process that is killed and started again at its endpoint gets its own ma
 
   const second = await start(first.endpoint, 'second');
   expect(second.name).not.toBe(first.name);
-  const toWhoeverIsThere = mailbox.directory.intern(`${first.endpoint}!*/0`);
-  mailbox.send(0, toWhoeverIsThere, [3]);
+  const toPresentOne = mailbox.directory.intern(`${first.endpoint}!*/0`);
+  mailbox.send(0, toPresentOne, [3]);
   await inbox.until(3);
   expect(inbox.received[2]).toStrictEqual({ from: `${second.name}/0`, body: ['second', [3]] });
   expect(mailbox.send(0, toFirst, ['to the dead'])).toBe('superseded');

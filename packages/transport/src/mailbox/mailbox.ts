@@ -465,7 +465,7 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
   return [...before].some((key) => !now.has(key));
 }
 
-/** Admits whoever holds a key of a role that this one hears from. */
+/** Admits keys of the roles that this one receives from. */
 function admission(keyed: Keyed, rejected: RejectedConnections) {
   let { ring } = keyed;
   let admitted = admittedBy(ring);

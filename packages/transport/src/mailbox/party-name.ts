@@ -65,7 +65,7 @@ export function incarnationOf(role: Role, id: string): string {
   return role === 'client' ? id : `${role.charAt(0)}.${id}`;
 }
 
-/** Whoever is there, as long as it has this role. */
+/** Any incarnation with this role. */
 export function anyIncarnationOf(role: Role): string {
   return incarnationOf(role, ANY_INCARNATION);
 }
