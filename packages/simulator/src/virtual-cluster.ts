@@ -185,8 +185,8 @@ export class VirtualCluster {
   }
 
   /** What its workers have stolen, those aside that were added. */
-  get steals(): Readonly<WorkerMemory['thieves']['totals']> {
-    return this.#workerMemory.thieves.totals;
+  get steals(): Readonly<WorkerMemory['steals']> {
+    return this.#workerMemory.steals;
   }
 
   /** What the network draws; undefined when all messages take the same. */

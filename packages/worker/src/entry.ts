@@ -18,6 +18,9 @@ export interface Entry {
   readonly since: Millis;
 }
 
+/** An attempt of a task, as messages name it to the owner of its job. */
+export type TaskRef = { readonly job: number } & TaskAttempt;
+
 /** What the messages that bring a task say of it. */
 type TaskFacts = Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>;
 
@@ -44,7 +47,7 @@ function entryOfTask(
 }
 
 /** Whether it is this attempt of this task, which central has placed. */
-export function isPlaced(entry: Entry, owner: Address, job: number, task: number, attempt: number): boolean {
+export function isPlaced(entry: Entry, owner: Address, { job, task, attempt }: TaskRef): boolean {
   const { placed } = entry;
   return placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner;
 }

@@ -1,9 +1,8 @@
 import { invariant } from '@goshawk/core';
-import type { WorkerQueue } from './queue.js';
-import type { Slots } from './slots.js';
+import type { WorkerState } from './state.js';
 
 /** What holds of a worker between any two steps. */
-export function checkWorker(queue: WorkerQueue, slots: Slots, takesNothing: boolean): void {
+export function checkWorker({ queue, slots, takesWork }: WorkerState): void {
   slots.checkInvariants();
   const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;
   invariant(long === queue.longEntries, () => `${long} long entries wait, counted ${queue.longEntries}`);
@@ -12,5 +11,5 @@ export function checkWorker(queue: WorkerQueue, slots: Slots, takesNothing: bool
     head === undefined || slots.idleCount === 0 || !slots.fits(head.demand),
     'a slot is idle and the head of the queue would fit',
   );
-  invariant(!takesNothing || queue.isEmpty, 'a worker that takes nothing holds entries');
+  invariant(takesWork || queue.isEmpty, 'a worker that takes nothing holds entries');
 }

@@ -1,35 +1,31 @@
-import type { Environment, Millis } from '@goshawk/core';
-import type { WorkerTimer } from './contract.js';
-import type { Slots } from './slots.js';
+import type { Millis } from '@goshawk/core';
+import type { WorkerState } from './state.js';
 
-/** Sends what tasks print to their owners while they run: now and then, and at once when there is much of it. */
-export class Printing {
-  readonly #env: Environment<WorkerTimer>;
-  readonly #slots: Slots;
+// What tasks print goes to their owners while they run: now and then, and at once when there is much of it.
 
-  constructor(env: Environment<WorkerTimer>, slots: Slots) {
-    this.#env = env;
-    this.#slots = slots;
+/** @param dueAt when it is to be sent at the latest */
+export function print(
+  w: WorkerState,
+  slot: number,
+  stream: 'stdout' | 'stderr',
+  bytes: Uint8Array,
+  dueAt: Millis,
+): void {
+  if (!w.slots.isRunning(slot)) return;
+  const output = w.slots.outputOf(slot);
+  if (output.isEmpty) w.env.setTimer('output', slot, dueAt);
+  output.append(stream, bytes);
+  if (output.isFull) flush(w, slot);
+}
+
+export function flush(w: WorkerState, slot: number): void {
+  const output = w.slots.isRunning(slot) ? w.slots.printedBy(slot) : undefined;
+  if (output === undefined || output.isEmpty) return;
+  const { owner, ...task } = w.slots.taskAt(slot);
+  let offset = output.sentBytes;
+  for (const chunk of output.take()) {
+    w.env.send(owner, { type: 'output', ...task, offset, chunk });
+    offset += chunk.bytes.length;
   }
-
-  /** @param dueAt when it is to be sent at the latest */
-  append(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, dueAt: Millis): void {
-    if (!this.#slots.isRunning(slot)) return;
-    const output = this.#slots.outputOf(slot);
-    if (output.isEmpty) this.#env.setTimer('output', slot, dueAt);
-    output.append(stream, bytes);
-    if (output.isFull) this.flush(slot);
-  }
-
-  flush(slot: number): void {
-    const running = this.#slots.runningAt(slot);
-    if (running?.output === undefined || running.output.isEmpty) return;
-    let offset = running.output.sentBytes;
-    for (const chunk of running.output.take()) {
-      const { job, task, attempt } = running;
-      this.#env.send(running.owner, { type: 'output', job, task, attempt, offset, chunk });
-      offset += chunk.bytes.length;
-    }
-    this.#env.clearTimer('output', slot);
-  }
+  w.env.clearTimer('output', slot);
 }

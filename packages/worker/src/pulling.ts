@@ -1,8 +1,6 @@
-import { type Address, type Environment, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
+import { type Address, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './entry.js';
-import { canRun, type WorkerParts, wantsWork } from './worker-parts.js';
-
-type PullingParts = Pick<WorkerParts, 'queue' | 'slots' | 'membership' | 'takesWork'>;
+import type { WorkerState } from './state.js';
 
 /** No central matches a worker so often without its hearing of any. */
 const MATCHES_UNHEARD_MAX = 1_000_000;
@@ -12,8 +10,7 @@ const MATCHES_UNHEARD_MAX = 1_000_000;
  * of it. It says all that there is to say each time, so that a message lost is made up for by the next.
  */
 export class Pulling {
-  readonly #env: Environment<never>;
-  readonly #parts: PullingParts;
+  readonly #w: WorkerState;
   /** The last matches that were heard of, as many as there are slots. */
   #heard: readonly number[] = [];
   /** Matches of this central have higher numbers; undefined before there is one. */
@@ -28,9 +25,8 @@ export class Pulling {
   /** Run time of short tasks that ended, of which central was not told. ms */
   #shortMs = 0;
 
-  constructor(env: Environment<never>, parts: PullingParts) {
-    this.#env = env;
-    this.#parts = parts;
+  constructor(w: WorkerState) {
+    this.#w = w;
   }
 
   /**
@@ -49,29 +45,29 @@ export class Pulling {
 
   /** A slot is free, and nothing that waits here wants it. */
   pullIfFree(): void {
-    if (wantsWork(this.#parts)) this.pull();
+    if (this.#w.wantsWork) this.pull();
   }
 
   /** The same, unless central believes so already. */
   pullIfNew(): void {
-    const { queue, slots } = this.#parts;
-    if (slots().idleCount > this.#believedFree && queue().isEmpty) this.pull();
+    const { queue, slots } = this.#w;
+    if (slots.idleCount > this.#believedFree && queue.isEmpty) this.pull();
     else this.takeBack();
   }
 
   /** Less is free here, or fewer long tasks run, than central believes: something was found without it. */
   takeBack(): void {
-    const slots = this.#parts.slots();
+    const slots = this.#w.slots;
     if (slots.idleCount < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
   }
 
   pull(): void {
-    const { membership } = this.#parts;
-    if (!this.#isOn() || !this.#parts.takesWork()) return;
-    const slots = this.#parts.slots();
+    const { membership } = this.#w;
+    if (!this.#isOn() || !this.#w.takesWork) return;
+    const slots = this.#w.slots;
     this.#believedFree = slots.idleCount;
     this.#believedLong = slots.longCount;
-    this.#env.send(membership.central, {
+    this.#w.env.send(membership.central, {
       type: 'pull',
       heard: this.#heard,
       free: slots.idleCount,
@@ -85,7 +81,7 @@ export class Pulling {
 
   /** A short task has ended. Where submitters say how long theirs take, nobody asks how long they took. */
   shortEnded(runMs: Millis): void {
-    if (this.#isOn() && this.#parts.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
+    if (this.#isOn() && this.#w.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }
 
   /**
@@ -95,7 +91,7 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
-      const { count } = this.#parts.slots();
+      const { count } = this.#w.slots;
       this.#heard = count === 1 ? [match] : [...this.#heard, match].slice(-count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;
@@ -103,7 +99,7 @@ export class Pulling {
     this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
-    return canRun(this.#parts, message.demand) ? entryOfGiven(owner, message) : undefined;
+    return this.#w.canRun(message.demand) ? entryOfGiven(owner, message) : undefined;
   }
 
   ownerLost(owner: Address): void {
@@ -112,7 +108,7 @@ export class Pulling {
   }
 
   #isOn(): boolean {
-    const { central, settings } = this.#parts.membership;
+    const { central, settings } = this.#w.membership;
     return central !== NOBODY && settings !== undefined && pulls(settings.policy.preset);
   }
 }

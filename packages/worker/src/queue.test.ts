@@ -2,6 +2,7 @@ import { type Address, LANES, type Lane, NO_RESOURCES } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Entry, entryOfProbe, probeOfEntry } from './entry.js';
+import { WorkerMemory } from './memory.js';
 import { WorkerQueue } from './queue.js';
 import { SharedProbes } from './shared-probes.js';
 
@@ -22,9 +23,14 @@ function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}):
   };
 }
 
+function newQueue(): WorkerQueue {
+  const memory = new WorkerMemory();
+  return new WorkerQueue(memory, memory.admit(1, NO_RESOURCES));
+}
+
 /** `s s L s`: short probes and long tasks, in the order in which they came. */
 function queueOf(text: string): WorkerQueue {
-  const queue = new WorkerQueue().add();
+  const queue = newQueue();
   text
     .split(' ')
     .filter((kind) => kind !== '')
@@ -44,11 +50,10 @@ describe('the express lane', () => {
   const express = (id: number) => entry('short', id, { lane: 'express' });
 
   test('goes ahead of all others, and never starves them for good', () => {
-    const queue = queueOf('s s l');
+    const queue = queueOf('s s s');
     const served: number[] = [];
     for (let id = 10; id < 40; id++) {
       queue.push(express(id));
-      expect(queue.head()).toBe(queue.head());
       const head = queue.head();
       const next = queue.shift()!;
       expect(next).toBe(head);
@@ -60,7 +65,7 @@ describe('the express lane', () => {
   });
 
   test('gives nobody else a turn while nobody waits', () => {
-    const queue = new WorkerQueue().add();
+    const queue = newQueue();
     for (let id = 10; id < 40; id++) queue.push(express(id));
     for (let served = 0; served < 30; served++) queue.shift();
     queue.push(entry('short', 1));
@@ -94,7 +99,7 @@ describe('what a thief may take (Hawk Figure 3)', () => {
   });
 
   test('never a task that central has placed here, though it be short', () => {
-    const queue = new WorkerQueue().add();
+    const queue = newQueue();
     queue.push(entry('short', 0));
     queue.push(entry('short', 1, { placed: { task: 1, attempt: 1 } }));
     queue.push(entry('short', 2));
@@ -138,7 +143,7 @@ describe('what a thief may take (Hawk Figure 3)', () => {
         fc.boolean(),
         fc.constantFrom(1, 2, 5, EVERYTHING),
         (kinds, executingLong, limit) => {
-          const queue = new WorkerQueue().add();
+          const queue = newQueue();
           const entries = kinds.map(([kind, lane], id) => {
             const isPlaced = kind === 'long task' || kind === 'placed short';
             return entry(kind.startsWith('long') ? 'long' : 'short', id, {
@@ -213,7 +218,7 @@ describe('the queue', () => {
   test('serves express before normal, each first in first out, and removes what it is told', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-        const queue = new WorkerQueue().add();
+        const queue = newQueue();
         let model: Entry[] = [];
         let task = 0;
         const remove = (matches: (entry: Entry) => boolean): Entry[] => {
@@ -233,7 +238,7 @@ describe('the queue', () => {
               const lane = step.placed ? 'normal' : step.lane;
               const pushed = { ...entry('short', stage), long, lane, owner: owner as Address, job, placed };
               // Nobody places what is there.
-              if (placed !== undefined && queue.has(pushed.owner, job, placed.task, 1)) break;
+              if (placed !== undefined && queue.has(pushed.owner, { job, ...placed })) break;
               queue.push(pushed);
               model.push(pushed);
               break;
@@ -264,8 +269,8 @@ describe('the queue', () => {
             case 'removePlaced': {
               const { owner, job, task } = step;
               const expected = remove((e) => e.owner === owner && e.job === job && e.placed?.task === task);
-              expect(queue.removePlaced(owner as Address, job, task, 1)).toBe(expected[0]);
-              expect(queue.has(owner as Address, job, task, 1)).toBe(false);
+              expect(queue.removePlaced(owner as Address, { job, task, attempt: 1 })).toBe(expected[0]);
+              expect(queue.has(owner as Address, { job, task, attempt: 1 })).toBe(false);
               break;
             }
             case 'removeAll':
@@ -285,7 +290,7 @@ describe('the queue', () => {
   });
 
   test('what central places and takes back is found without a look at all that waits', () => {
-    const queue = new WorkerQueue().add();
+    const queue = newQueue();
     let looks = 0;
     const of = (task: number): Entry => ({
       ...entry('long', 0, { placed: { task, attempt: 1 } }),
@@ -296,33 +301,34 @@ describe('the queue', () => {
     });
     const tasks = 20_000;
     for (let task = 0; task < tasks; task++) {
-      expect(queue.has(1 as Address, 1, task, 1)).toBe(false);
+      expect(queue.has(1 as Address, { job: 1, task, attempt: 1 })).toBe(false);
       queue.push(of(task));
     }
-    for (let task = 0; task < tasks; task++) expect(queue.has(1 as Address, 1, task, 1)).toBe(true);
-    expect(queue.has(1 as Address, 1, 7, 2)).toBe(false);
     for (let task = 0; task < tasks; task++)
-      expect(queue.removePlaced(1 as Address, 1, task, 1)).toBeDefined();
+      expect(queue.has(1 as Address, { job: 1, task, attempt: 1 })).toBe(true);
+    expect(queue.has(1 as Address, { job: 1, task: 7, attempt: 2 })).toBe(false);
+    for (let task = 0; task < tasks; task++)
+      expect(queue.removePlaced(1 as Address, { job: 1, task, attempt: 1 })).toBeDefined();
     expect(queue.isEmpty).toBe(true);
-    expect(queue.has(1 as Address, 1, 7, 1)).toBe(false);
+    expect(queue.has(1 as Address, { job: 1, task: 7, attempt: 1 })).toBe(false);
     expect(looks).toBeLessThan(20 * tasks);
   });
 
   test('the least comes first where sizes are told, and of one size the first', () => {
     const sizes = [5, 1, 3, 5, 3, 9, 1];
-    const queue = new WorkerQueue().add();
+    const queue = newQueue();
     for (const [id, sizeMs] of sizes.entries()) queue.push(entry('short', id, { sizeMs }));
     expect(idsOf(queue)).toEqual([1, 6, 2, 4, 0, 3, 5]);
   });
 
   test('what has no size comes last, and nothing that comes later is put before it', () => {
-    const queue = new WorkerQueue().add();
+    const queue = newQueue();
     for (const [id, sizeMs] of [5, 0, 3].entries()) queue.push(entry('short', id, { sizeMs }));
     expect(idsOf(queue)).toEqual([0, 1, 2]);
   });
 
   test('a large one is overtaken by smaller ones only until its patience has ended', () => {
-    const queue = new WorkerQueue().add();
+    const queue = newQueue();
     queue.patienceMs = 100;
     const arrivals = [
       [0, 0, 50],

@@ -1,5 +1,5 @@
-import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
-import type { Slots } from './slots.js';
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { TaskRef } from './entry.js';
 
 interface Unconfirmed {
   owner: Address;
@@ -33,7 +33,7 @@ export class Reports {
     if (this.#unconfirmed.get(report)?.owner === owner) this.#unconfirmed.delete(report);
   }
 
-  has(owner: Address, job: number, task: number, attempt: number): boolean {
+  has(owner: Address, { job, task, attempt }: TaskRef): boolean {
     for (const { owner: of, message } of this.#unconfirmed.values()) {
       if (of === owner && message.job === job && message.task === task && message.attempt === attempt)
         return true;
@@ -77,35 +77,5 @@ export class Reports {
   }
 }
 
-/**
- * The report of a run that has ended and still has its slot, with what it printed and nobody has heard of.
- *
- * @param report its number, unique at this worker
- * @param ask the question for the next task; 0: none is wanted
- */
-export function reportOf(
-  report: number,
-  slots: Slots,
-  slot: number,
-  outcome: Outcome,
-  runMs: Millis,
-  ask: number,
-): MessageOf<'ended'> {
-  const printed = slots.printedBy(slot);
-  return {
-    type: 'ended',
-    report,
-    job: slots.jobOf(slot),
-    task: slots.taskOf(slot),
-    attempt: slots.attemptOf(slot),
-    outcome,
-    runMs,
-    output: printed?.take() ?? NO_OUTPUT,
-    outputBytes: printed?.sentBytes ?? 0,
-    ask,
-  };
-}
-
-const NO_OUTPUT: MessageOf<'ended'>['output'] = [];
 /** Of those that never kept one. */
 const NONE = new Map<number, Unconfirmed>();

@@ -1,7 +1,6 @@
 import {
   type Address,
   DEFAULT_POLICY,
-  type Environment,
   LIVE_TIMINGS,
   type Message,
   type MessageOf,
@@ -9,15 +8,13 @@ import {
   NO_RESOURCES,
   type PolicySettings,
   PRESETS,
-  Random,
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { entryOfProbe } from './entry.js';
-import { Membership } from './membership.js';
-import { WorkerQueue } from './queue.js';
 import { Seeking } from './seeking.js';
-import { Slots } from './slots.js';
+import { idleWorker } from './state.fixture.js';
+import type { WorkerState } from './state.js';
 
 const CENTRAL = 1_000 as Address;
 const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
@@ -25,28 +22,18 @@ const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
 /** A worker of one slot that seeks at so many schedulers, from address 0 on. */
 class Bench {
   readonly seeking: Seeking;
-  readonly slots = new Slots().add(1, NO_RESOURCES);
-  readonly queue = new WorkerQueue().add();
-  readonly membership = new Membership();
+  readonly w: WorkerState;
   asked: { scheduler: Address; ask: number; again: boolean }[] = [];
-  takesWork = true;
-  #ask = 0;
 
   constructor(schedulers: number, policy: Partial<PolicySettings> = {}, seed = 'seeker') {
-    const random = Random.seeded(seed);
-    const env: Environment<never> = {
-      random: () => random.next(),
-      send: (scheduler: Address, message: Message) => {
-        if (message.type === 'seek') this.asked.push({ scheduler, ask: message.ask, again: message.again });
-      },
-      setTimer() {},
-      clearTimer() {},
-      nameOf: String,
+    const send = (scheduler: Address, message: Message) => {
+      if (message.type === 'seek') this.asked.push({ scheduler, ask: message.ask, again: message.again });
     };
+    this.w = idleWorker(999 as Address, seed, { timings: LIVE_TIMINGS }, { send });
     const settings = { ...DEFAULT_POLICY, preset: { ...PRESETS['goshawk-peer'] }, ...policy };
-    this.membership.welcome(CENTRAL, { policy: settings, timings: LIVE_TIMINGS }, 0);
+    this.w.membership.welcome(CENTRAL, { policy: settings, timings: LIVE_TIMINGS }, 0);
     const owners = Array.from({ length: schedulers }, (_, i) => i as Address);
-    this.membership.apply({
+    this.w.membership.apply({
       type: 'peers',
       version: 1,
       since: 0,
@@ -56,14 +43,7 @@ class Bench {
       owners,
       ownersAway: [],
     });
-    this.seeking = new Seeking(env, {
-      queue: () => this.queue,
-      slots: () => this.slots,
-      membership: this.membership,
-      takesWork: () => this.takesWork,
-      nextAsk: () => ++this.#ask,
-      asked() {},
-    });
+    this.seeking = new Seeking(this.w);
   }
 
   /** Who is asked when nobody has anything. */
@@ -136,11 +116,11 @@ describe('a round', () => {
   test('begins only when a slot is free, nothing waits, and the worker takes work', () => {
     const idle = new Bench(5);
     const waiting = new Bench(5);
-    waiting.queue.push(entryOfProbe(0 as Address, probe, 0));
+    waiting.w.queue.push(entryOfProbe(0 as Address, probe, 0));
     const busy = new Bench(5);
-    busy.slots.ask(entryOfProbe(0 as Address, probe, 0), 1, 0);
+    busy.w.slots.ask(entryOfProbe(0 as Address, probe, 0), 1, 0);
     const draining = new Bench(5);
-    draining.takesWork = false;
+    draining.w.isDraining = true;
     expect([idle, waiting, busy, draining].map(({ seeking }) => seeking.begin(0))).toEqual([
       true,
       false,
@@ -152,7 +132,7 @@ describe('a round', () => {
   test('goes on to nobody when there is work meanwhile', () => {
     const bench = new Bench(5, { seekCap: 5 });
     bench.seeking.begin(0);
-    bench.queue.push(entryOfProbe(0 as Address, probe, 0));
+    bench.w.queue.push(entryOfProbe(0 as Address, probe, 0));
     expect(bench.seeking.refused(bench.asked[0]!.scheduler, bench.asked[0]!.ask, 0)).toBe(false);
     expect(bench.asked).toHaveLength(1);
   });
@@ -181,16 +161,16 @@ describe('a task that comes', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
-    bench.slots.ask(entryOfProbe(scheduler, probe, 0), 99, 0);
+    bench.w.slots.ask(entryOfProbe(scheduler, probe, 0), 99, 0);
     expect(bench.seeking.accept(scheduler, run(ask))).toMatchObject({ owner: scheduler, job: 1 });
-    expect([bench.slots.idleCount, bench.slots.indexOfAsk(99)]).toEqual([1, -1]);
+    expect([bench.w.slots.idleCount, bench.w.slots.indexOfAsk(99)]).toEqual([1, -1]);
   });
 
   test('when the slot is taken is not taken, and the question is answered all the same', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
-    bench.slots.ask(entryOfProbe(scheduler, { ...probe, job: 2 }, 0), 99, 0);
+    bench.w.slots.ask(entryOfProbe(scheduler, { ...probe, job: 2 }, 0), 99, 0);
     expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
     expect(bench.seeking.isWaiting).toBe(false);
   });
@@ -235,7 +215,7 @@ test('where central matches, workers seek only while it is silent', () => {
   expect(bench.seeking.begin(0)).toBe(false);
   expect(bench.seeking.begin(3 * heartbeatMs)).toBe(true);
   bench.seeking.end();
-  bench.membership.heard(3 * heartbeatMs);
+  bench.w.membership.heard(3 * heartbeatMs);
   expect(bench.seeking.isOn(3 * heartbeatMs)).toBe(false);
 });
 

@@ -1,6 +1,6 @@
-import { type Address, drawIndex, type Environment, type MessageOf, type Millis } from '@goshawk/core';
+import { type Address, drawIndex, type MessageOf, type Millis } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './entry.js';
-import { canRun, type WorkerParts, wantsWork } from './worker-parts.js';
+import type { WorkerState } from './state.js';
 
 /** Whether a scheduler has a task for this worker, until it has answered. */
 interface Question {
@@ -16,8 +16,7 @@ interface Question {
  * not kept for the answer: should a probe be served meanwhile, a task that comes is given back.
  */
 export class Seeking {
-  readonly #env: Environment<never>;
-  readonly #parts: WorkerParts;
+  readonly #w: WorkerState;
   /** Unanswered questions: that of the round, and those to schedulers that were given up for this round. */
   #open: readonly Question[] = NO_QUESTIONS;
   /** The question that the round waits for. */
@@ -26,9 +25,8 @@ export class Seeking {
   /** A round has found nothing since there was work last. */
   #isInVain = false;
 
-  constructor(env: Environment<never>, parts: WorkerParts) {
-    this.#env = env;
-    this.#parts = parts;
+  constructor(w: WorkerState) {
+    this.#w = w;
   }
 
   get inRound(): boolean {
@@ -42,7 +40,7 @@ export class Seeking {
 
   /** Short tasks are to be asked for: always by this policy, or because central is silent, or relieved of that. */
   isOn(now: Millis): boolean {
-    const { membership } = this.#parts;
+    const { membership } = this.#w;
     const policy = membership.settings?.policy;
     if (policy === undefined || policy.seekCap === 0 || membership.schedulers.length === 0) return false;
     const { by } = policy.preset.short;
@@ -52,7 +50,7 @@ export class Seeking {
   /** Starts a round, when there is nothing else to do. @returns whether one is under way */
   begin(now: Millis): boolean {
     if (this.inRound) return true;
-    if (!this.isOn(now) || !wantsWork(this.#parts)) return false;
+    if (!this.isOn(now) || !this.#w.wantsWork) return false;
     this.#tried = NOBODY_TRIED;
     return this.#askNext(now);
   }
@@ -79,7 +77,7 @@ export class Seeking {
     if (question === undefined) return undefined;
     if (question === this.#current) this.#current = undefined;
     this.#stopProbing(from, message);
-    return canRun(this.#parts, message.demand) ? entryOfGiven(from, message) : undefined;
+    return this.#w.canRun(message.demand) ? entryOfGiven(from, message) : undefined;
   }
 
   /**
@@ -119,19 +117,19 @@ export class Seeking {
    * sought it, and so on without end.
    */
   #stopProbing(from: Address, { job, stage }: MessageOf<'run'>): void {
-    const slots = this.#parts.slots();
-    if (slots.idleCount > 0 || !this.#parts.takesWork()) return;
+    const slots = this.#w.slots;
+    if (slots.idleCount > 0 || !this.#w.takesWork) return;
     const asking = slots.indexOfProbe(from, job, stage);
     if (asking >= 0) slots.release(asking);
   }
 
   #goOn(now: Millis): boolean {
     this.#current = undefined;
-    return wantsWork(this.#parts) && this.#askNext(now);
+    return this.#w.wantsWork && this.#askNext(now);
   }
 
   #askNext(now: Millis): boolean {
-    const { membership } = this.#parts;
+    const { membership } = this.#w;
     const cap = membership.settings?.policy.seekCap ?? 0;
     const scheduler = this.#tried.length < cap ? this.#draw(membership.schedulers) : undefined;
     if (scheduler === undefined) {
@@ -139,11 +137,11 @@ export class Seeking {
       return false;
     }
     this.#tried = [...this.#tried, scheduler];
-    const question = { ask: this.#parts.nextAsk(), scheduler, sentAt: now, tries: 0 };
+    const question = { ask: ++this.#w.asks, scheduler, sentAt: now, tries: 0 };
     this.#open = [...this.#open, question];
     this.#current = question;
     this.#send(question, now);
-    this.#parts.asked(now);
+    this.#w.armSweep(now);
     return true;
   }
 
@@ -151,7 +149,7 @@ export class Seeking {
     const { ask, scheduler, tries } = question;
     question.sentAt = now;
     question.tries++;
-    this.#env.send(scheduler, { type: 'seek', ask, again: tries > 0, spare: this.#parts.slots().spare });
+    this.#w.env.send(scheduler, { type: 'seek', ask, again: tries > 0, spare: this.#w.slots.spare });
   }
 
   #close(scheduler: Address, ask: number): Question | undefined {
@@ -163,7 +161,7 @@ export class Seeking {
   /** One that was not asked in this round. */
   #draw(schedulers: readonly Address[]): Address | undefined {
     const left = this.#tried.length === 0 ? schedulers : schedulers.filter((it) => !this.#tried.includes(it));
-    return left.length === 0 ? undefined : left[drawIndex(this.#env, left.length)];
+    return left.length === 0 ? undefined : left[drawIndex(this.#w.env, left.length)];
   }
 }
 

@@ -1,30 +1,18 @@
-import { findsWork, type Millis, type OutcomeKind, type PolicySettings } from '@goshawk/core';
-import { type Entry, entryOfGiven } from './entry.js';
-import type { Running } from './slots.js';
+import { findsWork, type MessageOf, type Millis, type PolicySettings } from '@goshawk/core';
+
+/** Tiny tasks of one owner that run in a slot one after another: the end of each asks for the next. */
+export interface Series {
+  /** When its first task was given to the slot. */
+  readonly since: Millis;
+  /** The end of the last one. */
+  readonly report: MessageOf<'ended'>;
+}
 
 /**
- * Whether a slot goes on with another task of the same owner, since its tasks are tiny: to find one elsewhere would
- * take about as long as to run it. The series is bounded in time, the next task included if it is like the last, so
- * that all others wait for no more than if it were one task of `seriesMs`.
+ * For how long a series may last, the next task included if it is like the last, so that all others wait for no more than if it
+ * were one task: to find a tiny task elsewhere would take about as long as to run it. 0 where others find work for workers,
+ * or a policy at central decides on each task.
  */
-export function continuesSeries(
-  { since, long, placedByCentral, orphaned }: Running,
-  kind: OutcomeKind,
-  runMs: Millis,
-  seriesMs: Millis,
-  now: Millis,
-): boolean {
-  if (kind !== 'completed' || long || placedByCentral || orphaned) return false;
-  return now - since + runMs < seriesMs;
-}
-
-/** What the slot waits for after the task: any that fits where this one ran. */
-export function entryAfter(task: Running): Entry {
-  return entryOfGiven(task.owner, task);
-}
-
-/** For how long a series may last; 0 where others find work for workers, or a policy at central decides on each task. */
-export function seriesMsOf(policy: PolicySettings | undefined): Millis {
-  if (policy === undefined || !findsWork(policy.preset) || !policy.preset.byClass) return 0;
-  return policy.seriesMs;
+export function seriesMsOf(policy: PolicySettings): Millis {
+  return findsWork(policy.preset) && policy.preset.byClass ? policy.seriesMs : 0;
 }

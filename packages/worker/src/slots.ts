@@ -8,108 +8,198 @@ import {
   NO_RESOURCES,
   type Resources,
 } from '@goshawk/core';
-import { type Entry, isPlaced } from './entry.js';
+import { type Entry, isPlaced, type TaskRef } from './entry.js';
+import type { WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
-import {
-  HAS_DEMAND,
-  IS_ORPHANED,
-  IS_PLACED,
-  RUNS_LONG,
-  type Series,
-  SlotColumns,
-  SlotKind,
-  Told,
-} from './slot-columns.js';
+import type { Series } from './series.js';
 
-/** A slot that serves a probe or a placed task holds still until the owner has answered: one round trip. */
-export interface Asking {
-  readonly kind: 'asking';
-  readonly ask: number;
-  readonly entry: Entry;
-  readonly sentAt: Millis;
-  readonly tries: number;
-  /** The series that the slot is in; undefined when it serves what has waited here. */
-  readonly series: Series | undefined;
-}
-
-export interface Running {
-  readonly kind: 'running';
-  /** Another incarnation of it may take over. */
-  readonly owner: Address;
-  readonly job: number;
-  readonly stage: number;
-  readonly task: number;
-  readonly attempt: number;
-  /** Of the match that it came of; 0: central has no part in it. */
-  readonly match: number;
-  readonly long: boolean;
-  readonly demand: Resources;
-  /** When the slot was given to this task, or to the first of its series. */
-  readonly since: Millis;
-  /** Central placed it and wants to hear of its start and end. */
-  readonly placedByCentral: boolean;
-  readonly estimateMs: number;
-  readonly timeoutMs: number | undefined;
-  readonly startedAt: Millis;
-  /** Its owner is gone: it was told to end, and nobody will confirm that. */
-  readonly orphaned: boolean;
-  /** Created with the first byte that the task prints. */
-  readonly output: OutputBuffer | undefined;
-}
-
-/** What a slot does, as it was when it was looked at. */
-export type Slot = { readonly kind: 'idle' } | Asking | Running;
-
-const IDLE: Slot = { kind: 'idle' };
+/** What a slot does: nothing; it asks an owner for a task, for one round trip; or it runs one. */
+const IDLE = 0;
+const ASKING = 1;
+const RUNNING = 2;
+const NEVER = 3;
+const NAMES = ['idle', 'asking', 'running'];
 
 /**
- * The places where a worker runs tasks, and what is free beside them. Like its queue, one object is those of all workers of a
- * process in turn.
+ * The life of a slot: where each step leads from idle, from asking and from running. From `ask` to `release` the slot holds what
+ * its entry demands.
  */
+// biome-ignore format: a table
+const LIFE = {
+  ask:      [ASKING, NEVER,   NEVER],
+  askAgain: [NEVER,  ASKING,  NEVER],
+  run:      [NEVER,  RUNNING, NEVER],
+  started:  [NEVER,  NEVER,   RUNNING],
+  turnLong: [NEVER,  NEVER,   RUNNING],
+  release:  [NEVER,  IDLE,    IDLE],
+};
+
+/** The slots of one worker, by index, and what is free beside them. What is told of them are rows of the shared table. */
 export class Slots {
-  readonly #columns: SlotColumns;
-  /** Whose they are at present: the worker in the columns. */
-  number = 0;
-  /** Its places there. */
-  #first = 0;
-  #end = 0;
+  readonly #memory: WorkerMemory;
+  readonly #row: number;
+  readonly #first: number;
+  readonly count: number;
 
-  /** @param columns of all slots in the process */
-  constructor(columns: SlotColumns = new SlotColumns()) {
-    this.#columns = columns;
+  /** @param row of the worker */
+  constructor(memory: WorkerMemory, row: number) {
+    this.#memory = memory;
+    this.#row = row;
+    this.#first = memory.firstSlots[row]!;
+    this.count = memory.firstSlots[row + 1]! - this.#first;
   }
 
-  /** Those of a new worker, which these are from now on. */
-  add(count: number, capacity: Resources): this {
-    return this.of(this.#columns.add(count, capacity));
+  // ---- the life of a slot
+
+  /** Starts to serve an entry in the first idle slot. @returns its index */
+  ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
+    const { slots, entries, workers } = this.#memory;
+    const end = this.#first + this.count;
+    let row = this.#first;
+    while (row < end && slots.state[row] !== IDLE) row++;
+    invariant(row < end, 'asked without an idle slot');
+    this.#step(LIFE.ask, row);
+    slots.ask[row] = ask;
+    slots.tries[row] = 1;
+    slots.changedAt[row] = now;
+    entries[row] = entry;
+    if (series !== undefined) this.#memory.series.set(row, series);
+    workers.idle[this.#row]!--;
+    if (entry.demand !== NO_RESOURCES) addTo(this.#memory.free[this.#row]!, entry.demand, -1);
+    if (entry.long) this.#setLong(row, true);
+    return row - this.#first;
   }
 
-  /** Those of that worker, until others are asked for. */
-  of(number: number): this {
-    this.number = number;
-    this.#first = this.#columns.firstOf(number);
-    this.#end = this.#columns.firstOf(number + 1);
-    return this;
+  /** The question of the slot is asked once more. */
+  askAgain(index: number, now: Millis): void {
+    const row = this.rowOf(index);
+    this.#step(LIFE.askAgain, row);
+    this.#memory.slots.tries[row]!++;
+    this.#memory.slots.changedAt[row] = now;
   }
 
-  /** Matches that what runs came of. */
-  get matches(): number[] {
-    const matches: number[] = [];
-    const columns = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (columns.kinds[place] !== SlotKind.running) continue;
-      const match = columns.get(place, Told.match);
-      if (match > 0) matches.push(match);
+  /** The slot asked, and was given a task by its owner. */
+  run(index: number, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
+    const { slots, timeouts, series } = this.#memory;
+    const row = this.rowOf(index);
+    this.#step(LIFE.run, row);
+    this.#setLong(row, message.long);
+    slots.owner[row] = owner;
+    slots.job[row] = message.job;
+    slots.task[row] = message.task;
+    slots.attempt[row] = message.attempt;
+    slots.match[row] = 'match' in message ? message.match : 0;
+    if (message.timeoutMs !== undefined) timeouts.set(row, message.timeoutMs);
+    slots.changedAt[row] = now;
+    slots.since[row] = now;
+    if (series.size > 0) {
+      slots.since[row] = series.get(row)?.since ?? now;
+      series.delete(row);
     }
-    return matches;
   }
 
-  get count(): number {
-    return this.#end - this.#first;
+  /** The task has really started. @returns its time limit, counted from here, where it has one. ms */
+  started(index: number, now: Millis): Millis | undefined {
+    const row = this.rowOf(index);
+    this.#step(LIFE.started, row);
+    this.#memory.slots.changedAt[row] = now;
+    return this.timeoutOf(index);
   }
+
+  /** The task is long, other than was believed. @returns whether that is news */
+  turnLong(index: number): boolean {
+    const row = this.rowOf(index);
+    this.#step(LIFE.turnLong, row);
+    return this.#setLong(row, true);
+  }
+
+  release(index: number): void {
+    const { slots, entries, workers, timeouts, outputs, series } = this.#memory;
+    const row = this.rowOf(index);
+    this.#step(LIFE.release, row);
+    const { demand } = entries[row]!;
+    if (demand !== NO_RESOURCES) addTo(this.#memory.free[this.#row]!, demand, 1);
+    this.#setLong(row, false);
+    slots.orphaned[row] = 0;
+    entries[row] = undefined;
+    if (timeouts.size > 0) timeouts.delete(row);
+    if (outputs.size > 0) outputs.delete(row);
+    if (series.size > 0) series.delete(row);
+    workers.idle[this.#row]!++;
+  }
+
+  #step(step: readonly number[], row: number): void {
+    const { state } = this.#memory.slots;
+    const before = state[row]!;
+    const after = step[before]!;
+    invariant(after !== NEVER, () => `slot ${row - this.#first} was ${NAMES[before]}: ${nameOf(step)}`);
+    state[row] = after;
+  }
+
+  /** @returns whether that is news */
+  #setLong(row: number, long: boolean): boolean {
+    const { slots, workers } = this.#memory;
+    if ((slots.long[row] === 1) === long) return false;
+    slots.long[row] = long ? 1 : 0;
+    workers.long[this.#row]! += long ? 1 : -1;
+    return true;
+  }
+
+  // ---- what is told of one
+
+  /** The row of a slot in `WorkerMemory.slots`, and its number in what is kept beside. */
+  rowOf(index: number): number {
+    return this.#first + index;
+  }
+
+  isRunning(index: number): boolean {
+    return this.#memory.slots.state[this.rowOf(index)] === RUNNING;
+  }
+
+  /** The task that runs there, as its owner knows it. */
+  taskAt(index: number): TaskRef & { readonly owner: Address } {
+    const { owner, job, task, attempt } = this.#memory.slots;
+    const row = this.rowOf(index);
+    return { owner: owner[row] as Address, job: job[row]!, task: task[row]!, attempt: attempt[row]! };
+  }
+
+  /** What the slot asks for, or what its task came of. */
+  entryAt(index: number): Entry | undefined {
+    return this.#memory.entries[this.rowOf(index)];
+  }
+
+  /** The time limit of the task. ms */
+  timeoutOf(index: number): Millis | undefined {
+    const { timeouts } = this.#memory;
+    return timeouts.size === 0 ? undefined : timeouts.get(this.rowOf(index));
+  }
+
+  /** The task has reached its time limit. */
+  isOverdue(index: number, now: Millis): boolean {
+    const timeoutMs = this.timeoutOf(index);
+    if (timeoutMs === undefined || !this.isRunning(index)) return false;
+    return now >= this.#memory.slots.changedAt[this.rowOf(index)]! + timeoutMs;
+  }
+
+  /** What the task has printed, if anything. */
+  printedBy(index: number): OutputBuffer | undefined {
+    const { outputs } = this.#memory;
+    return outputs.size === 0 ? undefined : outputs.get(this.rowOf(index));
+  }
+
+  /** For what the task prints. */
+  outputOf(index: number): OutputBuffer {
+    const { outputs } = this.#memory;
+    const row = this.rowOf(index);
+    const output = outputs.get(row) ?? new OutputBuffer();
+    outputs.set(row, output);
+    return output;
+  }
+
+  // ---- all of them
 
   get idleCount(): number {
-    return this.#columns.idle[this.number]!;
+    return this.#memory.workers.idle[this.#row]!;
   }
 
   get busyCount(): number {
@@ -118,17 +208,79 @@ export class Slots {
 
   /** Slots that serve long work. */
   get longCount(): number {
-    return this.#columns.long[this.number]!;
-  }
-
-  /** Slots that serve short work, asking or running. */
-  #shortCount(): number {
-    return this.busyCount - this.longCount;
+    return this.#memory.workers.long[this.#row]!;
   }
 
   /** What is free beside the slots. */
   get spare(): Resources {
-    return this.#capacity() === NO_RESOURCES ? NO_RESOURCES : { ...this.#free() };
+    return this.#memory.capacities[this.#row]! === NO_RESOURCES
+      ? NO_RESOURCES
+      : { ...this.#memory.free[this.#row]! };
+  }
+
+  fits(demand: Resources): boolean {
+    return demand === NO_RESOURCES || fits(demand, this.#memory.free[this.#row]!);
+  }
+
+  /** Indexes of the slots that run a task; what happens meanwhile is seen. */
+  running(): Iterable<number> {
+    return this.#indexes(RUNNING);
+  }
+
+  /** Indexes of the slots that ask. */
+  asking(): Iterable<number> {
+    return this.#indexes(ASKING);
+  }
+
+  /** Matches that what runs came of. */
+  get matches(): number[] {
+    const { match } = this.#memory.slots;
+    return Array.from(this.running(), (index) => match[this.rowOf(index)]!).filter((each) => each > 0);
+  }
+
+  get runningCount(): number {
+    const { state } = this.#memory.slots;
+    let count = 0;
+    for (let row = this.#first, end = row + this.count; row < end; row++) if (state[row] === RUNNING) count++;
+    return count;
+  }
+
+  get isAsking(): boolean {
+    return this.#find(ASKING, () => true) >= 0;
+  }
+
+  indexOfAsk(ask: number): number {
+    const { slots } = this.#memory;
+    return this.#find(ASKING, (row) => slots.ask[row] === ask);
+  }
+
+  /** The slot that asks for any task of the stage, since it was probed for; −1: none does. */
+  indexOfProbe(owner: Address, job: number, stage: number): number {
+    const { entries, series } = this.#memory;
+    return this.#find(ASKING, (row) => {
+      const entry = entries[row]!;
+      const isProbe = entry.placed === undefined && !series.has(row);
+      return isProbe && entry.owner === owner && entry.job === job && entry.stage === stage;
+    });
+  }
+
+  indexOfTask(owner: Address, { job, task, attempt }: TaskRef): number {
+    const { slots } = this.#memory;
+    return this.#find(
+      RUNNING,
+      (row) =>
+        slots.task[row] === task &&
+        slots.job[row] === job &&
+        slots.attempt[row] === attempt &&
+        slots.owner[row] === owner,
+    );
+  }
+
+  /** The task runs in a slot, or central has placed it here and a slot asks for it. */
+  serves(owner: Address, task: TaskRef): boolean {
+    if (this.indexOfTask(owner, task) >= 0) return true;
+    const { entries } = this.#memory;
+    return this.#find(ASKING, (row) => isPlaced(entries[row]!, owner, task)) >= 0;
   }
 
   /**
@@ -139,289 +291,31 @@ export class Slots {
    * @param startedBefore a task that has run since then is long, whatever its job is taken for
    */
   executesLong(startedBefore: Millis): boolean {
-    if (this.longCount > 0 && this.#shortCount() === 0) return true;
-    if (startedBefore === Number.NEGATIVE_INFINITY || this.idleCount === this.count) return false;
-    const columns = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      const kind = columns.kinds[place];
-      if (kind === SlotKind.idle || this.#isLong(place)) continue;
-      if (kind === SlotKind.asking || columns.get(place, Told.changedAt) > startedBefore) return false;
-    }
-    return true;
-  }
-
-  at(index: number): Slot {
-    const place = this.#first + index;
-    const kind = this.#columns.kinds[place];
-    if (kind === SlotKind.idle) return IDLE;
-    return kind === SlotKind.asking ? this.#askingAt(place) : this.#runningAt(place);
-  }
-
-  isRunning(index: number): boolean {
-    return this.#columns.kinds[this.#first + index] === SlotKind.running;
-  }
-
-  /** What runs there; undefined where nothing does. */
-  runningAt(index: number): Running | undefined {
-    const place = this.#first + index;
-    return this.#columns.kinds[place] === SlotKind.running ? this.#runningAt(place) : undefined;
-  }
-
-  // What is told of the task that runs there, one by one: to tell all of it takes an object, which each end would need.
-
-  ownerOf(index: number): Address {
-    return this.#columns.get(this.#first + index, Told.owner) as Address;
-  }
-
-  jobOf(index: number): number {
-    return this.#columns.get(this.#first + index, Told.job);
-  }
-
-  taskOf(index: number): number {
-    return this.#columns.get(this.#first + index, Told.task);
-  }
-
-  attemptOf(index: number): number {
-    return this.#columns.get(this.#first + index, Told.attempt);
-  }
-
-  isLong(index: number): boolean {
-    return this.#isLong(this.#first + index);
-  }
-
-  isOrphaned(index: number): boolean {
-    return this.#isOrphaned(this.#first + index);
-  }
-
-  /** Central has placed it there. */
-  isPlaced(index: number): boolean {
-    return (this.#columns.marks[this.#first + index]! & IS_PLACED) !== 0;
-  }
-
-  /** Its time limit. ms */
-  timeoutOf(index: number): Millis | undefined {
-    return this.#timeoutOf(this.#first + index);
-  }
-
-  /** What it has printed, if anything. */
-  printedBy(index: number): OutputBuffer | undefined {
-    return this.#printedAt(this.#first + index);
-  }
-
-  /** What the slot serves: it asks for it, or what runs there came of it. */
-  entryAt(index: number): Entry | undefined {
-    return this.#columns.entries[this.#first + index];
-  }
-
-  fits(demand: Resources): boolean {
-    return demand === NO_RESOURCES || fits(demand, this.#free());
-  }
-
-  /** Starts to serve an entry in the first idle slot, whose index it returns; what it needs is taken from now on. */
-  ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
-    const columns = this.#columns;
-    let place = this.#first;
-    while (place < this.#end && columns.kinds[place] !== SlotKind.idle) place++;
-    invariant(place < this.#end, 'asked without an idle slot');
-    columns.kinds[place] = SlotKind.asking;
-    columns.marks[place] = marksOf(entry);
-    columns.set(place, Told.ask, ask);
-    columns.tries[place] = 1;
-    columns.set(place, Told.changedAt, now);
-    columns.entries[place] = entry;
-    if (series !== undefined) columns.series.set(place, series);
-    columns.idle[this.number]!--;
-    if (entry.demand !== NO_RESOURCES) addTo(this.#free(), entry.demand, -1);
-    if (entry.long) columns.long[this.number]!++;
-    return place - this.#first;
-  }
-
-  /** The question of the slot is asked once more. */
-  askAgain(index: number, now: Millis): void {
-    this.#columns.tries[this.#first + index]!++;
-    this.#columns.set(this.#first + index, Told.changedAt, now);
-  }
-
-  get runningCount(): number {
-    const { kinds } = this.#columns;
-    let count = 0;
-    for (let place = this.#first; place < this.#end; place++) if (kinds[place] === SlotKind.running) count++;
-    return count;
-  }
-
-  get isAsking(): boolean {
-    const { kinds } = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] === SlotKind.asking) return true;
-    }
-    return false;
-  }
-
-  indexOfAsk(ask: number): number {
-    const columns = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (columns.kinds[place] === SlotKind.asking && columns.get(place, Told.ask) === ask)
-        return place - this.#first;
-    }
-    return -1;
-  }
-
-  /** The slot that asks for any task of the stage, since it was probed for; −1: none does. */
-  indexOfProbe(owner: Address, job: number, stage: number): number {
-    const { kinds, entries, series } = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] !== SlotKind.asking || series.has(place)) continue;
-      const entry = entries[place]!;
-      const isProbe = entry.placed === undefined;
-      if (isProbe && entry.owner === owner && entry.job === job && entry.stage === stage)
-        return place - this.#first;
-    }
-    return -1;
-  }
-
-  /** The task runs in a slot, or central has placed it here and a slot asks for it. */
-  serves(owner: Address, job: number, task: number, attempt: number): boolean {
-    if (this.indexOfTask(owner, job, task, attempt) >= 0) return true;
-    const { kinds, entries } = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] === SlotKind.asking && isPlaced(entries[place]!, owner, job, task, attempt))
-        return true;
-    }
-    return false;
-  }
-
-  indexOfTask(owner: Address, job: number, task: number, attempt: number): number {
-    const columns = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (
-        columns.kinds[place] === SlotKind.running &&
-        columns.get(place, Told.task) === task &&
-        columns.get(place, Told.job) === job &&
-        columns.get(place, Told.attempt) === attempt &&
-        columns.get(place, Told.owner) === owner
-      ) {
-        return place - this.#first;
-      }
-    }
-    return -1;
-  }
-
-  /** The slot asked, and was given a task by its owner. */
-  run(index: number, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
-    const columns = this.#columns;
-    const place = this.#first + index;
-    invariant(
-      columns.kinds[place] === SlotKind.asking,
-      () => `slot ${index} was given a task while it was ${this.at(index).kind}`,
-    );
-    if (message.long !== this.#isLong(place)) {
-      columns.long[this.number]! += message.long ? 1 : -1;
-      columns.marks[place]! ^= RUNS_LONG;
-    }
-    columns.kinds[place] = SlotKind.running;
-    columns.set(place, Told.owner, owner);
-    columns.set(place, Told.job, message.job);
-    columns.set(place, Told.task, message.task);
-    columns.set(place, Told.attempt, message.attempt);
-    columns.set(place, Told.match, 'match' in message ? message.match : 0);
-    if (message.timeoutMs !== undefined) columns.timeouts.set(place, message.timeoutMs);
-    columns.set(place, Told.changedAt, now);
-    columns.set(place, Told.since, now);
-    if (columns.series.size > 0) {
-      columns.set(place, Told.since, columns.series.get(place)?.since ?? now);
-      columns.series.delete(place);
-    }
-  }
-
-  /** What runs there has really started. @returns its time limit, counted from here, where it has one. ms */
-  started(index: number, now: Millis): Millis | undefined {
-    const place = this.#first + index;
-    this.#columns.set(place, Told.changedAt, now);
-    return this.#timeoutOf(place);
-  }
-
-  /** What runs there has reached its time limit. */
-  isOverdue(index: number, now: Millis): boolean {
-    const place = this.#first + index;
-    const timeoutMs = this.#timeoutOf(place);
-    if (timeoutMs === undefined || !this.isRunning(index)) return false;
-    return now >= this.#columns.get(place, Told.changedAt) + timeoutMs;
-  }
-
-  /** What runs there is long, other than was believed. @returns whether that is news */
-  setLong(index: number): boolean {
-    const place = this.#first + index;
-    if (this.#columns.kinds[place] !== SlotKind.running || this.#isLong(place)) return false;
-    this.#columns.long[this.number]!++;
-    this.#columns.marks[place]! |= RUNS_LONG;
-    return true;
-  }
-
-  /** What runs there belongs to another incarnation of its owner. */
-  readdress(index: number, owner: Address): void {
-    this.#columns.set(this.#first + index, Told.owner, owner);
-  }
-
-  /** The owner of what runs there is gone. */
-  orphan(index: number): void {
-    this.#columns.marks[this.#first + index]! |= IS_ORPHANED;
-  }
-
-  /** For what the task that runs there prints. */
-  outputOf(index: number): OutputBuffer {
-    const { outputs } = this.#columns;
-    const place = this.#first + index;
-    let output = outputs.get(place);
-    if (output === undefined) {
-      output = new OutputBuffer();
-      outputs.set(place, output);
-    }
-    return output;
-  }
-
-  release(index: number): void {
-    const columns = this.#columns;
-    const place = this.#first + index;
-    invariant(columns.kinds[place] !== SlotKind.idle, () => `slot ${index} was released twice`);
-    if (columns.marks[place]! & HAS_DEMAND) addTo(this.#free(), columns.entries[place]!.demand, 1);
-    if (this.#isLong(place)) columns.long[this.number]!--;
-    columns.marks[place] = 0;
-    columns.kinds[place] = SlotKind.idle;
-    columns.entries[place] = undefined;
-    if (columns.timeouts.size > 0) columns.timeouts.delete(place);
-    if (columns.outputs.size > 0) columns.outputs.delete(place);
-    if (columns.series.size > 0) columns.series.delete(place);
-    columns.idle[this.number]!++;
-  }
-
-  *running(): Iterable<[index: number, running: Running]> {
-    const { kinds } = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] === SlotKind.running) yield [place - this.#first, this.#runningAt(place)];
-    }
-  }
-
-  *asking(): Iterable<[index: number, asking: Asking]> {
-    const { kinds } = this.#columns;
-    for (let place = this.#first; place < this.#end; place++) {
-      if (kinds[place] === SlotKind.asking) yield [place - this.#first, this.#askingAt(place)];
-    }
+    if (this.longCount > 0 && this.longCount === this.busyCount) return true;
+    if (startedBefore === Number.NEGATIVE_INFINITY || this.busyCount === 0) return false;
+    const { slots } = this.#memory;
+    const isShort = (row: number): boolean => slots.long[row] === 0;
+    if (this.#find(ASKING, isShort) >= 0) return false;
+    return this.#find(RUNNING, (row) => isShort(row) && slots.changedAt[row]! > startedBefore) < 0;
   }
 
   checkInvariants(): void {
-    const slots = Array.from({ length: this.count }, (_, index) => this.at(index));
-    const idle = slots.filter((slot) => slot.kind === 'idle').length;
-    invariant(idle === this.idleCount, () => `${idle} slots are idle, counted ${this.idleCount}`);
+    const { slots, entries } = this.#memory;
     const used: Record<string, number> = {};
     let long = 0;
-    for (const slot of slots) {
-      if (slot.kind === 'idle') continue;
-      addTo(used, slot.kind === 'asking' ? slot.entry.demand : slot.demand, 1);
-      if (slot.kind === 'asking' ? slot.entry.long : slot.long) long++;
+    const busy = [...this.asking(), ...this.running()];
+    for (const index of busy) {
+      const row = this.rowOf(index);
+      addTo(used, entries[row]!.demand, 1);
+      long += slots.long[row]!;
     }
+    invariant(
+      busy.length === this.busyCount,
+      () => `${busy.length} slots are busy, counted ${this.busyCount}`,
+    );
     invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
-    for (const [name, capacity] of Object.entries(this.#capacity())) {
-      const free = this.#free()[name]!;
+    for (const [name, capacity] of Object.entries(this.#memory.capacities[this.#row]!)) {
+      const free = this.#memory.free[this.#row]![name]!;
       const inUse = used[name] ?? 0;
       invariant(
         Math.abs(free + inUse - capacity) <= 1e-6 * Math.max(1, capacity) && inUse <= capacity * (1 + 1e-9),
@@ -430,70 +324,21 @@ export class Slots {
     }
   }
 
-  #capacity(): Resources {
-    return this.#columns.capacities[this.number]!;
+  /** @returns the index of the first slot in the state whose row matches; −1: none does */
+  #find(state: number, matches: (row: number) => boolean): number {
+    const { slots } = this.#memory;
+    const first = this.#first;
+    for (let row = first, end = first + this.count; row < end; row++)
+      if (slots.state[row] === state && matches(row)) return row - first;
+    return -1;
   }
 
-  #free(): Record<string, number> {
-    return this.#columns.free[this.number]!;
-  }
-
-  #isLong(place: number): boolean {
-    return (this.#columns.marks[place]! & RUNS_LONG) !== 0;
-  }
-
-  #isOrphaned(place: number): boolean {
-    return (this.#columns.marks[place]! & IS_ORPHANED) !== 0;
-  }
-
-  #printedAt(place: number): OutputBuffer | undefined {
-    const { outputs } = this.#columns;
-    return outputs.size === 0 ? undefined : outputs.get(place);
-  }
-
-  #timeoutOf(place: number): Millis | undefined {
-    const { timeouts } = this.#columns;
-    return timeouts.size === 0 ? undefined : timeouts.get(place);
-  }
-
-  #askingAt(place: number): Asking {
-    const columns = this.#columns;
-    const { series } = columns;
-    return {
-      kind: 'asking',
-      ask: columns.get(place, Told.ask),
-      entry: columns.entries[place]!,
-      sentAt: columns.get(place, Told.changedAt),
-      tries: columns.tries[place]!,
-      series: series.size === 0 ? undefined : series.get(place),
-    };
-  }
-
-  #runningAt(place: number): Running {
-    const columns = this.#columns;
-    const { stage, demand, placed, estimateMs } = columns.entries[place]!;
-    return {
-      kind: 'running',
-      owner: columns.get(place, Told.owner) as Address,
-      job: columns.get(place, Told.job),
-      stage,
-      task: columns.get(place, Told.task),
-      attempt: columns.get(place, Told.attempt),
-      match: columns.get(place, Told.match),
-      long: this.#isLong(place),
-      demand,
-      since: columns.get(place, Told.since),
-      placedByCentral: placed !== undefined,
-      estimateMs,
-      timeoutMs: this.#timeoutOf(place),
-      startedAt: columns.get(place, Told.changedAt),
-      orphaned: this.#isOrphaned(place),
-      output: this.#printedAt(place),
-    };
+  *#indexes(state: number): Iterable<number> {
+    for (let index = 0; index < this.count; index++)
+      if (this.#memory.slots.state[this.rowOf(index)] === state) yield index;
   }
 }
 
-function marksOf({ long, placed, demand }: Entry): number {
-  const whose = (long ? RUNS_LONG : 0) | (placed === undefined ? 0 : IS_PLACED);
-  return demand === NO_RESOURCES ? whose : whose | HAS_DEMAND;
+function nameOf(step: readonly number[]): string {
+  return Object.entries(LIFE).find(([, each]) => each === step)![0];
 }

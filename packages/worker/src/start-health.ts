@@ -17,7 +17,7 @@ type StartHealthEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'qu
 export class StartHealth {
   readonly #env: StartHealthEnvironment;
   readonly #membership: Membership;
-  readonly #counters: WorkerCounters;
+  readonly #counters: Pick<WorkerCounters, 'pauses'>;
   /** Pauses since something started, and since something completed. */
   readonly #pauses = { start: 0, unfit: 0 };
   #until: Millis = Number.NEGATIVE_INFINITY;
@@ -26,7 +26,7 @@ export class StartHealth {
   /** Runs apart; undefined where the pause is for something else. */
   #apart: number | undefined;
 
-  constructor(env: StartHealthEnvironment, membership: Membership, counters: WorkerCounters) {
+  constructor(env: StartHealthEnvironment, membership: Membership, counters: Pick<WorkerCounters, 'pauses'>) {
     this.#env = env;
     this.#counters = counters;
     this.#membership = membership;

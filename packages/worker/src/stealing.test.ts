@@ -1,21 +1,17 @@
 import {
   type Address,
   DEFAULT_POLICY,
-  type Environment,
   type Message,
   type Millis,
-  NO_RESOURCES,
   type PolicySettings,
   PRESETS,
-  Random,
   RELIABLE_TIMINGS,
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WorkerTimer } from './contract.js';
 import { entryOfProbe } from './entry.js';
-import { WorkerMemory } from './memory.js';
-import type { WorkerQueue } from './queue.js';
+import { idleWorker } from './state.fixture.js';
+import type { WorkerState } from './state.js';
 import { Stealing } from './stealing.js';
 
 const SELF = 0 as Address;
@@ -25,38 +21,23 @@ class Bench {
   readonly stealing: Stealing;
   readonly asked: Address[] = [];
   readonly pauses: Millis[] = [];
-  readonly queue: WorkerQueue;
-  readonly thieves: WorkerMemory['thieves'];
+  readonly w: WorkerState;
   round = 0;
 
   constructor(policy: Partial<PolicySettings>, seed = 'thief') {
-    const random = Random.seeded(seed);
-    const env: Environment<WorkerTimer> = {
-      random: () => random.next(),
+    const settings = {
+      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
+      timings: RELIABLE_TIMINGS,
+    };
+    this.w = idleWorker(SELF, seed, settings, {
       send: (to: Address, message: Message) => {
         if (message.type !== 'steal') return;
         this.asked.push(to);
         this.round = message.round;
       },
       setTimer: (_timer, _key, at) => this.pauses.push(at),
-      clearTimer() {},
-      nameOf: String,
-    };
-    const memory = new WorkerMemory();
-    this.thieves = memory.thieves;
-    const settings = {
-      policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
-      timings: RELIABLE_TIMINGS,
-    };
-    memory.admit(1, NO_RESOURCES);
-    this.queue = memory.queue;
-    const parts = {
-      queue: () => this.queue,
-      slots: () => memory.places,
-      takesWork: () => true,
-      asked() {},
-    };
-    this.stealing = new Stealing(SELF, env, settings, parts, memory);
+    });
+    this.stealing = new Stealing(this.w, settings);
   }
 
   /** Everybody who is asked has nothing. */
@@ -133,7 +114,7 @@ describe('a round of stealing', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
-    bench.queue.push(entryOfProbe(PROBE.owner, PROBE, 0));
+    bench.w.queue.push(entryOfProbe(PROBE.owner, PROBE, 0));
     bench.stealing.answered(bench.asked[0]!, { type: 'stolen', round: bench.round, probes: [] }, 0);
     expect(bench.asked).toHaveLength(1);
     expect(bench.stealing.inRound).toBe(false);
@@ -179,7 +160,7 @@ describe('a round of stealing', () => {
       expect(pause).toBeGreaterThanOrEqual(base * 0.5);
       expect(pause).toBeLessThan(base * 1.5);
     });
-    backoff.thieves.foundWork(backoff.queue.number);
+    backoff.stealing.foundWork();
     backoff.wholeRound();
     expect(backoff.pauses.at(-1)).toBeLessThan(first * 1.5);
   });

@@ -2,7 +2,6 @@ import {
   type Address,
   type ClusterSettings,
   drawIndex,
-  type Environment,
   LIMITS,
   type MessageOf,
   type Millis,
@@ -10,13 +9,10 @@ import {
   type PolicySettings,
   sharedByNumber,
 } from '@goshawk/core';
-import type { WorkerTimer } from './contract.js';
+import type { WorkerEnvironment } from './contract.js';
 import type { Entry } from './entry.js';
-import type { WorkerMemory } from './memory.js';
-import type { Stolen, Victims } from './thief-columns.js';
-import { type WorkerParts, wantsWork } from './worker-parts.js';
-
-type StealingParts = Omit<WorkerParts, 'nextAsk' | 'membership'>;
+import { TRIED_WIDTH, type WorkerMemory } from './memory.js';
+import type { WorkerState } from './state.js';
 
 /**
  * Stealing (Hawk §3.6), both halves. As a thief: a round asks up to `stealCap` distinct general workers,
@@ -24,50 +20,34 @@ type StealingParts = Omit<WorkerParts, 'nextAsk' | 'membership'>;
  * again. As a victim: gives what `WorkerQueue.takeStealable` says, and tells the owners where it went.
  */
 export class Stealing {
-  // What each answer needs comes first, and what changes with each lies in columns: two of three messages of a large
-  // simulation are questions of thieves, and answers of victims that have nothing.
+  readonly #w: WorkerState;
   readonly #memory: WorkerMemory;
-  /** Of the worker, in all columns. */
   readonly #row: number;
-  readonly #env: Environment<WorkerTimer>;
-  #settings: ClusterSettings;
-  #victims: Victims = NO_VICTIMS;
+  readonly #env: WorkerEnvironment;
   readonly #self: Address;
-  readonly #parts: StealingParts;
+  settings: ClusterSettings;
+  /** Who may be asked: the general workers. */
+  #victims: readonly Address[] = [];
+  /** Those tried in this round for whom the memory has no room. */
+  readonly #moreTried: Address[] = [];
 
-  constructor(
-    self: Address,
-    env: Environment<WorkerTimer>,
-    settings: ClusterSettings,
-    parts: StealingParts,
-    memory: WorkerMemory,
-  ) {
-    this.#self = self;
-    this.#env = env;
-    this.#settings = settings;
-    this.#parts = parts;
-    this.#memory = memory;
-    this.#row = parts.queue().number;
-    memory.thieves.admit(this.#row);
-  }
-
-  set settings(settings: ClusterSettings) {
-    this.#settings = settings;
+  constructor(w: WorkerState, settings: ClusterSettings) {
+    this.#w = w;
+    this.#memory = w.memory;
+    this.#row = w.row;
+    this.#env = w.env;
+    this.#self = w.config.self;
+    this.settings = settings;
   }
 
   get inRound(): boolean {
-    return this.#memory.thieves.asked(this.#row) !== NOBODY;
-  }
-
-  /** What it has done since the start. */
-  get counted(): Stolen {
-    return this.#memory.thieves.counted(this.#row);
+    return this.#memory.workers.asked[this.#row] !== NOBODY;
   }
 
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
-    this.#victims = this.#memory.thieves.victimsOf(victims);
-    if (this.#policy().preset.stealing && wantsWork(this.#parts) && !this.inRound) this.#pause(now);
+    this.#victims = victims;
+    if (this.#policy().preset.stealing && this.#w.wantsWork && !this.inRound) this.#pause(now);
   }
 
   /**
@@ -76,57 +56,57 @@ export class Stealing {
    */
   begin(now: Millis): void {
     if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
-    this.#memory.thieves.begin(this.#row);
+    const { workers } = this.#memory;
+    workers.round[this.#row]!++;
+    workers.triedCount[this.#row] = 0;
     this.#askNext(now);
   }
 
   /**
-   * A victim has answered. Probes are taken whenever they come: nobody else has them.
-   *
-   * @returns the probes, which go to the queue
+   * A victim has answered. Its probes go to the queue, whenever they come: nobody else has them.
    */
-  answered(
-    from: Address,
-    { round, probes }: MessageOf<'stolen'>,
-    now: Millis,
-  ): MessageOf<'stolen'>['probes'] {
-    const current = this.#memory.thieves.awaits(this.#row, from, round);
-    if (probes.length > 0) {
-      if (current) this.end();
-      this.#memory.thieves.succeeded(this.#row, probes.length);
-      this.#memory.thieves.foundWork(this.#row);
-    } else if (current) {
-      this.#goOn(now);
+  answered(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
+    const { steals, workers } = this.#memory;
+    const isCurrent = workers.asked[this.#row] === from && workers.round[this.#row] === round;
+    if (probes.length === 0) {
+      if (isCurrent) this.#goOn(now);
+      return;
     }
-    return probes;
+    if (isCurrent) this.end();
+    workers.successes[this.#row]!++;
+    workers.probesMoved[this.#row]! += probes.length;
+    steals.successes++;
+    steals.probesMoved += probes.length;
+    this.foundWork();
+  }
+
+  /** The next pause between rounds is the shortest again. */
+  foundWork(): void {
+    this.#memory.workers.pauseMs[this.#row] = 0;
   }
 
   /** A victim that has been silent for `silenceMs` is given up. */
   sweep(silenceMs: Millis, now: Millis): void {
-    if (this.inRound && now - this.#memory.thieves.askedAt(this.#row) >= silenceMs) this.#goOn(now);
+    if (this.inRound && now - this.#memory.workers.askedAt[this.#row]! >= silenceMs) this.#goOn(now);
   }
 
   /** The round is over; also where the worker takes no more work. */
   end(): void {
-    this.#memory.thieves.end(this.#row);
+    this.#memory.workers.asked[this.#row] = NOBODY;
   }
 
   /** The victim's half. */
   give(thief: Address, round: number, now: Millis): void {
-    const { queue, places } = this.#memory;
-    const isBehindLong = places.of(this.#row).executesLong(now - this.#overdueMs());
-    const entries = queue.of(this.#row).takeStealable(isBehindLong, this.#limit());
-    if (entries.length === 0) return this.#env.send(thief, nothingToSteal(round));
-    this.#env.send(thief, {
-      type: 'stolen',
-      round,
-      probes: entries.map((entry) => this.#memory.probes.probeOf(entry)),
-    });
+    const { env, memory, queue, slots } = this.#w;
+    const isBehindLong = slots.executesLong(now - this.#overdueMs());
+    const entries = queue.takeStealable(isBehindLong, this.#limit());
+    if (entries.length === 0) return env.send(thief, nothingToSteal(round));
+    env.send(thief, { type: 'stolen', round, probes: entries.map((entry) => memory.probes.probeOf(entry)) });
     this.#tellOwners(entries, thief);
   }
 
   #policy(): PolicySettings {
-    return this.#settings.policy;
+    return this.settings.policy;
   }
 
   /**
@@ -151,7 +131,7 @@ export class Stealing {
       const entry = entries[i];
       if (entry?.owner === first.owner && entry.job === first.job && entry.stage === first.stage) continue;
       const { job, stage } = first;
-      this.#env.send(first.owner, { type: 'moved', job, stage, to: thief, probes: i - start });
+      this.#w.env.send(first.owner, { type: 'moved', job, stage, to: thief, probes: i - start });
       start = i;
     }
   }
@@ -162,36 +142,42 @@ export class Stealing {
     else this.end();
   }
 
-  /** A slot is free, and nothing waits. Seen in the columns: most thieves find nothing, and need not look further. */
+  /** A slot is free, and nothing waits. */
   #hasNothingToDo(): boolean {
-    const { entries, slots } = this.#memory;
-    return entries.areEmpty(this.#row) && slots.idle[this.#row]! > 0;
+    return this.#memory.isQueueEmpty(this.#row) && this.#memory.workers.idle[this.#row]! > 0;
   }
 
   #askNext(now: Millis): void {
-    const { thieves } = this.#memory;
-    const { policy, timings } = this.#settings;
-    const victim = thieves.triedCount(this.#row) < policy.stealCap ? this.#draw() : NOBODY;
+    const { steals, tried, workers } = this.#memory;
+    const { policy, timings } = this.settings;
+    const row = this.#row;
+    const count = workers.triedCount[row]!;
+    const victim = count < policy.stealCap ? this.#draw() : NOBODY;
     if (victim === NOBODY) {
       this.end();
       return this.#pause(now);
     }
-    thieves.ask(this.#row, victim);
-    this.#env.send(victim, requestOf(thieves.round(this.#row)));
+    if (count < TRIED_WIDTH) tried[TRIED_WIDTH * row + count] = victim;
+    else this.#moreTried[count - TRIED_WIDTH] = victim;
+    workers.triedCount[row] = count + 1;
+    workers.asked[row] = victim;
+    workers.attempts[row]!++;
+    steals.attempts++;
+    this.#env.send(victim, requestOf(workers.round[row]!));
     // Where nothing is lost nobody has to be looked after.
     if (timings.retryMs === 0) return;
-    thieves.setAskedAt(this.#row, now);
-    this.#parts.asked(now);
+    workers.askedAt[row] = now;
+    this.#w.armSweep(now);
   }
 
   /** Until the next round: doubles each time, with jitter so that idle workers spread out. */
   #pause(now: Millis): void {
     const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy();
     if (stealRetry === 'never') return;
-    const { thieves } = this.#memory;
-    const pauseMs = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, thieves.pauseMs(this.#row) * 2));
-    thieves.setPauseMs(this.#row, pauseMs);
-    this.#env.setTimer('steal', 0, now + pauseMs * (0.5 + this.#env.random()));
+    const { env } = this.#w;
+    const { pauseMs } = this.#memory.workers;
+    pauseMs[this.#row] = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, pauseMs[this.#row]! * 2));
+    env.setTimer('steal', 0, now + pauseMs[this.#row]! * (0.5 + env.random()));
   }
 
   /** One that was not tried in this round, or NOBODY. */
@@ -200,19 +186,25 @@ export class Stealing {
     if (victims.length === 0) return NOBODY;
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
-      const victim = victims[drawIndex(this.#env, victims.length)] as Address;
+      const victim = victims[drawIndex(this.#env, victims.length)]!;
       if (this.#mayTry(victim)) return victim;
     }
-    const left = victims.filter((victim) => this.#mayTry(victim as Address));
-    return left.length === 0 ? NOBODY : (left[drawIndex(this.#env, left.length)] as Address);
+    const left = victims.filter((victim) => this.#mayTry(victim));
+    return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
   }
 
   #mayTry(victim: Address): boolean {
-    return victim !== this.#self && !this.#memory.thieves.hasTried(this.#row, victim);
+    if (victim === this.#self) return false;
+    const { tried, workers } = this.#memory;
+    const count = workers.triedCount[this.#row]!;
+    const first = TRIED_WIDTH * this.#row;
+    for (let i = first, end = first + Math.min(count, TRIED_WIDTH); i < end; i++)
+      if (tried[i] === victim) return false;
+    for (let i = 0; i < count - TRIED_WIDTH; i++) if (this.#moreTried[i] === victim) return false;
+    return true;
   }
 }
 
-const NO_VICTIMS: Victims = new Int32Array();
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */

@@ -1,28 +1,26 @@
-import type { Address, Environment, MessageOf, Millis } from '@goshawk/core';
+import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Entry } from './entry.js';
 import type { Membership } from './membership.js';
 import { Pulling } from './pulling.js';
 import { Seeking } from './seeking.js';
-import type { WorkerParts } from './worker-parts.js';
+import type { WorkerState } from './state.js';
 
 /**
  * How a worker with nothing to do finds something under the policies where nobody else looks for workers: it seeks
  * short tasks at schedulers where that is done, and else, or when there is none, pulls from central.
  */
 export class WorkFinder {
-  readonly #env: Environment<'pull'>;
-  readonly #parts: WorkerParts;
+  readonly #w: WorkerState;
   readonly #seeking: Seeking;
   readonly #pulling: Pulling;
   #armed = false;
   /** While central is relieved: since when a slot may be free of which it was not told. */
   #freeSince: Millis = 0;
 
-  constructor(env: Environment<'pull'>, parts: WorkerParts) {
-    this.#env = env;
-    this.#parts = parts;
-    this.#seeking = new Seeking(env, parts);
-    this.#pulling = new Pulling(env, parts);
+  constructor(w: WorkerState) {
+    this.#w = w;
+    this.#seeking = new Seeking(w);
+    this.#pulling = new Pulling(w);
   }
 
   /** Schedulers have been asked and have not answered. */
@@ -33,24 +31,24 @@ export class WorkFinder {
   /** A slot has become free. */
   freed(now: Millis): void {
     if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
-    if (this.#parts.slots().idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+    if (this.#w.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
   /** Schedulers have nothing. Central has work for the slot only when that is long, and can wait while it is relieved. */
   #tellCentral(now: Millis): void {
-    const { membership } = this.#parts;
+    const { membership } = this.#w;
     if (!membership.isRelieved) return this.#pulling.pullIfNew();
     this.#freeSince = now;
     if (this.#armed) return;
     this.#armed = true;
-    this.#env.setTimer('pull', 0, now + pauseMs(membership));
+    this.#w.env.setTimer('pull', 0, now + pauseMs(membership));
   }
 
   /** It is time to tell central of a slot that is still free, unless something has run in it meanwhile. */
   wake(now: Millis): void {
-    const dueAt = this.#freeSince + pauseMs(this.#parts.membership);
+    const dueAt = this.#freeSince + pauseMs(this.#w.membership);
     this.#armed = now < dueAt;
-    if (this.#armed) this.#env.setTimer('pull', 0, dueAt);
+    if (this.#armed) this.#w.env.setTimer('pull', 0, dueAt);
     else this.#pulling.pullIfNew();
   }
 

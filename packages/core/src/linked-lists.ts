@@ -1,0 +1,128 @@
+import { table } from './table.js';
+
+/** No node. */
+const NONE = -1;
+
+/**
+ * FIFOs that can be looked through, and have items inserted and taken out anywhere. All lists share one pool of nodes, so that
+ * thousands of short lists that fill and empty lie close together.
+ */
+export class LinkedLists<T> {
+  /** `first` and `last` are valid where `length` is above 0. */
+  readonly #lists = table({ first: 'i32', last: 'i32', length: 'i32' });
+  /** `next` of a free node is the next free one. */
+  readonly #nodes = table({ next: 'i32' });
+  readonly #items: (T | undefined)[] = [];
+  #free = NONE;
+
+  /** @returns the number of the first of so many new lists, which are empty */
+  add(lists: number): number {
+    return this.#lists.add(lists);
+  }
+
+  length(list: number): number {
+    return this.#lists.length[list]!;
+  }
+
+  isEmpty(list: number): boolean {
+    return this.#lists.length[list] === 0;
+  }
+
+  first(list: number): T | undefined {
+    return this.isEmpty(list) ? undefined : this.#items[this.#lists.first[list]!];
+  }
+
+  push(list: number, item: T): void {
+    this.#insertAfter(list, this.isEmpty(list) ? NONE : this.#lists.last[list]!, item);
+  }
+
+  /** Puts the item behind the last one that goes ahead of it, or first. */
+  insert(list: number, item: T, goesAhead: (other: T) => boolean): void {
+    let last = NONE;
+    for (let node = this.#firstNode(list); node !== NONE; node = this.#nodes.next[node]!) {
+      if (goesAhead(this.#items[node]!)) last = node;
+    }
+    this.#insertAfter(list, last, item);
+  }
+
+  shift(list: number): T | undefined {
+    return this.isEmpty(list) ? undefined : this.#takeAfter(list, NONE);
+  }
+
+  /** Passes over items from the first on, then takes out those that follow while they match, in order. */
+  takeRun(list: number, passesOver: (item: T) => boolean, matches: (item: T) => boolean, limit: number): T[] {
+    const taken: T[] = [];
+    let before = NONE;
+    let node = this.#firstNode(list);
+    while (node !== NONE && passesOver(this.#items[node]!)) {
+      before = node;
+      node = this.#nodes.next[node]!;
+    }
+    while (node !== NONE && taken.length < limit && matches(this.#items[node]!)) {
+      node = this.#nodes.next[node]!;
+      taken.push(this.#takeAfter(list, before));
+    }
+    return taken;
+  }
+
+  /** Takes out what matches, in order. @param limit so many at most */
+  removeWhere(list: number, matches: (item: T) => boolean, limit = Number.POSITIVE_INFINITY): T[] {
+    const removed: T[] = [];
+    let before = NONE;
+    let node = this.#firstNode(list);
+    while (node !== NONE && removed.length < limit) {
+      const next = this.#nodes.next[node]!;
+      if (matches(this.#items[node]!)) removed.push(this.#takeAfter(list, before));
+      else before = node;
+      node = next;
+    }
+    return removed;
+  }
+
+  *items(list: number): Iterable<T> {
+    for (let node = this.#firstNode(list); node !== NONE; node = this.#nodes.next[node]!) {
+      yield this.#items[node]!;
+    }
+  }
+
+  #firstNode(list: number): number {
+    return this.isEmpty(list) ? NONE : this.#lists.first[list]!;
+  }
+
+  /** @param before NONE: the item becomes the first */
+  #insertAfter(list: number, before: number, item: T): void {
+    const lists = this.#lists;
+    const node = this.#takeNode();
+    const { next } = this.#nodes;
+    this.#items[node] = item;
+    next[node] = before === NONE ? this.#firstNode(list) : next[before]!;
+    if (before === NONE) lists.first[list] = node;
+    else next[before] = node;
+    if (next[node] === NONE) lists.last[list] = node;
+    lists.length[list]!++;
+  }
+
+  /** @param before NONE: the first is taken out */
+  #takeAfter(list: number, before: number): T {
+    const lists = this.#lists;
+    const { next } = this.#nodes;
+    const node = before === NONE ? lists.first[list]! : next[before]!;
+    const after = next[node]!;
+    if (before === NONE) lists.first[list] = after;
+    else next[before] = after;
+    if (after === NONE) lists.last[list] = before;
+    lists.length[list]!--;
+    next[node] = this.#free;
+    this.#free = node;
+    const item = this.#items[node]!;
+    this.#items[node] = undefined;
+    return item;
+  }
+
+  #takeNode(): number {
+    const node = this.#free;
+    if (node === NONE) return this.#nodes.add();
+    this.#free = this.#nodes.next[node]!;
+    return node;
+  }
+}

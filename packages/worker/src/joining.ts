@@ -1,0 +1,134 @@
+import { type Address, findsWork, type MessageOf, type Millis, NOBODY, patienceMsOf } from '@goshawk/core';
+import { giveBack } from './giving-back.js';
+import { handOver, orphanTasksOf, readdress } from './held-tasks.js';
+import { noticeGap, sayIfDrained } from './lifecycle.js';
+import { nextBeat } from './membership.js';
+import type { WorkerParts } from './parts.js';
+import { dropQuestions } from './questions.js';
+import { beatAgain, register, setBeat } from './registering.js';
+import { seriesMsOf } from './series.js';
+import { serveOrFind } from './serving.js';
+import { NOBODY_SUPERSEDED } from './state.js';
+import { Stealing } from './stealing.js';
+import { WorkFinder } from './work-finder.js';
+
+// How a worker belongs to a cluster: central welcomes it and hears its heartbeat, and tells it of schedulers and other workers.
+
+export function welcomed(
+  w: WorkerParts,
+  from: Address,
+  { settings }: MessageOf<'welcome'>,
+  now: Millis,
+): void {
+  const { policy, timings } = settings;
+  const { preset } = policy;
+  if (w.config.slots === 0 && !preset.packs) return w.env.needsSlots?.(policy.policy);
+  const { central: before, isCutOff } = w.membership;
+  const isFirst = before === NOBODY;
+  w.membership.welcome(from, settings, now);
+  w.timings = timings;
+  w.seriesMs = seriesMsOf(policy);
+  if (timings.heartbeatMs === 0) {
+    w.membership.beatDueAt = Number.POSITIVE_INFINITY;
+    w.env.clearTimer('heartbeat', 0);
+  } else if (isFirst) {
+    setBeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
+  }
+  // What has ended since this one heard of it was told to the other.
+  if (!isFirst && !isCutOff && before !== from) register(w, now);
+  w.queue.patienceMs = patienceMsOf(policy);
+  if (w.stealing !== undefined) w.stealing.settings = settings;
+  else if (preset.stealing) w.stealing = new Stealing(w, settings);
+  if (findsWork(preset)) w.finder ??= new WorkFinder(w);
+  w.finder?.welcomed(before !== from);
+}
+
+/** The connection to a party broke. */
+export function disconnected(w: WorkerParts, from: Address, now: Millis): void {
+  if (!w.membership.disconnected(from)) return;
+  register(w, now);
+  w.finder?.lookAround(now);
+}
+
+/** Central has forgotten this worker, or is gone. */
+export function registerAnew(w: WorkerParts, now: Millis): void {
+  w.membership.forget();
+  register(w, now, true);
+}
+
+/** Renews the lease, or registers while there is none. */
+export function beat(w: WorkerParts, now: Millis): void {
+  noticeGap(w, now);
+  // While central is silent there are no matches: schedulers are to know who is idle.
+  w.finder?.lookAround(now);
+  const { central, isCutOff } = w.membership;
+  if (w.membership.isSilent(now)) return registerAnew(w, now);
+  if (central === NOBODY || isCutOff) return register(w, now, true);
+  w.knownHealth?.tell();
+  w.env.send(central, { type: 'heartbeat', busy: w.slots.busyCount, queued: w.queue.length });
+  if (w.isDraining && w.isIdle) w.env.send(central, { type: 'drained' });
+  beatAgain(w, now);
+}
+
+/** Central has heard the heartbeat. */
+export function acknowledged(
+  w: WorkerParts,
+  from: Address,
+  { version, matching }: MessageOf<'heartbeatAck'>,
+  now: Millis,
+): void {
+  const { membership } = w;
+  if (from !== membership.central) return;
+  membership.heard(now);
+  if (version !== membership.version) w.env.send(from, { type: 'resync' });
+  if (membership.isRelieved !== matching) return;
+  membership.isRelieved = !matching;
+  w.finder?.freed(now);
+}
+
+export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'peers'>, now: Millis): void {
+  if (from !== w.membership.central) return;
+  w.membership.heard(now);
+  if (!w.membership.apply(message)) return w.env.send(from, { type: 'resync' });
+  w.stealing?.setVictims(w.membership.general, now);
+  for (const owner of message.ownersLost) ownerLost(w, owner, now);
+  // What runs of theirs goes on, and its results are held.
+  for (const owner of message.ownersAway) dropWaiting(w, owner, now);
+  if (message.ownersAway.length > 0) serveOrFind(w, now);
+  w.finder?.lookAround(now);
+}
+
+/** What a lost scheduler owned ends here. It is told so, in case that it was only silent. */
+function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
+  dropWaiting(w, owner, now);
+  w.reports.dropOwner(owner);
+  orphanTasksOf(w, owner);
+  serveOrFind(w, now);
+  sayIfDrained(w);
+}
+
+/** Nobody is there to say what a probe stands for. */
+function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
+  giveBack(w, w.queue.removeOwner(owner));
+  w.finder?.ownerLost(owner, now);
+  dropQuestions(w, owner);
+}
+
+/** An owner that was started again wants what its earlier incarnations have here. */
+export function resumed(
+  w: WorkerParts,
+  owner: Address,
+  { formers, census }: MessageOf<'resume'>,
+  now: Millis,
+): void {
+  if (w.superseded === NOBODY_SUPERSEDED && formers.length > 0) w.superseded = new Set();
+  for (const former of formers) {
+    if (former === owner) continue;
+    w.superseded.add(former);
+    dropWaiting(w, former, now);
+  }
+  serveOrFind(w, now);
+  // Central keeps account of what it has placed by its owner.
+  if (readdress(w, owner, formers, now)) register(w, now);
+  handOver(w, owner, census, now);
+}

@@ -1,0 +1,31 @@
+import { type Millis, NOBODY } from '@goshawk/core';
+import { heldRuns } from './held-tasks.js';
+import { nextBeat } from './membership.js';
+import type { WorkerState } from './state.js';
+
+/**
+ * Tells central all about this worker.
+ *
+ * @param isRepeated nobody has answered so far; what is held changes with time
+ */
+export function register(w: WorkerState, now: Millis, isRepeated = false): void {
+  const runs = heldRuns(w, now);
+  if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
+    const { name, slots, capacity, http, attributes = [] } = w.config;
+    const draining = w.isDraining;
+    w.env.send(w.central, { type: 'register', name, slots, capacity, draining, http, runs, attributes });
+  }
+  beatAgain(w, now);
+}
+
+/** The next heartbeat, or the next attempt to register. */
+export function beatAgain(w: WorkerState, now: Millis): void {
+  const isMember = w.membership.central !== NOBODY;
+  const everyMs = isMember ? w.timings.heartbeatMs : w.config.registerRetryMs;
+  if (everyMs > 0) setBeat(w, nextBeat(now, everyMs));
+}
+
+export function setBeat(w: WorkerState, at: Millis): void {
+  w.membership.beatDueAt = at;
+  w.env.setTimer('heartbeat', 0, at);
+}

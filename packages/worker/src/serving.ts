@@ -1,0 +1,222 @@
+import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
+import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
+import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
+import { hasHad } from './held-tasks.js';
+import { giveBackAll, noticeGap, sayIfDrained, takeAgain } from './lifecycle.js';
+import type { WorkerParts } from './parts.js';
+import { askFor } from './questions.js';
+
+// How an entry becomes a task that runs, and how that ends.
+
+// ---- what waits, and what is asked for it
+
+export function enqueue(w: WorkerParts, entry: Entry, now: Millis): void {
+  if (!w.takesWork) return giveBack(w, [entry]);
+  w.queue.push(entry);
+  serve(w, now);
+}
+
+/** Central has placed a task here. */
+export function assigned(w: WorkerParts, message: MessageOf<'assign'>, now: Millis): void {
+  const { owner } = message;
+  if (!w.slots.serves(owner, message) && !w.queue.has(owner, message))
+    enqueue(w, entryOfPlaced(message), now);
+}
+
+/** A head that does not fit waits, and all behind it: a task that needs much is not overtaken for ever. */
+export function serve(w: WorkerParts, now: Millis): void {
+  const { idle } = w.memory.workers;
+  if (idle[w.row] === 0) return;
+  const { queue, slots } = w;
+  while (idle[w.row]! > 0) {
+    const head = queue.head();
+    if (head === undefined || !slots.fits(head.demand)) return;
+    queue.shift();
+    const ask = ++w.asks;
+    slots.ask(head, ask, now);
+    askFor(w, head, ask);
+    w.armSweep(now);
+  }
+}
+
+/** Slots may be free that were not: what waits here is next, or work is looked for elsewhere. */
+export function serveOrFind(w: WorkerParts, now: Millis): void {
+  serve(w, now);
+  if (w.memory.workers.idle[w.row] === 0) return;
+  if (w.takesWork) w.stealing?.begin(now);
+  w.finder?.freed(now);
+  sayIfDrained(w);
+}
+
+// ---- what owners answer
+
+/** The owner answers the question of a slot with a task. */
+export function bound(w: WorkerParts, from: Address, message: MessageOf<'bind'>, now: Millis): void {
+  noticeGap(w, now);
+  const { slots } = w;
+  const slot = slots.indexOfAsk(message.ask);
+  const entry = slot < 0 ? undefined : slots.entryAt(slot);
+  if (entry?.owner !== from) {
+    // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
+    return hasHad(w, from, message) ? undefined : giveBackTask(w, from, message);
+  }
+  if (w.takesWork) return run(w, slot, entry, from, message, now);
+  giveBackTask(w, from, message, entry.stage);
+  placementOver(w, entry);
+  w.slots.release(slot);
+  sayIfDrained(w);
+}
+
+/** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
+export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, now: Millis): void {
+  noticeGap(w, now);
+  if (hasHad(w, from, message)) return;
+  const entry = w.finder?.accept(from, message);
+  if (entry === undefined) giveBackTask(w, from, message);
+  else run(w, w.slots.ask(entry, 0, now), entry, from, message, now);
+  w.finder?.settled(message, now);
+}
+
+/** The owner has no task for this probe (left): the slot goes on to the next entry. */
+export function refused(w: WorkerParts, from: Address, ask: number, now: Millis): void {
+  const { slots } = w;
+  const slot = slots.indexOfAsk(ask);
+  if (slot < 0) return w.finder?.refused(from, ask, now);
+  placementOver(w, slots.entryAt(slot)!);
+  slots.release(slot);
+  serveOrFind(w, now);
+}
+
+function run(
+  w: WorkerParts,
+  slot: number,
+  entry: Entry,
+  owner: Address,
+  message: MessageOf<'bind' | 'run'>,
+  now: Millis,
+): void {
+  w.slots.run(slot, owner, message, now);
+  w.stealing?.foundWork();
+  w.finder?.started();
+  if (entry.placed !== undefined) tellCentral(w, 'placementStarted', owner, message);
+  w.env.execute(slot, message);
+  const { apartMs, jobId, task } = message;
+  if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
+}
+
+// ---- what becomes of a task that runs
+
+/** The task in the slot has really started: its time limit counts from here. */
+export function started(w: WorkerParts, slot: number, now: Millis): void {
+  if (!w.slots.isRunning(slot)) return;
+  const timeoutMs = w.slots.started(slot, now);
+  w.knownHealth?.started();
+  if (timeoutMs !== undefined) w.env.setTimer('taskTimeout', slot, now + timeoutMs);
+}
+
+/** The job of a task was found to be long. */
+export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
+  const slot = w.slots.indexOfTask(from, task);
+  if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.foundLong();
+}
+
+/** Its owner has it wait again, elsewhere or later: a policy wants the room. */
+export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
+  const slot = w.slots.indexOfTask(from, task);
+  if (slot >= 0) w.env.kill(slot, 'preempted');
+}
+
+/** A task is not wanted any more. */
+export function cancel(w: WorkerParts, from: Address, task: TaskRef): void {
+  const slot = w.slots.indexOfTask(from, task);
+  if (slot >= 0) return w.env.kill(slot, 'cancelled');
+  if (w.reports.has(from, task)) return;
+  const waiting = w.queue.removePlaced(from, task);
+  if (waiting !== undefined) placementOver(w, waiting);
+  // Said also when it was never here: the owner asks until it knows.
+  giveBackTask(w, from, task, waiting?.stage);
+}
+
+/** @param runMs as the executor measured it */
+export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+  const { slots, knownHealth } = w;
+  if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
+  if (slots.printedBy(slot) !== undefined) w.env.clearTimer('output', slot);
+  const wasApart = knownHealth?.endedApart(slot) === true;
+  if (outcome.kind === 'completed') knownHealth?.completed();
+  else if (w.health.ended(outcome, now)) giveBackAll(w);
+
+  const goesOn = !wasApart && continuesSeries(w, slot, outcome, runMs, now);
+  const ask = goesOn ? ++w.asks : 0;
+  const row = slots.rowOf(slot);
+  const { long, since } = w.memory.slots;
+  const entry = slots.entryAt(slot)!;
+  const task = slots.taskAt(slot);
+  const report = reportEnd(w, slot, task, outcome, runMs, ask, now);
+  if (long[row] === 0) w.finder?.shortEnded(runMs);
+  if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
+  if (goesOn) {
+    const next = entryOfGiven(task.owner, {
+      job: task.job,
+      stage: entry.stage,
+      long: false,
+      demand: entry.demand,
+    });
+    const series = { since: since[row]!, report };
+    slots.release(slot);
+    slots.ask(next, ask, now, series);
+    return w.armSweep(now);
+  }
+  slots.release(slot);
+  serveOrFind(w, now);
+  if (wasApart) takeAgain(w, now);
+}
+
+/** Whether a slot goes on with another task of the same owner, since its tasks are tiny. */
+function continuesSeries(
+  w: WorkerParts,
+  slot: number,
+  { kind }: Outcome,
+  runMs: Millis,
+  now: Millis,
+): boolean {
+  if (w.seriesMs === 0 || kind !== 'completed' || !w.takesWork || !w.queue.isEmpty) return false;
+  const { long, orphaned, since } = w.memory.slots;
+  const row = w.slots.rowOf(slot);
+  const isPlaced = w.slots.entryAt(slot)!.placed !== undefined;
+  if (long[row] === 1 || orphaned[row] === 1 || isPlaced) return false;
+  return now - since[row]! + runMs < w.seriesMs;
+}
+
+/** @param ask the question for the next task; 0: none is wanted */
+function reportEnd(
+  w: WorkerParts,
+  slot: number,
+  { owner, job, task, attempt }: TaskRef & { readonly owner: Address },
+  outcome: Outcome,
+  runMs: Millis,
+  ask: number,
+  now: Millis,
+): MessageOf<'ended'> {
+  const printed = w.slots.printedBy(slot);
+  const report: MessageOf<'ended'> = {
+    type: 'ended',
+    report: ++w.tasksEnded,
+    job,
+    task,
+    attempt,
+    outcome,
+    runMs,
+    output: printed?.take() ?? NO_OUTPUT,
+    outputBytes: printed?.sentBytes ?? 0,
+    ask,
+  };
+  w.env.send(owner, report);
+  if (w.timings.retryMs > 0 && w.memory.slots.orphaned[w.slots.rowOf(slot)] === 0) {
+    w.reports.keep(owner, report, now);
+    w.armSweep(now);
+  }
+  return report;
+}
+
+const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

@@ -1,0 +1,102 @@
+import { type Address, type MessageOf, NO_RESOURCES } from '@goshawk/core';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Entry, entryOfGiven } from './entry.js';
+import { WorkerMemory } from './memory.js';
+import { Slots } from './slots.js';
+
+const OWNER = 1 as Address;
+const CAPACITY = { memory: 3 };
+
+function entry(long: boolean): Entry {
+  return entryOfGiven(OWNER, { job: 1, stage: 0, long, demand: { memory: 1 } });
+}
+
+function bind(task: number, long: boolean): MessageOf<'bind'> {
+  const names = { ask: 0, job: 1, task, attempt: 1, jobId: 'j', payload: null };
+  return { type: 'bind', ...names, long, timeoutMs: undefined, apartMs: undefined };
+}
+
+/** Where each step leads; everything else is against the life of a slot. */
+const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  askAgain: { asking: 'asking' },
+  run: { asking: 'running' },
+  started: { running: 'running' },
+  turnLong: { running: 'running' },
+  release: { asking: 'idle', running: 'idle' },
+};
+
+test('slots ask, run and are free again, and of several workers each counts its own', () => {
+  const step = fc.record({
+    kind: fc.constantFrom('ask', ...Object.keys(STEPS)),
+    worker: fc.nat(2),
+    slot: fc.nat(2),
+    long: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      const memory = new WorkerMemory();
+      const workers = [1, 3, 2].map((count) => new Slots(memory, memory.admit(count, CAPACITY)));
+      const models = workers.map(({ count }) => new Array<string>(count).fill('idle'));
+      steps.forEach(({ kind, worker, slot: which, long }, now) => {
+        const slots = workers[worker]!;
+        const model = models[worker]!;
+        const slot = which % slots.count;
+        const perform: Record<string, () => unknown> = {
+          ask: () => slots.ask(entry(long), now, now),
+          askAgain: () => slots.askAgain(slot, now),
+          run: () => slots.run(slot, OWNER, bind(now, long), now),
+          started: () => slots.started(slot, now),
+          turnLong: () => slots.turnLong(slot),
+          release: () => slots.release(slot),
+        };
+        const idle = model.indexOf('idle');
+        const next = kind === 'ask' ? 'asking' : STEPS[kind]![model[slot]!];
+        if (next === undefined || (kind === 'ask' && idle < 0)) {
+          expect(perform[kind]).toThrow();
+        } else {
+          const result = perform[kind]!();
+          if (kind === 'ask') expect(result).toBe(idle);
+          model[kind === 'ask' ? idle : slot] = next;
+          if (kind === 'run')
+            expect(slots.taskAt(slot)).toEqual({ owner: OWNER, job: 1, task: now, attempt: 1 });
+          if (kind === 'ask') expect(slots.indexOfAsk(now)).toBe(idle);
+        }
+        workers.forEach((each, at) => {
+          each.checkInvariants();
+          const indexes = (state: string) => [...models[at]!.keys()].filter((i) => models[at]![i] === state);
+          expect([...each.asking()]).toEqual(indexes('asking'));
+          expect([...each.running()]).toEqual(indexes('running'));
+          expect(each.runningCount).toBe(indexes('running').length);
+          expect(each.idleCount).toBe(indexes('idle').length);
+        });
+      });
+    }),
+  );
+});
+
+test('what a task demands is free again when its slot is, and what a worker has beside slots bounds what runs', () => {
+  const memory = new WorkerMemory();
+  const slots = new Slots(memory, memory.admit(5, CAPACITY));
+  for (let i = 0; i < 3; i++) slots.ask(entry(false), i, 0);
+  expect(slots.fits({ memory: 1 })).toBe(false);
+  expect(slots.fits(NO_RESOURCES)).toBe(true);
+  slots.release(1);
+  expect(slots.spare).toEqual({ memory: 1 });
+  expect(slots.fits({ memory: 1 })).toBe(true);
+});
+
+test('long work is what is believed of an entry, then of its task, and then what is found', () => {
+  const memory = new WorkerMemory();
+  const slots = new Slots(memory, memory.admit(2, CAPACITY));
+  slots.ask(entry(true), 1, 0);
+  expect(slots.longCount).toBe(1);
+  slots.run(0, OWNER, bind(0, false), 0);
+  expect(slots.longCount).toBe(0);
+  expect([slots.turnLong(0), slots.turnLong(0)]).toEqual([true, false]);
+  expect(slots.executesLong(Number.NEGATIVE_INFINITY)).toBe(true);
+  slots.ask(entry(false), 2, 0);
+  expect(slots.executesLong(Number.NEGATIVE_INFINITY)).toBe(false);
+  slots.release(0);
+  expect(slots.longCount).toBe(0);
+});

@@ -1,0 +1,105 @@
+import { type Address, LIVE_TIMINGS, type Millis, NOBODY, type Resources, type Timings } from '@goshawk/core';
+import type { WorkerConfig, WorkerCounters, WorkerEnvironment } from './contract.js';
+import { Membership } from './membership.js';
+import { WorkerMemory } from './memory.js';
+import { WorkerQueue } from './queue.js';
+import { Reports } from './reports.js';
+import { Slots } from './slots.js';
+import { StartHealth } from './start-health.js';
+
+/** What a worker is and has, apart from how it finds work: what all of its flows read and change. */
+export class WorkerState {
+  readonly config: WorkerConfig;
+  readonly env: WorkerEnvironment;
+  readonly memory: WorkerMemory;
+  /** Of this worker, in the tables of the memory. */
+  readonly row: number;
+
+  /** Ends of tasks, until their owners have confirmed them. */
+  readonly reports = new Reports();
+
+  readonly membership = new Membership();
+  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
+  timings: Timings = LIVE_TIMINGS;
+  /** For how long a series of tiny tasks may last; 0: there are none. ms */
+  seriesMs: Millis = 0;
+  /** Owners whose jobs another one has. */
+  superseded: Set<Address> = NOBODY_SUPERSEDED;
+
+  isDraining = false;
+  /** Whoever started this worker wants it to end. */
+  isStopping = false;
+  hasSaidDrained = false;
+  /** Made when a task came to nothing for the first time. */
+  #health: StartHealth | undefined;
+
+  readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
+  /** Questions, and ends of tasks, each of which has its number. */
+  asks = 0;
+  tasksEnded = 0;
+  isSweepArmed = false;
+
+  /** @param memory of all workers in the process; default: its own */
+  constructor(config: WorkerConfig, env: WorkerEnvironment, memory = new WorkerMemory()) {
+    this.config = config;
+    this.env = env;
+    this.memory = memory;
+    this.row = memory.admit(config.slots, config.capacity);
+  }
+
+  // Views of its rows: made where they are used, since thousands that are kept would not fit into a processor's cache.
+
+  get queue(): WorkerQueue {
+    return new WorkerQueue(this.memory, this.row);
+  }
+
+  get slots(): Slots {
+    return new Slots(this.memory, this.row);
+  }
+
+  /** Keeps account of placed tasks, and has to hear of those that end before it has welcomed this worker. */
+  get central(): Address {
+    const { central, isCutOff } = this.membership;
+    return central === NOBODY || isCutOff ? this.config.central : central;
+  }
+
+  /** Undefined while nothing was ever wrong. */
+  get knownHealth(): StartHealth | undefined {
+    return this.#health;
+  }
+
+  get health(): StartHealth {
+    this.#health ??= new StartHealth(this.env, this.membership, this.counted);
+    return this.#health;
+  }
+
+  /** It neither drains nor is aside. */
+  get takesWork(): boolean {
+    return !this.isDraining && !(this.#health?.isQuarantined ?? false);
+  }
+
+  /** A slot is free, nothing waits, and the worker takes work. */
+  get wantsWork(): boolean {
+    return this.queue.isEmpty && this.slots.idleCount > 0 && this.takesWork;
+  }
+
+  /** A task that was given to the worker, and need not wait for what waits here, can run here now. */
+  canRun(demand: Resources): boolean {
+    return this.slots.idleCount > 0 && this.slots.fits(demand) && this.takesWork;
+  }
+
+  /** Nothing waits, runs, or is to be confirmed. */
+  get isIdle(): boolean {
+    return this.slots.busyCount === 0 && this.queue.isEmpty && this.reports.size === 0;
+  }
+
+  /** Something waits for an answer: the worker looks at it after a while. */
+  armSweep(now: Millis): void {
+    if (this.isSweepArmed || this.timings.retryMs === 0) return;
+    this.isSweepArmed = true;
+    this.env.setTimer('sweep', 0, now + this.timings.retryMs);
+  }
+}
+
+/** Of those that were never told of one. */
+export const NOBODY_SUPERSEDED = new Set<Address>();
