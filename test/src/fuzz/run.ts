@@ -1,6 +1,7 @@
 import {
   type Address,
   drawIndex,
+  type JobInput,
   type JobSpec,
   type Message,
   type MessageType,
@@ -255,7 +256,7 @@ export class FuzzRun {
     if (owners.length === 0) return;
     const owner = this.#pick(owners);
     const scheduler = this.#cluster.schedulerOf(owner);
-    const spec = parseJobSpec(incident.job);
+    const spec = parseJobSpec({ ...incident.job, ...this.#drawPredecessors() });
     if (!scheduler.isReady || scheduler.whyImpossible(spec) !== undefined) return;
     this.#cluster.step(owner, () => {
       const key = `key ${this.#request++}`;
@@ -264,6 +265,14 @@ export class FuzzRun {
       if (mayFail) this.#failing.add(job.id);
       this.#jobs.push({ owner, job, key, spec, mayFail });
     });
+  }
+
+  /** Jobs that a client may know of. A scheduler without a disk would give their ids again. */
+  #drawPredecessors(): Pick<JobInput, 'after' | 'afterOk'> {
+    const known = this.#jobs.filter(({ owner, key }) => this.#diskOf(owner.name)?.hasAccepted(key) ?? true);
+    if (this.#scenario.faultProfile.schedulersDie || known.length === 0 || !this.#chance(0.3)) return {};
+    const ids = [this.#pick(known).job.id, this.#pick(known).job.id];
+    return this.#chance(0.5) ? { after: ids } : { afterOk: ids };
   }
 
   #injectFault(kind: Fault): void {
@@ -413,6 +422,18 @@ export function complaintsAbout({ scenario, cluster, jobs, ended }: Report): str
       complaints.push(`${job.id} ended more than once`);
     if (job.history.lostCount > 0 && !losesAttempts(scenario))
       complaints.push(`${job.id} lost ${job.history.lostCount} attempts, though no worker was lost`);
+    for (const { job: before } of jobs) {
+      const mustComplete = job.spec.afterOk?.includes(before.id) ?? false;
+      if (!mustComplete && !job.spec.after?.includes(before.id)) continue;
+      if (job.firstStartAt !== undefined && !(before.endedAt! <= job.firstStartAt))
+        complaints.push(
+          `${job.id} started at ${job.firstStartAt}, and ${before.id} ended at ${before.endedAt}`,
+        );
+      if (mustComplete && before.state !== 'completed' && job.state !== 'cancelled')
+        complaints.push(`${job.id} is ${job.state}, after ${before.id} that is ${before.state}`);
+      if (job.cancelReason?.includes(`${before.id} `) && before.state === 'completed')
+        complaints.push(`${job.id}: ${job.cancelReason}`);
+    }
     const mustComplete = !mayFail && !job.cancelling;
     if (mustComplete && job.state !== 'completed')
       complaints.push(`${job.id} is ${job.state} for no reason: ${states}`);

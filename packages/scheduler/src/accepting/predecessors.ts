@@ -24,8 +24,8 @@ import type { Sampler } from '../sampling/sampler.js';
 /** Another scheduler is asked again after so long, twice as long each time, up to the second. It tells an end by itself. ms */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 15_000;
-/** For so long central must know nobody with the jobs: a scheduler that was cut off may be back. ms */
-const GONE_MS = 60_000;
+/** For so long central must know nobody with the jobs, as central itself waits for one that is away: it may be back. ms */
+const GONE_MS = 10 * 60_000;
 /** Jobs that are listed of those that one waits for. */
 const LISTED_MAX = 100;
 
