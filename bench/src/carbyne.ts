@@ -4,6 +4,7 @@ import {
   measureTrial,
   type PolicyModule,
   type PolicyOptions,
+  type TracedJob,
   type TrialMetrics,
   trialPolicy,
 } from '@goshawk/policies';
@@ -46,9 +47,11 @@ function settingOf(text: string): { module: PolicyModule; options: PolicyOptions
 const rows = new Map<string, TrialMetrics[]>();
 const times = new Map<string, number>();
 let tasks = 0;
+const longestPaths: number[] = [];
 for (const seed of seeds) {
   const jobs = [...configureGenerator(`${values.workload},seed=${seed}`).generate()];
   tasks += jobs.reduce((sum, { durationsSeconds }) => sum + durationsSeconds.length, 0);
+  longestPaths.push(jobs.reduce((sum, job) => sum + longestPath(job), 0) / jobs.length);
   settings.forEach(({ module, options }, i) => {
     const name = values.policies.split(',')[i]!;
     const start = performance.now();
@@ -59,7 +62,8 @@ for (const seed of seeds) {
 }
 
 process.stdout.write(
-  `${values.workload}, ${Math.round(tasks / seeds.length)} tasks, ${values.machines} machines\n`,
+  `${values.workload}, ${Math.round(tasks / seeds.length)} tasks, ${values.machines} machines, ` +
+    `mean longest path ${median(longestPaths).toFixed(1)} s\n`,
 );
 process.stdout.write(
   'policy                mean s  x drf  makespan  jain need  jain raw  slower  < 0.8  ms\n',
@@ -92,6 +96,17 @@ for (const [name, runs] of rows) {
     (times.get(name)! / runs.length).toFixed(0).padStart(7),
   ];
   process.stdout.write(`${name.padEnd(20)}${cells.join(' ')}\n`);
+}
+
+/** Of stages, one after another. s */
+function longestPath({ stages = [], durationsSeconds }: TracedJob): number {
+  const ends: number[] = [];
+  let first = 0;
+  for (const { tasks: count, after } of stages) {
+    ends.push(durationsSeconds[first]! + Math.max(0, ...after.map((place) => ends[place]!)));
+    first += count;
+  }
+  return Math.max(0, ...ends);
 }
 
 function median(numbers: readonly number[]): number {
