@@ -4,7 +4,7 @@
  * 5 s. No result may be missing or counted twice, and no stage begin before those that it comes after have ended, by what
  * the tasks themselves wrote down.
  *
- *     node bench/dist/staged.js [--jobs 20] [--every 3000] [--seeds 1] [--policies all|NAME,…] [--killed carbyne,drf] [--json]
+ *     node bench/dist/staged.js [--jobs 40] [--every 3000] [--seeds 1] [--policies all|NAME,…] [--killed carbyne,drf] [--json]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ import { type LiveRun, runLive } from './staged/live.js';
 
 const { values: options } = parseArgs({
   options: {
-    jobs: { type: 'string', default: '20' },
+    jobs: { type: 'string', default: '40' },
     every: { type: 'string', default: '3000' },
     workers: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
