@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as floor from './floor.mjs';
+import * as goshawk from './goshawk.mjs';
+import { described, measurementText } from './measurement.mjs';
+import { quantile } from './tables.mjs';
+import { measure } from './works.mjs';
+
+/**
+ * `npm run bench`: is anything slower than when it was last measured? Tasks beside bare ZeroMQ and the simulator beside a loop in plain
+ * JavaScript, in turn, so that all that counts is a ratio, whatever the machine. Exits with 1 where one got 20% worse.
+ */
+const LAST = new URL('../../measurements/bench.json', import.meta.url);
+const COMMAND = new URL('../../packages/cli/bin/goshawk.js', import.meta.url).pathname;
+const WORSE = 1.2;
+const WORKS = ['W1', 'W1b', 'W2'];
+const SIMULATED = ['google-like:jobs=2000,seed=1', '--workers', '15000', '--quiet', '--json'];
+const SHOWN = {
+  tasksPerSecond: 'tasks/s, 200 jobs × 100',
+  jobsPerSecond: 'jobs/s, one task each',
+  p50Ms: 'one job at a time, p50, ms',
+  simulateMs: 'simulate, ms',
+};
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '3' }, write: { type: 'boolean', default: false } },
+});
+
+/** Time of a loop that does what a simulator does: a heap of numbers, and a map. ms */
+function loopMs() {
+  const began = performance.now();
+  const heap = [];
+  const seen = new Map();
+  let drawn = 1;
+  for (let step = 0; step < 3_000_000; step++) {
+    drawn = (Math.imul(drawn, 1_664_525) + 1_013_904_223) >>> 0;
+    let at = heap.length < 10_000 ? heap.push(drawn) - 1 : 0;
+    heap[at] = drawn;
+    for (let up = (at - 1) >> 1; at > 0 && heap[up] > heap[at]; at = up, up = (at - 1) >> 1)
+      [heap[up], heap[at]] = [heap[at], heap[up]];
+    for (let child = 1; child < heap.length; child = 2 * at + 1) {
+      if (child + 1 < heap.length && heap[child + 1] < heap[child]) child++;
+      if (heap[at] <= heap[child]) break;
+      [heap[at], heap[child]] = [heap[child], heap[at]];
+      at = child;
+    }
+    seen.set(drawn & 0xffff, at);
+  }
+  return performance.now() - began;
+}
+
+/** Time of the whole command. ms */
+function simulateMs() {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-bench-'));
+  const began = performance.now();
+  const { status } = spawnSync(process.execPath, [COMMAND, 'simulate', ...SIMULATED], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ms = performance.now() - began;
+  rmSync(folder, { recursive: true, force: true });
+  if (status !== 0) throw new Error(`goshawk simulate ended with ${status}`);
+  return ms;
+}
+
+const rounds = [];
+for (let round = 1; round <= Number(values.rounds); round++) {
+  const bare = await measure({ start: floor.start, does: WORKS }, WORKS);
+  const ours = await measure({ start: goshawk.start, does: WORKS }, WORKS);
+  bare.simulateMs = loopMs();
+  ours.simulateMs = simulateMs();
+  rounds.push({ bare, ours });
+  console.error(`round ${round} of ${values.rounds}`);
+}
+const medianOf = (of) => Number(quantile(rounds.map(of), 0.5).toPrecision(3));
+const ratios = new Map(
+  Object.keys(SHOWN).map((what) => [what, medianOf(({ bare, ours }) => ours[what] / bare[what])]),
+);
+const { rows: lastRows } = existsSync(LAST) ? JSON.parse(readFileSync(LAST, 'utf8')).tables[0] : { rows: [] };
+const last = new Map(lastRows.map(([name, , , ratio]) => [name, ratio]));
+let isWorse = false;
+const rows = Object.entries(SHOWN).map(([what, name]) => {
+  const ratio = ratios.get(what);
+  const before = last.get(name);
+  const slower = what.endsWith('Ms') ? ratio / before : before / ratio;
+  if (slower >= WORSE) isWorse = true;
+  const verdict = slower >= WORSE ? `${Math.round(100 * (slower - 1))}% worse` : '';
+  return {
+    name,
+    ours: medianOf(({ ours }) => ours[what]),
+    floor: medianOf(({ bare }) => bare[what]),
+    ratio,
+    before,
+    verdict,
+  };
+});
+console.table(rows);
+if (values.write) {
+  const measurement = {
+    group: 'Speed',
+    title: 'Beside the floor',
+    what:
+      'What `npm run bench` compares with: Goshawk beside bare ZeroMQ with strict slots, eight slots in two processes, and `goshawk ' +
+      `simulate ${SIMULATED.slice(0, 3).join(' ')}\` beside a loop in plain JavaScript. Medians of interleaved rounds, ratios within a round.`,
+    commands: [`npm run bench -- --rounds ${values.rounds} --write`],
+    ...described(),
+    tables: [
+      {
+        columns: ['', 'Goshawk', 'floor', 'ratio'],
+        rows: rows.map(({ name, ours, floor: bare, ratio }) => [name, ours, bare, ratio]),
+      },
+    ],
+  };
+  writeFileSync(LAST, measurementText(measurement));
+} else if (isWorse) {
+  console.error(
+    'bench: worse than measurements/bench.json by a fifth or more; --write keeps these as the new ones',
+  );
+  process.exitCode = 1;
+}
