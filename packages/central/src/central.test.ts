@@ -82,6 +82,7 @@ class Bench {
       tasks: wanted,
       estimateMs,
       demand: {},
+      requires: undefined,
     });
   }
 
@@ -242,6 +243,7 @@ test('an older attempt that comes late changes nothing', () => {
       tasks: [{ task: 0, attempt }],
       estimateMs: 20_000,
       demand: {},
+      requires: undefined,
     });
   place(2);
   bench.take('placed');
@@ -469,6 +471,7 @@ test('short work of which central is only told what came counts in the reserve',
       matches: 0,
       estimateMs: 9_000,
       demand: {},
+      requires: undefined,
     };
     bench.receive(OWNER, { type: 'need', ...need });
     return bench.take('matched').flatMap(({ workers }) => workers).length;
@@ -541,6 +544,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     ageMs: 0,
     estimateFollows: undefined,
     priority: undefined,
+    requires: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('strangerTold')).toHaveLength(1);

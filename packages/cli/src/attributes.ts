@@ -1,11 +1,11 @@
-import { type Attribute, InputError, LIMITS } from '@goshawk/core';
+import { type Attribute, type Attributes, attributesByName, InputError, LIMITS } from '@goshawk/core';
 import type { OptionSpec } from './options.js';
 
 export const ATTRIBUTE_OPTION = {
   type: 'texts',
   value: 'NAME=VALUES',
   describe:
-    'attribute of the workers that jobs may prefer: rack=r1; with several values, rack=r1,r2, workers take turns; repeatable',
+    'attribute of the workers that jobs may require or prefer: rack=r1; with several values, rack=r1,r2, workers take turns; repeatable',
 } as const satisfies OptionSpec;
 
 /** Of the worker of this number. */
@@ -27,4 +27,10 @@ export function parseAttributes(texts: readonly string[]): AttributesOf {
   if (dealt.length > LIMITS.attributesMax)
     throw new InputError('bad-option', `--attribute: ${dealt.length} are more than ${LIMITS.attributesMax}`);
   return (worker) => dealt.map(({ name, values }) => ({ name, value: values[worker % values.length]! }));
+}
+
+/** Of so many workers. @throws InputError as above */
+export function attributesOfAll(texts: readonly string[], workers: number): Attributes[] {
+  const attributesOf = parseAttributes(texts);
+  return Array.from({ length: workers }, (_, worker) => attributesByName(attributesOf(worker)));
 }

@@ -57,17 +57,24 @@ export class JobHandle<Value = unknown> {
   readonly sentAtMs: Millis | undefined;
   /** Its state when it was accepted: a job that was here before may have ended. Undefined when it was not submitted here. */
   readonly acceptedState: JobState | undefined;
+  /** What was likely to be a mistake when it was accepted, in one line: no worker had what it requires. */
+  readonly warning: string | undefined;
   readonly #session: Session;
 
   constructor(
     session: Session,
     id: string,
-    accepted?: { readonly sentAtMs: Millis | undefined; readonly state: JobState },
+    accepted?: {
+      readonly sentAtMs: Millis | undefined;
+      readonly state: JobState;
+      readonly warning: string | undefined;
+    },
   ) {
     this.#session = session;
     this.id = id;
     this.sentAtMs = accepted?.sentAtMs;
     this.acceptedState = accepted?.state;
+    this.warning = accepted?.warning;
   }
 
   /**
@@ -206,8 +213,8 @@ export class JobHandle<Value = unknown> {
       },
       options,
     );
-    const { job, state } = answer.value;
-    return new JobHandle<Value>(this.#session, job, { sentAtMs, state });
+    const { job, state, warning } = answer.value;
+    return new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });
   }
 
   /** What the tasks printed, all streams and attempts in the order in which it arrived at the owner. */

@@ -33,6 +33,7 @@ export interface Accepted {
   /** When it was sent first, by `performance.now()`. */
   readonly sentAtMs: Millis;
   readonly state: JobState;
+  readonly warning: string | undefined;
 }
 
 /**
@@ -72,8 +73,8 @@ export async function submit(
         onSilence: () => session.roster.refreshSoon(),
         signal: options.signal,
       });
-      const { job: id, state } = answer.value;
-      return { id, state, sentAtMs: sentAtMs ?? performance.now() };
+      const { job: id, state, warning } = answer.value;
+      return { id, state, warning, sentAtMs: sentAtMs ?? performance.now() };
     } catch (error) {
       if (!(error instanceof GoshawkError)) throw error;
       const wasAsked = mayHaveIt;

@@ -17,6 +17,32 @@ export function meetsWishes(wishes: Attributes, attributes: Attributes): boolean
   return true;
 }
 
+/** Something that may need more of a worker than room. */
+export interface Requiring {
+  /** Attributes that a worker must have; absent: any will do. */
+  readonly requires?: Attributes | undefined;
+}
+
+/** Whether a worker has what tasks require of it, whatever room there is. The one place that tells. */
+export function mayRun(
+  { attributes }: { readonly attributes?: Attributes | undefined },
+  { requires }: Requiring,
+): boolean {
+  return requires === undefined || meetsWishes(requires, attributes ?? NO_ATTRIBUTES);
+}
+
+const NO_ATTRIBUTES: Attributes = {};
+
+/** As messages carry what is required, one object for each. */
+export function requiresOf(listed: readonly Attribute[] | undefined): Attributes | undefined {
+  return listed === undefined ? undefined : attributesByName(listed);
+}
+
+/** For messages, in the order of the object; undefined where there is nothing to be said. */
+export function listAttributes(attributes: Attributes | undefined): readonly Attribute[] | undefined {
+  return attributes && Object.entries(attributes).map(([name, value]) => ({ name, value }));
+}
+
 /** `rack=r1,r2 zone=a` */
 export function formatAttributes(attributes: Attributes): string {
   return Object.entries(attributes)

@@ -54,7 +54,9 @@ export const LIMITS = {
   awaitedMax: 10_000,
   /** Distinct resource names in a demand or a capacity. */
   resourcesMax: 32,
-  /** Attributes of a worker, and those that a job prefers. */
+  /** Values of an attribute of which a job takes any. */
+  attributeValuesMax: 12,
+  /** Attributes of a worker, and those that a job prefers or requires. */
   attributesMax: 32,
   /** Segments of a distribution of run times. */
   segmentsMax: 128,

@@ -1,4 +1,4 @@
-import type { Cluster, WorkerView } from '@goshawk/client';
+import type { Cluster, JobHandle, WorkerView } from '@goshawk/client';
 import {
   GoshawkError,
   InputError,
@@ -57,7 +57,7 @@ export const ROUTES: readonly Route[] = [
     errors: { 409: 'another job has this key' },
     handle: async ({ cluster }, { body, signal }) => {
       const job = await (await cluster()).submit(body as unknown as JobInput, { signal });
-      return { schema: 'goshawk.submit/1', job: job.id, state: job.acceptedState };
+      return submitted(job);
     },
   }),
   route({
@@ -197,7 +197,7 @@ export const ROUTES: readonly Route[] = [
     handle: async ({ cluster }, { path, body, signal }) => {
       const key = body.key === undefined ? {} : { key: body.key };
       const again = await (await cluster()).job(path.id).retryFailed({ ...key, signal });
-      return { schema: 'goshawk.submit/1', job: again.id, state: again.acceptedState };
+      return submitted(again);
     },
   }),
   route({
@@ -308,6 +308,10 @@ export const ROUTES: readonly Route[] = [
     handle: ({ watch }, { lastEventId, signal }) => pageStream(watch, lastEventId, signal),
   }),
 ];
+
+function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.input<typeof shapes.submitted> {
+  return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };
+}
 
 function submissionSchema(): Record<string, unknown> {
   const { $schema: _, properties, ...schema } = jobJsonSchema() as { properties: object; $schema?: string };

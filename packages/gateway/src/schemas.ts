@@ -48,7 +48,10 @@ function jobStateAfter<const S extends string>(schema: S) {
   return z.object({ schema: z.literal(schema), job: z.string(), state: z.enum(JOB_STATES) });
 }
 
-export const submitted = jobStateAfter('goshawk.submit/1');
+export const submitted = jobStateAfter('goshawk.submit/1').extend({
+  /** What is likely to be a mistake: no worker has what the job requires. */
+  warning: z.string().optional(),
+});
 export const cancelled = jobStateAfter('goshawk.cancel/1');
 
 export const jobs = z.object({

@@ -135,6 +135,8 @@ export interface StageView {
   readonly distribution: readonly Segment[] | undefined;
   /** When its first task that waits came, or a worker was last found for one. */
   readonly waitsSince: Millis;
+  /** Attributes that a worker must have to run a task of it; undefined: any worker may. See `mayRun`. */
+  readonly requires: Attributes | undefined;
 }
 
 export interface WorkerView {
@@ -182,14 +184,14 @@ export interface Draft {
   /**
    * Starts one waiting task of the stage at the worker.
    *
-   * @returns the run; undefined where nothing waits, the worker is closed, or the demand does not fit
+   * @returns the run; undefined where nothing waits, the worker is closed or lacks what is required, or the demand does not fit
    */
   start(stage: StageView, worker: WorkerView): RunView | undefined;
   /**
    * Queues one waiting task of the stage at the worker, whatever is free there (Hawk §3.7). Only tasks that their owner has
    * named can be queued: those of classes whose route is `central`.
    *
-   * @returns the run; undefined where no such task waits, the worker is closed, or could never hold the demand
+   * @returns the run; undefined where no such task waits, the worker is closed or lacks what is required, or could never hold the demand
    */
   place(stage: StageView, worker: WorkerView): RunView | undefined;
   /** Starts all of these or none. @returns the runs, in order */

@@ -1,5 +1,6 @@
-import { drawIndex, fitsIn, SLOT, type Vector } from '@goshawk/core';
+import { drawIndex, SLOT, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
+import { fitsNow } from './fitting.js';
 
 /** Workers drawn before all are looked at. */
 const TRIES = 8;
@@ -57,7 +58,7 @@ export class FreeWorkers {
     source: { random(): number },
     accepts: (worker: WorkerView) => boolean,
   ): WorkerView | undefined {
-    const suits = (worker: WorkerView): boolean => fitsIn(stage.demand, worker.free) && accepts(worker);
+    const suits = (worker: WorkerView): boolean => fitsNow(stage, worker) && accepts(worker);
     return isDemanding(stage) ? this.#tightest(source, suits) : this.#any(source, suits);
   }
 

@@ -1,4 +1,4 @@
-import { fitsIn, InputError, type Millis } from '@goshawk/core';
+import { InputError, type Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -14,6 +14,7 @@ import type {
   StageView,
   WorkerView,
 } from './contract.js';
+import { fitsNow } from './fitting.js';
 
 /** A policy that threw is asked again after this, though nothing has changed. ms */
 const AGAIN_MS: Millis = 1_000;
@@ -109,7 +110,7 @@ export class GuardedPolicy implements CentralPolicy {
     for (const stages of this.#waiting.values()) {
       for (const stage of stages) {
         for (const worker of workers) {
-          while (stage.waiting > 0 && fitsIn(stage.demand, worker.free))
+          while (stage.waiting > 0 && fitsNow(stage, worker))
             if (draft.start(stage, worker) === undefined) break;
         }
       }

@@ -3,6 +3,7 @@ export * from './books/draft.js';
 export * from './books/entries.js';
 export * from './carbyne/index.js';
 export * from './contract.js';
+export * from './fitting.js';
 export { inOneLine } from './own.js';
 export * from './packing/index.js';
 export * from './planning-times.js';

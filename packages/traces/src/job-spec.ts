@@ -4,6 +4,7 @@ import {
   type Millis,
   NO_RESOURCES,
   type Resources,
+  type StageSpec,
   type TaskList,
 } from '@goshawk/core';
 import { type Columns, OWN_COLUMNS } from './columns.js';
@@ -48,15 +49,17 @@ export function jobSpecOf(
 }
 
 function stagesOf(
-  { durationsSeconds, stages, demand: ofJob }: TraceJob,
+  { durationsSeconds, stages, demand: ofJob, require }: TraceJob,
   columns: Columns,
 ): JobSpec['stages'] {
   const sleepsMs = inMilliseconds(durationsSeconds, columns.take(durationsSeconds.length));
   if (stages === undefined) {
-    return [{ name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob) }];
+    return [
+      { name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob), ...requirements(require) },
+    ];
   }
   let first = 0;
-  return stages.map(({ name, after, tasks, demand, estimateSeconds }) => {
+  return stages.map(({ name, after, tasks, demand, estimateSeconds, require: ofStage }) => {
     const own = sleepsMs.subarray(first, first + tasks);
     first += tasks;
     return {
@@ -64,9 +67,14 @@ function stagesOf(
       after: [...new Set(after)],
       tasks: { sleepsMs: own },
       demand: resourcesOf(demand ?? ofJob),
+      ...requirements(ofStage ?? require),
       ...(estimateSeconds === undefined ? {} : { estimateMs: estimateSeconds * 1_000 }),
     };
   });
+}
+
+function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'> {
+  return require === undefined || Object.keys(require).length === 0 ? {} : { requires: require };
 }
 
 /** An amount of 0 is no demand; and whoever demands nothing shares one object, which machines know. */
@@ -104,11 +112,12 @@ export function jobInputOf(spec: JobSpec): JobInput {
   } = spec;
   return {
     ...rest,
-    stages: stages.map(({ name, after, tasks, demand, estimateMs: ofStage }) => ({
+    stages: stages.map(({ name, after, tasks, demand, requires, estimateMs: ofStage }) => ({
       name,
       after: after.map((place) => stages[place]!.name),
       tasks: tasksInputOf(tasks),
       demand,
+      ...(requires === undefined ? {} : { require: requires }),
       ...(ofStage === undefined ? {} : { estimate: ofStage }),
     })),
     ...(user === undefined ? {} : { user }),

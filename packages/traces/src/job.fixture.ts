@@ -5,6 +5,7 @@ import { meanOf, type TraceJob } from './job.js';
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
 const name = fc.string({ minLength: 1, maxLength: 20, unit: 'binary' });
 const resource = fc.stringMatching(/^[a-z]{1,8}$/);
+const attributes = fc.dictionary(resource, name, { maxKeys: 2, noNullPrototype: true });
 const demand = fc.dictionary(resource, seconds, { maxKeys: 4, noNullPrototype: true });
 const durations = fc.array(seconds, { minLength: 1, maxLength: 8 });
 
@@ -17,6 +18,7 @@ const stages = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain((names
           after: i === 0 ? fc.constant([]) : fc.uniqueArray(fc.nat({ max: i - 1 })),
           tasks: fc.integer({ min: 1, max: 4 }),
           demand,
+          require: attributes,
           estimateSeconds: fc.double({ min: 1e-3, max: 1e6, noNaN: true }),
         },
         { requiredKeys: ['name', 'after', 'tasks'] },
@@ -42,7 +44,8 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
       timeLimitSeconds: fc.double({ min: 1e-3, max: 1e9, noNaN: true }),
       weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
       value: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
-      prefer: fc.dictionary(resource, name, { maxKeys: 2, noNullPrototype: true }),
+      prefer: attributes,
+      require: attributes,
       slowdown: fc.double({ min: 1, max: 100, noNaN: true }),
       retries: fc.nat({ max: LIMITS.retriesMax }),
       maxRunning: fc.integer({ min: 1 }),

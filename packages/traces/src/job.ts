@@ -31,7 +31,9 @@ export interface TraceJob {
   readonly value?: number;
   /** Attributes that workers should have: one value, or several that will do, joined by commas. */
   readonly prefer?: Readonly<Record<string, string>>;
-  /** How many times as long tasks take on workers without those. */
+  /** Attributes that a worker must have, in the same form, unless a stage says otherwise. */
+  readonly require?: Readonly<Record<string, string>>;
+  /** How many times as long tasks take on workers without those that are preferred. */
   readonly slowdown?: number;
   /** Share relative to other jobs. */
   readonly weight?: number;
@@ -56,6 +58,7 @@ export interface TraceStage {
   readonly tasks: number;
   /** In place of the job's. */
   readonly demand?: Resources;
+  readonly require?: Readonly<Record<string, string>>;
   /** Mean run time of its tasks as the submitter believes it, in place of the job's. */
   readonly estimateSeconds?: number;
 }

@@ -1,4 +1,13 @@
-import type { Address, Lane, MessageOf, Millis, Probe, Resources, TaskAttempt } from '@goshawk/core';
+import type {
+  Address,
+  Attribute,
+  Lane,
+  MessageOf,
+  Millis,
+  Probe,
+  Resources,
+  TaskAttempt,
+} from '@goshawk/core';
 
 /** Something that waits at a worker: a probe, or a task that central has placed here. */
 export interface Entry {
@@ -16,6 +25,8 @@ export interface Entry {
   readonly sizeMs: number;
   /** When it came here, where a size is told; otherwise 0. */
   readonly since: Millis;
+  /** Attributes that a worker must have: a thief, since who sent it here knows what this one has. */
+  readonly requires?: readonly Attribute[] | undefined;
 }
 
 /** An attempt of a task, as messages name it to the owner of its job. */
@@ -43,7 +54,19 @@ function entryOfTask(
   estimateMs: Millis,
 ): Entry {
   const lane = 'normal';
-  return { owner, job, stage, long, lane, demand, placed, estimateMs, sizeMs: 0, since: 0 };
+  return {
+    owner,
+    job,
+    stage,
+    long,
+    lane,
+    demand,
+    placed,
+    estimateMs,
+    sizeMs: 0,
+    since: 0,
+    requires: undefined,
+  };
 }
 
 /** Whether it is this attempt of this task, which central has placed. */
@@ -54,13 +77,13 @@ export function isPlaced(entry: Entry, owner: Address, { job, task, attempt }: T
 
 /** The entry that a probe becomes. */
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
-  const { job, stage, long, lane, demand, sizeMs } = probe;
+  const { job, stage, long, lane, demand, sizeMs, requires } = probe;
   // A small integer where nobody looks at it: a fraction would take memory of its own.
   const since = sizeMs === 0 ? 0 : now;
-  return { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since };
+  return { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since, requires };
 }
 
 /** The probe that an entry is to another worker. */
-export function probeOfEntry({ owner, job, stage, long, lane, demand, sizeMs }: Entry): Probe {
-  return { owner, job, stage, long, lane, demand, sizeMs };
+export function probeOfEntry({ owner, job, stage, long, lane, demand, sizeMs, requires }: Entry): Probe {
+  return { owner, job, stage, long, lane, demand, sizeMs, requires };
 }

@@ -81,10 +81,15 @@ export class WorkerQueue {
    *
    * @param executingLong whether what runs here is long, and so what waits first is stuck behind it
    * @param limit probes at most
+   * @param mayRun whether the thief may run what it is given; the run ends before what it may not
    */
-  takeStealable(executingLong: boolean, limit: number): Entry[] {
+  takeStealable(
+    executingLong: boolean,
+    limit: number,
+    mayRun: (entry: Entry) => boolean = () => true,
+  ): Entry[] {
     if (executingLong && !this.#lists.isEmpty(this.#express))
-      return this.#lists.removeWhere(this.#express, () => true, limit);
+      return this.#lists.removeWhere(this.#express, mayRun, limit);
     // Without a long entry nothing lies behind one: the queue need not be looked through.
     if (!executingLong && this.longEntries === 0) return [];
     let isBehindLong = executingLong;
@@ -92,7 +97,7 @@ export class WorkerQueue {
       isBehindLong ||= long;
       return long || !isBehindLong;
     };
-    return this.#lists.takeRun(this.#normal, comesBefore, isStealable, limit);
+    return this.#lists.takeRun(this.#normal, comesBefore, (entry) => isStealable(entry) && mayRun(entry), limit);
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {

@@ -1,12 +1,15 @@
 import {
   type Address,
+  type Attribute,
   type ClusterSettings,
   drawIndex,
   LIMITS,
   type MessageOf,
   type Millis,
+  mayRun,
   NOBODY,
   type PolicySettings,
+  requiresOf,
   sharedByNumber,
 } from '@goshawk/core';
 import type { WorkerEnvironment } from './contract.js';
@@ -96,10 +99,12 @@ export class Stealing {
   }
 
   /** The victim's half. */
-  give(thief: Address, round: number, now: Millis): void {
+  give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): void {
     const { env, memory, queue, slots } = this.#w;
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
-    const entries = queue.takeStealable(isBehindLong, this.#limit());
+    const entries = queue.takeStealable(isBehindLong, this.#limit(), (entry) =>
+      isAllowed(entry, attributes),
+    );
     if (entries.length === 0) return env.send(thief, nothingToSteal(round));
     env.send(thief, { type: 'stolen', round, probes: entries.map((entry) => memory.probes.probeOf(entry)) });
     this.#tellOwners(entries, thief);
@@ -163,7 +168,9 @@ export class Stealing {
     workers.asked[row] = victim;
     workers.attempts[row]!++;
     steals.attempts++;
-    this.#env.send(victim, requestOf(workers.round[row]!));
+    const { attributes = [] } = this.#w.config;
+    const request = requestOf(workers.round[row]!);
+    this.#env.send(victim, attributes.length === 0 ? request : { ...request, attributes });
     // Where nothing is lost nobody has to be looked after.
     if (timings.retryMs === 0) return;
     workers.askedAt[row] = now;
@@ -205,10 +212,22 @@ export class Stealing {
   }
 }
 
+/** Whether a thief with these attributes may run it. */
+function isAllowed({ requires }: Entry, attributes: readonly Attribute[] | undefined): boolean {
+  return (
+    requires === undefined ||
+    mayRun({ attributes: requiresOf(attributes) }, { requires: requiresOf(requires) })
+  );
+}
+
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */
-const requestOf = sharedByNumber((round): MessageOf<'steal'> => ({ type: 'steal', round }));
+const requestOf = sharedByNumber((round): MessageOf<'steal'> => ({
+  type: 'steal',
+  round,
+  attributes: undefined,
+}));
 
 /** What a thief hears from a victim that has nothing for it, as most have. */
 export const nothingToSteal = sharedByNumber((round): MessageOf<'stolen'> => {

@@ -87,7 +87,8 @@ class Bench {
   }
 
   probe(job: number, long = false): void {
-    this.receive(OWNER, { type: 'probe', job, stage: 0, long, lane: 'normal', demand: {}, sizeMs: 0 });
+    const facts = { long, lane: 'normal', demand: {}, sizeMs: 0, requires: undefined } as const;
+    this.receive(OWNER, { type: 'probe', job, stage: 0, ...facts });
   }
 
   bind(ask: number, job: number, task = 0, timeoutMs?: number, apartMs?: number): void {

@@ -54,7 +54,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
-    if (message.type === 'steal') return this.#robbed(from, message.round, now);
+    if (message.type === 'steal') return this.#robbed(from, message, now);
     if (this.superseded.size > 0 && this.superseded.has(from)) return;
     switch (message.type) {
       case 'stolen':
@@ -201,11 +201,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     return { ...this.counters, ...standing, ...env.counted?.() } as Counters;
   }
 
-  #robbed(thief: Address, round: number, now: Millis): void {
+  #robbed(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
     // Most thieves ask where nothing waits.
     if (this.stealing === undefined || this.memory.isQueueEmpty(this.row))
-      return this.env.send(thief, nothingToSteal(round));
-    this.stealing.give(thief, round, now);
+      return this.env.send(thief, nothingToSteal(message.round));
+    this.stealing.give(thief, message, now);
     serve(this, now);
   }
 

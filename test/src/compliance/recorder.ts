@@ -151,7 +151,7 @@ export class Recorder implements TaskMachine {
 
 /** A message that any worker may send any other, and itself. */
 export function letter(number: number): Message {
-  return { type: 'steal', round: number };
+  return { type: 'steal', round: number, attributes: undefined };
 }
 
 /** A task that sleeps. */

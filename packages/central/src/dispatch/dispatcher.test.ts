@@ -80,6 +80,7 @@ class Bench {
       ageMs: 0,
       estimateFollows: undefined,
       priority: undefined,
+      requires: undefined,
       ...fields,
     };
     this.dispatcher.needed(owner, message, this.now);

@@ -8,6 +8,7 @@ import {
   type MessageOf,
   type Millis,
   placesOf,
+  requiresOf,
   SLOT,
   type Timings,
   type UnmatchedKind,
@@ -277,7 +278,7 @@ export class Dispatcher {
       tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
       isDeclared: true,
     });
-    stages.forEach(({ tasks, ended, after, demand, estimateMs, distribution }, index) => {
+    stages.forEach(({ tasks, ended, after, demand, estimateMs, distribution, requires }, index) => {
       this.books.stage(job, index, {
         tasks,
         ended,
@@ -285,6 +286,7 @@ export class Dispatcher {
         estimateMs,
         demand: this.books.names.demandOf(demand),
         distribution: distribution.length === 0 ? undefined : distribution,
+        requires: requiresOf(requires),
       });
     });
     this.#isDue = true;
@@ -307,6 +309,7 @@ export class Dispatcher {
       // What nobody knows is not believed to be more the longer it is not known.
       estimateMs: message.estimateFollows && known !== undefined ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
+      requires: requiresOf(message.requires),
     });
     if (known === undefined) {
       stage.matches = matches;

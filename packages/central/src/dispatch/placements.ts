@@ -1,4 +1,11 @@
-import { type Address, type Environment, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+  requiresOf,
+} from '@goshawk/core';
 import type { BookedJob, BookedRun, BookedWorker, ClusterBooks } from '@goshawk/policies';
 
 type Held = MessageOf<'register'>['runs'][number];
@@ -26,7 +33,11 @@ export class Placements {
     const { job: number, stage: index, long, estimateMs } = message;
     const demand = this.#books.names.demandOf(message.demand);
     const job = this.#books.declare(owner, number, { arrivedAt: now, isArrivalGuessed: true, long });
-    const stage = this.#books.stage(job, index, { demand, estimateMs });
+    const stage = this.#books.stage(job, index, {
+      demand,
+      estimateMs,
+      requires: requiresOf(message.requires),
+    });
     const known: BookedRun[] = [];
     for (const named of message.tasks) {
       const run = job.runOf(named.task);

@@ -1,4 +1,11 @@
-import { formatCount, formatDuration, type Millis, parseJobSpec, UnreachableError } from '@goshawk/core';
+import {
+  formatAttributes,
+  formatCount,
+  formatDuration,
+  type Millis,
+  parseJobSpec,
+  UnreachableError,
+} from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { type Outlook, outlookOf, type StageOutlook } from '../jobs/outlook.js';
@@ -80,7 +87,10 @@ function planPage(
     [
       ['class', [classLine(outlook)]],
       ['workers', outlook.stages.map(fittingLine)],
-      ['start', [canRun ? startLine(outlook) : 'never: no worker that takes work has room for such a task']],
+      [
+        'start',
+        [canRun ? startLine(outlook) : 'never: no worker that takes work has what such a task needs'],
+      ],
       ...section('behind', behind),
     ],
     paint,
@@ -98,10 +108,12 @@ function classLine({ class: decided, estimateMs, cutoffMs }: Outlook): string {
   return `${decided}: ${by}; ${divide}`;
 }
 
-function fittingLine({ name, tasks, demand, fitting, workers }: StageOutlook): string {
+function fittingLine({ name, tasks, demand, requires, fitting, workers }: StageOutlook): string {
   const needs = Object.entries(demand).map(([resource, amount]) => `${resource} ${formatCount(amount)}`);
   const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
-  const room = needs.length === 0 ? 'may run a task of it' : `have room for ${needs.join(', ')}`;
+  const has = requires === undefined ? [] : [`have ${plain(formatAttributes(requires))}`];
+  const all = [...has, ...(needs.length === 0 ? [] : [`have room for ${needs.join(', ')}`])];
+  const room = all.length === 0 ? 'may run a task of it' : all.join(', and ');
   return `${of}${formatCount(fitting)} of ${formatCount(workers)} ${room}`;
 }
 

@@ -16,6 +16,7 @@ import { whyUnread } from '../options.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
 import type { Sources } from '../submission/tasks.js';
+import { plain } from '../terminal/paint.js';
 
 export const submitCommand = defineCommand({
   name: 'submit',
@@ -51,7 +52,8 @@ export const submitCommand = defineCommand({
       options.waitTimeout !== undefined;
     // The job is there now: its id is said before anything else is asked, which may fail.
     if (!context.global.json) context.out(handle.id);
-    else if (!willFollow) context.json(submitJson(handle.id, handle.acceptedState!));
+    else if (!willFollow) context.json(submitJson(handle, handle.acceptedState!));
+    if (handle.warning !== undefined) context.note(plain(handle.warning));
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only cluster that runs, ${found.url} (${found.elsewhere})`);
     if (willFollow) return await follow(context, cluster, handle, options);
@@ -88,8 +90,8 @@ function unlessUnknown(error: unknown): void {
     throw error;
 }
 
-function submitJson(job: string, state: JobState): Record<string, unknown> {
-  return { schema: 'goshawk.submit/1', job, state };
+function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<string, unknown> {
+  return { schema: 'goshawk.submit/1', job, state, ...(warning === undefined ? {} : { warning }) };
 }
 
 /** Files and stdin that a job is made of. */
@@ -132,7 +134,7 @@ async function follow(
       if (context.global.json) {
         const detail = await endedJson(context, handle, job, options.results);
         isPrinted = true;
-        context.json({ ...submitJson(handle.id, job.state), ended: detail });
+        context.json({ ...submitJson(handle, job.state), ended: detail });
       } else {
         context.note(outcomeText(job, context.errorColor));
         if (options.results) await showResults(context, handle, job);
@@ -142,7 +144,7 @@ async function follow(
   } catch (error) {
     stop.abort();
     // There is one line of JSON, whatever becomes of the waiting.
-    if (context.global.json && !isPrinted) context.json(submitJson(handle.id, handle.acceptedState!));
+    if (context.global.json && !isPrinted) context.json(submitJson(handle, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
   }
 }

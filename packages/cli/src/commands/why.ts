@@ -1,5 +1,5 @@
-import type { Cluster } from '@goshawk/client';
-import { InputError, isFinal, type Millis, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
+import type { Cluster, ClusterView } from '@goshawk/client';
+import { InputError, isFinal, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
@@ -35,24 +35,25 @@ export const whyCommand = defineCommand({
     const { task } = asked;
     const id = await jobNamed(context, cluster, asked.id);
     const job = cluster.job(id);
-    const [explained, cutoffMs] = await Promise.all([
+    const [explained, view] = await Promise.all([
       job.explain({ ...(task === undefined ? {} : { task }), signal }),
-      cutoffOf(cluster, signal),
+      viewOf(cluster, signal),
     ]);
+    const cutoffMs = view?.settings.policy.cutoffMs;
     if (context.global.json) {
       context.json(whyJson(explained, cutoffMs, Date.now()));
       return ExitCode.done;
     }
     const ended = isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;
-    context.out(whyPage(explained, { cutoffMs, ended }, paint));
+    context.out(whyPage(explained, { cutoffMs, workers: view?.workers, ended }, paint));
     return ExitCode.done;
   },
 });
 
-/** Undefined while central, which has the settings, does not answer. */
-async function cutoffOf(cluster: Cluster, signal: AbortSignal): Promise<Millis | undefined> {
+/** Undefined while central, which has the settings and knows the workers, does not answer. */
+async function viewOf(cluster: Cluster, signal: AbortSignal): Promise<ClusterView | undefined> {
   try {
-    return (await cluster.describe({ signal })).settings.policy.cutoffMs;
+    return await cluster.describe({ signal });
   } catch (error) {
     if (error instanceof UnreachableError) return undefined;
     throw error;

@@ -1,5 +1,5 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
-import { formatCount, formatResources } from '@goshawk/core';
+import { formatAttributes, formatCount, formatResources } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
@@ -70,6 +70,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'queued', align: 'right' },
   { title: 'resources', shrinkTo: 12 },
 ];
+const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12 };
 
 function table(workers: readonly WorkerView[], columns: number, paint: Painter): string {
   const states = {
@@ -78,6 +79,7 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
     drained: paint.dim,
     aside: paint.red,
   };
+  const haveAny = workers.some(({ attributes }) => Object.keys(attributes).length > 0);
   const rows = workers.map((worker) => [
     plain(worker.name),
     states[worker.state](worker.state),
@@ -86,8 +88,9 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
     `${worker.busy}`,
     formatCount(worker.queued),
     plain(formatResources(worker.capacity)),
+    ...(haveAny ? [plain(formatAttributes(worker.attributes))] : []),
   ]);
-  return renderTable(COLUMNS, rows, columns, paint);
+  return renderTable(haveAny ? [...COLUMNS, ATTRIBUTES] : COLUMNS, rows, columns, paint);
 }
 
 function summary({ workers, pendingTasks }: ClusterView): string {

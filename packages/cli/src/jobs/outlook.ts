@@ -5,6 +5,7 @@ import {
   type JobSpec,
   type JobSummary,
   type Millis,
+  mayRun,
   type Resources,
 } from '@goshawk/core';
 
@@ -29,7 +30,9 @@ export interface StageOutlook {
   readonly name: string;
   readonly tasks: number;
   readonly demand: Resources;
-  /** Workers that take work and would have room for such a task, were they idle; and all that take work. */
+  /** Attributes that a worker must have. */
+  readonly requires?: Readonly<Record<string, string>>;
+  /** Workers that take work, have what is required and would have room for such a task, were they idle; and all that take work. */
   readonly fitting: number;
   readonly workers: number;
 }
@@ -60,11 +63,12 @@ export function outlookOf(
   const estimateMs = estimateOf(spec);
   const decided = classOf(estimateMs, policy.estimator, cutoffMs);
   const active = workers.filter(({ state }) => state === 'active');
-  const stages = spec.stages.map(({ name, tasks, demand }) => ({
+  const stages = spec.stages.map(({ name, tasks, demand, requires }) => ({
     name,
     tasks: countTasks(tasks),
     demand,
-    fitting: active.filter(({ capacity }) => fits(demand, capacity)).length,
+    ...(requires === undefined ? {} : { requires }),
+    fitting: active.filter((worker) => fits(demand, worker.capacity) && mayRun(worker, { requires })).length,
     workers: active.length,
   }));
   // Where classes matter short jobs are served first.

@@ -1,15 +1,18 @@
-import type { ClusterWaiting, ExplainedJob } from '@goshawk/client';
+import type { ClusterWaiting, ExplainedJob, WorkerView } from '@goshawk/client';
 import {
   type CentralLine,
   expectedWaitMs,
+  formatAttributes,
   formatCount,
   formatDuration,
   isFinal,
   type JobDetail,
   type Millis,
+  mayRun,
   type NeedView,
   type Predecessor,
   predecessorWords,
+  requiresOf,
   type StageWait,
   type TaskStory,
   WAITING_WORDS,
@@ -52,17 +55,26 @@ function centralLine(central: CentralLine | undefined): string {
 /** What is known of a job besides: what divides short from long, and how it came out. */
 export interface Background {
   readonly cutoffMs: Millis | undefined;
+  /** Of the cluster; undefined while central does not answer. */
+  readonly workers?: readonly WorkerView[] | undefined;
   /** Only of a job that has ended. */
   readonly ended: JobDetail | undefined;
 }
 
 /** Why a job waits, and where its time went. */
-export function whyPage(explained: ExplainedJob, { cutoffMs, ended }: Background, paint: Painter): string {
+export function whyPage(
+  explained: ExplainedJob,
+  { cutoffMs, workers, ended }: Background,
+  paint: Painter,
+): string {
   const { job, waiting, task, last } = explained;
   const sections: Section[] = [
     ['class', [classLine(explained, cutoffMs)]],
     ...section('task', task === undefined ? [] : taskLines(task)),
-    ...section('waiting', waiting.map(waitLine)),
+    ...section(
+      'waiting',
+      waiting.map((wait) => waitLine(wait, workers)),
+    ),
     ...section('after', (explained.after ?? []).map(afterLine)),
     ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
     ...section('probes', probeLines(explained)),
@@ -102,9 +114,38 @@ function inStage(name: string): string {
   return name === 'tasks' ? '' : ` of ${plain(name)}`;
 }
 
-function waitLine({ stage, reason, tasks, waitedMs }: StageWait): string {
+function waitLine(
+  { stage, reason, tasks, waitedMs, requires }: StageWait,
+  workers: readonly WorkerView[] | undefined,
+): string {
   const { why } = WAITING_WORDS[reason];
-  return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})`;
+  const who = requires === undefined || workers === undefined ? '' : `; ${whoHas(requires, workers)}`;
+  return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})${who}`;
+}
+
+/** `2 workers have zone=eu, both are full` */
+function whoHas(required: NonNullable<StageWait['requires']>, workers: readonly WorkerView[]): string {
+  const requires = requiresOf(required)!;
+  const able = workers.filter((worker) => mayRun(worker, { requires }));
+  const what = plain(formatAttributes(requires));
+  if (able.length === 0) return `no worker has ${what}`;
+  const head = `${counted(able.length, 'worker')} ${able.length === 1 ? 'has' : 'have'} ${what}`;
+  const away = able.filter(({ state }) => state !== 'active').length;
+  // One without slots is full when nothing more fits, which nobody sees from here.
+  const full = able.filter(
+    ({ state, slots, busy }) => state === 'active' && slots > 0 && busy >= slots,
+  ).length;
+  const parts = [
+    ...(full > 0 ? [`${partOf(full, able.length)} full`] : []),
+    ...(away > 0 ? [`${partOf(away, able.length)} drained or set aside`] : []),
+  ];
+  return parts.length === 0 ? head : `${head}, ${parts.join(', ')}`;
+}
+
+function partOf(some: number, all: number): string {
+  if (some < all) return `${formatCount(some)} ${some === 1 ? 'is' : 'are'}`;
+  if (all === 1) return 'and is';
+  return all === 2 ? 'both are' : 'all are';
 }
 
 function afterLine(before: Predecessor): string {

@@ -29,16 +29,20 @@ export async function buildJob(
   const work = chooseWork(options, positionals);
   if (work.kind === 'file') {
     const job = absoluteJob(await readJobFile(work.path, sources), folderOf(options, sources));
-    return { name: nameOf(work), ...job, ...wholeJob(options, job.demand) };
+    return { name: nameOf(work), ...job, ...wholeJob(options, job) };
   }
   const tasks = await buildTasks(work, options, sources);
-  const job = { name: nameOf(work), tasks, ...wholeJob(options, undefined) };
+  const job = { name: nameOf(work), tasks, ...wholeJob(options, {}) };
   const { key: _, ...spec } = job;
   parseJobSpec(spec, 'submit');
   return job;
 }
 
-function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobSubmission, 'tasks'> {
+/** @param file what the job file says, which options go before, name by name */
+function wholeJob(
+  options: SubmitOptions,
+  file: Pick<JobInput, 'demand' | 'require'>,
+): Omit<JobSubmission, 'tasks'> {
   const {
     name,
     user,
@@ -55,7 +59,8 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     value,
     prefer,
   } = options;
-  const wanted = { ...demand, ...demandOf(options) };
+  const wanted = { ...file.demand, ...demandOf(options) };
+  const required = { ...file.require, ...parseAttributeValues(options.require, '--require', 'zone=eu') };
   return {
     ...(name === undefined ? {} : { name }),
     ...(user === undefined ? {} : { user }),
@@ -71,7 +76,8 @@ function wholeJob(options: SubmitOptions, demand: JobInput['demand']): Omit<JobS
     ...(maxRunning === undefined ? {} : { maxRunning }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(value === undefined ? {} : { value }),
-    ...(prefer.length === 0 ? {} : { prefer: Object.fromEntries(prefer.map(parsePreference)) }),
+    ...(Object.keys(required).length === 0 ? {} : { require: required }),
+    ...(prefer.length === 0 ? {} : { prefer: parseAttributeValues(prefer, '--prefer', 'rack=r1,r2') }),
   };
 }
 
@@ -103,9 +109,25 @@ function parsePriority(text: string): Priority {
   throw new InputError('bad-option', `--priority: "${text}" is not one of ${PRIORITIES.join(', ')}`);
 }
 
-function parsePreference(text: string): [name: string, values: string[]] {
-  const equals = text.indexOf('=');
-  const values = text.slice(equals + 1).split(',');
-  if (equals > 0 && values.every((value) => value !== '')) return [text.slice(0, equals), values];
-  throw new InputError('bad-option', `--prefer: "${text}" is not NAME=VALUE`, 'such as rack=r1,r2');
+function parseAttributeValues(
+  texts: readonly string[],
+  option: string,
+  example: string,
+): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (const text of texts) {
+    const equals = text.indexOf('=');
+    const name = text.slice(0, equals);
+    const values = text.slice(equals + 1).split(',');
+    if (equals < 1 || values.some((value) => value === ''))
+      throw new InputError('bad-option', `${option}: "${text}" is not NAME=VALUE`, `such as ${example}`);
+    if (found[name] !== undefined)
+      throw new InputError(
+        'bad-option',
+        `${option} names ${name} twice`,
+        `values of which one will do are joined by commas: ${name}=${found[name].join()},${values.join()}`,
+      );
+    found[name] = values;
+  }
+  return found;
 }

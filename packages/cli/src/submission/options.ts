@@ -134,6 +134,12 @@ const JOB = {
     describe: 'deadline from now: 30m; only for policies that plan by deadlines (docs/3SIGMA.md)',
   },
   value: { type: 'number', flagOnly: true, rare: true, describe: 'value of a met deadline [10]' },
+  require: {
+    type: 'texts',
+    value: 'NAME=VALUES',
+    flagOnly: true,
+    describe: 'required attribute of workers: zone=eu, model=a100,h100 (one of them); repeatable',
+  },
   prefer: {
     type: 'texts',
     value: 'NAME=VALUES',

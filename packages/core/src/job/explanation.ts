@@ -1,7 +1,7 @@
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { choice, count, flag, list, optional, record, text, view } from '../messages/fields.js';
-import { line, ms, name, stage, task } from '../messages/records.js';
+import { line, ms, name, requires, stage, task } from '../messages/records.js';
 import { CLASSES } from '../policy/presets.js';
 import { amounts } from './amounts.js';
 import { jobSummary, predecessor, samplingView } from './view.js';
@@ -35,6 +35,8 @@ export const stageWait = view({
   tasks: count,
   /** Since they might have started. */
   waitedMs: ms,
+  /** Attributes that a worker must have to run them. */
+  requires,
 });
 /** Tasks of one job that wait for one reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;

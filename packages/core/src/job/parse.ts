@@ -57,8 +57,8 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   };
 }
 
-function joinedValues(prefer: Readonly<Record<string, string | string[]>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(prefer).map(([attribute, of]) => [attribute, String(of)]));
+function joinedValues(named: Readonly<Record<string, string | string[]>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(named).map(([attribute, of]) => [attribute, String(of)]));
 }
 
 export function countTasks(tasks: TaskList): number {
@@ -167,7 +167,14 @@ function isUndefined({ code, message }: z.core.$ZodIssue): boolean {
 
 function orderStages(job: ParsedJob, source: string): StageSpec[] {
   const written = job.stages ?? [
-    { name: 'tasks', after: [], tasks: job.tasks!, demand: undefined, estimate: undefined },
+    {
+      name: 'tasks',
+      after: [],
+      tasks: job.tasks!,
+      demand: undefined,
+      require: undefined,
+      estimate: undefined,
+    },
   ];
   const byName = new Map<string, number>();
   written.forEach((stage, i) => {
@@ -212,9 +219,16 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
+      ...requirements(stage.require ?? job.require),
       ...(stage.estimate === undefined ? {} : { estimateMs: stage.estimate }),
     };
   });
+}
+
+function requirements(require: ParsedJob['require']): Pick<StageSpec, 'requires'> {
+  return require === undefined || Object.keys(require).length === 0
+    ? {}
+    : { requires: joinedValues(require) };
 }
 
 function toResources(demand: Record<string, number> | undefined): Resources {

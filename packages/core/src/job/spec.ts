@@ -33,6 +33,14 @@ const demand = () =>
       `at most ${LIMITS.resourcesMax} resources`,
     );
 
+const attributes = () =>
+  z
+    .record(name(), z.union([name(), z.array(name()).min(1).max(LIMITS.attributeValuesMax)]))
+    .refine(
+      (named) => Object.keys(named).length <= LIMITS.attributesMax,
+      `at most ${LIMITS.attributesMax} attributes`,
+    );
+
 const tasks = () =>
   z.union(
     [
@@ -54,6 +62,9 @@ const stage = () =>
     demand: demand()
       .optional()
       .describe('what each task of this stage needs beside a slot; overrides the job’s'),
+    require: attributes()
+      .optional()
+      .describe('attributes that workers must have for this stage; overrides the job’s'),
     estimate: duration('estimate')
       .refine((ms) => ms > 0, 'a stage takes time; leave the estimate out where nothing is known')
       .optional()
@@ -130,8 +141,12 @@ const jobSpecSchema = z.lazy(() =>
         .max(LIMITS.weightMax)
         .optional()
         .describe('what meeting the deadline is worth, where it is more or less than for other jobs'),
-      prefer: z
-        .record(name(), z.union([name(), z.array(name()).min(1)]))
+      require: attributes()
+        .optional()
+        .describe(
+          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, a value, or several of which one will do. What no worker has is waited for',
+        ),
+      prefer: attributes()
         .optional()
         .describe(
           'attributes that workers should have, where the policy can choose: a value, or several of which one will do',
@@ -173,6 +188,8 @@ export interface StageSpec {
   readonly after: readonly number[];
   readonly tasks: TaskList;
   readonly demand: Resources;
+  /** Attributes that a worker must have; values of which one will do are joined by commas. Absent: any worker. */
+  readonly requires?: Readonly<Record<string, string>>;
   /** Mean run time of its tasks, as the submitter believes it; absent: the job's. */
   readonly estimateMs?: number;
 }

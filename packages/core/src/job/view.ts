@@ -183,7 +183,12 @@ export type JobEvent =
   | { readonly kind: 'progress'; readonly job: JobSummary }
   | ({ readonly kind: 'ended' } & JobEnd);
 
-export const accepted = view({ job: name, state: jobState });
+export const accepted = view({
+  job: name,
+  state: jobState,
+  /** What is likely to be a mistake: no worker that is there could run some of it. */
+  warning: optional(line),
+});
 
 export const jobList = view({
   jobs: list(jobSummary, LIMITS.answerValuesMax),

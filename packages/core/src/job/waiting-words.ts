@@ -62,6 +62,10 @@ export const WAITING_WORDS: Readonly<
     why: 'their job starts after another one that has not ended (--after, --after-ok)',
     helps: 'nothing: it starts when that has ended; `goshawk why ID` says which, and how far that is',
   },
+  required: {
+    why: 'no worker that is there has what they require (--require), and room for them',
+    helps: 'a worker that has it: `goshawk worker --attribute`; `goshawk workers` shows what there is',
+  },
 };
 
 /** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. */

@@ -30,6 +30,8 @@ export const WAITING_REASONS = [
   'back-off',
   /** Its job starts after another one that has not ended. */
   'other-job',
+  /** No worker that is present has what its job requires, and room for it. */
+  'required',
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];

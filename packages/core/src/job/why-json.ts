@@ -1,3 +1,4 @@
+import { attributesByName } from '../attributes.js';
 import type { Millis } from '../ids.js';
 import {
   type CentralLine,
@@ -57,7 +58,11 @@ export function whyJson(
       sampling === undefined
         ? null
         : { tasks: sampling.pilotTasks, decidedSeconds: seconds(sampling.decidedMs) },
-    waiting: waiting.map(({ waitedMs, ...wait }) => ({ ...wait, waitedSeconds: seconds(waitedMs) })),
+    waiting: waiting.map(({ waitedMs, requires, ...wait }) => ({
+      ...wait,
+      ...(requires === undefined ? {} : { requires: attributesByName(requires) }),
+      waitedSeconds: seconds(waitedMs),
+    })),
     line: central === undefined ? null : lineJson(central),
     probes: { out: probesOut, moved: probesMoved, workers: probes },
     matches,

@@ -19,6 +19,7 @@ import {
   record,
   resources,
   text,
+  view,
 } from './fields.js';
 
 export const name = text(LIMITS.nameLengthMax);
@@ -81,13 +82,28 @@ export const outputChunk = record({
 });
 export type OutputChunk = NonNullable<(typeof outputChunk)['infer']>;
 
-export const probe = record({ owner: address, job, stage, long: flag, lane, demand: resources, sizeMs: ms });
-/** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
-export type Probe = NonNullable<(typeof probe)['infer']>;
-
-/** A property of a worker, such as its rack, and what a job wishes for. */
+/** A property of a worker, such as its rack. */
 export const attribute = record({ name, value: name });
 export type Attribute = NonNullable<(typeof attribute)['infer']>;
+
+/** What a job wishes for or requires: several values of which one will do are joined by commas. */
+export const wish = record({ name, value: line });
+
+/** Attributes that a worker must have. */
+export const requires = optional(list(wish, LIMITS.attributesMax));
+
+export const probe = view({
+  owner: address,
+  job,
+  stage,
+  long: flag,
+  lane,
+  demand: resources,
+  sizeMs: ms,
+  requires,
+});
+/** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
+export type Probe = NonNullable<(typeof probe)['infer']>;
 
 export const member = record({
   address,

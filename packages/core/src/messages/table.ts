@@ -48,6 +48,7 @@ import {
   record,
   resources,
   text,
+  view,
 } from './fields.js';
 import {
   attempt,
@@ -64,11 +65,13 @@ import {
   outputChunk,
   probe,
   request,
+  requires,
   settings,
   slots,
   stage,
   task,
   taskAttempt,
+  wish,
 } from './records.js';
 
 function answer<T>(from: Role | readonly Role[], value: Field<T>) {
@@ -194,6 +197,7 @@ export const MESSAGES = {
       tasks: list(taskAttempt, LIMITS.tasksPerMessageMax),
       estimateMs: ms,
       demand: resources,
+      requires,
     },
   ),
   assign: message(
@@ -249,6 +253,7 @@ export const MESSAGES = {
       demand: resources,
       /** Estimate × tasks that wait, where workers serve small jobs first; otherwise 0. */
       sizeMs: ms,
+      requires,
     },
   ),
   cancelProbes: message('scheduler', 'worker', 'Lost: the probe finds out when it is served.', {
@@ -333,7 +338,11 @@ export const MESSAGES = {
   ),
 
   // ---- stealing: worker ↔ worker, and what the victim tells the owners
-  steal: message('worker', 'worker', 'Lost: the thief asks the next victim after a while.', { round: count }),
+  steal: message('worker', 'worker', 'Lost: the thief asks the next victim after a while.', {
+    round: count,
+    /** Of the thief: it is given nothing that requires others. */
+    attributes: optional(list(attribute, LIMITS.attributesMax)),
+  }),
   stolen: message(
     'worker',
     'worker',
@@ -445,6 +454,7 @@ export const MESSAGES = {
     estimateFollows: optional(flag),
     /** Undefined: normal. */
     priority: optional(choice(...PRIORITIES)),
+    requires,
   }),
   pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
     /**
@@ -614,11 +624,11 @@ export const MESSAGES = {
       /** What it is worth to meet the deadline; 0: as much as any. */
       value: number,
       /** Attributes that its workers should have. */
-      prefers: list(attribute, LIMITS.attributesMax),
+      prefers: list(wish, LIMITS.attributesMax),
       /** Since the owner accepted the job. */
       ageMs: ms,
       stages: list(
-        record({
+        view({
           tasks: countTo(LIMITS.tasksPerJobMax),
           /** Completed, or given up. */
           ended: countTo(LIMITS.tasksPerJobMax),
@@ -629,6 +639,7 @@ export const MESSAGES = {
           estimateMs: ms,
           /** How run times are spread, where the estimator knows; else none. */
           distribution: list(record({ from: ms, to: ms, p: number }), LIMITS.segmentsMax),
+          requires,
         }),
         LIMITS.stagesPerJobMax,
       ),

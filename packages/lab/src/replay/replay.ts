@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import {
+  attributesOfAll,
   type Context,
   capacityOf,
   counted,
   NO_FACTS,
   type Progress,
-  parseAttributes,
   policySettings,
   type WorkloadFacts,
 } from '@goshawk/cli';
@@ -61,10 +61,15 @@ export async function replayLocally(
     workers,
     slots,
     capacity: capacityOf(slots, options.resources),
-    attributesOf: parseAttributes(attribute),
+    attributes: attributesOfAll(attribute, workers),
   };
   // How much memory there is where nobody says so, only the workers know.
-  demands.check({ memory: Number.POSITIVE_INFINITY, ...cluster.capacity }, slots, plan.jobs.length);
+  demands.check(
+    { memory: Number.POSITIVE_INFINITY, ...cluster.capacity },
+    slots,
+    plan.jobs.length,
+    cluster.attributes,
+  );
   if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs)) wishes.check(cluster);
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];

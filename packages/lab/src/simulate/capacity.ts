@@ -1,9 +1,9 @@
-import type { AttributesOf } from '@goshawk/cli';
 import {
+  type Attributes,
   amountOf,
-  attributesByName,
   formatAttributes,
   InputError,
+  mayRun,
   meetsWishes,
   type Resources,
 } from '@goshawk/core';
@@ -14,16 +14,22 @@ export class LargestDemands {
   readonly #byName = new Map<string, { readonly amount: number; readonly job: string }>();
   /** Jobs of which each task needs something. */
   #needing = 0;
+  /** What tasks require, by its text, and of which job. */
+  readonly #required = new Map<string, { readonly requires: Attributes; readonly job: string }>();
 
   /** @param number the job's place in the workload, from 1 */
-  add({ demand, stages, name }: Pick<TraceJob, 'demand' | 'stages' | 'name'>, number: number): void {
+  add(job: Pick<TraceJob, 'demand' | 'require' | 'stages' | 'name'>, number: number): void {
+    const { demand, stages } = job;
+    for (const { require = job.require } of stages ?? [{}])
+      if (require !== undefined)
+        this.#required.set(formatAttributes(require), { requires: require, job: nameOf(job, number) });
     if (demand === undefined && stages === undefined) return;
     const demands = stages?.map((stage) => stage.demand ?? demand) ?? [demand];
     if (demands.every((needed) => Object.values(needed ?? {}).some((amount) => amount > 0))) this.#needing++;
     for (const needed of demands) {
       for (const [resource, amount] of Object.entries(needed ?? {})) {
         if (amount <= (this.#byName.get(resource)?.amount ?? 0)) continue;
-        this.#byName.set(resource, { amount, job: name === undefined ? `job ${number}` : `"${name}"` });
+        this.#byName.set(resource, { amount, job: nameOf(job, number) });
       }
     }
   }
@@ -33,9 +39,18 @@ export class LargestDemands {
    *
    * @param slots 0: no fixed number
    * @param jobs of the workload
-   * @throws InputError when some task has no room on any worker, or would fit one without end
+   * @param attributes of each worker
+   * @throws InputError when some task has no room on any worker, requires what none has, or would fit one without end
    */
-  check(capacity: Resources, slots: number, jobs: number): void {
+  check(capacity: Resources, slots: number, jobs: number, attributes: readonly Attributes[]): void {
+    for (const { requires, job } of this.#required.values()) {
+      if (attributes.some((each) => mayRun({ attributes: each }, { requires }))) continue;
+      throw new InputError(
+        'impossible-demand',
+        `no worker has what ${job} requires: ${formatAttributes(requires)}`,
+        'say what workers have: --attribute zone=eu,us',
+      );
+    }
     if (slots === 0 && this.#needing < jobs) {
       throw new InputError(
         'impossible-demand',
@@ -82,12 +97,12 @@ export class GangNeeds {
     workers,
     slots,
     capacity,
-    attributesOf,
+    attributes,
   }: {
     readonly workers: number;
     readonly slots: number;
     readonly capacity: Resources;
-    readonly attributesOf: AttributesOf;
+    readonly attributes: readonly Attributes[];
   }): void {
     for (const { tasks, job, demand = {} } of this.#widest.values()) {
       let each = slots;
@@ -100,7 +115,6 @@ export class GangNeeds {
         'give more --workers or --slots',
       );
     }
-    const attributes = Array.from({ length: workers }, (_, worker) => attributesByName(attributesOf(worker)));
     for (const { prefer, job } of this.#preferred.values()) {
       if (attributes.some((each) => meetsWishes(prefer, each))) continue;
       throw new InputError(
@@ -112,6 +126,6 @@ export class GangNeeds {
   }
 }
 
-function nameOf(job: Wishes | undefined, number: number): string {
+function nameOf(job: Pick<Wishes, 'name'> | undefined, number: number): string {
   return job?.name === undefined ? `job ${number}` : `"${job.name}"`;
 }

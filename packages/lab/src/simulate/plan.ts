@@ -1,4 +1,5 @@
 import {
+  attributesOfAll,
   capacityOf,
   checkSlots,
   NO_FACTS,
@@ -107,12 +108,12 @@ export function planRuns(
 ): RunRequest[] {
   const { workers, arrivalFactor } = sizing;
   const capacity = capacityOf(options.slots, options.resources);
-  survey.demands.check(capacity, options.slots, survey.record.jobs);
-  const attributesOf = parseAttributes(options.attribute);
+  const attributes = attributesOfAll(options.attribute, workers);
+  survey.demands.check(capacity, options.slots, survey.record.jobs, attributes);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
-    if (policy.preset.gangs) survey.gangs.check({ workers, slots: options.slots, capacity, attributesOf });
+    if (policy.preset.gangs) survey.gangs.check({ workers, slots: options.slots, capacity, attributes });
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },
       workers,

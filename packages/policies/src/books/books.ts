@@ -1,7 +1,6 @@
 import {
   type Address,
   addVector,
-  fitsIn,
   invariant,
   type Millis,
   ResourceNames,
@@ -10,6 +9,7 @@ import {
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
+import { fitsEver, fitsNow } from '../fitting.js';
 import {
   BookedJob,
   BookedRun,
@@ -208,7 +208,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Whether one more task of the stage could start there. */
   canStart(stage: BookedStage, worker: BookedWorker): boolean {
-    return stage.waiting > 0 && worker.open && fitsIn(stage.demand, worker.free);
+    return stage.waiting > 0 && worker.open && fitsNow(stage, worker);
   }
 
   /** @returns undefined where `canStart` says no */
@@ -220,7 +220,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Queues a task that is named at the worker. @returns undefined where none is, or it could never run there */
   place(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
-    if (stage.named === 0 || !worker.open || !fitsIn(stage.demand, worker.capacity)) return undefined;
+    if (stage.named === 0 || !worker.open || !fitsEver(stage, worker)) return undefined;
     const run = this.#take(stage, worker, now);
     run.isQueued = true;
     return this.#enter(run);

@@ -37,6 +37,7 @@ export interface StageFacts {
   readonly estimateMs?: Millis;
   readonly estimateFollows?: boolean;
   readonly distribution?: readonly Segment[] | undefined;
+  readonly requires?: Attributes | undefined;
 }
 
 export class BookedJob implements JobView {
@@ -167,6 +168,7 @@ export class BookedStage implements StageView {
   estimateMs: Millis = 0;
   estimateFollows = false;
   distribution: readonly Segment[] | undefined;
+  requires: Attributes | undefined;
   waitsSince: Millis = 0;
   /** Workers that its owner was told of. */
   matches = 0;
@@ -227,7 +229,7 @@ export class BookedStage implements StageView {
 
   /** @returns whether anything is new */
   learn(facts: StageFacts): boolean {
-    const { part, estimateMs, ended, tasks, distribution } = this;
+    const { part, estimateMs, ended, tasks, distribution, requires } = this;
     this.part = facts.part ?? part;
     this.after = facts.after ?? this.after;
     this.tasks = facts.tasks ?? tasks;
@@ -235,12 +237,15 @@ export class BookedStage implements StageView {
     this.estimateMs = facts.estimateMs ?? estimateMs;
     this.estimateFollows = facts.estimateFollows ?? this.estimateFollows;
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
+    // They never change, and may be heard late: of a run that was found nobody says them.
+    this.requires = requires ?? facts.requires;
     return (
       part !== this.part ||
       estimateMs !== this.estimateMs ||
       ended !== this.ended ||
       tasks !== this.tasks ||
-      distribution !== this.distribution
+      distribution !== this.distribution ||
+      requires !== this.requires
     );
   }
 }

@@ -1,5 +1,6 @@
-import { fitsIn, IndexedHeap, type Millis } from '@goshawk/core';
+import { IndexedHeap, type Millis } from '@goshawk/core';
 import type { WorkerView } from '../contract.js';
+import { fitsNow } from '../fitting.js';
 import { addAmounts, alignment, dominantShare, fitsWithin } from './amounts.js';
 import { byArrival, type JobState, type StageState } from './jobs.js';
 import type { Rooms } from './rooms.js';
@@ -122,7 +123,7 @@ export function byScore(turn: Turn, rules: ScoreRules): void {
   const workers = new Set<WorkerView>();
   for (const stage of stages) {
     for (const worker of turn.rooms.candidates(stage)) {
-      if (worker.open && fitsIn(stage.view.demand, worker.free)) workers.add(worker);
+      if (worker.open && fitsNow(stage.view, worker)) workers.add(worker);
     }
   }
   const work = new Map<JobState, number>();
@@ -142,7 +143,7 @@ export function byScore(turn: Turn, rules: ScoreRules): void {
       let fitting = candidates(worker);
       for (;;) {
         // What does not fit now does not fit later in this turn.
-        fitting = fitting.filter(({ view }) => view.waiting > 0 && fitsIn(view.demand, worker.free));
+        fitting = fitting.filter(({ view }) => view.waiting > 0 && fitsNow(view, worker));
         if (fitting.length === 0) break;
         const stage = best(considered(fitting, rules.fairness), worker, rules.workWeight, work);
         if (!turn.start(stage, worker)) break;

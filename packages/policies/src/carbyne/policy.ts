@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { fitsIn, invariant } from '@goshawk/core';
+import { invariant } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -13,6 +13,7 @@ import type {
   RunView,
   StageView,
 } from '../contract.js';
+import { fitsNow } from '../fitting.js';
 import { Altruism, type AltruismRules } from './altruism.js';
 import { Durations } from './durations.js';
 import { explainWait } from './explaining.js';
@@ -117,7 +118,7 @@ export class CarbyneFamily implements CentralPolicy {
       whole: this.#whole,
       due,
       leftover: this.#rules.leftover,
-      hasRoom: this.#rooms.open.some((worker) => fitsIn(view.demand, worker.free)),
+      hasRoom: this.#rooms.open.some((worker) => fitsNow(view, worker)),
       others: waiting.size,
       now,
     });

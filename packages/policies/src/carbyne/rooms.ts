@@ -1,5 +1,5 @@
-import { fitsIn } from '@goshawk/core';
 import type { StageView, WorkerView } from '../contract.js';
+import { fitsNow } from '../fitting.js';
 import { alignment } from './amounts.js';
 
 /**
@@ -40,8 +40,7 @@ export class Rooms {
   }
 
   hasRoom(stage: Tried): boolean {
-    if (this.candidates(stage).some((worker) => worker.open && fitsIn(stage.view.demand, worker.free)))
-      return true;
+    if (this.candidates(stage).some((worker) => worker.open && fitsNow(stage.view, worker))) return true;
     stage.triedUpTo = this.#logStart + this.#log.length;
     return false;
   }
@@ -55,7 +54,7 @@ export class Rooms {
     let best: WorkerView | undefined;
     let bestScore = Number.NEGATIVE_INFINITY;
     for (const worker of this.candidates(stage)) {
-      if (!worker.open || !fitsIn(view.demand, worker.free)) continue;
+      if (!worker.open || !fitsNow(view, worker)) continue;
       const fit = alignment(view.demand, worker.free, worker.capacity);
       const score = declinedBy?.has(worker) === true ? fit - LAST : fit;
       if (score < bestScore || (score === bestScore && worker.id >= best!.id)) continue;

@@ -1,4 +1,4 @@
-import { fitsIn, type JobClass, type Millis, PATIENCE_CUTOFFS, SLACK, SLOT } from '@goshawk/core';
+import { type JobClass, type Millis, PATIENCE_CUTOFFS, SLACK, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -12,6 +12,7 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
+import { fitsEver, fitsNow } from '../fitting.js';
 import { FreeWorkers, isDemanding } from '../free-workers.js';
 import { DueOrder } from './due-order.js';
 import { LongTimes } from './long-times.js';
@@ -259,11 +260,11 @@ export class Goshawk implements CentralPolicy {
       for (const worker of [...this.#free.all]) {
         if (stage.waiting === 0) break;
         const keptFor = this.#keptFor.get(worker);
-        if (keptFor === undefined && kept < stage.waiting && fitsIn(stage.demand, worker.capacity)) {
+        if (keptFor === undefined && kept < stage.waiting && fitsEver(stage, worker)) {
           this.#keptFor.set(worker, stage);
           kept++;
         } else if (keptFor !== stage) continue;
-        if (!fitsIn(stage.demand, worker.free) || !this.#mayRun(this.#kindOf.get(stage)!, now)) continue;
+        if (!fitsNow(stage, worker) || !this.#mayRun(this.#kindOf.get(stage)!, now)) continue;
         this.#keptFor.delete(worker);
         kept--;
         this.#start(stage, worker, draft, now);

@@ -1,4 +1,4 @@
-import { drawIndex, fitsIn, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
+import { drawIndex, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -10,6 +10,7 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
+import { fitsEver, fitsNow } from '../fitting.js';
 import { FreeWorkers, isDemanding } from '../free-workers.js';
 import { Shares } from './shares.js';
 import { StageOrder } from './stage-order.js';
@@ -97,11 +98,11 @@ export class Gs implements CentralPolicy {
     const free = [...this.#free.all.slice(at), ...this.#free.all.slice(0, at)];
     for (const worker of free) {
       const first = starved.find(
-        (stage) => (kept.get(stage) ?? 0) < stage.waiting && fitsIn(stage.demand, worker.capacity),
+        (stage) => (kept.get(stage) ?? 0) < stage.waiting && fitsEver(stage, worker),
       );
       if (first !== undefined) {
         kept.set(first, (kept.get(first) ?? 0) + 1);
-        if (fitsIn(first.demand, worker.free)) this.#start(draft, first, worker, this.#queueOf(first, now));
+        if (fitsNow(first, worker)) this.#start(draft, first, worker, this.#queueOf(first, now));
         continue;
       }
       while (worker.free[SLOT]! > 0 && this.#serve(draft, worker, now));
@@ -111,7 +112,7 @@ export class Gs implements CentralPolicy {
 
   /** @returns whether the worker got a task */
   #serve(draft: Draft, worker: WorkerView, now: Millis): boolean {
-    const suits = (stage: StageView): boolean => fitsIn(stage.demand, worker.free);
+    const suits = (stage: StageView): boolean => fitsNow(stage, worker);
     const firsts = this.#queues.map((_, queue) => this.#firstOf(queue, suits, now));
     const queue = this.#shares.give(
       (of) => firsts[of] !== undefined,

@@ -1,5 +1,6 @@
-import { fitsIn, IndexedHeap, invariant, type Millis, SLOT, type Vector } from '@goshawk/core';
-import type { RunView, WorkerView } from '../contract.js';
+import { IndexedHeap, invariant, type Millis, SLOT } from '@goshawk/core';
+import type { RunView, StageView, WorkerView } from '../contract.js';
+import { fitsEver } from '../fitting.js';
 
 /** A task that waits or runs at a server, with the estimate that it was placed by. */
 interface Placement {
@@ -80,8 +81,8 @@ export class WaitingTimeQueue {
   }
 
   /** The server of least waiting time; undefined when no open one can ever hold such a task. */
-  least(demand: Vector, now: Millis): Server | undefined {
-    if (demand.length > 1) return this.#leastThatFits(demand, now);
+  least(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
+    if (stage.demand.length > 1 || stage.requires !== undefined) return this.#leastThatFits(stage, now);
     this.#moveOverdue(now);
     let id = this.#empty.top();
     if (id < 0) {
@@ -171,12 +172,12 @@ export class WaitingTimeQueue {
 
   // ---- the order
 
-  /** Tasks with demands are few: look at every server, in the same order as the heaps have. */
-  #leastThatFits(demand: Vector, now: Millis): Server | undefined {
+  /** Tasks that need more than a slot are few: look at every server, in the same order as the heaps have. */
+  #leastThatFits(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
     let best: Server | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const server of this.#servers) {
-      if (server === undefined || !server.open || !fitsIn(demand, server.worker.capacity)) continue;
+      if (server === undefined || !server.open || !fitsEver(stage, server.worker)) continue;
       const waiting =
         server.running === undefined && server.queued.length === 0 ? -1 : this.#waitingMs(server, now);
       if (waiting < least) {

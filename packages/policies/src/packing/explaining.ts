@@ -1,10 +1,14 @@
-import { formatBytes, type Vector } from '@goshawk/core';
+import { type Attributes, formatAttributes, formatBytes, type Vector } from '@goshawk/core';
 import type { PolicyExplanation, StageView, WorkerView } from '../contract.js';
 
 /** What each sentence is made of: amounts by resource name, and workers that take work. */
 export interface Facts {
   readonly resources: readonly string[];
   readonly open: readonly WorkerView[];
+}
+
+export function lacksRequired(requires: Attributes): PolicyExplanation {
+  return { reason: 'required', sentence: `no worker that takes work has ${formatAttributes(requires)}` };
 }
 
 export function tooLarge(demand: Vector, { resources, open }: Facts): PolicyExplanation {

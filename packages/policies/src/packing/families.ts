@@ -1,4 +1,5 @@
-import { fitsIn, type Vector } from '@goshawk/core';
+import { type Attributes, fitsIn, mayRun, type Vector } from '@goshawk/core';
+import type { StageView } from '../contract.js';
 import { CAPACITY } from './partition.js';
 import type { ServerClass } from './server-kinds.js';
 
@@ -7,30 +8,47 @@ const SHIFT_MAX = 4;
 
 const ROUNDING = 1e-6;
 
+/** A server as families know it, and those like it. */
+export interface ServerLike {
+  readonly capacity: Vector;
+  readonly attributes: Attributes;
+}
+
+type Needs = Pick<StageView, 'demand' | 'requires'>;
+
 /**
  * Sizes of tasks of several resources at servers that differ (§VIII): the largest share of what the largest server of a
  * family has.
  */
 export class Families {
-  /** What sizes of a family are shares of. */
-  readonly #largest: Vector[] = [];
-  readonly #capacities: Vector[];
+  /** What sizes of a family are shares of, and who may run what as its servers may. */
+  readonly #largest: (ServerLike & { readonly meets: string })[] = [];
+  readonly #servers: ServerLike[];
+  readonly #required: readonly Attributes[];
   readonly #classes = new Map<string, ServerClass>();
   readonly #isOne: boolean;
 
-  /** @param isOne all servers are of one family, the largest amounts of any; else those of 1, 1/2, 1/4 … are */
-  constructor(capacities: Iterable<Vector>, isOne: boolean) {
+  /**
+   * @param isOne all servers are of one family, the largest amounts of any; else those of 1, 1/2, 1/4 … are that may run the
+   *   same
+   * @param required by what waits, each once
+   */
+  constructor(servers: Iterable<ServerLike>, isOne: boolean, required: readonly Attributes[] = []) {
     this.#isOne = isOne;
-    const distinct = new Map<string, Vector>();
-    for (const capacity of capacities) distinct.set(`${capacity}`, capacity);
-    this.#capacities = [...distinct.values()].sort((one, other) => sum(other) - sum(one));
-    if (isOne && distinct.size > 0) this.#largest.push(greatest(this.#capacities));
-    for (const capacity of this.#capacities) this.#classes.set(`${capacity}`, this.#classFor(capacity));
+    this.#required = required;
+    const distinct = new Map<string, ServerLike>();
+    for (const server of servers) distinct.set(this.#keyOf(server), server);
+    this.#servers = [...distinct.values()].sort((one, other) => sum(other.capacity) - sum(one.capacity));
+    if (isOne && distinct.size > 0) {
+      const capacity = greatest(this.#servers.map((server) => server.capacity));
+      this.#largest.push({ capacity, attributes: {}, meets: '' });
+    }
+    for (const server of this.#servers) this.#classes.set(this.#keyOf(server), this.#classFor(server));
   }
 
   /** The most that any server has of each resource, where all are of one family. */
   get largest(): Vector {
-    return this.#largest[0] ?? [];
+    return this.#largest[0]?.capacity ?? [];
   }
 
   /** The greatest shift of any class. */
@@ -42,19 +60,22 @@ export class Families {
     return this.#largest.length;
   }
 
-  classOf(capacity: Vector): ServerClass | undefined {
-    return this.#classes.get(`${capacity}`);
+  classOf(server: ServerLike): ServerClass | undefined {
+    return this.#classes.get(this.#keyOf(server));
   }
 
-  /** Whether a server of any class would hold the task. */
-  holds(demand: Vector): boolean {
-    return this.#capacities.some((capacity) => fitsIn(demand, capacity));
+  /** Whether a server of any class would hold the task, and may run it. */
+  holds(needs: Needs): boolean {
+    return this.#servers.some((server) => fitsIn(needs.demand, server.capacity) && mayRun(server, needs));
   }
 
-  /** Units of the family's largest server; undefined: it holds no such task. */
-  sizeIn(family: number, demand: Vector): number | undefined {
-    const largest = this.#largest[family];
-    if (largest === undefined || !fitsIn(demand, largest)) return undefined;
+  /** Units of the family's largest server; undefined: it holds no such task, or may not run it. */
+  sizeIn(family: number, needs: Needs): number | undefined {
+    const { demand } = needs;
+    const server = this.#largest[family];
+    if (server === undefined || !fitsIn(demand, server.capacity)) return undefined;
+    if (!this.#isOne && !mayRun(server, needs)) return undefined;
+    const largest = server.capacity;
     let share = 0;
     for (let index = 0; index < demand.length; index++) {
       if (demand[index] !== 0 && Number.isFinite(largest[index]))
@@ -64,15 +85,28 @@ export class Families {
     return Math.max(1, Math.floor(share * CAPACITY + ROUNDING));
   }
 
-  #classFor(capacity: Vector): ServerClass {
-    if (this.#isOne) return { family: 0, shift: Math.min(SHIFT_MAX, shiftOf(capacity, this.#largest[0]!)) };
+  #classFor(server: ServerLike): ServerClass {
+    const { capacity } = server;
+    if (this.#isOne)
+      return { family: 0, shift: Math.min(SHIFT_MAX, shiftOf(capacity, this.#largest[0]!.capacity)) };
+    const meets = this.#meets(server);
     for (const [family, largest] of this.#largest.entries()) {
+      if (largest.meets !== meets) continue;
       for (let shift = 0; shift <= SHIFT_MAX; shift++) {
-        if (largest.every((amount, index) => amount === capacity[index]! * 2 ** shift))
+        if (largest.capacity.every((amount, index) => amount === capacity[index]! * 2 ** shift))
           return { family, shift };
       }
     }
-    return { family: this.#largest.push(capacity) - 1, shift: 0 };
+    return { family: this.#largest.push({ capacity, attributes: server.attributes, meets }) - 1, shift: 0 };
+  }
+
+  #keyOf(server: ServerLike): string {
+    return `${server.capacity} ${this.#meets(server)}`;
+  }
+
+  /** Which of what is required the server has. */
+  #meets(server: ServerLike): string {
+    return this.#required.map((requires) => (mayRun(server, { requires }) ? '1' : '0')).join('');
   }
 }
 

@@ -1,4 +1,11 @@
-import { fitsIn, invariant, type Millis, type Vector } from '@goshawk/core';
+import {
+  type Attributes,
+  formatAttributes,
+  invariant,
+  type Millis,
+  mayRun,
+  type Vector,
+} from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -11,8 +18,9 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
+import { fitsNow } from '../fitting.js';
 import { BestFit } from './best-fit.js';
-import { blockedBy, noConfiguration, noRoom, tooLarge } from './explaining.js';
+import { blockedBy, lacksRequired, noConfiguration, noRoom, tooLarge } from './explaining.js';
 import { Families } from './families.js';
 import { FifoFirstFit } from './fifo-first-fit.js';
 import type { Packer } from './packer.js';
@@ -50,8 +58,10 @@ interface Entry {
   /** Of tasks that were refused, or lost with their worker, until their owner says that they wait. */
   readonly returning: Origin[];
   family: number;
-  /** Units; undefined: larger than every worker. */
+  /** Units; undefined: larger than every worker that may run it. */
   size: number | undefined;
+  /** As it was when last measured. */
+  requires: Attributes | undefined;
 }
 
 interface Running {
@@ -72,7 +82,9 @@ export class PackingPolicy implements CentralPolicy {
   readonly #entries = new Map<JobView, Map<StageView, Entry>>();
   readonly #runs = new Map<RunView, Running>();
   readonly #classes: ServerClass[] = [];
-  /** Workers that take work, by capacity. */
+  /** What the families know to be required, by its text. */
+  #required = new Map<string, Attributes>();
+  /** Workers that take work, by capacity and attributes. */
   readonly #openOf = new Map<string, number>();
   #families = new Families([], true);
   #packer: Packer;
@@ -101,7 +113,9 @@ export class PackingPolicy implements CentralPolicy {
   explain(stage: StageView, { resources }: ClusterView): PolicyExplanation | undefined {
     const entry = this.#entries.get(stage.job)?.get(stage);
     if (entry === undefined || entry.batches.length === 0) return undefined;
-    const open = this.#workers.filter((worker) => worker?.open === true) as WorkerView[];
+    const all = this.#workers.filter((worker) => worker?.open === true) as WorkerView[];
+    const open = all.filter((worker) => mayRun(worker, stage));
+    if (open.length < all.length && open.length === 0) return lacksRequired(stage.requires!);
     const facts = { resources, open };
     if (entry.size === undefined) return tooLarge(stage.demand, facts);
     if (this.#packer instanceof FifoFirstFit) {
@@ -148,7 +162,7 @@ export class PackingPolicy implements CentralPolicy {
     switch (news.kind) {
       case 'opened':
         this.#count(news.worker, 1);
-        if (this.#families.classOf(news.worker.capacity) === undefined) this.#isStale = true;
+        if (this.#families.classOf(news.worker) === undefined) this.#isStale = true;
         this.#know(news.worker);
         return this.#packer.open(news.worker.id);
       case 'closed':
@@ -184,12 +198,12 @@ export class PackingPolicy implements CentralPolicy {
 
   #know(worker: WorkerView): void {
     this.#workers[worker.id] = worker;
-    this.#classes[worker.id] = this.#families.classOf(worker.capacity) ?? WHOLE_SERVER;
+    this.#classes[worker.id] = this.#families.classOf(worker) ?? WHOLE_SERVER;
   }
 
   /** Families have no class without a worker that takes work, or tasks would wait for one. */
-  #count({ capacity }: WorkerView, change: 1 | -1): void {
-    const key = `${capacity}`;
+  #count({ capacity, attributes }: WorkerView, change: 1 | -1): void {
+    const key = `${capacity} ${formatAttributes(attributes)}`;
     const count = (this.#openOf.get(key) ?? 0) + change;
     if (count > 0) this.#openOf.set(key, count);
     else this.#openOf.delete(key);
@@ -258,11 +272,23 @@ export class PackingPolicy implements CentralPolicy {
     }
     let entry = ofJob.get(stage);
     if (entry === undefined) {
-      entry = { stage, batches: [], returning: [], family: 0, size: undefined };
+      entry = { stage, batches: [], returning: [], family: 0, size: undefined, requires: undefined };
       this.#measure(entry);
       ofJob.set(stage, entry);
     }
+    // Of a run that was found it is heard late.
+    if (entry.requires !== stage.requires) this.#require(entry);
     return entry;
+  }
+
+  #require(entry: Entry): void {
+    const { requires } = entry.stage;
+    entry.requires = requires;
+    if (requires === undefined) return;
+    const text = formatAttributes(requires);
+    if (!this.#required.has(text)) this.#isStale = true;
+    this.#required.set(text, requires);
+    this.#measure(entry);
   }
 
   // ---- planning
@@ -297,9 +323,12 @@ export class PackingPolicy implements CentralPolicy {
   #rebuild(): void {
     const workers = this.#workers.filter((worker) => worker !== undefined);
     const families = this.#families;
+    const required = [...this.#all()].flatMap(({ requires }) => (requires === undefined ? [] : [requires]));
+    this.#required = new Map(required.map((requires) => [formatAttributes(requires), requires]));
     this.#families = new Families(
-      workers.filter(({ open }) => open).map(({ capacity }) => capacity),
+      workers.filter(({ open }) => open),
       this.#name !== 'vqs',
+      [...this.#required.values()],
     );
     this.#renumber();
     for (const entry of this.#all()) this.#measure(entry);
@@ -340,10 +369,10 @@ export class PackingPolicy implements CentralPolicy {
   #keepConfiguration(before: Packer, { id, capacity }: WorkerView, families: Families): void {
     if (!(before instanceof VirtualQueues || before instanceof VirtualQueuesBestFit)) return;
     if (this.#packer.tasksAt(id) === 0) return;
+    const sizeOf = (of: Families): number | undefined =>
+      of.sizeIn(0, { demand: capacity, requires: undefined });
     const isSame =
-      this.#families.count === 1 &&
-      families.count === 1 &&
-      this.#families.sizeIn(0, capacity) === families.sizeIn(0, capacity);
+      this.#families.count === 1 && families.count === 1 && sizeOf(this.#families) === sizeOf(families);
     const configuration = isSame ? before.configurations.of(id) : undefined;
     if (configuration === undefined) before.free(id);
     else (this.#packer as VirtualQueues | VirtualQueuesBestFit).configure(id, configuration);
@@ -356,11 +385,12 @@ export class PackingPolicy implements CentralPolicy {
     const { largest } = this.#families;
     const fit = (rule: 'first' | 'best') => (waiting: Waiting) => {
       const demandOf = (group: number): Vector => (waiting.tag[group] as Entry).stage.demand;
-      return new VectorFit(waiting, rule, { serverAt, demandOf, largest });
+      const requiresOf = (group: number) => (waiting.tag[group] as Entry).stage.requires;
+      return new VectorFit(waiting, rule, { serverAt, demandOf, requiresOf, largest });
     };
     const capacityOf = (server: number): number => {
       const worker = this.#workers[server];
-      return (worker && this.#families.sizeIn(0, worker.capacity)) ?? 0;
+      return (worker && this.#families.sizeIn(0, { demand: worker.capacity, requires: undefined })) ?? 0;
     };
     switch (this.#name) {
       case 'fifo-ff':
@@ -372,8 +402,7 @@ export class PackingPolicy implements CentralPolicy {
           j: this.#j,
           stall,
           classOf,
-          holds: (server, group) =>
-            fitsIn((packer.waiting.tag[group] as Entry).stage.demand, serverAt(server).free),
+          holds: (server, group) => fitsNow((packer.waiting.tag[group] as Entry).stage, serverAt(server)),
         });
         return packer;
       }
@@ -390,14 +419,14 @@ export class PackingPolicy implements CentralPolicy {
   /** The family whose queues are shortest of those that hold the task. */
   #measure(entry: Entry): void {
     entry.size = undefined;
-    if (!this.#families.holds(entry.stage.demand)) return;
+    if (!this.#families.holds(entry.stage)) return;
     this.#chooseFamily(entry);
   }
 
   #chooseFamily(entry: Entry): void {
     let fewest = Number.POSITIVE_INFINITY;
     for (let family = 0; family < this.#families.count; family++) {
-      const size = this.#families.sizeIn(family, entry.stage.demand);
+      const size = this.#families.sizeIn(family, entry.stage);
       const waiting = this.#waitingOf(family);
       if (size === undefined || waiting >= fewest) continue;
       fewest = waiting;

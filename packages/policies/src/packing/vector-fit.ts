@@ -1,4 +1,12 @@
-import { fitsIn, type PointSearch, Points, type Vector } from '@goshawk/core';
+import {
+  type Attributes,
+  fitsIn,
+  formatAttributes,
+  mayRun,
+  type PointSearch,
+  Points,
+  type Vector,
+} from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
 import type { Waiting } from './waiting.js';
@@ -7,21 +15,25 @@ import type { Waiting } from './waiting.js';
 export interface VectorServer {
   readonly capacity: Vector;
   readonly free: Vector;
+  readonly attributes?: Attributes;
 }
 
 /** What servers and groups are like. */
 export interface VectorFacts {
   readonly serverAt: (server: number) => VectorServer;
   readonly demandOf: (group: number) => Vector;
+  /** Attributes that a server must have for the group; absent: any will do for all. */
+  readonly requiresOf?: (group: number) => Attributes | undefined;
   /** The most that any server has of each resource. */
   readonly largest: Vector;
 }
 
-/** Groups of one demand, in order of arrival. */
+/** Groups of one demand that require the same, in order of arrival. */
 interface Shape {
   readonly id: number;
   readonly key: string;
   readonly demand: Vector;
+  readonly requires: Attributes | undefined;
   readonly size: number;
   readonly order: ArrivalOrder;
 }
@@ -74,11 +86,13 @@ export class VectorFit implements Fit {
 
   add(group: number): void {
     const demand = this.#facts.demandOf(group);
-    const key = `${demand}`;
+    const requires = this.#facts.requiresOf?.(group);
+    const key = requires === undefined ? `${demand}` : `${demand} ${formatAttributes(requires)}`;
     let shape = this.#shapeByKey.get(key);
     if (shape === undefined) {
       const id = this.#freeIds.pop() ?? this.#shapeAt.length;
-      shape = { id, key, demand, size: this.#waiting.size[group]!, order: new ArrivalOrder(this.#waiting) };
+      const order = new ArrivalOrder(this.#waiting);
+      shape = { id, key, demand, requires, size: this.#waiting.size[group]!, order };
       this.#shapeByKey.set(key, shape);
       this.#shapeAt[id] = shape;
       const { length } = this.#facts.largest;
@@ -113,7 +127,7 @@ export class VectorFit implements Fit {
   }
 
   serverFor(group: number): number {
-    this.#serverFor.begin(this.#facts.demandOf(group));
+    this.#serverFor.begin(this.#facts.demandOf(group), this.#facts.requiresOf?.(group));
     this.#servers.search(this.#serverFor);
     return this.#serverFor.found;
   }
@@ -127,7 +141,7 @@ export class VectorFit implements Fit {
 
   largestOf(server: number, above: number, upTo: number): number {
     if (!this.#servers.has(server)) return -1;
-    this.#largestOf.begin(this.#facts.serverAt(server).free, above, upTo);
+    this.#largestOf.begin(this.#facts.serverAt(server), above, upTo);
     this.#shapes.search(this.#largestOf);
     return this.#largestOf.found?.order.head() ?? -1;
   }
@@ -139,6 +153,7 @@ class ServerSearch implements PointSearch {
   readonly #resources: number;
   readonly #serverAt: (server: number) => VectorServer;
   #demand: Vector = [];
+  requires: Attributes | undefined;
   best = Number.NEGATIVE_INFINITY;
   bestTie = 0;
   found = -1;
@@ -149,8 +164,9 @@ class ServerSearch implements PointSearch {
     this.#serverAt = serverAt;
   }
 
-  begin(demand: Vector): void {
+  begin(demand: Vector, requires: Attributes | undefined): void {
     this.#demand = demand;
+    this.requires = requires;
     this.best = Number.NEGATIVE_INFINITY;
     this.found = -1;
   }
@@ -179,7 +195,7 @@ class ServerSearch implements PointSearch {
 
   look(server: number): void {
     const at = this.#serverAt(server);
-    if (!fitsIn(this.#demand, at.free)) return;
+    if (!fitsIn(this.#demand, at.free) || !mayRun(at, this)) return;
     const score = this.#rule === 'first' ? 0 : placeScore(this.#demand, at);
     if (score < this.best || (score === this.best && -server < this.bestTie)) return;
     this.best = score;
@@ -235,7 +251,7 @@ class ShapeSearch implements PointSearch {
 
   look(id: number): void {
     const shape = this.#shapeAt(id);
-    if (!fitsIn(shape.demand, this.#server.free)) return;
+    if (!fitsIn(shape.demand, this.#server.free) || !mayRun(this.#server, shape)) return;
     const score = tetrisScore(shape.demand, this.#server);
     const sum = sumOf(shape.demand, this.#server);
     if (score < this.best || (score === this.best && sum < this.bestTie)) return;
@@ -251,7 +267,7 @@ class SizeSearch implements PointSearch {
   readonly #waiting: Waiting;
   readonly #shapeAt: (id: number) => Shape;
   readonly #resources: number;
-  #free: Vector = [];
+  #server: VectorServer = { capacity: [], free: [] };
   #above = 0;
   #upTo = 0;
   best = Number.NEGATIVE_INFINITY;
@@ -265,8 +281,8 @@ class SizeSearch implements PointSearch {
     this.#resources = resources;
   }
 
-  begin(free: Vector, above: number, upTo: number): void {
-    this.#free = free;
+  begin(server: VectorServer, above: number, upTo: number): void {
+    this.#server = server;
     this.#above = above;
     this.#upTo = upTo;
     this.best = Number.NEGATIVE_INFINITY;
@@ -274,10 +290,11 @@ class SizeSearch implements PointSearch {
   }
 
   bound(lows: Float64Array, highs: Float64Array): number {
+    const { free } = this.#server;
     const [smallest, largest] = [lows[this.#resources]!, highs[this.#resources]!];
     if (largest <= this.#above || smallest > this.#upTo) return Number.NEGATIVE_INFINITY;
     for (let index = 0; index < this.#resources; index++)
-      if (lows[index]! > (this.#free[index] ?? 0)) return Number.NEGATIVE_INFINITY;
+      if (lows[index]! > (free[index] ?? 0)) return Number.NEGATIVE_INFINITY;
     return largest < this.#upTo ? largest : this.#upTo;
   }
 
@@ -288,7 +305,8 @@ class SizeSearch implements PointSearch {
   look(id: number): void {
     const shape = this.#shapeAt(id);
     const { size, demand } = shape;
-    if (size <= this.#above || size > this.#upTo || size < this.best || !fitsIn(demand, this.#free)) return;
+    if (size <= this.#above || size > this.#upTo || size < this.best) return;
+    if (!fitsIn(demand, this.#server.free) || !mayRun(this.#server, shape)) return;
     if (size === this.best && !isOlder(shape, this.found!, this.#waiting)) return;
     this.best = size;
     this.found = shape;

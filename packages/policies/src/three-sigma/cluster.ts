@@ -1,7 +1,10 @@
-import { formatAttributes, type Millis, meetsWishes, SLOT } from '@goshawk/core';
+import { formatAttributes, type Millis, mayRun, meetsWishes, SLOT } from '@goshawk/core';
 import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '../contract.js';
 
-/** Workers that all jobs see alike, in order of id: they take work, and the same jobs prefer them (3Sigma §4.3.3). */
+/**
+ * Workers that all jobs see alike, in order of id: they take work, and the same jobs prefer
+ * them (3Sigma §4.3.3) and may run there.
+ */
 export interface WorkerGroup {
   /** For people: the attributes that jobs ask for. */
   readonly name: string;
@@ -20,15 +23,17 @@ export function hasPreference({ prefers }: JobView): boolean {
   return false;
 }
 
-/** Workers that take work, in groups. */
-export function groupWorkers(cluster: ClusterView, jobs: Iterable<JobView>): WorkerGroup[] {
-  const preferences = new Map<string, Attributes>();
-  for (const { prefers } of jobs) {
-    const text = formatAttributes(prefers);
-    if (text !== '') preferences.set(text, prefers);
+/** Workers that take work, in groups. @param stages that may start there */
+export function groupWorkers(cluster: ClusterView, stages: Iterable<StageView>): WorkerGroup[] {
+  const wishes = new Map<string, Attributes>();
+  for (const { job, requires = {} } of stages) {
+    for (const wish of [job.prefers, requires]) {
+      const text = formatAttributes(wish);
+      if (text !== '') wishes.set(text, wish);
+    }
   }
-  const all = [...preferences.values()];
-  const names = [...new Set(all.flatMap((prefers) => Object.keys(prefers)))].sort();
+  const all = [...wishes.values()];
+  const names = [...new Set(all.flatMap((wish) => Object.keys(wish)))].sort();
   const groups = new Map<string, { name: string; workers: WorkerView[]; nodes: number }>();
   const keys = new Map<string, string>();
   for (const worker of cluster.workers) {
@@ -36,7 +41,7 @@ export function groupWorkers(cluster: ClusterView, jobs: Iterable<JobView>): Wor
     const values = names.map((name) => worker.attributes[name] ?? '').join(' ');
     let key = keys.get(values);
     if (key === undefined) {
-      key = all.map((prefers) => (isPreferred(prefers, worker) ? '1' : '0')).join('');
+      key = all.map((wish) => (isPreferred(wish, worker) ? '1' : '0')).join('');
       keys.set(values, key);
     }
     let group = groups.get(key);
@@ -85,10 +90,18 @@ export function isRemnant({ running, ended }: StageView): boolean {
   return running > 0 || ended > 0;
 }
 
+/** Some worker that takes work has what the stage requires. */
+function canStart(stage: StageView, cluster: ClusterView): boolean {
+  if (stage.requires === undefined) return true;
+  for (const worker of cluster.workers) if (worker.open && mayRun(worker, stage)) return true;
+  return false;
+}
+
 /** Stages whose tasks wait for nothing but workers, in the order in which their jobs arrived. */
 export function pendingStages(cluster: ClusterView): StageView[] {
   const pending: StageView[] = [];
-  for (const job of cluster.jobs) for (const stage of job.stages) if (stage.waiting > 0) pending.push(stage);
+  for (const job of cluster.jobs)
+    for (const stage of job.stages) if (stage.waiting > 0 && canStart(stage, cluster)) pending.push(stage);
   return pending.sort((a, b) => a.job.arrivedAt - b.job.arrivedAt);
 }
 
@@ -97,8 +110,10 @@ export function pendingStages(cluster: ClusterView): StageView[] {
  *
  * @returns fewer than `count` where there are no more
  */
-export function freeWorkers({ workers }: WorkerGroup, { demand }: StageView, count: number): WorkerView[] {
+export function freeWorkers({ workers }: WorkerGroup, stage: StageView, count: number): WorkerView[] {
+  const { demand } = stage;
   const found: WorkerView[] = [];
+  if (!mayRun(workers[0]!, stage)) return found;
   for (const worker of workers) {
     if (found.length === count) break;
     let fits = Number.POSITIVE_INFINITY;

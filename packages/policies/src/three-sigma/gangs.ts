@@ -1,4 +1,4 @@
-import { invariant, type Millis } from '@goshawk/core';
+import { invariant, type Millis, mayRun } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
 import {
   hasPreference,
@@ -54,7 +54,7 @@ export class Gangs {
     const whole = !isRemnant(stage);
     return {
       nodes: stage.waiting,
-      spaces: whole ? this.#spaces(job, groups) : [{ partitions: [...groups.keys()], slowdown: 1 }],
+      spaces: whole ? this.#spaces(stage, groups) : [{ partitions: allowed(stage, groups), slowdown: 1 }],
       utility: whole ? this.#utility(job, distribution, inTime) : alwaysWorth(this.#valueOf(job)),
       distribution,
       startsBefore: whole && inTime ? job.deadlineAt : Number.POSITIVE_INFINITY,
@@ -96,8 +96,9 @@ export class Gangs {
     };
   }
 
-  #spaces(job: JobView, groups: readonly WorkerGroup[]): Space[] {
-    const anywhere = [...groups.keys()];
+  #spaces(stage: StageView, groups: readonly WorkerGroup[]): Space[] {
+    const { job } = stage;
+    const anywhere = allowed(stage, groups);
     if (!hasPreference(job)) return [{ partitions: anywhere, slowdown: 1 }];
     const preferred = anywhere.filter((index) => isPreferred(job.prefers, groups[index]!.workers[0]!));
     const { slowdown } = this.#options;
@@ -147,6 +148,11 @@ export class Gangs {
         return chanceWithin(distribution, deadlineAt - arrivedAt) < this.#options.oeThreshold;
     }
   }
+}
+
+/** Groups where the stage may run. */
+function allowed(stage: StageView, groups: readonly WorkerGroup[]): number[] {
+  return [...groups.keys()].filter((index) => mayRun(groups[index]!.workers[0]!, stage));
 }
 
 function alwaysWorth(value: number): Utility {

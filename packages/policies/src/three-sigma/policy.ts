@@ -175,10 +175,7 @@ export class ThreeSigma implements CentralPolicy {
       this.#options.beMax,
     );
     const pending = [...urgent, ...bestEffort];
-    const groups = groupWorkers(
-      cluster,
-      pending.map(({ job }) => job),
-    );
+    const groups = groupWorkers(cluster, pending);
     if (groups.length === 0) return;
     this.tally.cycles++;
     const running = runningStages(cluster.jobs);

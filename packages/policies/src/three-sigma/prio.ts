@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, mayRun } from '@goshawk/core';
 import type { CentralPolicy, ClusterView, Draft, News, RunView, StageView } from '../contract.js';
 import {
   freeWorkers,
@@ -45,10 +45,7 @@ export class Prio implements CentralPolicy {
       (stage) => !leaving.has(stage) && !this.#gangs.isAbandoned(stage, now),
     );
     if (pending.length === 0 || !this.#hasChanged) return;
-    const groups = groupWorkers(
-      cluster,
-      pending.map(({ job }) => job),
-    );
+    const groups = groupWorkers(cluster, pending);
     this.#awaited = this.#awaited.filter(
       (stage) => pending.includes(stage) && !startIn(stage, groups, draft),
     );
@@ -74,7 +71,7 @@ export class Prio implements CentralPolicy {
   #roomFor(stage: StageView, groups: readonly WorkerGroup[]): number {
     const free = groups.reduce(
       (sum, group) => sum + freeWorkers(group, stage, Number.POSITIVE_INFINITY).length,
-      this.#killed.size,
+      countAt(this.#killed, stage),
     );
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
@@ -98,8 +95,10 @@ export class Prio implements CentralPolicy {
       .sort((a, b) => b.startedAt - a.startedAt);
     for (const { runs } of latestFirst) {
       if (missing <= 0) break;
+      const made = countAt(runs, stage);
+      if (made === 0) continue;
       victims.push(...runs);
-      missing -= runs.filter(({ worker }) => worker.open).length;
+      missing -= made;
     }
     if (missing > 0) return;
     this.#awaited.push(stage);
@@ -108,6 +107,13 @@ export class Prio implements CentralPolicy {
       draft.preempt(run);
     }
   }
+}
+
+/** Runs that make room for the stage when they end. */
+function countAt(runs: Iterable<RunView>, stage: StageView): number {
+  let count = 0;
+  for (const { worker } of runs) if (worker.open && mayRun(worker, stage)) count++;
+  return count;
 }
 
 /** On workers that it prefers, else anywhere, at once. */

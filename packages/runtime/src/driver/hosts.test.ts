@@ -170,6 +170,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
       lane: 'normal',
       demand: NO_RESOURCES,
       sizeMs: 0,
+      requires: undefined,
     });
   });
 

@@ -21,8 +21,11 @@ test('an input is told from others by one line', () => {
       lane: 'normal',
       demand: { cpu: 2 },
       sizeMs: 0,
+      requires: undefined,
     }),
-  ).toBe('probe{job: 1, stage: 0, long: false, lane: normal, demand: {"cpu":2}, sizeMs: 0} from party-3');
+  ).toBe(
+    'probe{job: 1, stage: 0, long: false, lane: normal, demand: {"cpu":2}, sizeMs: 0, requires: none} from party-3',
+  );
   const asked = { type: 'ask', ask: 1, again: false, job: 2, stage: 0 } as const;
   expect(described({ ...asked, placed: undefined })).toBe(
     'ask{ask: 1, again: false, job: 2, stage: 0, placed: none} from party-3',

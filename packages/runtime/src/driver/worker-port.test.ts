@@ -203,7 +203,8 @@ test('the worker machine runs a task through it, and reports its end to the owne
     },
   );
   const arrive = (message: Message) => deliver(owner, codec.encode(message));
-  arrive({ type: 'probe', job: 1, stage: 0, long: false, lane: 'normal', demand: NO_RESOURCES, sizeMs: 0 });
+  const facts = { lane: 'normal', demand: NO_RESOURCES, sizeMs: 0, requires: undefined } as const;
+  arrive({ type: 'probe', job: 1, stage: 0, long: false, ...facts });
   const [ask] = sent;
   expect(ask).toMatchObject({ type: 'ask', job: 1 });
   arrive({

@@ -39,7 +39,8 @@ export function whyImpossible(
     const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
     if (scope === 'all') continue;
     for (const stage of spec.stages) {
-      if (members.couldFit(scope, stage.demand)) continue;
+      // What no worker has may come with the next one: such a job waits.
+      if (members.couldFit(scope, stage) || !members.couldFit('all', stage)) continue;
       const message = `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
       return { message, hint: ASK_FOR_LESS };
     }
@@ -72,4 +73,15 @@ function boundless({ name, capacity }: Member): Impossible {
     message: `worker ${name} has no slots, it takes as many tasks as fit: one that needs nothing would fit without end`,
     hint: `say what a task needs of ${formatResources(capacity)}, such as --cpus 1`,
   };
+}
+
+/** What the job requires and no worker has that is there; undefined: nothing, or no worker is known. It waits for one. */
+export function whatIsMissing({ stages }: JobSpec, members: Members): string | undefined {
+  for (const { requires } of stages) {
+    if (requires === undefined || members.size === 0 || members.anyMayRun({ requires })) continue;
+    const names = Object.keys(requires).filter((name) => !members.hasAttribute(name));
+    const unknown = names.length === 0 ? '' : `, and none says what its ${names.join(' or ')} is`;
+    return `no worker has ${formatAttributes(requires)}${unknown}: the job waits until one does`;
+  }
+  return undefined;
 }

@@ -17,7 +17,7 @@ import type { Enlistment } from '../joining/enlistment.js';
 import type { Members } from '../joining/members.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger, Refusal } from '../keeping/ledger.js';
-import { whyImpossible } from './admission.js';
+import { whatIsMissing, whyImpossible } from './admission.js';
 import type { Intake } from './intake.js';
 import type { Keys } from './keys.js';
 import type { Overload } from './overload.js';
@@ -108,7 +108,14 @@ export class Submissions {
   }
 
   #accepted(from: Address, request: number, job: Job): void {
-    this.#answers.acknowledge(from, request, 'accepted', { job: job.id, state: job.state });
+    const warning = whatIsMissing(job.spec, this.#members);
+    const accepted = { job: job.id, state: job.state };
+    this.#answers.acknowledge(
+      from,
+      request,
+      'accepted',
+      warning === undefined ? accepted : { ...accepted, warning },
+    );
   }
 
   /** A new job of the tasks that failed or were cancelled, with everything else as it was. */

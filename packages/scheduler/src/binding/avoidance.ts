@@ -25,12 +25,21 @@ export class Avoidance {
     // Without retries nobody would come back for what was passed over.
     if (blame === undefined || this.#enlistment.timings.retryMs === 0) return undefined;
     const scope = effectiveScope(this.#enlistment.policy.preset, over ?? job.route.over);
-    const hasOther = (besides: readonly Address[]) => this.#members.hasBesides(besides, scope, spec.demand);
+    const hasOther = (besides: readonly Address[]) => this.#members.hasBesides(besides, scope, spec);
     return (task) => blame.mayGo(task, worker, hasOther, now);
   }
 
-  /** Whether a waiting task of the batch may go to the worker. */
+  /**
+   * Whether the worker lacks what the batch requires. Who sent an unknown one has seen what it has: central, or whom it
+   * took a probe from.
+   */
+  isBarred({ spec }: Batch, worker: Address): boolean {
+    return spec.requires !== undefined && this.#members.has(worker) && !this.#members.mayRun(worker, spec);
+  }
+
+  /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
+    if (batch.spec.requires !== undefined && !this.#members.mayRun(worker, batch.spec)) return false;
     const mayGo = this.filterFor(job, batch, worker, now);
     return mayGo === undefined || job.waiting.has(batch, mayGo);
   }

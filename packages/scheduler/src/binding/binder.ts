@@ -200,7 +200,7 @@ export class Binder {
   #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
     this.#prober.used(batch, from, 1);
-    if (!mayGive(job)) return -1;
+    if (!mayGive(job) || this.#avoidance.isBarred(batch, from)) return -1;
     const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, from, now));
     if (task >= 0) job.tasks.nextAttempt(task);
     return task;
@@ -231,6 +231,7 @@ export class Binder {
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
   #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
+    if (this.#avoidance.isBarred(batch, worker)) return false;
     const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
     if (task < 0) return false;
     job.tasks.nextAttempt(task);

@@ -9,6 +9,7 @@ import type {
   WaitingReason,
   WaitSpread,
 } from '@goshawk/core';
+import { listAttributes } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX } from '../job/task-reports.js';
@@ -82,7 +83,14 @@ export function explain(
 function stageWaits(job: Job, { batch, reason, tasks }: Waits, now: Millis): StageWait[] {
   const of = (stage: Stage, waiting: number): StageWait => {
     const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
-    return { stage: stage.spec.name, reason, tasks: waiting, waitedMs: Math.max(0, now - mightStart) };
+    const { name, requires } = stage.spec;
+    return {
+      stage: name,
+      reason,
+      tasks: waiting,
+      waitedMs: Math.max(0, now - mightStart),
+      ...(requires === undefined ? {} : { requires: listAttributes(requires)! }),
+    };
   };
   if (batch !== undefined) return [of(stageOf(job, batch), tasks)];
   const state = reason === 'placing' ? TaskState.placing : TaskState.placed;

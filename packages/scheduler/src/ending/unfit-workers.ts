@@ -8,6 +8,8 @@ const TOLD_AT = 5;
 /** Counts are kept of so many workers, the latest. */
 const WORKERS_MAX = 1_000;
 
+const ANYTHING = { demand: NO_RESOURCES };
+
 /**
  * Workers that fail what others complete are told so, and set themselves aside. `Blame` judges within one job; here
  * counts go over all jobs: a worker that lacks a program is always free, and draws the first attempts of many small jobs.
@@ -48,7 +50,7 @@ export class UnfitWorkers {
 
   /** Not the last worker that takes work: everybody's jobs would wait for it. */
   #tell(worker: Address, reason: string): void {
-    if (this.#members.hasBesides([worker], 'all', NO_RESOURCES))
+    if (this.#members.hasBesides([worker], 'all', ANYTHING))
       this.#env.send(worker, { type: 'unfit', reason });
   }
 }

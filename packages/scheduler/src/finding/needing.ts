@@ -1,4 +1,4 @@
-import { type BatchPart, type Environment, type Millis, NOBODY, SLACK } from '@goshawk/core';
+import { type BatchPart, type Environment, listAttributes, type Millis, NOBODY, SLACK } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
@@ -41,7 +41,7 @@ export class Needer {
       // It counts from the submission.
       deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
       value: value ?? 0,
-      prefers: Object.entries(prefer ?? {}).map(([name, of]) => ({ name, value: of })),
+      prefers: listAttributes(prefer) ?? [],
       ageMs: now - job.arrivedAt,
       stages: job.stages.map((stage) => ({
         tasks: stage.count,
@@ -51,6 +51,7 @@ export class Needer {
         estimateMs: job.estimateOf(stage) ?? job.believedMs,
         // A stage of which more is known is not like the whole job.
         distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
+        requires: listAttributes(stage.spec.requires),
       })),
     });
   }
@@ -122,6 +123,7 @@ export class Needer {
       ageMs: now - job.arrivedAt,
       estimateFollows: job.sample?.estimateFollows || undefined,
       priority: job.spec.priority,
+      requires: listAttributes(batch.spec.requires),
     });
   }
 }

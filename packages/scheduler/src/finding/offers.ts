@@ -47,7 +47,8 @@ export class Offers {
    * The first in order of which a task fits into what is free, or undefined. One of which no task was given for longer
    * than any should wait comes before all others, the one that has waited longest first.
    *
-   * @param mayHave whether who asks may have a task of the offer; asked where attempts of its job came to nothing
+   * @param mayHave whether who asks may have a task of the offer; asked where attempts of its job came to nothing, and of
+   *   what not every worker may run
    */
   first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
@@ -120,7 +121,7 @@ function isOpen(job: Job, batch: Batch): boolean {
 function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
   const { job, batch } = offer;
   if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
-  return job.history.blame === undefined || mayHave(offer);
+  return (job.history.blame === undefined && batch.spec.requires === undefined) || mayHave(offer);
 }
 
 /** By the tasks that have run, or while none has by what is believed of them. */

@@ -1,4 +1,12 @@
-import { type Address, type Environment, LIMITS, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
+import {
+  type Address,
+  type Environment,
+  LIMITS,
+  listAttributes,
+  type Millis,
+  NOBODY,
+  type TaskAttempt,
+} from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
@@ -78,6 +86,7 @@ export class Placer {
         tasks: tasks.slice(from, from + LIMITS.tasksPerMessageMax),
         estimateMs: job.believedMs,
         demand: stage.spec.demand,
+        requires: listAttributes(stage.spec.requires),
       });
     }
   }

@@ -2,6 +2,7 @@ import {
   type Address,
   type Environment,
   effectiveScope,
+  listAttributes,
   type MessageOf,
   type Millis,
   type PolicySettings,
@@ -67,7 +68,7 @@ export class Prober {
     );
     if (probes <= 0) return;
     const scope: Scope = effectiveScope(policy.preset, batch.over ?? job.route.over);
-    const { demand } = batch.spec;
+    const { spec } = batch;
     const seeks = job.route.by !== 'probing';
     const message: MessageOf<'probe'> = {
       type: 'probe',
@@ -75,8 +76,9 @@ export class Prober {
       stage: batch.index,
       long: job.class === 'long',
       lane: batch.lane,
-      demand,
+      demand: spec.demand,
       sizeMs: seeks ? sizeOf(job, batch) : 0,
+      requires: listAttributes(spec.requires),
     };
     batch.recalled = false;
     batch.probes.expect(probes);
@@ -86,12 +88,12 @@ export class Prober {
       this.#env.send(to, message);
     };
     const { probeDraw } = policy;
-    if (!seeks) return this.#members.draw(probeDraw, scope, demand, probes, this.#env, send);
-    const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, demand);
+    if (!seeks) return this.#members.draw(probeDraw, scope, spec, probes, this.#env, send);
+    const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, spec);
     const hinted = this.hints.take(missing, suits);
     for (const worker of hinted) send(worker);
     const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
-    this.#members.drawUnoccupied(probeDraw, scope, demand, random, this.#env, send);
+    this.#members.drawUnoccupied(probeDraw, scope, spec, random, this.#env, send);
   }
 
   /** A probe was served, or given back: it is out no more. */

@@ -11,13 +11,21 @@ import {
   type Member,
   type MessageOf,
   type Millis,
+  mayRun,
   meetsWishes,
   NO_RESOURCES,
   NOBODY,
   type PolicySettings,
+  type Requiring,
   type Resources,
+  requiresOf,
   type Scope,
 } from '@goshawk/core';
+
+/** What a task needs of a worker: room, and attributes. */
+export interface TaskNeeds extends Requiring {
+  readonly demand: Resources;
+}
 
 /**
  * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
@@ -160,18 +168,18 @@ export class Members {
   draw(
     how: PolicySettings['probeDraw'],
     scope: Scope,
-    demand: Resources,
+    needs: TaskNeeds,
     count: number,
     source: { random(): number },
     visit: (to: Address) => void,
   ): void {
     if (how === 'independent') {
-      const places = this.#fitting(this.#placesIn(scope), demand);
+      const places = this.#fitting(this.#placesIn(scope), needs);
       if (places.length === 0) return;
       for (let i = 0; i < count; i++) visit(places[drawIndex(source, places.length)] as Address);
       return;
     }
-    const pool = this.#pool(scope, demand);
+    const pool = this.#pool(scope, needs);
     if (pool.length === 0) return;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
@@ -186,15 +194,15 @@ export class Members {
   drawUnoccupied(
     how: PolicySettings['probeDraw'],
     scope: Scope,
-    demand: Resources,
+    needs: TaskNeeds,
     count: number,
     source: { random(): number },
     visit: (to: Address) => void,
   ): void {
     const isBlind = how === 'independent' || this.#occupied.length === 0;
-    if (isBlind) return this.draw(how, scope, demand, count, source, visit);
-    const pool = this.#pool(scope, demand);
-    if (count >= pool.length) return this.draw(how, scope, demand, count, source, visit);
+    if (isBlind) return this.draw(how, scope, needs, count, source, visit);
+    const pool = this.#pool(scope, needs);
+    if (count >= pool.length) return this.draw(how, scope, needs, count, source, visit);
     const passedOver: Address[] = [];
     let left = count;
     for (let i = 0; i < pool.length && left > 0; i++) {
@@ -228,17 +236,36 @@ export class Members {
   }
 
   /** Whether a probe may be sent to the worker. */
-  takesProbe(worker: Address, scope: Scope, demand: Resources): boolean {
+  takesProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
     const member = this.#members().get(worker);
     if (member === undefined || member.draining || !isIn(member, this.#reachOf(scope))) return false;
-    return fits(demand, member.capacity) && !this.isOccupied(worker);
+    return couldRun(member, needs) && !this.isOccupied(worker);
   }
 
-  /** Whether a worker of the scope has that much in all; one that drains may come back. */
-  couldFit(scope: Scope, demand: Resources): boolean {
+  /** Whether the worker is known and has what is required. */
+  mayRun(worker: Address, requiring: Requiring): boolean {
+    const member = this.get(worker);
+    return member !== undefined && hasRequired(member, requiring);
+  }
+
+  /** Whether any worker has what is required. */
+  anyMayRun(requiring: Requiring): boolean {
+    for (const member of this.#all()) if (hasRequired(member, requiring)) return true;
+    return false;
+  }
+
+  /** Whether any worker has an attribute of the name. */
+  hasAttribute(name: string): boolean {
+    for (const { attributes = [] } of this.#all())
+      if (attributes.some((each) => each.name === name)) return true;
+    return false;
+  }
+
+  /** Whether a worker of the scope has what is needed in all; one that drains may come back. */
+  couldFit(scope: Scope, needs: TaskNeeds): boolean {
     const reach = this.#reachOf(scope);
     for (const member of this.#all()) {
-      if (isIn(member, reach) && fits(demand, member.capacity)) return true;
+      if (isIn(member, reach) && couldRun(member, needs)) return true;
     }
     return false;
   }
@@ -266,12 +293,12 @@ export class Members {
     return this.size === 0;
   }
 
-  /** Whether workers of the scope have that much in all, and each of them drains. */
-  isDrained(scope: Scope, demand: Resources): boolean {
+  /** Whether workers of the scope have what is needed in all, and each of them drains. */
+  isDrained(scope: Scope, needs: TaskNeeds): boolean {
     const reach = this.#reachOf(scope);
     let found = false;
     for (const member of this.#all()) {
-      if (!isIn(member, reach) || !fits(demand, member.capacity)) continue;
+      if (!isIn(member, reach) || !couldRun(member, needs)) continue;
       if (!member.draining) return false;
       found = true;
     }
@@ -279,11 +306,11 @@ export class Members {
   }
 
   /** Whether a worker that takes work could run this, other than those. */
-  hasBesides(besides: readonly Address[], scope: Scope, demand: Resources): boolean {
+  hasBesides(besides: readonly Address[], scope: Scope, needs: TaskNeeds): boolean {
     const reach = this.#reachOf(scope);
     for (const member of this.#all()) {
       if (member.draining || besides.includes(member.address)) continue;
-      if (isIn(member, reach) && fits(demand, member.capacity)) return true;
+      if (isIn(member, reach) && couldRun(member, needs)) return true;
     }
     return false;
   }
@@ -341,13 +368,13 @@ export class Members {
     if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
   }
 
-  #pool(scope: Scope, demand: Resources): Int32Array {
+  #pool(scope: Scope, needs: TaskNeeds): Int32Array {
     let pool = this.#pools.get(scope);
     if (pool === undefined) {
       pool = this.#placesIn(scope).slice();
       this.#pools.set(scope, pool);
     }
-    return this.#fitting(pool, demand);
+    return this.#fitting(pool, needs);
   }
 
   #placesIn(scope: Scope): Int32Array {
@@ -363,15 +390,24 @@ export class Members {
     return places;
   }
 
-  #fitting(places: Int32Array, demand: Resources): Int32Array {
-    if (demand === NO_RESOURCES) return places;
-    return places.filter((address) => fits(demand, this.get(address as Address)!.capacity));
+  #fitting(places: Int32Array, needs: TaskNeeds): Int32Array {
+    if (needs.demand === NO_RESOURCES && needs.requires === undefined) return places;
+    return places.filter((address) => couldRun(this.get(address as Address)!, needs));
   }
 
   #forgetPlaces(): void {
     this.#places.clear();
     this.#pools.clear();
   }
+}
+
+/** Whether the worker could run such a task if it ran nothing else. */
+function couldRun(member: Member, needs: TaskNeeds): boolean {
+  return fits(needs.demand, member.capacity) && hasRequired(member, needs);
+}
+
+function hasRequired({ attributes }: Member, requiring: Requiring): boolean {
+  return requiring.requires === undefined || mayRun({ attributes: requiresOf(attributes) }, requiring);
 }
 
 /**

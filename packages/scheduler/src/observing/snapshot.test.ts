@@ -9,6 +9,7 @@ const USUAL: Circumstances = {
   hasWorkers: true,
   isCentralSilent: false,
   isDrained: () => false,
+  couldFit: () => true,
   holds: () => false,
 };
 
@@ -40,7 +41,7 @@ describe('why tasks wait', () => {
     [
       'only workers drain that have no room for them',
       released(jobOf({ ...THREE, demand: { gpu: 1 } }, { route: { by: 'matching', over: 'all' } })),
-      { isDrained: (_scope, demand) => !('gpu' in demand) },
+      { isDrained: (_scope, { demand }) => !('gpu' in demand) },
       { resources: 3 },
     ],
     ['the scheduler has just started again', released(jobOf(THREE)), { holds: () => true }, { resuming: 3 }],

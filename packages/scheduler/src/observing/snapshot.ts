@@ -2,7 +2,6 @@ import {
   type ByClass,
   byClass,
   type Millis,
-  type Resources,
   type Scope,
   WAITING_REASONS,
   type WaitingReason,
@@ -10,7 +9,7 @@ import {
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
-import type { Members } from '../joining/members.js';
+import type { Members, TaskNeeds } from '../joining/members.js';
 import type { Recovery } from '../recovering/recovery.js';
 
 /** How things stand at an owner, counted when somebody asks. */
@@ -26,8 +25,10 @@ export interface SchedulerStanding {
 export interface Circumstances {
   readonly hasWorkers: boolean;
   readonly isCentralSilent: boolean;
-  /** Workers of the scope have room for the demand, in all, and each of them drains. */
-  isDrained(scope: Scope, demand: Resources): boolean;
+  /** Workers of the scope have what is needed, in all, and each of them drains. */
+  isDrained(scope: Scope, needs: TaskNeeds): boolean;
+  /** Some worker of the scope has what is needed, in all. */
+  couldFit(scope: Scope, needs: TaskNeeds): boolean;
   /** Nothing of the job is given out yet. */
   holds(job: Job): boolean;
 }
@@ -41,7 +42,8 @@ export function circumstancesOf(
   return {
     hasWorkers: members.size > 0,
     isCentralSilent: enlistment.isSilent(now),
-    isDrained: (scope, demand) => members.isDrained(scope, demand),
+    isDrained: (scope, needs) => members.isDrained(scope, needs),
+    couldFit: (scope, needs) => members.couldFit(scope, needs),
     holds: (job) => recovery.holds(job),
   };
 }
@@ -109,8 +111,10 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
-  const { demand } = batch.spec;
-  if (circumstances.isDrained(batch.over ?? job.route.over, demand)) return 'drained';
+  const { demand, requires } = batch.spec;
+  const scope = batch.over ?? job.route.over;
+  if (requires !== undefined && !circumstances.couldFit(scope, batch.spec)) return 'required';
+  if (circumstances.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.out > 0) return 'probing';
   if (job.needsCentral) {
     if (job.route.by === 'central') return 'placing';

@@ -49,6 +49,7 @@ const probe: Message = {
   lane: 'normal',
   demand: { cpu: 2, memory: 1e9 },
   sizeMs: 3,
+  requires: undefined,
 };
 const bind: MessageOf<'bind'> = {
   type: 'bind',
@@ -94,6 +95,7 @@ describe('what was encoded is decoded to the same', () => {
       1,
       null,
       3,
+      null,
     ]);
     const moved: Message = {
       type: 'moved',

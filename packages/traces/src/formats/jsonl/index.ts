@@ -82,7 +82,7 @@ function written(job: TraceJob): unknown {
   const head = { ...rest, ...(isMean ? {} : { meanSeconds }) };
   if (stages === undefined) return { ...head, durationsSeconds: Array.from(durationsSeconds) };
   let start = 0;
-  const own = stages.map(({ name, after, tasks, demand, estimateSeconds }) => {
+  const own = stages.map(({ name, after, tasks, demand, require, estimateSeconds }) => {
     const durations = Array.from(durationsSeconds.subarray(start, start + tasks));
     start += tasks;
     return {
@@ -90,6 +90,7 @@ function written(job: TraceJob): unknown {
       ...(after.length === 0 ? {} : { after: after.map((place) => stages[place]!.name) }),
       durationsSeconds: durations,
       ...(demand === undefined ? {} : { demand }),
+      ...(require === undefined ? {} : { require }),
       ...(estimateSeconds === undefined ? {} : { estimateSeconds }),
     };
   });

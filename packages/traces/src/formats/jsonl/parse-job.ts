@@ -44,10 +44,11 @@ const JOB_FIELDS = [
   'stages',
   'demand',
   'prefer',
+  'require',
   'machineShare',
   ...Object.keys(OPTIONAL_VALUES),
 ];
-const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'estimateSeconds'];
+const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'require', 'estimateSeconds'];
 const SHARE_FIELDS = ['cpu', 'memory', 'disk'];
 
 /** @throws FieldProblem at the first field that is wrong */
@@ -78,6 +79,7 @@ export function parseJob(value: unknown): TraceJob {
     ...optional,
     ...(stages === undefined ? {} : { stages }),
     ...(fields.prefer === undefined ? {} : { prefer: checkAttributes(fields.prefer, 'prefer') }),
+    ...(fields.require === undefined ? {} : { require: checkAttributes(fields.require, 'require') }),
     ...(fields.demand === undefined ? {} : { demand: checkDemand(fields.demand, 'demand') }),
     ...(fields.machineShare === undefined ? {} : { machineShare: parseShare(fields.machineShare) }),
   };
@@ -113,6 +115,9 @@ function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: 
       after,
       tasks: own.length,
       ...(demand === undefined ? {} : { demand }),
+      ...(fields.require === undefined
+        ? {}
+        : { require: checkAttributes(fields.require, `${where}.require`) }),
       ...(estimateSeconds === undefined ? {} : { estimateSeconds }),
     };
   });

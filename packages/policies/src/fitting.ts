@@ -1,0 +1,12 @@
+import { fitsIn, mayRun } from '@goshawk/core';
+import type { StageView, WorkerView } from './contract.js';
+
+/** Whether the worker may run a task of the stage, and has room for one now. */
+export function fitsNow(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
+  return fitsIn(stage.demand, worker.free) && mayRun(worker, stage);
+}
+
+/** Whether the worker may run a task of the stage, and has room for one when nothing else runs. */
+export function fitsEver(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
+  return fitsIn(stage.demand, worker.capacity) && mayRun(worker, stage);
+}
