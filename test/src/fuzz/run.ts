@@ -6,6 +6,7 @@ import {
   type Message,
   type MessageType,
   type Millis,
+  mayRun,
   parseJobSpec,
   Random,
 } from '@goshawk/core';
@@ -15,7 +16,7 @@ import { type Course, outcomeOf } from '../stepped/executor.js';
 import type { Envelope } from '../stepped/network.js';
 import { nextIncarnation, type Party, plainName, SteppedCluster } from '../stepped/stepped-cluster.js';
 import { SteppedDisk } from '../stepped/stepped-disk.js';
-import type { Fault, Incident, Scenario } from './scenario.js';
+import { type Fault, type Incident, type Scenario, ZONES } from './scenario.js';
 
 /** Longer than any lease. ms */
 const CUT_OFF_MS = 8_000;
@@ -76,6 +77,8 @@ export class FuzzRun {
   /** Jobs of which an attempt may fail. */
   readonly #failing = new Set<string>();
   #request = 1;
+  /** Workers that came since a zone had none. */
+  #added = 0;
   #steps = 0;
 
   constructor(scenario: Scenario, log?: (line: string) => void) {
@@ -90,7 +93,10 @@ export class FuzzRun {
       observer: {
         jobEnded: (_, job) => this.#ended.push(job),
         drained: (party) => this.#drained(party),
-        executed: (_, __, order) => this.#executedOnce(order),
+        executed: (party, _, order) => {
+          this.#executedWhere(party, order);
+          this.#executedOnce(order);
+        },
         stepped: () => {
           this.#steps++;
         },
@@ -353,7 +359,8 @@ export class FuzzRun {
   }
 
   #addWorker(name: string): void {
-    this.#cluster.addWorker(name, this.#scenario.slots, this.#scenario.capacity);
+    const attributes = [{ name: 'zone', value: zoneOf(name) }];
+    this.#cluster.addWorker(name, this.#scenario.slots, this.#scenario.capacity, attributes);
   }
 
   #killWorker(worker: Party): void {
@@ -371,8 +378,10 @@ export class FuzzRun {
 
   /** Drained workers go, and the rest takes work again. */
   #heal(): void {
-    for (const worker of this.#cluster.alive('worker')) {
-      if (!this.#terminating.has(worker)) this.#drain(worker, false);
+    const left = this.#cluster.alive('worker').filter((worker) => !this.#terminating.has(worker));
+    for (const worker of left) this.#drain(worker, false);
+    for (const [place, zone] of ZONES.entries()) {
+      if (!left.some(({ name }) => zoneOf(name) === zone)) this.#addWorker(`w${100 * ++this.#added + place}`);
     }
   }
 
@@ -390,6 +399,15 @@ export class FuzzRun {
     return { runMs: sleep, outcome: outcomeOf(fails ? 'failed' : 'completed') };
   }
 
+  /** A worker runs nothing that requires another zone. */
+  #executedWhere({ name }: Party, { jobId, task }: TaskOrder): void {
+    // A scheduler that was started again counts its jobs anew.
+    if (this.#scenario.faultProfile.schedulersDie) return;
+    const spec = this.#jobs.find(({ job }) => job.id === jobId)?.job.dag.stageOf(task).spec;
+    if (spec !== undefined && !mayRun({ attributes: { zone: zoneOf(name) } }, spec))
+      throw new Error(`${jobId} task ${task} requires ${spec.requires?.zone}, and runs at ${name}`);
+  }
+
   #executedOnce({ jobId, task, attempt }: TaskOrder): void {
     // A scheduler that was started again counts its jobs anew.
     if (this.#scenario.faultProfile.schedulersDie) return;
@@ -405,6 +423,11 @@ export class FuzzRun {
   #chance(probability: number): boolean {
     return this.#random.next() < probability;
   }
+}
+
+/** By its number, whatever its incarnation. */
+function zoneOf(worker: string): string {
+  return ZONES[Number.parseInt(plainName(worker).slice(1), 10) % ZONES.length]!;
 }
 
 /** Everything that is wrong with how a run came out, a line each. */

@@ -1,4 +1,10 @@
-import type { ClusterSettings, JobInput, MessageType, Resources } from '@goshawk/core';
+import {
+  type ClusterSettings,
+  effectiveScope,
+  type JobInput,
+  type MessageType,
+  type Resources,
+} from '@goshawk/core';
 import { Draw } from '../drawing/draw.js';
 import { CUTOFF_MS, drawSettings } from '../drawing/settings.js';
 import { inStages } from '../drawing/stages.js';
@@ -72,9 +78,10 @@ export function drawScenario(seed: string, faultProfile: FaultProfile): Scenario
   for (const kind of faultsOf(faultProfile)) {
     for (let i = draw.int(0, 3); i > 0; i--) incidents.push({ at: draw.int(1_500, 12_000), kind });
   }
+  const settings = drawSettings(draw, ['given', 'pilot', 'pilot', 'hybrid']);
   return {
     seed,
-    settings: drawSettings(draw, ['given', 'pilot', 'pilot', 'hybrid']),
+    settings,
     workers,
     slots: draw.pick([1, 1, 2, 3]),
     capacity,
@@ -82,9 +89,28 @@ export function drawScenario(seed: string, faultProfile: FaultProfile): Scenario
     delayMaxMs: draw.pick([1, 30, 300, 2_000]),
     eagerness: draw.pick([0.5, 0.8, 0.95, 0.99]),
     killMs: draw.pick([0, 0, 5, 100]),
-    incidents: incidents.sort((one, other) => one.at - other.at),
+    incidents: requiring(incidents, seed, settings).sort((one, other) => one.at - other.at),
     faultProfile,
   };
+}
+
+/** Zones of workers. */
+export const ZONES = ['east', 'west'] as const;
+
+/**
+ * Some jobs require one of two zones. Not where there are partitions: the workers of a zone may all come to be in the one
+ * that the job may not use.
+ */
+function requiring(incidents: readonly Incident[], seed: string, { policy }: ClusterSettings): Incident[] {
+  const hasPartitions = (['general', 'short'] as const).some(
+    (scope) => effectiveScope(policy.preset, scope) !== 'all',
+  );
+  const draw = new Draw(`${seed}/requirements`);
+  return incidents.map((incident) =>
+    incident.kind === 'submit' && !hasPartitions && draw.chance(0.3)
+      ? { ...incident, job: { ...incident.job, require: { zone: draw.pick(ZONES) } } }
+      : incident,
+  );
 }
 
 function faultsOf(faultProfile: FaultProfile): Fault[] {

@@ -1,6 +1,7 @@
 import { Central, type CentralEnvironment } from '@goshawk/central';
 import {
   type Address,
+  type Attribute,
   type ClusterSettings,
   type Environment,
   type Machine,
@@ -127,11 +128,16 @@ export class SteppedCluster {
     });
   }
 
-  addWorker(name: string, slots = 1, capacity: Resources = NO_RESOURCES): Party {
+  addWorker(
+    name: string,
+    slots = 1,
+    capacity: Resources = NO_RESOURCES,
+    attributes: readonly Attribute[] = [],
+  ): Party {
     const registerRetryMs = this.#options.settings.timings.heartbeatMs;
     const address = this.#driver.addWorker(name, slots, (environment, self, address) => {
       const central = this.#driver.handleOf(CENTRAL_DOOR, address);
-      const config = { name: plainName(name), self, slots, capacity, central, registerRetryMs };
+      const config = { name: plainName(name), self, slots, capacity, attributes, central, registerRetryMs };
       const worker = new Worker(config, {
         ...environment,
         execute: (slot, order) => {
