@@ -97,7 +97,12 @@ export class WorkerQueue {
       isBehindLong ||= long;
       return long || !isBehindLong;
     };
-    return this.#lists.takeRun(this.#normal, comesBefore, (entry) => isStealable(entry) && mayRun(entry), limit);
+    return this.#lists.takeRun(
+      this.#normal,
+      comesBefore,
+      (entry) => isStealable(entry) && mayRun(entry),
+      limit,
+    );
   }
 
   removeProbes(owner: Address, job: number, stage: number): Entry[] {

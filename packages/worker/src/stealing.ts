@@ -102,9 +102,7 @@ export class Stealing {
   give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): void {
     const { env, memory, queue, slots } = this.#w;
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
-    const entries = queue.takeStealable(isBehindLong, this.#limit(), (entry) =>
-      isAllowed(entry, attributes),
-    );
+    const entries = queue.takeStealable(isBehindLong, this.#limit(), (entry) => isAllowed(entry, attributes));
     if (entries.length === 0) return env.send(thief, nothingToSteal(round));
     env.send(thief, { type: 'stolen', round, probes: entries.map((entry) => memory.probes.probeOf(entry)) });
     this.#tellOwners(entries, thief);
@@ -223,11 +221,13 @@ function isAllowed({ requires }: Entry, attributes: readonly Attribute[] | undef
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */
-const requestOf = sharedByNumber((round): MessageOf<'steal'> => ({
-  type: 'steal',
-  round,
-  attributes: undefined,
-}));
+const requestOf = sharedByNumber(
+  (round): MessageOf<'steal'> => ({
+    type: 'steal',
+    round,
+    attributes: undefined,
+  }),
+);
 
 /** What a thief hears from a victim that has nothing for it, as most have. */
 export const nothingToSteal = sharedByNumber((round): MessageOf<'stolen'> => {
