@@ -175,8 +175,8 @@ export class Ledger {
   }
 
   cancelled(job: Job, now: Millis): void {
-    if (!this.isKept) return;
-    this.#write({ kind: 'cancelled', job: job.number, at: this.#wall(now), reason: job.cancelReason });
+    const { number, cancelReason: reason } = job;
+    if (this.isKept) this.#write({ kind: 'cancelled', job: number, at: this.#wall(now), reason });
   }
 
   /** A job that this one waits for has ended as it should. */
