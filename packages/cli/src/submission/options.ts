@@ -39,6 +39,7 @@ const WORK = {
     type: 'text',
     value: 'FOLDER',
     flagOnly: true,
+    rare: true,
     describe: 'working folder of the tasks, on the workers (default: the current folder)',
   },
   stdin: {
