@@ -77,6 +77,7 @@ const ENTRIES = new Set([
   'packages/executors/src/spawner.ts',
   'packages/executors/src/module-thread.ts',
   'packages/runtime/src/solver/thread.ts',
+  'packages/runtime/src/daemons/stall-thread.ts',
   'packages/transport/src/mailbox/peer.fixture.ts',
   'packages/transport/src/mailbox/busy.fixture.ts',
   'packages/journal/src/dead-reader.fixture.ts',

@@ -51,6 +51,11 @@ export function addOwnPolicy(name: string, path: string, exported: unknown): voi
   OWN_PRESETS.set(name, presetOf(path, module));
 }
 
+/** Whether a file that somebody has named decides. */
+export function isOwnPolicy({ decidedBy }: Preset): boolean {
+  return decidedBy !== undefined && OWN_POLICIES.has(decidedBy.policy);
+}
+
 /** Every policy by its name: those of known parts, and those that one of these policies decides. */
 const ALL_PRESETS: Readonly<Record<string, Preset>> = {
   ...PRESETS,

@@ -1,12 +1,13 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine } from '@goshawk/core';
-import { inOneLine, PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
+import { inOneLine, isOwnPolicy, PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { disputeLine, ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
+import { watchForStalls } from './stall-watch.js';
 
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
@@ -69,7 +70,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       ...central.doors,
     ],
   }));
-  const { policy } = options.settings.policy;
+  const { policy, preset } = options.settings.policy;
+  if (isOwnPolicy(preset)) watchForStalls(policy, process.ended);
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central ends; workers and schedulers keep what they have');

@@ -1,0 +1,39 @@
+/** The main file of the thread that watches the event loop of a process. */
+import { writeSync } from 'node:fs';
+import { workerData } from 'node:worker_threads';
+import { BEAT_MS, type Watched } from './stall-watch.js';
+
+const SAID_AFTER_MS = 5_000;
+const ENDED_AFTER_MS = 30_000;
+
+const { beats, policy } = workerData as Watched;
+let last = -1;
+let stoodMs = 0;
+
+function say(level: string, msg: string): void {
+  const line = JSON.stringify({
+    level,
+    time: new Date().toISOString(),
+    role: 'central',
+    policy,
+    stoodMs,
+    msg,
+  });
+  try {
+    writeSync(2, `${line}\n`);
+  } catch {
+    // Nobody reads it, or the disk is full.
+  }
+}
+
+// Counted in its own turns: a process that was stopped as a whole has had none.
+setInterval(() => {
+  const beat = Atomics.load(beats, 0);
+  stoodMs = beat === last ? stoodMs + BEAT_MS : 0;
+  last = beat;
+  if (stoodMs === SAID_AFTER_MS)
+    say('error', 'the policy has not returned; central does nothing else meanwhile');
+  if (stoodMs < ENDED_AFTER_MS) return;
+  say('fatal', 'the policy does not return: central ends');
+  process.kill(process.pid, 'SIGKILL');
+}, BEAT_MS);
