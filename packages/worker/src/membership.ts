@@ -7,9 +7,12 @@ import {
   SILENT_HEARTBEATS,
 } from '@goshawk/core';
 
+/** Of a period: others have timers at whole ones. */
+const BEAT_PHASE = 0.25;
+
 /** Workers of one process have one clock and beat at the same times: their heartbeats share a frame. */
 export function nextBeat(now: Millis, everyMs: Millis): Millis {
-  return (Math.floor(now / everyMs) + 1) * everyMs;
+  return (Math.floor(now / everyMs - BEAT_PHASE) + 1 + BEAT_PHASE) * everyMs;
 }
 
 /**

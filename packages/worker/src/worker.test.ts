@@ -416,7 +416,7 @@ describe('a worker on which nothing can be started', () => {
     // It was silent for long.
     bench.welcome();
     bench.take('aside');
-    bench.pass(3 * heartbeatMs);
+    bench.pass(3.5 * heartbeatMs);
     expect(bench.take('aside')).toHaveLength(3);
   });
 });
