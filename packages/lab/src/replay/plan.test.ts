@@ -263,7 +263,7 @@ describe('facts of a plan', () => {
   it('take an order of gs for an estimator only where gs decides', () => {
     expect(policySettings({ ...given, estimator: 'las' }, 'gs').estimator).toBe('las');
     expect(() => policySettings({ ...given, estimator: 'las' }, 'hawk')).toThrow(
-      '--estimator las estimates nothing',
+      '--estimator las is an order of policy gs',
     );
   });
 

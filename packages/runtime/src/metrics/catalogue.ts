@@ -119,7 +119,7 @@ export const METRICS = {
     goshawk_http_refused_total: counter('Refused HTTP requests.', { reason: ['token', 'host'] }),
   }),
   ...of(['scheduler'], {
-    goshawk_scheduler_jobs: gauge('Active jobs.', { state: ['waiting', 'running'] }),
+    goshawk_scheduler_jobs: gauge('Jobs that have not ended.', { state: ['waiting', 'running'] }),
     goshawk_scheduler_jobs_accepted_total: counter('Accepted jobs.'),
     goshawk_scheduler_jobs_refused_total: counter('Submissions refused for now, with a time to retry.'),
     goshawk_scheduler_jobs_ended_total: counter('Ended jobs, by class and outcome.', BY_CLASS_AND_END),
