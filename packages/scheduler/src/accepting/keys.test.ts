@@ -52,6 +52,14 @@ describe('keys', () => {
     expect(bench.codes).toEqual([undefined, undefined, undefined]);
   });
 
+  test('an older list that comes late changes nothing', () => {
+    const bench = new Bench();
+    bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);
+    bench.keys.told(CENTRAL, { ...members(['a']), ownersVersion: 1 }, 1);
+    expect(bench.codes).toEqual([undefined, 'other-scheduler', 'other-scheduler']);
+    expect(bench.keys.version).toBe(4);
+  });
+
   test('who was known before a new central and is not named by it is away, for ten minutes', () => {
     const bench = new Bench();
     bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);

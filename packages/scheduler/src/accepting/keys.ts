@@ -42,6 +42,9 @@ export class Keys {
       const before = this.#knowsOwners ? this.#owners.map(({ name }) => name) : this.#formerly;
       for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
       this.#central = central;
+    } else if (ownersVersion < this.#version) {
+      // An older list that came twice, or late: by it this scheduler would take keys of others.
+      return;
     }
     this.#knowsOwners = true;
     this.#version = ownersVersion;
