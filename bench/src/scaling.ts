@@ -74,7 +74,8 @@ async function backlog(jobs: number): Promise<Point> {
   await using cluster = await ScaledCluster.start(shape);
   await run(cluster, WARM_UP_JOBS);
   const all = { count: shape.workers, run: { sleep: '1h' } };
-  const inTheWay = await cluster.client.submit({ tasks: all });
+  // Said to be short: pilots would go first, and long work would leave slots free.
+  const inTheWay = await cluster.client.submit({ tasks: all, estimate: '1ms' });
   while ((await inTheWay.describe()).tasks.running < shape.workers) await pauseMs(50);
   const handles = await Promise.all(
     Array.from({ length: jobs }, () => cluster.client.submit({ tasks: [{ sleep: 0 }] })),
