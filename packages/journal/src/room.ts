@@ -46,7 +46,7 @@ export class Room {
   readonly #limits: RoomLimits;
   readonly #space: Space;
   readonly #changed: (problem: string | undefined) => void;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #free = Number.POSITIVE_INFINITY;
   #filling: Promise<void> | undefined;
   #unfit: string | undefined;
@@ -62,8 +62,7 @@ export class Room {
     this.#space = space;
     this.#changed = changed;
     this.look();
-    this.#timer = setInterval(() => this.look(), limits.everyMs);
-    this.#timer.unref();
+    this.#lookLater();
   }
 
   get free(): number {
@@ -93,7 +92,17 @@ export class Room {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
+  }
+
+  /** At whole periods of the process's clock, when it is awake for other things that are due then. */
+  #lookLater(): void {
+    const { everyMs } = this.#limits;
+    const inMs = Math.ceil(everyMs - (performance.now() % everyMs));
+    this.#timer = setTimeout(() => {
+      this.#lookLater();
+      this.look();
+    }, inMs).unref();
   }
 
   #lookAtDisk(): void {

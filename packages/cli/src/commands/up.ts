@@ -23,7 +23,7 @@ export const upCommand = defineCommand({
   needsNoCluster: true,
   options: {
     workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'number of workers' },
-    schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'number of schedulers' },
+    schedulers: { type: 'count', default: 2, min: 1, max: 1_000, describe: 'number of schedulers' },
     slots: SLOTS_OR_NONE_OPTION,
     resources: RESOURCES_OPTION,
     attribute: ATTRIBUTE_OPTION,

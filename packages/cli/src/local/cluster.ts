@@ -34,8 +34,8 @@ export interface LocalClusterOptions {
   readonly note: (line: string) => void;
 }
 
-/** Workers in one process: enough of them to keep processes few, few enough to use both cores. */
-const WORKERS_PER_PROCESS = 25;
+/** Workers in one process: enough of them to keep processes few, few enough that a hundred use two cores. */
+const WORKERS_PER_PROCESS = 50;
 /** Until every process has joined. ms */
 const JOIN_TIMEOUT_MS = 60_000;
 const JOIN_POLL_MS = 50;

@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 
-const LOOK_MS = 1_000;
+const LOOK_MS = 5_000;
 /** Clocks that are kept right by small steps are no news. */
 const JUMP_MIN_MS = 1_000;
 

@@ -35,7 +35,7 @@ test('memory is looked at more often while it grows', () => {
     bench.look(resident, 50);
     return bench.fuse.pauseMs;
   });
-  expect(pauses).toEqual([50, 200, 50, 200]);
+  expect(pauses).toEqual([50, 250, 50, 250]);
 });
 
 describe('connections are cut', () => {

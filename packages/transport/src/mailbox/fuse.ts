@@ -11,15 +11,15 @@ const GATHERED_MAX = 256 * MEBI;
 const GATHERED_AGAIN_MAX = 64 * MEBI;
 /** What came is forgotten with this time constant; slower than that, it is found out by the next bound. */
 const FORGET_MS = 5_000;
-/** A process that was busy for so long between two looks may have had and given back anything meanwhile. */
-const BUSY_MS = 250;
+/** A process that looks so much later than it should was busy, and may have had and given back anything meanwhile. */
+const BUSY_MS = 200;
 /** Beyond so much in any case. */
 const UNREAD_MAX = 1_024 * MEBI;
 /** 64 bytes of a part of one byte are some 300 of the heap once it is read, and the heap has other things to hold. */
 const HEAP_OF_GATHERED = 6;
 /** Between two looks while memory grows: who sends without end takes some 30 MB in that time; and while it does not. */
 const LOOK_MS = 50;
-const QUIET_LOOK_MS = 200;
+const QUIET_LOOK_MS = 250;
 const GROWTH_MIN = MEBI;
 /** The door stays shut until what was cut is freed, and twice as long each time when it happens again within a minute. */
 const SHUT_MS = 200;
@@ -59,7 +59,7 @@ export class Fuse {
     this.#unreadMax = Math.min(UNREAD_MAX, heapMax);
   }
 
-  /** When to look next: an idle process is woken by little else. */
+  /** For how long to look at nothing: an idle process is woken by little else. */
   get pauseMs(): Millis {
     return this.#pauseMs;
   }
@@ -95,9 +95,10 @@ export class Fuse {
     this.#last = { resident, accounted, isIdle, at: now };
     if (last === undefined) return;
     const came = resident - last.resident - Math.max(0, accounted - last.accounted);
+    const wasBusy = now - last.at > this.#pauseMs + BUSY_MS;
     this.#pauseMs = came > GROWTH_MIN ? LOOK_MS : QUIET_LOOK_MS;
     this.#gathered *= Math.exp((last.at - now) / FORGET_MS);
-    if (!isIdle || !last.isIdle || now - last.at > BUSY_MS) return;
+    if (!isIdle || !last.isIdle || wasBusy) return;
     this.#gathered = Math.max(0, this.#gathered + came);
   }
 }

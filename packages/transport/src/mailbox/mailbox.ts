@@ -381,10 +381,13 @@ export class Mailbox {
       void this.cut(listener, shutMs, () => fuse.settled(memory()));
     };
     const lookLater = (): void => {
+      const { pauseMs } = fuse;
+      // At whole periods, as what else is done now and then: the process wakes once for all of it.
+      const inMs = Math.ceil(pauseMs - (performance.now() % pauseMs));
       this.fuseTimer = setTimeout(() => {
         look();
         lookLater();
-      }, fuse.pauseMs).unref();
+      }, inMs).unref();
     };
     lookLater();
   }
