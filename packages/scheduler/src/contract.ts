@@ -2,6 +2,8 @@ import type { Address, Environment, JobRecord, Millis, Outcome } from '@goshawk/
 import type { Job } from './job/job.js';
 
 export type SchedulerTimer =
+  /** Go on with what is done in pieces. */
+  | 'piece'
   /** Enlist, or renew the lease. */
   | 'heartbeat'
   /** Look for placements, cancellations and probes that nobody answered. */
@@ -34,6 +36,8 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
    * message says why.
    */
   estimatorStateRefused?(estimator: string, message: string): void;
+  /** The jobs of the incarnations before are here. */
+  inherited?(jobs: number): void;
   /** A job was accepted, and nothing has become of it yet. */
   jobAccepted?(job: Job): void;
   /** It was decided what the job is, by what its pilots have told. */
@@ -120,6 +124,8 @@ export interface Inheritance {
   readonly lastJob: number;
   /** The incarnations before, the latest last. */
   readonly formers: readonly Address[];
+  /** So many records are taken in at a time. */
+  readonly piece?: number | undefined;
 }
 
 /** Counted since the start. */

@@ -63,6 +63,7 @@ import {
   standingOf,
 } from './observing/snapshot.js';
 import { Tallies } from './observing/tallies.js';
+import { Pieces } from './recovering/pieces.js';
 import { inherit } from './recovering/rebuild.js';
 import { Recovery } from './recovering/recovery.js';
 import { RunningTaskAudit } from './recovering/running-task-audit.js';
@@ -71,6 +72,9 @@ import { Sampler } from './sampling/sampler.js';
 
 /** What is believed to run is asked after once in so many retries. */
 const AUDIT_RETRIES = 10;
+
+/** Workers are looked for for a job in the time of so many records of a journal. */
+const STARTED_RECORDS = 5;
 
 /** Messages that ask for tasks of a job. */
 type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
@@ -105,6 +109,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #ledger: Ledger;
   readonly #jobs: JobStore;
   readonly #keys: Keys;
+  readonly #pieces: Pieces;
   readonly #recovery: Recovery;
   readonly #audit: RunningTaskAudit;
   readonly #sweep: SweepTimer;
@@ -125,6 +130,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #cancelling: Cancelling;
   readonly #clientApi: ClientApi;
   #startedAt: Millis = 0;
+  /** The jobs of the incarnations before are not all here: until then nobody is heard, as if it had not started. */
+  #isInheriting: boolean;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     const members = this.#members;
@@ -145,7 +152,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax, shares);
     this.#jobs = jobs;
     // Recovering.
-    const formerly = inherit(inheritance, jobs, members, config.wallOffsetMs);
+    this.#pieces = new Pieces(env, inheritance?.piece);
+    this.#isInheriting = inheritance !== undefined;
     this.#recovery = new Recovery(env, jobs, members, formers, lastJob);
     this.#audit = new RunningTaskAudit(jobs, ledger, formers);
     this.#sweep = new SweepTimer(env, enlistment);
@@ -224,7 +232,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#endings,
       this.#cancelling,
     );
-    this.#keys = new Keys(config.name, formerly, ledger);
+    this.#keys = new Keys(config.name, ledger);
     const answers = new Answers(ledger, this.counters);
     this.#intake = new Intake(
       env,
@@ -269,17 +277,34 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   start(now: Millis): void {
     this.#startedAt = now;
-    this.#jobs.start(now);
+    this.#pieces.begin(this.#begin(), now);
+  }
+
+  *#begin(): Iterable<number> {
+    const { inheritance, wallOffsetMs } = this.#config;
+    if (inheritance !== undefined)
+      yield* inherit(inheritance, this.#jobs, this.#members, wallOffsetMs, (names) =>
+        this.#keys.inherit(names),
+      );
+    this.#jobs.start(this.#pieces.now);
     // Cancelled, and not yet said to have ended.
-    for (const job of [...this.#jobs.active()]) this.#endings.endIfDone(job, now);
-    for (const job of this.#jobs.active()) {
-      this.#ledger.resumed(job, now);
-      if (job.isAwaiting) this.#predecessors.hold(job, now);
+    for (const job of [...this.#jobs.active()]) {
+      this.#endings.endIfDone(job, this.#pieces.now);
+      yield 1;
     }
-    this.#enlistment.enlist(now);
+    for (const job of this.#jobs.active()) {
+      this.#ledger.resumed(job, this.#pieces.now);
+      if (job.isAwaiting) this.#predecessors.hold(job, this.#pieces.now);
+      yield 1;
+    }
+    this.#isInheriting = false;
+    if (inheritance !== undefined) this.#env.inherited?.(this.#jobs.activeCount);
+    this.#enlistment.enlist(this.#pieces.now);
+    if (this.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
   }
 
   receive(from: Address, message: Message, now: Millis): void {
+    if (this.#isInheriting) return;
     switch (message.type) {
       case 'ask':
         this.#hasFreeSlot(from, now);
@@ -358,6 +383,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   wake(timer: SchedulerTimer, key: number, now: Millis): void {
     switch (timer) {
+      case 'piece':
+        return this.#pieces.goOn(now);
       case 'heartbeat':
         this.#workersLost(this.#enlistment.dropMissingWorkers(), now);
         this.#jobs.forgetOld(now);
@@ -398,13 +425,18 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Once it is known what runs of the jobs that were here before, the rest may be given out. */
   #startIfRecovered(now: Millis): void {
-    if (!this.#recovery.takeEnd()) return;
-    for (const job of this.#jobs.active()) {
+    if (this.#recovery.takeEnd()) this.#pieces.begin(this.#startRecovered(), now);
+  }
+
+  *#startRecovered(): Iterable<number> {
+    for (const job of this.#recovery.toStart()) {
+      const { now } = this.#pieces;
       this.#sampler.resume(job, now);
       this.#routing.findAll(job, now);
       watchDeadline(job, this.policy, this.#env);
       watchTimeLimit(job, this.#env);
       this.#endings.watchRest(job);
+      yield STARTED_RECORDS;
     }
   }
 
@@ -492,7 +524,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
   drain(): void {
     this.#enlistment.drain();
-    if (this.#jobs.activeCount === 0) this.#env.drained();
+    if (!this.#isInheriting && this.#jobs.activeCount === 0) this.#env.drained();
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */
@@ -553,6 +585,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   checkInvariants(): void {
+    // Of some it has yet to be said that they have ended.
+    if (this.#isInheriting) return;
     for (const job of this.#jobs.active()) {
       job.checkInvariants();
       for (let task = 0; task < job.taskCount; task++) {

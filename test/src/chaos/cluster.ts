@@ -48,6 +48,8 @@ interface Place {
 const GRACE_MS = 30_000;
 /** Whoever runs a scheduler that has ended by itself starts it again. */
 const FENCED_MS = 500;
+/** So many records of a journal are read at a time: few, so that much happens between. */
+const PIECE = 3;
 
 export interface Counts {
   messages: number;
@@ -267,11 +269,16 @@ export class Cluster {
   rebuilt(name: string): Machine {
     const place = this.#places.get(name)!;
     const { journal } = place;
-    const config = journal
+    const { inheritance, ...config } = journal
       ? this.#sharedConfig(place.process!, journal.row)
       : this.#schedulerConfig(place.process!, place.disk!);
-    const environment = { ...place.process!.environment(), setTimer() {}, clearTimer() {} };
-    const scheduler = new Scheduler(config, { ...environment, record: () => 0, jobEnded() {}, drained() {} });
+    const process = place.process!;
+    const environment = { ...process.environment(), setTimer() {}, clearTimer() {} };
+    const scheduler = new Scheduler(
+      { ...config, inheritance: inheritance && { ...inheritance, piece: Number.POSITIVE_INFINITY } },
+      { ...environment, record: () => 0, jobEnded() {}, drained() {} },
+    );
+    process.overhear(() => scheduler.start(process.now));
     return scheduler as unknown as Machine;
   }
 
@@ -446,6 +453,7 @@ export class Cluster {
             now: process.now,
             lastJob: shared.lastJob(row),
             formers: formers.map((former) => process.wire.addressNamed(former)),
+            piece: PIECE,
           };
     const adopted = this.#places.get(process.name)!.adopter !== undefined;
     const { tag, epoch } = row;
@@ -471,6 +479,7 @@ export class Cluster {
             now: process.now,
             lastJob,
             formers: formers.map((former) => wire.addressNamed(former)),
+            piece: PIECE,
           };
     return { ...this.#commonConfig(process), tag, inheritance };
   }

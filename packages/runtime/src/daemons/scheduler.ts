@@ -187,6 +187,8 @@ interface Ends {
   /** Another one has its jobs. */
   superseded(): void;
   drained(): void;
+  /** The jobs of its journal that have not ended are here. */
+  inherited(jobs: number): void;
 }
 
 interface Served {
@@ -220,7 +222,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       .catch((error: Error) => logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`))
       .finally(() => taking.delete(tag));
   };
-  const host = (role: Role, { superseded, drained }: Ends): Hosted<Scheduler> =>
+  const host = (role: Role, { superseded, drained, inherited }: Ends): Hosted<Scheduler> =>
     process.host.add<Scheduler>(
       { index: role.index, name: role.name, role: 'scheduler' },
       (environment) =>
@@ -230,6 +232,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           nameTaken: nameTaken(role.name, logger),
           superseded,
           drained,
+          inherited,
           counted: () => ({
             ...environment.counted?.(),
             ...(role.journal && { journal: role.journal.metrics() }),
@@ -252,6 +255,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     {
       superseded: () => process.fail(new Error('another scheduler has taken the jobs of this one over')),
       drained: () => onDrained(),
+      inherited: (jobs) => logger.info({ jobs }, 'the jobs of the journal are back'),
     },
   );
   const adopted = new Map<Hosted<Scheduler>, JobJournal>();
@@ -280,17 +284,15 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       end(discard);
     };
     const role = { index, name: `${home}/${its.tag}`, journal: its, adopted: true };
-    const party = host(role, { superseded: lost, drained });
+    const inherited = (jobs: number): void =>
+      logger.info({ of: home, tag: its.tag, epoch: its.epoch, jobs }, 'jobs were taken over');
+    const party = host(role, { superseded: lost, drained, inherited });
     adopted.set(party, its);
     its.serve(party.enter, lost);
-    logger.info(
-      { of: home, tag: its.tag, epoch: its.epoch, jobs: party.machine.activeJobs },
-      'jobs were taken over',
-    );
   };
   stateFile?.keep(() => machine.takeEstimatorStates());
   journal?.serve(enter, (error) => process.fail(error));
-  logger.info({ endpoint, central: options.central, jobs: machine.activeJobs }, 'scheduler is up');
+  logger.info({ endpoint, central: options.central }, 'scheduler is up');
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : NOT_JOINED),

@@ -126,6 +126,32 @@ describe('timers of machines', () => {
     queue.close();
   });
 
+  test('that are set for now from within one wait for the next turn, however many others there are', () => {
+    let now = 0;
+    let ring = (): void => {};
+    const alarm = {
+      setFor: (_: number, toRing: () => void) => {
+        ring = toRing;
+      },
+      clear: () => {},
+    };
+    const queue = new TimerQueue(() => now, alarm);
+    let pieces = 0;
+    const timers = queue.forMachine((timer, key) => {
+      if (timer !== 'piece') return;
+      pieces++;
+      // It takes a while.
+      now += 10;
+      timers.set(timer, key, now);
+    });
+    for (let key = 0; key < 100; key++) timers.set('later', key, 1_000_000);
+    timers.set('piece', 0, 0);
+    ring();
+    expect(pieces).toBe(1);
+    ring();
+    expect(pieces).toBe(2);
+  });
+
   test('may be set and cleared from within one', () => {
     const queue = new TimerQueue(() => performance.now());
     const fired: string[] = [];

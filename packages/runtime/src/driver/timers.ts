@@ -111,11 +111,12 @@ export class TimerQueue {
 
   readonly #onAlarm = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY;
-    // A machine that sets a timer for now from within one must not keep the event loop here for ever.
+    // What is due later, be it by what fires now, is for the next turn: mail is read between.
     let left = this.#heap.size;
-    const lateMs = this.#clock() - this.#heap.topKey();
+    const due = this.#clock();
+    const lateMs = due - this.#heap.topKey();
     if (lateMs >= 0) this.lateMs.add(lateMs);
-    while (left > 0 && this.#heap.topKey() <= this.#clock()) left -= this.#fireNext();
+    while (left > 0 && this.#heap.topKey() <= due) left -= this.#fireNext();
     this.#arm();
   };
 

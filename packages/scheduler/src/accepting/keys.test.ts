@@ -23,7 +23,8 @@ class Bench {
   readonly keys: Keys;
 
   constructor(formerly: readonly string[] = []) {
-    this.keys = new Keys('a', formerly, { schedulers: (names) => void this.written.push(names) });
+    this.keys = new Keys('a', { schedulers: (names) => void this.written.push(names) });
+    this.keys.inherit(formerly);
   }
 
   /** What is said to a key of each scheduler. */

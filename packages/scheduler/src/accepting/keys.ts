@@ -15,20 +15,24 @@ export class Keys {
   /** The name of this scheduler. */
   readonly #self: string;
   /** To whom keys belonged when an earlier incarnation last wrote it down. */
-  readonly #formerly: readonly string[];
+  #formerly: readonly string[] = [];
   readonly #ledger: Pick<Ledger, 'schedulers'>;
   #owners: MessageOf<'members'>['owners'] = [];
   #version = 0;
   #central: Address = NOBODY;
   /** Known before the present central, and not named by it; since when. */
   #missed = new Map<string, Millis>();
-  #written: string;
+  #written = '';
   #knowsOwners = false;
 
-  constructor(self: string, formerly: readonly string[], ledger: Pick<Ledger, 'schedulers'>) {
+  constructor(self: string, ledger: Pick<Ledger, 'schedulers'>) {
     this.#self = self;
-    this.#formerly = formerly;
     this.#ledger = ledger;
+  }
+
+  /** Keys belonged to these when an earlier incarnation last wrote it down. */
+  inherit(formerly: readonly string[]): void {
+    this.#formerly = formerly;
     this.#written = sorted(formerly).join();
   }
 

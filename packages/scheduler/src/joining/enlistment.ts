@@ -25,6 +25,7 @@ export class Enlistment {
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
   #heardAt: Millis = 0;
+  #hasBegun = false;
   #draining = false;
   /** The connection to central broke, and it has not welcomed this scheduler since. */
   #isCutOff = false;
@@ -70,6 +71,7 @@ export class Enlistment {
   }
 
   enlist(now: Millis): void {
+    this.#hasBegun = true;
     this.#introduce();
     this.#tryAgain(now);
   }
@@ -208,7 +210,7 @@ export class Enlistment {
   /** Takes no new jobs: central tells the others. */
   drain(): void {
     this.#draining = true;
-    this.#introduce();
+    if (this.#hasBegun) this.#introduce();
   }
 
   /** Nothing is left that anybody could come back for: nobody is to wait, or to take over. */

@@ -20,7 +20,9 @@ function rebuild(records: readonly JobRecord[]): Job[] {
 }
 
 function rebuildAt(now: number, records: readonly JobRecord[]): Job[] {
-  return [...rebuildJobs(entriesOf(records), { ...context, now })].map(({ job }) => job);
+  const jobs: Job[] = [];
+  for (const _ of rebuildJobs(entriesOf(records), { ...context, now }, (job) => jobs.push(job)));
+  return jobs;
 }
 
 /** What must be the same after a restart: everything but what was running. */

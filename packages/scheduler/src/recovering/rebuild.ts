@@ -13,11 +13,11 @@ import { Job, TaskState } from '../job/job.js';
 import type { Members } from '../joining/members.js';
 import type { JobStore } from '../keeping/job-store.js';
 
-/** A job as it was when its owner last wrote something down. */
-export interface RebuiltJob {
-  readonly job: Job;
-  readonly key: string | undefined;
-}
+/** Gets a job as it was when its owner last wrote something down. */
+type Rebuilt = (job: Job, key: string | undefined) => void;
+
+/** So many tasks of a job take as long as a record. */
+const TASKS_A_RECORD = 50;
 
 /** What a rebuilt job depends on besides its records. */
 interface RebuildContext {
@@ -38,19 +38,28 @@ interface RebuildContext {
  * Takes one record at a time: together they may be more than the memory holds.
  *
  * @param entries by job, each from its acceptance on; those of a job that was forgotten may be there or not
+ * @returns steps, each worth so many records
  */
-export function* rebuildJobs(entries: Iterable<JournalEntry>, context: RebuildContext): Iterable<RebuiltJob> {
+export function* rebuildJobs(
+  entries: Iterable<JournalEntry>,
+  context: RebuildContext,
+  rebuilt: Rebuilt,
+): Iterable<number> {
   let rebuild: Rebuild | undefined;
   for (const [place, record] of entries) {
+    let work = 1;
     if (record.job !== rebuild?.job.number) {
-      if (rebuild !== undefined) yield rebuild.done();
+      rebuild?.done(rebuilt);
       rebuild = undefined;
     }
-    if (record.kind === 'accepted') rebuild ??= new Rebuild(record, context);
-    else if (record.kind === 'forgotten') rebuild = undefined;
+    if (record.kind === 'accepted') {
+      rebuild ??= new Rebuild(record, context);
+      work += rebuild.job.taskCount / TASKS_A_RECORD;
+    } else if (record.kind === 'forgotten') rebuild = undefined;
     else rebuild?.apply(record, place);
+    yield work;
   }
-  if (rebuild !== undefined) yield rebuild.done();
+  rebuild?.done(rebuilt);
 }
 
 class Rebuild {
@@ -171,7 +180,7 @@ class Rebuild {
   }
 
   /** Nothing of a job that was cancelled, or has ended, is started again. */
-  done(): RebuiltJob {
+  done(rebuilt: Rebuilt): void {
     const { job } = this;
     const isOver = job.cancelling || job.hasEnded;
     for (let task = 0; task < job.taskCount; task++) {
@@ -180,7 +189,7 @@ class Rebuild {
       else job.tasks.workers[task] = NOBODY;
     }
     this.#mayHaveStarted();
-    return { job, key: this.#key };
+    rebuilt(job, this.#key);
   }
 
   #given(task: number, attempt: number): void {
@@ -205,30 +214,30 @@ class Rebuild {
 /**
  * Brings the jobs of the incarnations before into the store.
  *
- * @returns the schedulers to which keys belonged, as far as that is known
+ * @param knew the schedulers to which keys belonged, as far as that is known
+ * @returns steps, each worth so many records
  */
-export function inherit(
-  inheritance: Inheritance | undefined,
+export function* inherit(
+  { entries, now }: Inheritance,
   jobs: JobStore,
   members: Members,
   wallOffsetMs: Millis,
-): readonly string[] {
-  let schedulers: readonly string[] = [];
+  knew: (schedulers: readonly string[]) => void,
+): Iterable<number> {
   function* ofJobs(): Iterable<JournalEntry> {
-    for (const entry of inheritance?.entries ?? []) {
+    for (const entry of entries) {
       const [, record] = entry;
-      if (record.kind === 'schedulers') schedulers = record.names;
+      if (record.kind === 'schedulers') knew(record.names);
       else yield entry;
     }
   }
-  const rebuilt = rebuildJobs(ofJobs(), {
+  const context: RebuildContext = {
     wallOffsetMs,
-    now: inheritance?.now ?? 0,
+    now,
     idOf: (job) => jobs.idOf(job),
     formerly: (worker) => members.formerly(worker),
     isShort: () => jobs.isShort,
-  });
-  for (const { job, key } of rebuilt) jobs.restore(job, key);
+  };
+  yield* rebuildJobs(ofJobs(), context, (job, key) => jobs.restore(job, key));
   jobs.restored();
-  return schedulers;
 }

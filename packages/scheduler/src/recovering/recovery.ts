@@ -34,6 +34,8 @@ export class Recovery {
   #since: Millis | undefined;
   #isHolding: boolean;
   #hasJustEnded = false;
+  /** Jobs that may start and have not been. */
+  readonly #unstarted = new Set<number>();
 
   constructor(
     env: Environment,
@@ -52,7 +54,7 @@ export class Recovery {
 
   /** Nothing of this job is to be given out yet. */
   holds(job: Job): boolean {
-    return this.#isHolding && job.number <= this.#lastJob;
+    return this.#isHolding ? job.number <= this.#lastJob : this.#unstarted.has(job.number);
   }
 
   /** It was asked what it holds and has not answered: what it says of a task may have overtaken the answer. */
@@ -150,6 +152,7 @@ export class Recovery {
 
   #end(): void {
     if (!this.#isHolding) return;
+    for (const { number } of this.#jobs.active()) if (number <= this.#lastJob) this.#unstarted.add(number);
     this.#isHolding = false;
     this.#hasJustEnded = true;
   }
@@ -159,5 +162,14 @@ export class Recovery {
     const hasEnded = this.#hasJustEnded;
     this.#hasJustEnded = false;
     return hasEnded;
+  }
+
+  /** Jobs that may start from now on, one after the other. */
+  *toStart(): Iterable<Job> {
+    for (const number of this.#unstarted) {
+      this.#unstarted.delete(number);
+      const job = this.#jobs.byNumber(number);
+      if (job !== undefined && !job.hasEnded) yield job;
+    }
   }
 }
