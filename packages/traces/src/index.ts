@@ -10,7 +10,7 @@ export type { TraceFormat } from './formats/trace-format.js';
 export { writeTrace } from './formats/write.js';
 export { DAG_MACHINE } from './generators/dag-like.js';
 export type { ConfiguredGenerator, WorkloadGenerator } from './generators/generator.js';
-export { configureGenerator, GENERATORS } from './generators/index.js';
+export { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
 export type { OptionSpec, OptionSpecs } from './generators/options.js';
 export {
   collect,

@@ -10,18 +10,21 @@ export interface FoundCluster {
 }
 
 /**
- * The cluster that a command is meant for: `--cluster`, `GOSHAWK_CLUSTER`, or the local one (`findLocalCluster`).
+ * The cluster that a command is meant for: the URL that is given, by default that of `--cluster`, `GOSHAWK_CLUSTER`, or the local one (`findLocalCluster`).
  *
  * @throws InputError when what was given is not a URL, or several run; UnreachableError when none does
  */
-export async function findCluster(context: Context): Promise<FoundCluster> {
+export async function findCluster(
+  context: Context,
+  cluster = context.global.cluster,
+  option = '--cluster',
+): Promise<FoundCluster> {
   // Loaded now: most commands never talk to a cluster.
   const { findLocalCluster, isHere, localClusterAt } = await import('@goshawk/client');
-  const { cluster } = context.global;
   if (cluster !== undefined) {
     for (const url of cluster.split(',')) {
       if (!/^(tcp:\/\/.+:\d+|ipc:\/\/.+)$/.test(url.trim())) {
-        throw new InputError('bad-cluster', `--cluster: "${url}" is not a URL`, 'write tcp://HOST:PORT');
+        throw new InputError('bad-cluster', `${option}: "${url}" is not a URL`, 'write tcp://HOST:PORT');
       }
     }
     return { url: cluster, keys: localClusterAt(cluster, context.environment)?.keys };

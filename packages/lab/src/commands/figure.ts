@@ -123,7 +123,7 @@ async function runAll(
 
 /** What shapes the figure; not how fast it is made, and where it is put. */
 function shaping(options: FigureOptions): FigureOptions {
-  return { ...options, parallel: undefined, out: FIGURE_OPTIONS.out.default };
+  return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
 }
 
 async function write(context: Context, result: FigureResult, folder: string): Promise<void> {

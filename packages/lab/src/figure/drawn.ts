@@ -35,7 +35,7 @@ export async function runDrawn(
   context: Context,
   store: RunStore,
   { figure, axis, workers, workload }: ChosenFigure,
-  { seeds, parallel, features, history }: FigureOptions,
+  { seeds, parallel, on, features, history }: FigureOptions,
   lost: string,
 ): Promise<FigureRuns> {
   const { jobs, tasksMax } = figure.workload.draw!;
@@ -82,7 +82,7 @@ export async function runDrawn(
     }));
     const label = `${figure.id}, draw ${draw.seed} of ${seeds}`;
     const source = sourceOf(draw.workload, draw.surveyed);
-    const outcomes = await performShown(context, requests, source, { parallel, label, lost });
+    const outcomes = await performShown(context, requests, source, { parallel, on, label, lost });
     for (const [i, outcome] of outcomes.entries()) {
       const submitted = draw.surveyed.record.spanSeconds * missing[i]!.arrivalFactor;
       store.keep(draw.workload, missing[i]!, finished(outcome, submitted));

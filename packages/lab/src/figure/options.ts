@@ -1,4 +1,5 @@
 import type { OptionSpecs, Resolved } from '@goshawk/cli';
+import { ON_OPTION } from '../simulate/options.js';
 
 export const FIGURE_OPTIONS = {
   list: { type: 'flag', flagOnly: true, describe: 'list the figures' },
@@ -39,6 +40,7 @@ export const FIGURE_OPTIONS = {
     max: 64,
     describe: 'concurrent simulations (default: one for each core)',
   },
+  on: ON_OPTION,
   for: {
     type: 'duration',
     flagOnly: true,

@@ -35,7 +35,7 @@ export async function runSimulated(
   context: Context,
   store: RunStore,
   { figure, axis, workers, workload }: ChosenFigure,
-  { seeds, parallel }: FigureOptions,
+  { seeds, parallel, on }: FigureOptions,
   lost: string,
 ): Promise<FigureRuns> {
   const surveyed = await store.survey(workload, () => surveyShown(context, workload));
@@ -52,7 +52,7 @@ export async function runSimulated(
       `${figure.id}: ${missing.length} runs of ${surveyed.record.name}, ${formatCount(jobs)} jobs with ${formatCount(tasks)} tasks`,
     );
     const source = sourceOf(workload, surveyed);
-    const outcomes = await performShown(context, missing, source, { parallel, label: figure.id, lost });
+    const outcomes = await performShown(context, missing, source, { parallel, on, label: figure.id, lost });
     const { spanSeconds } = surveyed.record;
     for (const [i, outcome] of outcomes.entries()) {
       store.keep(workload, missing[i]!, finished(outcome, spanSeconds));

@@ -14,6 +14,14 @@ import { CSV_OPTION } from '../replay/report-file.js';
 import { VARY_OPTION } from '../variants.js';
 import { REFERENCES, referenceLines } from './references.js';
 
+export const ON_OPTION = {
+  type: 'text',
+  value: 'URL',
+  flagOnly: true,
+  describe:
+    'cluster that runs the simulations, each as a task; its workers see this folder and installation at the same paths',
+} as const;
+
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -122,6 +130,7 @@ export const SIMULATE_OPTIONS = {
     max: 64,
     describe: 'concurrent runs (default: one for each core)',
   },
+  on: ON_OPTION,
   effectsHash: {
     type: 'flag',
     rare: true,

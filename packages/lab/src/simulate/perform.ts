@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
   isOwn,
@@ -145,9 +146,9 @@ export async function perform(
 }
 
 /** In a thread nothing has been loaded yet. */
-async function loadOwn({ policy, estimator, shadow = [] }: RunRequest): Promise<void> {
+async function loadOwn({ policy, estimator, shadow = [], from = '' }: RunRequest): Promise<void> {
   const decider = policy.preset.decidedBy.policy;
-  if (isOwn(decider)) await loadOwnPolicy(decider);
+  if (isOwn(decider)) await loadOwnPolicy(decider, resolve(from, decider));
   for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
 }
 
@@ -156,10 +157,12 @@ function trainedOnHistory({
   policy,
   shadow = [],
   history,
+  from = '',
   estimatorStates,
 }: RunRequest): Promise<Record<string, unknown>> {
   const inCharge = estimatorStates === undefined ? [policy.estimator] : [];
-  return trainedBy([...new Set([...inCharge, ...shadow])], history, policy);
+  const past = history === undefined ? undefined : resolve(from, history);
+  return trainedBy([...new Set([...inCharge, ...shadow])], past, policy);
 }
 
 type Runtimes = NonNullable<RunOutcome['runtimes']>;

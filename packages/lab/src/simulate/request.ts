@@ -24,6 +24,8 @@ export interface RunRequest {
   readonly shadow?: readonly string[];
   /** The file of jobs that ended before, which estimators learn from first. */
   readonly history?: string | undefined;
+  /** The folder that paths of files start from; this process's unless given. */
+  readonly from?: string;
   /** Whether a duration of the workload belongs to its task, or to whichever task of the batch starts next. */
   readonly durations: 'start' | 'task';
   /** The workload's time begins here. */

@@ -1,7 +1,14 @@
 import { availableParallelism } from 'node:os';
-import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
+import {
+  type Context,
+  counted,
+  findCluster,
+  openCluster,
+  startProgress,
+  untilInterrupted,
+} from '@goshawk/cli';
 import { batchesShown, openShown } from '../workload.js';
-import type { JobSource, RunOutcome, RunRequest } from './request.js';
+import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Survey, survey } from './survey.js';
 import { performAll } from './threads.js';
 import { RunsTracker } from './tracker.js';
@@ -36,6 +43,8 @@ export function sourceOf(workload: string, { packed }: Survey, features?: string
 export interface Showing {
   /** Runs at a time; one a core unless given. */
   readonly parallel: number | undefined;
+  /** The URL of the cluster whose tasks the runs are; threads of this process unless given. */
+  readonly on?: string | undefined;
   /** What is shown to be done. */
   readonly label?: string;
   /** What comes of it when it is cut short. */
@@ -51,22 +60,22 @@ export async function performShown(
   context: Context,
   requests: readonly RunRequest[],
   source: JobSource,
-  { parallel, label = 'simulating', lost }: Showing,
+  { parallel, on, label = 'simulating', lost }: Showing,
 ): Promise<RunOutcome[]> {
   const lanes = Math.min(parallel ?? availableParallelism(), requests.length);
   const tracker = new RunsTracker(requests);
   const progress = startProgress(context, label, tracker.jobs);
-  const work = () =>
-    performAll(
-      requests,
-      source,
-      lanes,
-      (index, now) => {
-        tracker.note(index, now);
-        progress.update(tracker.jobsDone, tracker.describe());
-      },
-      context.interrupted,
-    );
+  const note = (index: number, now: RunProgress): void => {
+    tracker.note(index, now);
+    progress.update(tracker.jobsDone, tracker.describe());
+  };
+  const { interrupted, cwd } = context;
+  const work = async (): Promise<RunOutcome[]> => {
+    if (on === undefined) return performAll(requests, source, lanes, note, interrupted);
+    const { performOnCluster } = await import('./on-cluster.js');
+    await using cluster = await openCluster(context, { found: await findCluster(context, on, '--on') });
+    return await performOnCluster(cluster, cwd, requests, source, note, interrupted);
+  };
   try {
     return await untilInterrupted(context, work, () => {
       // Before the line that says so.

@@ -14,6 +14,12 @@ export type ThreadMessage =
   | { readonly kind: 'done'; readonly outcome: RunOutcome }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
+/** A failure that crossed to here as plain data, as the error that it was. */
+export function errorOf({ code, message, hint, exitCode }: Failure): GoshawkError {
+  const Kind = exitCode === ExitCode.usage ? InputError : GoshawkError;
+  return new Kind(code, message, hint);
+}
+
 /**
  * Performs all runs, so many at a time, and gives what came of them in the order in which they were asked
  * for. A run that is alone needs no thread.
@@ -76,11 +82,7 @@ function inThread(
     thread.on('message', (message: ThreadMessage) => {
       if (message.kind === 'progress') onProgress(message.progress);
       else if (message.kind === 'done') give(() => resolve(message.outcome));
-      else {
-        const { code, message: line, hint, exitCode } = message.failure;
-        const Kind = exitCode === ExitCode.usage ? InputError : GoshawkError;
-        give(() => reject(new Kind(code, line, hint)));
-      }
+      else give(() => reject(errorOf(message.failure)));
     });
     thread.on('error', (error) => give(() => reject(error)));
   });

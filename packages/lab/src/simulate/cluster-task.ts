@@ -1,0 +1,46 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import { describeFailure, type Failure } from '@goshawk/cli';
+import type { TaskContext } from '@goshawk/core';
+import { jobsOf } from './jobs.js';
+import { perform } from './perform.js';
+import type { JobSource, RunOutcome, RunRequest } from './request.js';
+
+/** What a task is told. Requests, jobs and outcomes are too large for messages: they are files of one folder. */
+export interface RunOrder {
+  readonly folder: string;
+  readonly run: number;
+}
+
+/** What the folder holds before the first run. */
+export interface SharedRuns {
+  readonly requests: readonly RunRequest[];
+  readonly source: JobSource;
+}
+
+export const SHARED_RUNS = 'runs';
+
+export function outcomeFile({ folder, run }: RunOrder): string {
+  return join(folder, `outcome-${run}`);
+}
+
+export type RunEnd = { readonly failure: Failure } | { readonly events: number };
+
+/** One simulation, as a task of a cluster: leaves its outcome in the folder. */
+export default async function runTask(order: RunOrder, context: TaskContext<AbortSignal>): Promise<RunEnd> {
+  try {
+    const { requests, source } = deserialize(await readFile(join(order.folder, SHARED_RUNS))) as SharedRuns;
+    const request = requests[order.run]!;
+    const outcome: RunOutcome = await perform(
+      request,
+      await jobsOf(source),
+      ({ jobsDone }) => context.progress(jobsDone, request.jobs),
+      context.signal,
+    );
+    await writeFile(outcomeFile(order), serialize(outcome));
+    return { events: outcome.run.events ?? 0 };
+  } catch (error) {
+    return { failure: describeFailure(error) };
+  }
+}

@@ -1,0 +1,84 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { deserialize, serialize } from 'node:v8';
+import type { Cluster } from '@goshawk/client';
+import { GoshawkError } from '@goshawk/core';
+import { findGenerator } from '@goshawk/traces';
+import { outcomeFile, type RunEnd, type RunOrder, SHARED_RUNS, type SharedRuns } from './cluster-task.js';
+import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
+import { errorOf } from './threads.js';
+
+/**
+ * Performs all runs on a cluster, each as a task, and gives what came of them in the order in which they were asked for.
+ *
+ * @param under a folder that the workers see at the same path, as they do this installation; paths of files start there
+ * @throws the first error, in order; JobFailed when a worker cannot run simulations; what `submit` throws
+ */
+export async function performOnCluster(
+  cluster: Cluster,
+  under: string,
+  requests: readonly RunRequest[],
+  source: JobSource,
+  onProgress: (index: number, progress: RunProgress) => void,
+  signal: AbortSignal,
+): Promise<RunOutcome[]> {
+  const folder = await mkdtemp(join(under, '.goshawk-runs-'));
+  try {
+    const shared: SharedRuns = {
+      requests: requests.map((request) => ({ ...request, from: under })),
+      source: portable(source, under),
+    };
+    await writeFile(join(folder, SHARED_RUNS), serialize(shared));
+    const module = fileURLToPath(new URL('./cluster-task.js', import.meta.url));
+    const orders = requests.map((_, run): RunOrder => ({ folder, run }));
+    const outcomes: RunOutcome[] = [];
+    for await (const end of cluster.map<RunOrder, RunEnd>({ module }, orders, {
+      name: 'simulation',
+      signal,
+    })) {
+      if ('failure' in end) throw errorOf(end.failure);
+      const run = outcomes.length;
+      outcomes.push(await outcomeOf({ folder, run }));
+      onProgress(run, { jobsDone: requests[run]!.jobs, simulatedSeconds: 0, events: end.events });
+    }
+    return outcomes;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function outcomeOf(order: RunOrder): Promise<RunOutcome> {
+  const file = outcomeFile(order);
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(file);
+  } catch {
+    throw new GoshawkError(
+      'no-outcome',
+      `a worker simulated, but ${file} is not here`,
+      'workers that simulate have to see this folder at the same path: run the command in a shared one',
+    );
+  }
+  return deserialize(bytes) as RunOutcome;
+}
+
+/** As other processes find the jobs: files by whole paths, and memory that is not shared by threads. */
+function portable(source: JobSource, from: string): JobSource {
+  if (source.kind === 'spec') {
+    const { spec, features } = source;
+    return {
+      kind: 'spec',
+      spec: findGenerator(spec) === undefined ? resolve(from, spec) : spec,
+      features: features === undefined ? undefined : resolve(from, features),
+    };
+  }
+  const { submitSeconds, meanSeconds, durationsSeconds, ends, more } = source.packed;
+  const [submit, mean, durations, end] = [submitSeconds, meanSeconds, durationsSeconds, ends].map((column) =>
+    Float64Array.from(column),
+  );
+  return {
+    kind: 'packed',
+    packed: { submitSeconds: submit!, meanSeconds: mean!, durationsSeconds: durations!, ends: end!, more },
+  };
+}
