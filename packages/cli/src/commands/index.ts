@@ -30,6 +30,8 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   drain: async () => (await import('./drain.js')).drainCommand,
   takeover: async () => (await import('./takeover.js')).takeoverCommand,
   'follow-nodes': async () => (await import('./follow-nodes.js')).followNodesCommand,
+  'autoscale kubernetes': async () => (await import('./autoscale.js')).autoscaleKubernetesCommand,
+  'autoscale slurm': async () => (await import('./autoscale.js')).autoscaleSlurmCommand,
   'journal init': async () => (await import('./journal.js')).journalInitCommand,
   'journal inspect': async () => (await import('./journal.js')).journalInspectCommand,
   'journal verify': async () => (await import('./journal.js')).journalVerifyCommand,
@@ -77,6 +79,7 @@ async function load(names: readonly string[]): Promise<readonly Command[]> {
 
 /** What the commands of two words have in common. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
+  autoscale: 'start and end workers with the work',
   trace: 'inspect and make workloads',
   journal: 'inspect, repair and move the journals of schedulers',
   config: 'show settings',

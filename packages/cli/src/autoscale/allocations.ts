@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process';
+import { InputError, UnreachableError } from '@goshawk/core';
+import type { Pool } from './pool.js';
+import type { Member } from './scaler.js';
+
+export interface AllocationsOptions {
+  /** Of the jobs in Slurm, and the beginning of their workers' names. */
+  readonly name: string;
+  /** CPUs of each. */
+  readonly slots: number;
+  /** `goshawk worker …`, without name and slots. */
+  readonly worker: readonly string[];
+  /** Further arguments of `sbatch`. */
+  readonly sbatch: readonly string[];
+}
+
+interface Allocation extends Member {
+  readonly job: string;
+}
+
+/** How long a command of Slurm may take. ms */
+const PATIENCE_MS = 60_000;
+/** An allocation whose time is up drains for so long before it; what runs then is given back. Seconds */
+const WARNING_SECONDS = 300;
+
+/** Allocations of Slurm, each a batch job that is one worker. */
+export class AllocationPool implements Pool {
+  readonly name: string;
+  readonly lastLeavesFirst = false;
+  readonly #options: AllocationsOptions;
+  #known: readonly Allocation[] = [];
+
+  constructor(options: AllocationsOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  async members(signal: AbortSignal): Promise<readonly Member[]> {
+    const listed = await run(
+      'squeue',
+      ['--me', '--noheader', '--name', this.name, '--format', '%i %T'],
+      signal,
+    );
+    this.#known = listed
+      .split('\n')
+      .map((line) => line.trim().split(' '))
+      // One that is COMPLETING has ended.
+      .filter(([job, state = '']) => job && /^(PENDING|CONFIGURING|RUNNING|SUSPENDED|REQUEUED)$/.test(state))
+      .map(([job = '', state]) => this.#allocation(job, state === 'PENDING'));
+    return this.#known;
+  }
+
+  async start(count: number, signal: AbortSignal): Promise<readonly Member[]> {
+    const started: Member[] = [];
+    for (let i = 0; i < count; i++) {
+      const said = await run('sbatch', this.#arguments(), signal, this.script());
+      started.push(this.#allocation(said.trim().split(';')[0]!, true));
+    }
+    return started;
+  }
+
+  async end(members: readonly Member[], signal: AbortSignal): Promise<void> {
+    const jobs = (endsUnjoined: boolean) =>
+      this.#known
+        .filter(({ name }) =>
+          members.some((member) => member.name === name && member.endsUnjoined === endsUnjoined),
+        )
+        .map(({ job }) => job);
+    const [pending, drained] = [jobs(true), jobs(false)];
+    // Whichever has started in this moment stays, and is drained.
+    if (pending.length > 0) await run('scancel', ['--state=PENDING', ...pending], signal);
+    // The batch is the worker: it says goodbye and ends, as it does by itself.
+    if (drained.length > 0) await run('scancel', ['--batch', '--signal=TERM', ...drained], signal);
+  }
+
+  /** What an allocation runs. */
+  script(): string {
+    const { worker, slots, name } = this.#options;
+    const memory = `\${SLURM_MEM_PER_NODE:+--resources memory=\${SLURM_MEM_PER_NODE}MiB}`;
+    const timeout = `--drain-timeout ${WARNING_SECONDS - 30}s`;
+    return `#!/bin/sh\nexec ${worker.map(quoted).join(' ')} --name ${name}-$SLURM_JOB_ID --slots ${slots} ${timeout} ${memory}\n`;
+  }
+
+  #arguments(): string[] {
+    const { name, slots, sbatch } = this.#options;
+    return [
+      '--parsable',
+      `--job-name=${name}`,
+      '--nodes=1',
+      '--ntasks=1',
+      `--cpus-per-task=${slots}`,
+      '--no-requeue',
+      `--signal=B:TERM@${WARNING_SECONDS}`,
+      `--output=${name}-%j.log`,
+      ...sbatch,
+    ];
+  }
+
+  #allocation(job: string, endsUnjoined: boolean): Allocation {
+    return { job, name: `${this.name}-${job}`, endsUnjoined };
+  }
+}
+
+/** @returns what it says on stdout @throws InputError where there is no such command */
+function run(command: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(command, args, { signal, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout);
+      if (signal.aborted) return reject(signal.reason);
+      if (error.code === ('ENOENT' as unknown)) {
+        const hint = "run this where Slurm's commands are, such as on a login node";
+        return reject(new InputError('no-slurm', `there is no ${command} here`, hint, { cause: error }));
+      }
+      const said = stderr
+        .split('\n')
+        .map((line) => line.replace(/^\w+: (error: )?/, '').trim())
+        .filter((line) => line !== '')
+        .join(', ');
+      const why = error.killed ? `silent for ${PATIENCE_MS / 1_000} s` : said || error.message;
+      reject(new UnreachableError('slurm', `${command} fails: ${why}`, '', { cause: error }));
+    });
+    // It may end without having read.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
+  });
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

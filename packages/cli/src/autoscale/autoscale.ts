@@ -1,0 +1,166 @@
+import type { Cluster } from '@goshawk/client';
+import { formatDuration, InputError, type Millis } from '@goshawk/core';
+import { ExitCode } from '../command.js';
+import { drainUnlessGone } from '../commands/follow-nodes.js';
+import type { Context } from '../context.js';
+import { openCluster } from '../jobs/open-cluster.js';
+import { counted } from '../jobs/words.js';
+import { keepLooking } from '../keep-looking.js';
+import { type FoundCluster, findCluster } from '../local/whereabouts.js';
+import type { OptionSpecs, Resolved } from '../options.js';
+import { tasksToHelp } from './demand.js';
+import type { Pool } from './pool.js';
+import { type Member, type Orders, Scaler } from './scaler.js';
+
+/** Options of every kind of pool. */
+export const SCALE_OPTIONS = {
+  pool: { type: 'text', value: 'NAME', default: 'goshawk-pool', describe: 'name of the pool' },
+  min: { type: 'count', default: 0, describe: 'workers at least' },
+  max: { type: 'count', min: 1, max: 10_000, describe: 'workers at most (required)' },
+  cooldown: {
+    type: 'duration',
+    default: '5m',
+    describe: 'drain workers after so long a time in which fewer were enough',
+  },
+  every: { type: 'duration', default: '2s', describe: 'interval between two looks at the cluster' },
+  dryRun: { type: 'flag', flagOnly: true, describe: 'only say what would be done' },
+} as const satisfies OptionSpecs;
+
+export type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly slots: number };
+
+const NAMES_SHOWN = 5;
+
+/** Follows the work of a cluster until Ctrl-C, which leaves the pool as it is. */
+export async function autoscale(
+  context: Context,
+  options: ScaleOptions,
+  makePool: (found: FoundCluster) => Pool,
+): Promise<number> {
+  const { pool: name, min, max } = options;
+  if (max === undefined) throw new InputError('usage', 'autoscale: --max is missing', 'give --max WORKERS');
+  if (min > max) throw new InputError('usage', `autoscale: --min ${min} is more than --max ${max}`);
+  if (!/^[a-z0-9][a-z0-9.-]{0,62}$/.test(name))
+    throw new InputError('usage', `autoscale: --pool: "${name}" is no name`, 'use a-z, 0-9, dots and dashes');
+  const found = await findCluster(context);
+  await using driver = new Driver(context, { ...options, max }, makePool(found), found);
+  await keepLooking(context, options.every, () => driver.look());
+  return ExitCode.done;
+}
+
+class Driver implements AsyncDisposable {
+  readonly #context: Context;
+  readonly #options: ScaleOptions;
+  readonly #pool: Pool;
+  readonly #found: FoundCluster;
+  readonly #scaler: Scaler;
+  #cluster: Cluster | undefined;
+  /** What was said at the last look. */
+  #said = new Set<string>();
+
+  constructor(context: Context, options: ScaleOptions & { max: number }, pool: Pool, found: FoundCluster) {
+    this.#context = context;
+    this.#options = options;
+    this.#pool = pool;
+    this.#found = found;
+    const { min, max, cooldown: cooldownMs, slots } = options;
+    this.#scaler = new Scaler({ min, max, cooldownMs, slots, lastLeavesFirst: pool.lastLeavesFirst });
+  }
+
+  async look(): Promise<void> {
+    const { interrupted: signal } = this.#context;
+    // Not before the first look: a cluster that does not answer yet is waited for.
+    this.#cluster ??= await openCluster(this.#context, { found: this.#found });
+    const members = await this.#pool.members(signal);
+    const [view, waits] = await Promise.all([
+      this.#cluster.describe({ signal }),
+      this.#cluster.waiting({ signal }),
+    ]);
+    const waiting = tasksToHelp(waits, view);
+    const orders = this.#scaler.orders({ waiting, members, workers: view.workers }, performance.now());
+    const before = this.#said;
+    this.#said = new Set();
+    for (const name of orders.failed) this.#context.note(`${name} ended before its worker had joined`);
+    await this.#follow(orders, members, before);
+  }
+
+  async #follow(orders: Orders, members: readonly Member[], before: ReadonlySet<string>): Promise<void> {
+    const { interrupted: signal } = this.#context;
+    const { dryRun, cooldown } = this.#options;
+    const { undo, drain, end, start, wanted } = orders;
+    const said = (action: string, names: readonly string[]): readonly string[] => {
+      const fresh = names.filter((name) => !before.has(`${action} ${name}`));
+      for (const name of names) this.#said.add(`${action} ${name}`);
+      return fresh;
+    };
+    const size = members.length;
+    if (!dryRun) for (const name of undo) await drainUnlessGone(this.#cluster!, name, false, signal);
+    this.#tell('undo', said('undo', undo), size, size, this.#need(orders));
+    if (!dryRun) for (const name of drain) await drainUnlessGone(this.#cluster!, name, true, signal);
+    this.#tell('drain', said('drain', drain), size, size, enough(wanted, cooldown));
+    if (end.length > 0) {
+      if (!dryRun) await this.#pool.end(end, signal);
+      const names = end.map(({ name }) => name);
+      this.#tell('end', said('end', names), size, size - end.length, enough(wanted, cooldown));
+    }
+    if (start > 0) {
+      const numbered = Array.from({ length: start }, (_, index) => `${size + index}`);
+      const started = dryRun ? [] : await this.#pool.start(start, signal);
+      this.#scaler.started(started.map(({ name }) => name));
+      const fresh = said('start', dryRun ? numbered : started.map(({ name }) => name));
+      this.#tell('start', fresh, size, size + start, this.#need(orders));
+    }
+  }
+
+  #need({ waiting, busy, slots, wanted }: Orders): string {
+    const { min, max = 0 } = this.#options;
+    if (wanted === min) return `there are never fewer than ${min}`;
+    const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} of ${counted(slots, 'slot')} are busy`;
+    return wanted === max ? `${seen}; no more than ${max} are allowed` : seen;
+  }
+
+  /** A line for each change, with its reason. */
+  #tell(
+    action: keyof typeof WORDS,
+    workers: readonly string[],
+    from: number,
+    to: number,
+    reason: string,
+  ): void {
+    if (workers.length === 0) return;
+    const { dryRun, pool } = this.#options;
+    if (this.#context.global.json) {
+      const at = new Date().toISOString();
+      const names = action === 'start' && dryRun ? [] : workers;
+      this.#context.json({
+        schema: 'goshawk.autoscale/1',
+        at,
+        pool,
+        action,
+        dryRun,
+        workers: names,
+        from,
+        to,
+        reason,
+      });
+      return;
+    }
+    const change = from === to ? `of ${from}` : `${from} → ${to}`;
+    const which = action === 'start' ? counted(workers.length, 'worker') : listed(workers);
+    this.#context.out(`${pool}, ${change}: ${dryRun ? 'would ' : ''}${WORDS[action]} ${which}: ${reason}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cluster?.close();
+  }
+}
+
+const WORDS = { start: 'start', drain: 'drain', undo: 'no longer drain', end: 'end' } as const;
+
+function enough(wanted: number, cooldownMs: Millis): string {
+  return `no more than ${wanted} ${wanted === 1 ? 'was' : 'were'} wanted for ${formatDuration(cooldownMs)}`;
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - NAMES_SHOWN;
+  return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { type Look, Scaler, type ScalerOptions } from './scaler.js';
+
+const OPTIONS: ScalerOptions = { min: 0, max: 10, cooldownMs: 60_000, slots: 2, lastLeavesFirst: false };
+const LOOK_MS = 2_000;
+
+/** A pool of the simplest kind, and a queue, in steps of a look. */
+class World {
+  readonly #options: ScalerOptions;
+  readonly #scaler: Scaler;
+  readonly #joinMs: number;
+  #members: { name: string; joinsAt: number; state: 'active' | 'draining'; ends: number[] }[] = [];
+  /** Run times of what waits. */
+  queue: number[] = [];
+  completed = 0;
+  now = 0;
+  startedAt = Number.NEGATIVE_INFINITY;
+  changes = 0;
+  #count = 0;
+
+  constructor(options: ScalerOptions, joinMs: number) {
+    this.#options = options;
+    this.#joinMs = joinMs;
+    this.#scaler = new Scaler(options);
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  get running(): number {
+    return this.#members.reduce((sum, { ends }) => sum + ends.length, 0);
+  }
+
+  step(): void {
+    const { slots, max, lastLeavesFirst, cooldownMs } = this.#options;
+    this.now += LOOK_MS;
+    const { now } = this;
+    for (const member of this.#members) {
+      const left = member.ends.filter((end) => end > now);
+      this.completed += member.ends.length - left.length;
+      member.ends = left;
+      while (
+        member.state === 'active' &&
+        member.joinsAt <= now &&
+        left.length < slots &&
+        this.queue.length > 0
+      )
+        left.push(now + this.queue.shift()!);
+    }
+    const look: Look = {
+      waiting: this.queue.length,
+      members: this.#members.map(({ name }) => ({ name, endsUnjoined: true })),
+      workers: this.#members
+        .filter(({ joinsAt }) => joinsAt <= now)
+        .map(({ name, state, ends }) => ({
+          name,
+          state: state === 'draining' && ends.length === 0 ? 'drained' : state,
+          slots,
+          busy: ends.length,
+          queued: 0,
+        })),
+    };
+    const orders = this.#scaler.orders(look, now);
+    const find = (name: string) => this.#members.find((member) => member.name === name)!;
+    for (const name of orders.undo) find(name).state = 'active';
+    for (const name of orders.drain) find(name).state = 'draining';
+    // Who was started a moment ago is not told to leave.
+    if (orders.drain.length + orders.end.length > 0)
+      expect(now - this.startedAt).toBeGreaterThanOrEqual(cooldownMs);
+    for (const { name } of orders.end) {
+      const member = find(name);
+      // No task is taken away from a worker.
+      expect(member.ends).toEqual([]);
+      if (member.joinsAt <= now) expect(member.state).toBe('draining');
+      if (lastLeavesFirst) expect(member).toBe(this.#members.at(-1));
+      this.#members.splice(this.#members.indexOf(member), 1);
+    }
+    for (let i = 0; i < orders.start; i++) {
+      const name = lastLeavesFirst ? `w${this.#members.length}` : `w${this.#count++}`;
+      this.#members.push({ name, joinsAt: now + this.#joinMs, state: 'active', ends: [] });
+      this.startedAt = now;
+    }
+    this.#scaler.started(this.#members.slice(this.#members.length - orders.start).map(({ name }) => name));
+    expect(this.size).toBeLessThanOrEqual(max);
+    this.changes += orders.start + orders.drain.length + orders.undo.length + orders.end.length;
+  }
+
+  steps(count: number): this {
+    for (let i = 0; i < count; i++) this.step();
+    return this;
+  }
+}
+
+const anyOptions = fc
+  .record({
+    min: fc.integer({ min: 0, max: 5 }),
+    more: fc.integer({ min: 1, max: 15 }),
+    cooldownMs: fc.integer({ min: 0, max: 120_000 }),
+    slots: fc.integer({ min: 1, max: 4 }),
+    lastLeavesFirst: fc.boolean(),
+  })
+  .map(({ more, ...rest }) => ({ ...rest, max: rest.min + more }));
+const joinMs = fc.integer({ min: 0, max: 60_000 });
+const bursts = fc.array(fc.array(fc.integer({ min: 100, max: 60_000 }), { maxLength: 20 }), {
+  maxLength: 60,
+});
+
+describe('whatever comes,', () => {
+  it('stays within its bounds, ends nobody who runs something, and is at its minimum when all is done', () => {
+    fc.assert(
+      fc.property(anyOptions, joinMs, bursts, (options, join, work) => {
+        const world = new World(options, join);
+        let tasks = 0;
+        for (const burst of work) {
+          world.queue.push(...burst);
+          tasks += burst.length;
+          world.step();
+        }
+        // As long as one worker needs for all of it, and as long again to leave.
+        for (let i = 0; world.queue.length + world.running > 0; i++) {
+          expect(i).toBeLessThan(100_000);
+          world.step();
+        }
+        expect(world.completed).toBe(tasks);
+        world.steps(Math.ceil((options.cooldownMs + join) / LOOK_MS) + 4);
+        expect(world.size).toBe(options.min);
+        const { changes } = world;
+        expect(world.steps(100).changes).toBe(changes);
+      }),
+    );
+  });
+
+  it('comes to rest under a load that does not change, with room for it', () => {
+    fc.assert(
+      fc.property(anyOptions, joinMs, fc.integer({ min: 0, max: 80 }), (options, join, tasks) => {
+        const world = new World(options, join);
+        world.queue.push(...new Array<number>(tasks).fill(1e9));
+        world.steps(Math.ceil((options.cooldownMs + join) / LOOK_MS) + 4);
+        const { changes } = world;
+        expect(world.steps(200).changes).toBe(changes);
+        const { min, max, slots } = options;
+        expect(world.size).toBe(Math.min(max, Math.max(min, Math.ceil(tasks / slots))));
+      }),
+    );
+  });
+});
+
+const worker = (name: string, busy = 0, state: Look['workers'][number]['state'] = 'active') => ({
+  name,
+  state,
+  slots: 2,
+  busy,
+  queued: 0,
+});
+const look = (waiting: number | undefined, ...workers: Look['workers']): Look => ({
+  waiting,
+  workers,
+  members: workers.map(({ name }) => ({ name, endsUnjoined: false })),
+});
+
+describe('up', () => {
+  it('goes at once, for what waits at two looks', () => {
+    const scaler = new Scaler(OPTIONS);
+    expect(scaler.orders(look(8), 0)).toMatchObject({ start: 0 });
+    expect(scaler.orders(look(8), LOOK_MS)).toMatchObject({ start: 4, wanted: 4, waiting: 8 });
+  });
+
+  it('does not go for a queue that is about to be empty', () => {
+    const scaler = new Scaler(OPTIONS);
+    for (const [index, waiting] of [900, 600, 300, 0].entries())
+      expect(scaler.orders(look(waiting, worker('w', 2)), index * LOOK_MS).start).toBe(0);
+  });
+
+  it('does not go while idle workers leave what waits alone, and all but one of them leave', () => {
+    const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
+    const workers = [worker('a', 1), worker('b'), worker('c'), worker('d')];
+    const orders = Array.from({ length: 8 }, (_, index) =>
+      scaler.orders(look(50, ...workers), index * LOOK_MS),
+    );
+    expect(orders.every(({ start }) => start === 0)).toBe(true);
+    expect(orders.at(-1)!.drain).toEqual(['c', 'd']);
+  });
+
+  it('takes drains back before anybody is started', () => {
+    const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0 });
+    const workers = [worker('a', 2), worker('b')];
+    scaler.orders(look(0, ...workers), 0);
+    expect(scaler.orders(look(0, ...workers), LOOK_MS).drain).toEqual(['b']);
+    const draining = [worker('a', 2), worker('b', 0, 'draining')];
+    scaler.orders(look(4, ...draining), 2 * LOOK_MS);
+    expect(scaler.orders(look(4, ...draining), 3 * LOOK_MS)).toMatchObject({ undo: ['b'], start: 1 });
+  });
+
+  it('replaces what somebody else drains, and leaves that alone', () => {
+    const scaler = new Scaler({ ...OPTIONS, min: 2 });
+    scaler.orders(look(0, worker('a'), worker('b')), 0);
+    const drained = look(0, worker('a'), worker('b', 1, 'draining'));
+    expect(scaler.orders(drained, LOOK_MS)).toMatchObject({ start: 1, undo: [], end: [] });
+  });
+
+  it('rests after a member ended before its worker had joined', () => {
+    const scaler = new Scaler({ ...OPTIONS, min: 1 });
+    expect(scaler.orders(look(0), 0).start).toBe(1);
+    scaler.started(['w']);
+    expect(scaler.orders(look(0), LOOK_MS)).toMatchObject({ start: 0, failed: ['w'] });
+    expect(scaler.orders(look(0), 50_000).start).toBe(0);
+    expect(scaler.orders(look(0), 70_000).start).toBe(1);
+  });
+});
+
+describe('down', () => {
+  it('does not go before the cool-down has passed, also of a process that has just started', () => {
+    const scaler = new Scaler(OPTIONS);
+    const workers = [worker('a', 1), worker('b', 2), worker('c')];
+    const drains = Array.from(
+      { length: 40 },
+      (_, index) => scaler.orders(look(0, ...workers), index * LOOK_MS).drain,
+    );
+    expect(drains.findIndex((names) => names.length > 0)).toBe(30);
+    // Who has least to do.
+    expect(drains[30]).toEqual(['c']);
+  });
+
+  it('does not go while not all of the cluster answers', () => {
+    const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
+    const workers = [worker('a'), worker('b')];
+    for (let i = 0; i < 20; i++)
+      expect(scaler.orders(look(undefined, ...workers), i * LOOK_MS).drain).toEqual([]);
+    expect(scaler.orders(look(0, ...workers), 20 * LOOK_MS).drain).toEqual([]);
+    expect(scaler.orders(look(0, ...workers), 26 * LOOK_MS).drain).toEqual(['a', 'b']);
+  });
+
+  test('of a StatefulSet, the last leaves first, and who is before it waits for it', () => {
+    const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0, lastLeavesFirst: true });
+    const workers = [worker('0', 1), worker('1'), worker('2', 1), worker('3')];
+    scaler.orders(look(0, ...workers), 0);
+    expect(scaler.orders(look(0, ...workers), LOOK_MS).drain).toEqual(['1', '2', '3']);
+    const next = (second: Look['workers'][number], last: Look['workers'][number], now: number) =>
+      scaler
+        .orders(look(0, worker('0', 2), worker('1', 0, 'drained'), second, last), now)
+        .end.map(({ name }) => name);
+    expect(next(worker('2', 1, 'draining'), worker('3', 0, 'drained'), 2 * LOOK_MS)).toEqual(['3']);
+    expect(next(worker('2', 0, 'drained'), worker('3', 0, 'drained'), 3 * LOOK_MS)).toEqual(['3', '2', '1']);
+  });
+});

@@ -1,0 +1,234 @@
+import type { WorkerView } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
+
+/** One place of a pool: a pod, an allocation. */
+export interface Member {
+  /** Of its worker. */
+  readonly name: string;
+  /** Nothing runs there before its worker has joined: it may be ended without a drain. */
+  readonly endsUnjoined: boolean;
+}
+
+/** What is seen at one moment. */
+export interface Look {
+  /** Tasks that another worker might run; undefined while not all of the cluster answers. */
+  readonly waiting: number | undefined;
+  /** Where only the last may leave, in that order. */
+  readonly members: readonly Member[];
+  readonly workers: readonly Pick<WorkerView, 'name' | 'state' | 'slots' | 'busy' | 'queued'>[];
+}
+
+export interface ScalerOptions {
+  /** Members, at least and at most. */
+  readonly min: number;
+  readonly max: number;
+  /** Members leave when so few were enough for as long. */
+  readonly cooldownMs: Millis;
+  /** Of a worker, until one is known. */
+  readonly slots: number;
+  /** The last member leaves first, as of a StatefulSet; otherwise who has least to do. */
+  readonly lastLeavesFirst: boolean;
+}
+
+/** What is to be done now. */
+export interface Orders {
+  /** Members to start. */
+  readonly start: number;
+  /** Workers to drain, and whose drain to take back. */
+  readonly drain: readonly string[];
+  readonly undo: readonly string[];
+  /** Members that have nothing to do any more, or never had. */
+  readonly end: readonly Member[];
+  /** Members that ended before their workers joined. */
+  readonly failed: readonly string[];
+  /** Members that are to take work. */
+  readonly wanted: number;
+  /** What was seen: tasks that wait to stay, slots of the pool in use, and all of them. */
+  readonly waiting: number;
+  readonly busy: number;
+  readonly slots: number;
+}
+
+/** A queue that will be empty before a worker can be there needs none. */
+const START_MS: Millis = 10_000;
+/** A member that ends before its worker joins is not replaced at once: the next one would do the same. */
+const REST_MS: Millis = 60_000;
+/** A worker that is away for so long is not expected back. */
+const AWAY_MS: Millis = 60_000;
+
+type State = 'active' | 'aside' | 'draining' | 'drained' | 'starting' | 'unjoined';
+
+interface Seen extends Member {
+  readonly state: State;
+  readonly busy: number;
+  /** Drained here, so that it may be taken back. */
+  readonly isOurs: boolean;
+}
+
+/**
+ * How many workers a pool should have, and who leaves. Up at once, by what waits and runs; down to the most that was wanted
+ * within the cool-down (the stabilization window of Kubernetes' HorizontalPodAutoscaler), and by drain.
+ */
+export class Scaler {
+  readonly #options: ScalerOptions;
+  /** What was wanted, until when; falling, so that the first is the most. */
+  readonly #window: { untilMs: Millis; wanted: number }[] = [];
+  readonly #drainedHere = new Set<string>();
+  readonly #unjoined = new Set<string>();
+  readonly #lastSeenMs = new Map<string, Millis>();
+  #before: { readonly waiting: number; readonly atMs: Millis } | undefined;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ScalerOptions) {
+    this.#options = options;
+  }
+
+  /** Members that were started, by the names of their workers. */
+  started(names: readonly string[]): void {
+    for (const name of names) this.#unjoined.add(name);
+  }
+
+  /** @param now never goes back */
+  orders(look: Look, now: Millis): Orders {
+    const isFirst = this.#window.length === 0;
+    const failed = this.#failures(look);
+    if (failed.length > 0) this.#failedAtMs = now;
+    const members = this.#inOrder(look, now, isFirst);
+    const capacity = members.filter(takesWork).length;
+    if (isFirst) this.#want(capacity, now);
+    const waiting = this.#lasting(look.waiting, now);
+    const names = new Set(members.map(({ name }) => name));
+    const workers = look.workers.filter(({ name }) => names.has(name));
+    const busy = workers.reduce((sum, worker) => sum + worker.busy, 0);
+    const size = workers.reduce((most, { slots }) => Math.max(most, slots), 0) || this.#options.slots;
+    const needed = this.#needed(members, workers, waiting, busy, size);
+    // Who does not answer may have what waits.
+    const least = look.waiting === undefined ? this.#window.at(-1)!.wanted : 0;
+    const wanted = this.#want(Math.max(needed, least), now);
+    return {
+      ...this.#toReach(wanted, members, now),
+      failed,
+      wanted,
+      waiting,
+      busy,
+      slots: workers.reduce((sum, { slots }) => sum + slots, 0),
+    };
+  }
+
+  /** Members, those first that are kept first. */
+  #inOrder({ members, workers }: Look, now: Millis, isFirst: boolean): Seen[] {
+    const joined = new Map(workers.map((worker) => [worker.name, worker]));
+    const seen = members.map((member): Seen => {
+      const { name } = member;
+      const worker = joined.get(name);
+      if (worker === undefined) {
+        const isExpected = now - (this.#lastSeenMs.get(name) ?? Number.NEGATIVE_INFINITY) < AWAY_MS;
+        const state = member.endsUnjoined && !isExpected ? 'unjoined' : 'starting';
+        return { ...member, state, busy: 0, isOurs: false };
+      }
+      this.#lastSeenMs.set(name, now);
+      const { state, busy } = worker;
+      const isDraining = state === 'draining' || state === 'drained';
+      // An earlier process may have drained it.
+      if (isDraining && isFirst) this.#drainedHere.add(name);
+      if (!isDraining) this.#drainedHere.delete(name);
+      return { ...member, state, busy, isOurs: isDraining && this.#drainedHere.has(name) };
+    });
+    const there = new Set(members.map(({ name }) => name));
+    for (const name of this.#lastSeenMs.keys()) if (!there.has(name)) this.#lastSeenMs.delete(name);
+    for (const name of this.#drainedHere) if (!there.has(name)) this.#drainedHere.delete(name);
+    if (this.#options.lastLeavesFirst) return seen;
+    return seen.sort((one, other) => rank(one) - rank(other) || other.busy - one.busy);
+  }
+
+  /** Members that are gone before their workers have joined. */
+  #failures({ members, workers }: Look): string[] {
+    const joined = new Set(workers.map(({ name }) => name));
+    const there = new Set(members.map(({ name }) => name));
+    const failed = [...this.#unjoined].filter((name) => !joined.has(name) && !there.has(name));
+    this.#unjoined.clear();
+    for (const { name } of members) if (!joined.has(name)) this.#unjoined.add(name);
+    return failed;
+  }
+
+  /** Of the tasks that wait, those that waited at the last look and, as the queue falls, will when a worker can be there. */
+  #lasting(waiting: number | undefined, now: Millis): number {
+    if (waiting === undefined) return 0;
+    const before = this.#before ?? { waiting: 0, atMs: now };
+    this.#before = { waiting, atMs: now };
+    const fallen = Math.max(0, before.waiting - waiting);
+    const elapsedMs = Math.max(1, now - before.atMs);
+    return Math.max(0, Math.min(waiting, before.waiting) - Math.ceil((fallen * START_MS) / elapsedMs));
+  }
+
+  #needed(
+    members: readonly Seen[],
+    workers: Look['workers'],
+    waiting: number,
+    busy: number,
+    slots: number,
+  ): number {
+    const needed = Math.ceil((busy + waiting) / slots);
+    const idle = workers.filter(
+      (worker) => worker.state === 'active' && worker.busy + worker.queued === 0,
+    ).length;
+    // Idle workers do not take what waits, and nor would more of them: one is kept, for all that is known.
+    if (waiting > 0 && idle > 0) return Math.min(needed, members.filter(takesWork).length - idle + 1);
+    return needed;
+  }
+
+  /** @returns the most that was wanted within the cool-down */
+  #want(needed: number, now: Millis): number {
+    const { min, max, cooldownMs } = this.#options;
+    const wanted = Math.min(max, Math.max(min, needed));
+    const window = this.#window;
+    // What was wanted last has been so until now.
+    const last = window.at(-1);
+    if (last !== undefined) last.untilMs = now;
+    while (window.length > 0 && window[0]!.untilMs <= now - cooldownMs) window.shift();
+    while (window.length > 0 && window.at(-1)!.wanted <= wanted) window.pop();
+    window.push({ untilMs: now, wanted });
+    return window[0]!.wanted;
+  }
+
+  #toReach(
+    wanted: number,
+    members: readonly Seen[],
+    now: Millis,
+  ): Pick<Orders, 'start' | 'drain' | 'undo' | 'end'> {
+    let kept = 0;
+    const undo: string[] = [];
+    const leaving: Seen[] = [];
+    for (const member of members) {
+      if (kept >= wanted) leaving.push(member);
+      else if (takesWork(member)) {
+        kept++;
+        if (member.isOurs) undo.push(member.name);
+      } else if (!this.#options.lastLeavesFirst && member.state === 'drained') leaving.push(member);
+    }
+    const drain = leaving
+      .filter(({ state }) => state === 'active' || state === 'aside')
+      .map(({ name }) => name);
+    for (const name of drain) this.#drainedHere.add(name);
+    const end: Member[] = [];
+    for (const { name, endsUnjoined, state } of leaving.reverse()) {
+      if (state === 'drained' || state === 'unjoined') end.push({ name, endsUnjoined });
+      else if (this.#options.lastLeavesFirst) break;
+    }
+    for (const { name } of end) this.#unjoined.delete(name);
+    const isResting = now - this.#failedAtMs < REST_MS;
+    const start = Math.max(0, Math.min(wanted - kept, this.#options.max - members.length));
+    return { start: isResting ? 0 : start, drain, undo, end };
+  }
+}
+
+/** It takes tasks, will, or will again. What somebody else drains, or has set itself aside, does not. */
+function takesWork({ state, isOurs }: Seen): boolean {
+  return isOurs || state === 'active' || state === 'starting' || state === 'unjoined';
+}
+
+/** Who leaves first where anybody may: who comes last. */
+function rank({ state, isOurs }: Seen): number {
+  if (isOurs) return 1;
+  return { active: 0, starting: 2, unjoined: 3, aside: 4, draining: 5, drained: 5 }[state];
+}

@@ -1,0 +1,91 @@
+import { UnreachableError } from '@goshawk/core';
+import { type ApiOptions, askApi } from '../kubernetes/api.js';
+import type { Pool } from './pool.js';
+import type { Member } from './scaler.js';
+
+/**
+ * Pods of a StatefulSet, by its `scale` subresource alone. Not of a Deployment, which chooses itself which pods leave: here it
+ * is the last one, which can be drained before. A worker has the name of its pod.
+ */
+export class StatefulSetPool implements Pool {
+  readonly name: string;
+  readonly lastLeavesFirst = true;
+  readonly #api: ApiOptions;
+  readonly #namespace: string;
+  #replicas = 0;
+  /** What the number was read at: somebody else may change it meanwhile. */
+  #version: string | undefined;
+
+  constructor(name: string, namespace: string, api: ApiOptions) {
+    this.name = name;
+    this.#namespace = namespace;
+    this.#api = api;
+  }
+
+  async members(signal: AbortSignal): Promise<readonly Member[]> {
+    await this.#scale(undefined, signal);
+    return Array.from({ length: this.#replicas }, (_, index) => this.#member(index));
+  }
+
+  async start(count: number, signal: AbortSignal): Promise<readonly Member[]> {
+    const from = this.#replicas;
+    await this.#scale(from + count, signal);
+    return Array.from({ length: count }, (_, index) => this.#member(from + index));
+  }
+
+  async end(members: readonly Member[], signal: AbortSignal): Promise<void> {
+    await this.#scale(this.#replicas - members.length, signal);
+  }
+
+  #member(index: number): Member {
+    // A pod that is told to end drains by itself, should its worker join in that moment.
+    return { name: `${this.name}-${index}`, endsUnjoined: true };
+  }
+
+  async #scale(replicas: number | undefined, signal: AbortSignal): Promise<void> {
+    const path = `/apis/apps/v1/namespaces/${this.#namespace}/statefulsets/${this.name}/scale`;
+    const patch =
+      replicas === undefined
+        ? undefined
+        : { metadata: { resourceVersion: this.#version }, spec: { replicas } };
+    const { status, body } = await askApi(path, this.#api, signal, patch);
+    if (status !== 200) throw this.#refused(status, patch === undefined ? 'read' : 'set');
+    try {
+      const { metadata, spec } = JSON.parse(body) as {
+        metadata?: { resourceVersion?: string };
+        spec: { replicas?: number };
+      };
+      this.#replicas = spec.replicas ?? 0;
+      this.#version = metadata?.resourceVersion;
+    } catch (error) {
+      throw new UnreachableError(
+        'kubernetes',
+        `${this.#api.api} answers with something other than a scale`,
+        '',
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  #refused(status: number, verb: string): UnreachableError {
+    const what = `StatefulSet ${this.name} in the namespace ${this.#namespace}`;
+    if (status === 404)
+      return new UnreachableError(
+        'kubernetes',
+        `there is no ${what}`,
+        'apply k8s/pools/elastic, or give --pool',
+      );
+    const hints: Readonly<Record<number, string>> = {
+      401: 'its token is not valid there',
+      403: `its service account has to be allowed to get and patch statefulsets/scale of ${this.name}`,
+      409: 'somebody else changed it at the same time; it is tried again',
+    };
+    return new UnreachableError(
+      'kubernetes',
+      `${this.#api.api} answers ${status} when asked to ${verb} the replicas of the ${what}`,
+      hints[status] ?? '',
+    );
+  }
+}

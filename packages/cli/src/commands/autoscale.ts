@@ -1,0 +1,91 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { AllocationPool } from '../autoscale/allocations.js';
+import { autoscale, SCALE_OPTIONS } from '../autoscale/autoscale.js';
+import { StatefulSetPool } from '../autoscale/stateful-set.js';
+import { defineCommand } from '../command.js';
+import type { Context } from '../context.js';
+import { API_OPTIONS, apiOptions, SERVICE_ACCOUNT } from '../kubernetes/api.js';
+import type { FoundCluster } from '../local/whereabouts.js';
+import { SLOTS_OPTION } from '../resources.js';
+
+export const autoscaleKubernetesCommand = defineCommand({
+  name: 'autoscale kubernetes',
+  describe: 'set the replicas of a StatefulSet of workers by what waits; pods are drained before they go',
+  examples: [
+    ['goshawk autoscale kubernetes --max 50 --dry-run', 'in a pod; k8s/pools/elastic has one'],
+    ['goshawk autoscale kubernetes --pool gpu-pool --min 2 --max 8 --cooldown 10m', 'between two and eight'],
+  ],
+  options: {
+    ...SCALE_OPTIONS,
+    slots: { ...SLOTS_OPTION, describe: 'slots of a worker of the pool, until the first one tells' },
+    namespace: {
+      type: 'text',
+      value: 'NAME',
+      describe: 'namespace of the StatefulSet',
+      whenUnset: "the pod's own, else goshawk",
+    },
+    ...API_OPTIONS,
+  },
+  async run(context, options) {
+    const api = apiOptions(context, options, 'autoscale');
+    const namespace = options.namespace ?? ownNamespace() ?? 'goshawk';
+    return autoscale(context, options, () => new StatefulSetPool(options.pool, namespace, api));
+  },
+});
+
+export const autoscaleSlurmCommand = defineCommand({
+  name: 'autoscale slurm',
+  words: '[-- SBATCH-ARG…]',
+  describe: 'submit allocations of Slurm that are workers by what waits; workers are drained before they end',
+  examples: [
+    ['goshawk autoscale slurm --max 20 --slots 8', 'allocations of eight CPUs'],
+    [
+      'goshawk autoscale slurm --max 20 -- --partition short --time 4:00:00 --mem 16G',
+      'with further arguments of sbatch',
+    ],
+  ],
+  options: {
+    ...SCALE_OPTIONS,
+    slots: { ...SLOTS_OPTION, describe: 'slots of each worker, and CPUs of its allocation' },
+  },
+  async run(context, options, { afterDashes = [] }) {
+    const { pool: name, slots } = options;
+    return autoscale(
+      context,
+      options,
+      (found) =>
+        new AllocationPool({ name, slots, worker: workerCommand(context, found), sbatch: afterDashes }),
+    );
+  },
+});
+
+/** This program as a worker of the cluster. What else its worker is told comes as `GOSHAWK_*` variables, which sbatch hands on. */
+function workerCommand({ global, environment, cwd }: Context, { url, keys }: FoundCluster): string[] {
+  const [central = url] = url.split(',');
+  const program = process.argv[1];
+  if (program === undefined)
+    throw new InputError('usage', 'autoscale: this program has no path to start again');
+  const path = global.keys === undefined ? keys : resolve(cwd, global.keys);
+  const isLocal = /^tcp:\/\/(127\.|localhost|\[::1\])/.test(central);
+  return [
+    ...[process.execPath, realpathSync(program), 'worker'],
+    ...(environment.GOSHAWK_CENTRAL_URL ? [] : ['--central-url', central]),
+    ...(path === undefined ? [] : ['--keys', keyFolder(path)]),
+    ...(isLocal || environment.GOSHAWK_BIND ? [] : ['--bind', 'tcp://0.0.0.0:0']),
+  ];
+}
+
+/** A client's key file lies beside its worker's. */
+function keyFolder(path: string): string {
+  return path.endsWith('.key') ? resolve(path, '..') : path;
+}
+
+function ownNamespace(): string | undefined {
+  try {
+    return readFileSync(`${SERVICE_ACCOUNT}/namespace`, 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InputError, type Millis, UnreachableError } from '@goshawk/core';
+import type { Context } from '../context.js';
+import type { OptionSpecs, Resolved } from '../options.js';
+
+export interface ApiOptions {
+  /** `https://HOST:PORT` of the API server. */
+  readonly api: string;
+  /** Read for each question: Kubernetes replaces it now and then. */
+  readonly tokenFile: string;
+  /** Who has signed the server's certificate. */
+  readonly caFile: string;
+}
+
+/** Where Kubernetes leaves a pod what its service account needs. */
+export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** Options of every command that talks to Kubernetes. */
+export const API_OPTIONS = {
+  api: {
+    type: 'text',
+    value: 'URL',
+    describe: 'address of the API server, https://HOST:PORT (default: from the environment of the pod)',
+  },
+  tokenFile: {
+    type: 'text',
+    value: 'FILE',
+    default: `${SERVICE_ACCOUNT}/token`,
+    describe: 'file of the token for the API server',
+  },
+  caFile: {
+    type: 'text',
+    value: 'FILE',
+    default: `${SERVICE_ACCOUNT}/ca.crt`,
+    describe: 'file of the CA certificate of the API server',
+  },
+} as const satisfies OptionSpecs;
+
+const PATIENCE_MS: Millis = 10_000;
+/** Kubernetes has clusters of 5,000 nodes; one cordoned node takes some 10 KB. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
+/** @throws InputError outside of a pod, where no address was given */
+export function apiOptions(
+  { environment, cwd }: Context,
+  options: Resolved<typeof API_OPTIONS>,
+  command: string,
+): ApiOptions {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+  const ofPod = host && port ? `https://${host.includes(':') ? `[${host}]` : host}:${port}` : undefined;
+  const api = options.api ?? ofPod;
+  if (api === undefined) {
+    throw new InputError(
+      'no-kubernetes',
+      `${command}: this is no pod of Kubernetes`,
+      'give --api https://HOST:PORT, --token-file and --ca-file',
+    );
+  }
+  return { api, tokenFile: resolve(cwd, options.tokenFile), caFile: resolve(cwd, options.caFile) };
+}
+
+/**
+ * Asks the API server, with the token of the pod.
+ *
+ * @param patch what to change there, as a JSON merge patch; without it nothing is changed
+ * @throws UnreachableError when nobody answers; InputError without a token
+ */
+export function askApi(
+  path: string,
+  { api, tokenFile, caFile }: ApiOptions,
+  signal: AbortSignal,
+  patch?: unknown,
+): Promise<{ status: number; body: string }> {
+  const url = new URL(path, api);
+  // Nobody else's memory has to hold them: an import of node:http makes Node load undici.
+  const { request: requestHttp } = process.getBuiltinModule('node:http');
+  const { request: requestHttps } = process.getBuiltinModule('node:https');
+  const options = {
+    method: patch === undefined ? 'GET' : 'PATCH',
+    headers: {
+      authorization: `Bearer ${readOrFail(tokenFile)}`,
+      accept: 'application/json',
+      ...(patch === undefined ? {} : { 'content-type': 'application/merge-patch+json' }),
+    },
+    signal,
+    timeout: PATIENCE_MS,
+  };
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => {
+      if (signal.aborted) return reject(signal.reason);
+      reject(
+        new UnreachableError('kubernetes', `no answer from ${url.origin}: ${error.message}`, '', {
+          cause: error,
+        }),
+      );
+    };
+    const request =
+      url.protocol === 'https:'
+        ? requestHttps(url, { ...options, ca: readOrFail(caFile) })
+        : requestHttp(url, options);
+    request.on('timeout', () => request.destroy(new Error(`it is silent for ${PATIENCE_MS / 1_000} s`)));
+    request.on('error', fail);
+    request.on('response', (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('error', fail);
+      response.on('data', (chunk: string) => {
+        body += chunk;
+        if (body.length > ANSWER_BYTES_MAX) request.destroy(new Error('its answer does not end'));
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    request.end(patch === undefined ? undefined : JSON.stringify(patch));
+  });
+}
+
+export function readOrFail(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new InputError(
+      'bad-service-account',
+      `cannot read ${path}: ${(error as Error).message}`,
+      'run it in a pod with a service account, or give --api, --token-file and --ca-file',
+      { cause: error },
+    );
+  }
+}
