@@ -39,11 +39,18 @@ export class TestCluster {
   }
 
   /** Starts a command, as in a second terminal. */
-  run(args: readonly string[], options: ProcessOptions = {}): RunningGoshawk {
-    return startGoshawk(args, { XDG_STATE_HOME: this.folder }, { cwd: this.folder, ...options });
+  run(
+    args: readonly string[],
+    { environment, ...options }: ProcessOptions & { readonly environment?: NodeJS.ProcessEnv } = {},
+  ): RunningGoshawk {
+    return startGoshawk(
+      args,
+      { XDG_STATE_HOME: this.folder, ...environment },
+      { cwd: this.folder, ...options },
+    );
   }
 
-  goshawk(args: readonly string[], options?: ProcessOptions): Promise<Finished> {
+  goshawk(args: readonly string[], options?: Parameters<TestCluster['run']>[1]): Promise<Finished> {
     return this.run(args, options).finished;
   }
 

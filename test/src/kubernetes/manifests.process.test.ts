@@ -18,7 +18,9 @@ import { settingsFrom } from './settings.js';
 
 const whyNot = whyNoKustomize();
 const TARGETS =
-  whyNot === undefined ? [...overlayNames().map((name) => `overlays/${name}`), 'pools/gpu'] : [];
+  whyNot === undefined
+    ? [...overlayNames().map((name) => `overlays/${name}`), 'pools/gpu', 'pools/elastic']
+    : [];
 const built = new Map(TARGETS.map((target) => [target, kustomize(target)]));
 const overlays = [...built].filter(([target]) => target.startsWith('overlays/'));
 const examples = readManifests('examples/client.yaml');
@@ -57,10 +59,12 @@ describe.skipIf(whyNot !== undefined)(title, () => {
     const follows = target.includes('local') ? [] : ['Deployment follow-nodes'];
     expect(roles.sort()).toEqual([
       'DaemonSet worker',
+      ...(target === 'overlays/autoscale' ? ['Deployment autoscale,kubernetes'] : []),
       ...(target === 'overlays/dashboard' ? ['Deployment dashboard'] : []),
       ...follows,
       'StatefulSet central',
       'StatefulSet scheduler',
+      ...(target === 'overlays/autoscale' ? ['StatefulSet worker'] : []),
     ]);
   });
 
@@ -81,29 +85,32 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     workload,
   ]);
 
-  it.each(pods)('of %s have no privilege, and a token only to follow nodes', (_name, pod) => {
-    expect(pod).toMatchObject({
-      automountServiceAccountToken: mainOf(pod).args![0] === 'follow-nodes',
-      enableServiceLinks: false,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: 1000,
-        fsGroup: 1000,
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
-    });
-    expect([pod.hostNetwork, pod.hostPID, pod.hostIPC].filter(Boolean)).toEqual([]);
-    expect((pod.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined)).toEqual([]);
-    for (const { securityContext } of containersOf(pod)) {
-      expect(securityContext).toMatchObject({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
+  it.each(pods)(
+    'of %s have no privilege, and a token only to follow nodes and to set a size',
+    (_name, pod) => {
+      expect(pod).toMatchObject({
+        automountServiceAccountToken: ['follow-nodes', 'autoscale'].includes(mainOf(pod).args![0]!),
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 1000,
+          fsGroup: 1000,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
       });
-      expect(securityContext!.capabilities!.add ?? []).toEqual([]);
-      expect(securityContext!.privileged ?? false).toBe(false);
-    }
-  });
+      expect([pod.hostNetwork, pod.hostPID, pod.hostIPC].filter(Boolean)).toEqual([]);
+      expect((pod.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined)).toEqual([]);
+      for (const { securityContext } of containersOf(pod)) {
+        expect(securityContext).toMatchObject({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect(securityContext!.capabilities!.add ?? []).toEqual([]);
+        expect(securityContext!.privileged ?? false).toBe(false);
+      }
+    },
+  );
 
   it.each(pods)('of %s say what they need and what they may use', (_name, pod) => {
     for (const { resources } of containersOf(pod)) {
@@ -263,8 +270,34 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect(secret).toEqual({ secretName: 'goshawk-dashboard', defaultMode: 0o440 });
   });
 
+  it('may set the size of the pool that it is told of, whose workers are called as their pods, and no more', () => {
+    const manifests = built.get('overlays/autoscale')!;
+    const scaler = workloadsOf(manifests).find(({ spec }) => nameOfRole(spec) === 'autoscale')!.spec.template
+      .spec;
+    const { GOSHAWK_POOL: pool } = configOf(mainOf(scaler), manifests);
+    const set = workloadsOf(manifests).find(
+      ({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === pool,
+    )!;
+    expect(set.spec).not.toHaveProperty('replicas');
+    expect(mainOf(set.spec.template.spec).env).toContainEqual({
+      name: 'GOSHAWK_NAME',
+      valueFrom: { fieldRef: { fieldPath: 'metadata.name' } },
+    });
+    const roles = manifests.filter(({ kind }) => kind === 'Role') as unknown as { rules: unknown }[];
+    expect(roles.map(({ rules }) => rules)).toEqual([
+      [
+        {
+          apiGroups: ['apps'],
+          resources: ['statefulsets/scale'],
+          resourceNames: [pool],
+          verbs: ['get', 'patch'],
+        },
+      ],
+    ]);
+  });
+
   it('has the priority classes and the services that pods name', () => {
-    const manifests = built.get('overlays/production')!;
+    const manifests = built.get('overlays/autoscale')!;
     const classes = manifests
       .filter(({ kind }) => kind === 'PriorityClass')
       .map(({ metadata }) => metadata.name);
@@ -291,7 +324,7 @@ function nameOfRole({ template }: Workload['spec']): string {
 
 /** It has the client's key, and no other part of the cluster dials it. */
 function isClient(pod: PodSpec): boolean {
-  return ['submit', 'follow-nodes', 'dashboard'].includes(mainOf(pod).args![0]!);
+  return ['submit', 'follow-nodes', 'autoscale', 'dashboard'].includes(mainOf(pod).args![0]!);
 }
 
 function containersOf({ containers, initContainers = [] }: PodSpec): readonly Container[] {

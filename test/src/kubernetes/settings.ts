@@ -28,13 +28,14 @@ export function settingsFrom(
   if (config.length !== maps.length) return [`there is no ConfigMap ${maps.join(', ')}`];
   const given: Record<string, string> = Object.assign({}, ...config.map(({ data }) => data));
   for (const { name, value } of env) given[name] = value ?? FILLED_IN;
-  const role = args[0]!;
+  const role = args.join(' ');
   const shown = show(given);
   if (typeof shown === 'string') return [shown];
   const known = shown.settings
     .filter(
       ({ commands, origin }) =>
-        origin === 'environment' && (commands.length === 0 || commands.includes(role)),
+        origin === 'environment' &&
+        (commands.length === 0 || commands.some((command) => `${role} `.startsWith(`${command} `))),
     )
     .map(({ source }) => source);
   return Object.keys(given)

@@ -12,6 +12,8 @@ export interface AllocationsOptions {
   readonly worker: readonly string[];
   /** Further arguments of `sbatch`. */
   readonly sbatch: readonly string[];
+  /** Of its commands, which `sbatch` hands on to the workers. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 interface Allocation extends Member {
@@ -36,7 +38,7 @@ export class AllocationPool implements Pool {
   }
 
   async members(signal: AbortSignal): Promise<readonly Member[]> {
-    const listed = await run(
+    const listed = await this.#run(
       'squeue',
       ['--me', '--noheader', '--name', this.name, '--format', '%i %T'],
       signal,
@@ -53,7 +55,7 @@ export class AllocationPool implements Pool {
   async start(count: number, signal: AbortSignal): Promise<readonly Member[]> {
     const started: Member[] = [];
     for (let i = 0; i < count; i++) {
-      const said = await run('sbatch', this.#arguments(), signal, this.script());
+      const said = await this.#run('sbatch', this.#arguments(), signal, this.script());
       started.push(this.#allocation(said.trim().split(';')[0]!, true));
     }
     return started;
@@ -68,9 +70,9 @@ export class AllocationPool implements Pool {
         .map(({ job }) => job);
     const [pending, drained] = [jobs(true), jobs(false)];
     // Whichever has started in this moment stays, and is drained.
-    if (pending.length > 0) await run('scancel', ['--state=PENDING', ...pending], signal);
+    if (pending.length > 0) await this.#run('scancel', ['--state=PENDING', ...pending], signal);
     // The batch is the worker: it says goodbye and ends, as it does by itself.
-    if (drained.length > 0) await run('scancel', ['--batch', '--signal=TERM', ...drained], signal);
+    if (drained.length > 0) await this.#run('scancel', ['--batch', '--signal=TERM', ...drained], signal);
   }
 
   /** What an allocation runs. */
@@ -79,6 +81,36 @@ export class AllocationPool implements Pool {
     const memory = `\${SLURM_MEM_PER_NODE:+--resources memory=\${SLURM_MEM_PER_NODE}MiB}`;
     const timeout = `--drain-timeout ${WARNING_SECONDS - 30}s`;
     return `#!/bin/sh\nexec ${worker.map(quoted).join(' ')} --name ${name}-$SLURM_JOB_ID --slots ${slots} ${timeout} ${memory}\n`;
+  }
+
+  /** @returns what it says on stdout @throws InputError where there is no such command */
+  #run(command: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
+    const { environment: env } = this.#options;
+    return new Promise((resolve, reject) => {
+      const child = execFile(
+        command,
+        args,
+        { env, signal, timeout: PATIENCE_MS },
+        (error, stdout, stderr) => {
+          if (error === null) return resolve(stdout);
+          if (signal.aborted) return reject(signal.reason);
+          if (error.code === ('ENOENT' as unknown)) {
+            const hint = "run this where Slurm's commands are, such as on a login node";
+            return reject(new InputError('no-slurm', `there is no ${command} here`, hint, { cause: error }));
+          }
+          const said = stderr
+            .split('\n')
+            .map((line) => line.replace(/^\w+: (error: )?/, '').trim())
+            .filter((line) => line !== '')
+            .join(', ');
+          const why = error.killed ? `silent for ${PATIENCE_MS / 1_000} s` : said || error.message;
+          reject(new UnreachableError('slurm', `${command} fails: ${why}`, '', { cause: error }));
+        },
+      );
+      // It may end without having read.
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(input);
+    });
   }
 
   #arguments(): string[] {
@@ -99,30 +131,6 @@ export class AllocationPool implements Pool {
   #allocation(job: string, endsUnjoined: boolean): Allocation {
     return { job, name: `${this.name}-${job}`, endsUnjoined };
   }
-}
-
-/** @returns what it says on stdout @throws InputError where there is no such command */
-function run(command: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(command, args, { signal, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
-      if (error === null) return resolve(stdout);
-      if (signal.aborted) return reject(signal.reason);
-      if (error.code === ('ENOENT' as unknown)) {
-        const hint = "run this where Slurm's commands are, such as on a login node";
-        return reject(new InputError('no-slurm', `there is no ${command} here`, hint, { cause: error }));
-      }
-      const said = stderr
-        .split('\n')
-        .map((line) => line.replace(/^\w+: (error: )?/, '').trim())
-        .filter((line) => line !== '')
-        .join(', ');
-      const why = error.killed ? `silent for ${PATIENCE_MS / 1_000} s` : said || error.message;
-      reject(new UnreachableError('slurm', `${command} fails: ${why}`, '', { cause: error }));
-    });
-    // It may end without having read.
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(input);
-  });
 }
 
 function quoted(word: string): string {

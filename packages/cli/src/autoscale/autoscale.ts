@@ -68,9 +68,9 @@ class Driver implements AsyncDisposable {
 
   async look(): Promise<void> {
     const { interrupted: signal } = this.#context;
-    // Not before the first look: a cluster that does not answer yet is waited for.
-    this.#cluster ??= await openCluster(this.#context, { found: this.#found });
     const members = await this.#pool.members(signal);
+    // Now: a cluster that does not answer yet is waited for.
+    this.#cluster ??= await openCluster(this.#context, { found: this.#found });
     const [view, waits] = await Promise.all([
       this.#cluster.describe({ signal }),
       this.#cluster.waiting({ signal }),

@@ -56,7 +56,13 @@ export const autoscaleSlurmCommand = defineCommand({
       context,
       options,
       (found) =>
-        new AllocationPool({ name, slots, worker: workerCommand(context, found), sbatch: afterDashes }),
+        new AllocationPool({
+          name,
+          slots,
+          worker: workerCommand(context, found),
+          sbatch: afterDashes,
+          environment: context.environment,
+        }),
     );
   },
 });

@@ -1,0 +1,137 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const PROGRAMS = ['munged', 'slurmctld', 'slurmd', 'sbatch', 'squeue', 'sinfo', 'scancel'];
+
+/** Why Slurm cannot run here; undefined when it can. @throws with `GOSHAWK_REQUIRE=slurm`, where it cannot */
+export function whyNoSlurm(): string | undefined {
+  const missing = PROGRAMS.filter((program) => {
+    try {
+      execFileSync('which', [program], { stdio: 'ignore' });
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  const notRoot = process.getuid?.() === 0 ? undefined : 'slurmd needs root';
+  const why = missing.length > 0 ? `there is no ${missing.join(', ')}` : notRoot;
+  if (why !== undefined && (process.env.GOSHAWK_REQUIRE ?? '').split(',').includes('slurm'))
+    throw new Error(why);
+  return why;
+}
+
+/** A cluster of Slurm with one node, this machine. */
+export class SlurmCluster {
+  /** What its commands find it by. */
+  readonly environment: Record<string, string>;
+  readonly #folder: string;
+  readonly #servers: ChildProcess[] = [];
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.environment = { SLURM_CONF: join(folder, 'slurm.conf') };
+  }
+
+  static async start(cpus: number): Promise<SlurmCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-slurm-'));
+    const cluster = new SlurmCluster(folder);
+    try {
+      await cluster.#start(cpus);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** What a command of Slurm says. */
+  async ask(command: string, ...args: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(command, args, {
+      env: { ...process.env, ...this.environment },
+    });
+    return stdout.trim();
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.#servers) {
+      if (server.exitCode !== null || server.signalCode !== null) continue;
+      server.kill('SIGTERM');
+      await once(server, 'exit');
+    }
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+
+  async #start(cpus: number): Promise<void> {
+    const at = (name: string): string => join(this.#folder, name);
+    // slurmd runs batches from there, whoever asks.
+    chmodSync(this.#folder, 0o755);
+    for (const name of ['state', 'spool']) mkdirSync(at(name));
+    writeFileSync(at('key'), randomBytes(128), { mode: 0o600 });
+    const host = hostname().split('.')[0];
+    const config = {
+      ClusterName: 'test',
+      SlurmctldHost: `${host}(127.0.0.1)`,
+      SlurmctldPort: await freePort(),
+      SlurmdPort: await freePort(),
+      SlurmUser: userInfo().username,
+      SlurmdUser: userInfo().username,
+      AuthInfo: `socket=${at('munge')}`,
+      StateSaveLocation: at('state'),
+      SlurmdSpoolDir: at('spool'),
+      SlurmctldPidFile: at('slurmctld.pid'),
+      SlurmdPidFile: at('slurmd.pid'),
+      SlurmctldLogFile: at('slurmctld.log'),
+      SlurmdLogFile: at('slurmd.log'),
+      MpiDefault: 'none',
+      ProctrackType: 'proctrack/pgid',
+      TaskPlugin: 'task/none',
+      SwitchType: 'switch/none',
+      JobAcctGatherType: 'jobacct_gather/none',
+      AccountingStorageType: 'accounting_storage/none',
+      SelectType: 'select/cons_tres',
+      SelectTypeParameters: 'CR_Core',
+      SchedulerType: 'sched/builtin',
+      SlurmdParameters: 'config_overrides',
+      ReturnToService: 2,
+      NodeName: `${host} NodeAddr=127.0.0.1 CPUs=${cpus} State=UNKNOWN`,
+      PartitionName: `all Nodes=${host} Default=YES State=UP`,
+    };
+    const lines = Object.entries(config).map(([name, value]) => `${name}=${value}\n`);
+    writeFileSync(at('slurm.conf'), lines.join(''));
+    this.#server('munged', [
+      ...['--foreground', '--force', '--socket', at('munge'), '--key-file', at('key')],
+      ...['--pid-file', at('munge.pid'), '--log-file', at('munge.log'), '--seed-file', at('seed')],
+    ]);
+    this.#server('slurmctld', ['-D']);
+    this.#server('slurmd', ['-D']);
+    // Each asks in vain for a while until the controller answers, and then for its node.
+    for (;;) {
+      const state = await this.ask('sinfo', '--noheader', '--format', '%T').catch(() => '');
+      if (state === 'idle') return;
+      const ended = this.#servers.find(({ exitCode }) => exitCode !== null);
+      if (ended !== undefined) throw new Error(`${ended.spawnfile} ended with ${ended.exitCode}`);
+    }
+  }
+
+  #server(program: string, args: readonly string[]): void {
+    // The last that was started ends first.
+    this.#servers.unshift(
+      spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...this.environment } }),
+    );
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

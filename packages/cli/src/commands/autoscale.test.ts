@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, test } from 'vitest';
+import { StatefulSetPool } from '../autoscale/stateful-set.js';
+import { runHere } from '../terminal.fixture.js';
+
+let cwd = '';
+let server: Server | undefined;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'goshawk-autoscale-'));
+  writeFileSync(join(cwd, 'token'), 'secret\n');
+});
+
+afterEach(() => {
+  server?.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const CLUSTER = ['--cluster', 'tcp://127.0.0.1:1'];
+
+it.each([
+  [['slurm'], /^goshawk: autoscale: --max is missing; give --max WORKERS\n$/],
+  [['slurm', '--max', '2', '--min', '3'], /^goshawk: autoscale: --min 3 is more than --max 2\n$/],
+  [['slurm', '--max', '2', '--pool', 'a b'], /^goshawk: autoscale: --pool: "a b" is no name; use/],
+  [['slurm', '--max', '2'], /^goshawk: there is no squeue here; run this where Slurm's commands are/],
+  [['kubernetes', '--max', '2'], /^goshawk: autoscale: this is no pod of Kubernetes; give --api/],
+])('%j ends with one line', async (words, line) => {
+  const environment = { XDG_STATE_HOME: cwd, PATH: '/nowhere' };
+  const { exitCode, stderr } = await runHere(['autoscale', ...words, ...CLUSTER], { cwd, environment });
+  expect([exitCode, stderr]).toEqual([2, expect.stringMatching(line)]);
+});
+
+async function pool(listener: RequestListener): Promise<StatefulSetPool> {
+  server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const api = { api: `http://127.0.0.1:${port}`, tokenFile: join(cwd, 'token'), caFile: join(cwd, 'ca.crt') };
+  return new StatefulSetPool('pool', 'here', api);
+}
+
+const { signal } = new AbortController();
+
+test('replicas are set as they were read, and no others', async () => {
+  const asked: unknown[] = [];
+  let replicas = 2;
+  const { start, end, members } = bound(
+    await pool((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        asked.push([request.method, request.url, body]);
+        if (body !== '') replicas = JSON.parse(body).spec.replicas;
+        response.end(
+          JSON.stringify({ metadata: { resourceVersion: `v${asked.length}` }, spec: { replicas } }),
+        );
+      });
+    }),
+  );
+  const path = '/apis/apps/v1/namespaces/here/statefulsets/pool/scale';
+  expect((await members()).map(({ name }) => name)).toEqual(['pool-0', 'pool-1']);
+  expect((await start(3)).map(({ name }) => name)).toEqual(['pool-2', 'pool-3', 'pool-4']);
+  const all = await members();
+  await end(all.slice(1));
+  expect(asked).toEqual([
+    ['GET', path, ''],
+    ['PATCH', path, '{"metadata":{"resourceVersion":"v1"},"spec":{"replicas":5}}'],
+    ['GET', path, ''],
+    ['PATCH', path, '{"metadata":{"resourceVersion":"v3"},"spec":{"replicas":1}}'],
+  ]);
+});
+
+it.each([
+  [404, 'there is no StatefulSet pool in the namespace here', 'apply k8s/pools/elastic, or give --pool'],
+  [403, 'answers 403 when asked to read', 'its service account has to be allowed to get and patch'],
+])('%d of the API server is told in words', async (status, message, hint) => {
+  const { members } = bound(await pool((_, response) => response.writeHead(status).end('{}')));
+  await expect(members()).rejects.toMatchObject({
+    message: expect.stringContaining(message),
+    hint: expect.stringContaining(hint),
+  });
+});
+
+function bound(of: StatefulSetPool) {
+  return {
+    members: () => of.members(signal),
+    start: (count: number) => of.start(count, signal),
+    end: (members: Awaited<ReturnType<StatefulSetPool['members']>>) => of.end(members, signal),
+  };
+}
