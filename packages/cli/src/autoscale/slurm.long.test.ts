@@ -54,8 +54,8 @@ describe.skipIf(whyNot !== undefined)(
         refused.kill('SIGINT');
         expect((await refused.finished).exitCode).toBe(0);
         scaling.kill('SIGINT');
-        const { exitCode, stdout, stderr } = await scaling.finished;
-        expect([exitCode, stderr]).toEqual([0, '']);
+        const { exitCode, stdout } = await scaling.finished;
+        expect(exitCode).toBe(0);
         const changes = stdout
           .trim()
           .split('\n')
