@@ -8,6 +8,8 @@ import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
  */
 export function parseExport(text: string): { readonly tag: string; readonly records: JobRecord[] } {
   const records: JobRecord[] = [];
+  /** Of the job at hand. */
+  let stages = 0;
   let tag: string | undefined;
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue;
@@ -16,6 +18,9 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
     tag ??= itsTag;
     if (itsTag !== tag)
       throw bad(index + 1, `is of another journal (${itsTag}) than those before it (${tag})`);
+    if (record.kind === 'accepted') stages = record.spec.stages.length;
+    const time = badTime(record, stages);
+    if (time !== undefined) throw bad(index + 1, `has a bad ${time}: times are milliseconds, from 0 on`);
     records.push(record);
   }
   if (tag === undefined)
@@ -43,8 +48,28 @@ function parseLine(line: string, number: number): { readonly id: string; readonl
     id === `${/^[a-z0-9]+/.exec(id ?? '')?.[0]}-${job}`;
   if (!isRecord || (kind === 'accepted' && !Array.isArray(record.spec?.stages)))
     throw bad(number, 'is no record of a job');
-  // As it is read from a journal.
-  return { id, record: decodeRecord(encodeRecord(record)) };
+  try {
+    // As it is read from a journal.
+    return { id, record: decodeRecord(encodeRecord(record)) };
+  } catch {
+    throw bad(number, 'is no record of a job');
+  }
+}
+
+/** What a scheduler would reckon with, though it is no time. @param stages of the job */
+function badTime(record: JobRecord, stages: number): string | undefined {
+  if (record.kind === 'attempt') return isMs(record.runMs) ? undefined : 'runMs';
+  if (record.kind !== 'accepted' && record.kind !== 'classified') return undefined;
+  const { estimateMs } = record.kind === 'accepted' ? record.spec : record;
+  if (estimateMs !== undefined && !isMs(estimateMs)) return 'estimateMs';
+  const { stagesMs } = record;
+  if (stagesMs === undefined) return undefined;
+  const isOfStages = Array.isArray(stagesMs) && stagesMs.length === stages && stagesMs.every(isMs);
+  return isOfStages ? undefined : `stagesMs (one for each of ${stages} stages)`;
+}
+
+function isMs(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
 }
 
 function bad(line: number, problem: string): InputError {

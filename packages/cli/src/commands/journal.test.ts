@@ -102,6 +102,27 @@ describe('journal', () => {
     expect(existsSync(join(cwd, 's2'))).toBe(false);
   });
 
+  it.each([
+    ['accepted', { stagesMs: 'long' }],
+    ['accepted', { stagesMs: [1, 2, 3] }],
+    ['accepted', { stagesMs: [-1] }],
+    ['accepted', { stagesMs: [null] }],
+    ['accepted', { spec: { ...ACCEPTED.spec, estimateMs: 'long' } }],
+    ['accepted', { spec: { ...ACCEPTED.spec, stages: [null] } }],
+    ['classified', { estimateMs: -5 }],
+    ['classified', { estimateMs: '5s' }],
+    ['classified', { stagesMs: [{}] }],
+  ])('import refuses %s with %j in one line, and makes nothing', async (kind, fields) => {
+    const records = [ACCEPTED, kind === 'accepted' ? { ...ACCEPTED, job: 2 } : { ...ACCEPTED, kind }];
+    const lines = records.map((record, i) =>
+      JSON.stringify({ id: `abcde-${record.job}`, ...record, ...(i === 1 ? fields : {}) }),
+    );
+    const { exitCode, stderr } = await runHere(['journal', 'import', 's2'], { cwd, input: lines.join('\n') });
+    expect(stderr).toMatch(/^goshawk: line 2 (has a bad (stagesMs|estimateMs)|is no record).*\n$/);
+    expect(exitCode).toBe(2);
+    expect(existsSync(join(cwd, 's2'))).toBe(false);
+  });
+
   it('verify and export end with one line over a file that is cut, and repair makes a journal of the rest', async () => {
     await written(...Array.from({ length: 200 }, (_, i): JobRecord => ({ ...ACCEPTED, job: i + 1 })));
     const file = join(cwd, 's0', 'journal', 'jobs.mdb');
