@@ -472,6 +472,7 @@ test('short work of which central is only told what came counts in the reserve',
       estimateMs: 9_000,
       demand: {},
       requires: undefined,
+      attainedMs: undefined,
     };
     bench.receive(OWNER, { type: 'need', ...need });
     return bench.take('matched').flatMap(({ workers }) => workers).length;
@@ -545,6 +546,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     estimateFollows: undefined,
     priority: undefined,
     requires: undefined,
+    attainedMs: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('strangerTold')).toHaveLength(1);

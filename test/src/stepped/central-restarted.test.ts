@@ -2,6 +2,7 @@ import {
   DEFAULT_POLICY,
   type JobInput,
   LIVE_TIMINGS,
+  type Millis,
   type PolicySettings,
   parseJobSpec,
 } from '@goshawk/core';
@@ -32,7 +33,7 @@ interface Books {
 /** The policy of this name, beside which somebody looks at the books. */
 function watched(
   name: string,
-  options: Record<string, string>,
+  options: Record<string, string | number>,
   seen: (books: Books) => void,
 ): PolicySettings {
   const module: PolicyModule = CENTRAL_POLICIES[name]!;
@@ -50,7 +51,7 @@ function watched(
       const plan = policy.plan.bind(policy);
       policy.plan = (cluster, draft, now) => {
         plan(cluster, draft, now);
-        seen(booksOf(cluster));
+        seen(booksOf(cluster, now));
       };
       return policy;
     }) satisfies PolicyModule['make'],
@@ -62,7 +63,11 @@ function tasksOf(count: number, sleep: number): JobInput['tasks'] {
   return { count, run: { sleep } };
 }
 
-function booksOf({ capacity, workers, jobs }: ClusterView): Books {
+function each(count: number, sleep: number): { sleep: number }[] {
+  return Array.from({ length: count }, () => ({ sleep }));
+}
+
+function booksOf({ capacity, workers, jobs }: ClusterView, now: Millis): Books {
   return {
     capacity: [...capacity],
     workers: Array.from(workers, ({ open, capacity, free, runs }) => ({
@@ -71,16 +76,21 @@ function booksOf({ capacity, workers, jobs }: ClusterView): Books {
       free: [...free],
       runs: runs.length,
     })),
-    jobs: Array.from(jobs, ({ number, user, weight, deadlineAt, arrivedAt, long, stages, runs }) => ({
-      number,
-      user,
-      weight,
-      deadlineAt: Math.round(deadlineAt),
-      arrivedAt: Math.round(arrivedAt),
-      long,
-      waiting: stages.map(({ waiting }) => waiting),
-      running: Array.from(runs, ({ startedAt }) => Math.round(startedAt)).sort(),
-    })).sort((one, other) => one.arrivedAt - other.arrivedAt),
+    jobs: Array.from(jobs, (job) => {
+      const { number, user, weight, deadlineAt, arrivedAt, long, stages, runs } = job;
+      const present = Array.from(runs, ({ startedAt }) => now - startedAt);
+      return {
+        number,
+        user,
+        weight,
+        deadlineAt: Math.round(deadlineAt),
+        arrivedAt: Math.round(arrivedAt),
+        long,
+        waiting: stages.map(({ waiting }) => waiting),
+        running: Array.from(runs, ({ startedAt }) => Math.round(startedAt)).sort(),
+        attained: Math.round(present.reduce((sum, ms) => sum - ms, job.attainedMs(now)) / 1_000),
+      };
+    }).sort((one, other) => one.arrivedAt - other.arrivedAt),
   };
 }
 
@@ -96,7 +106,7 @@ interface Played {
 
 function play(
   name: string,
-  options: Record<string, string>,
+  options: Record<string, string | number>,
   arrivals: Arrivals,
   isRestarted: boolean,
 ): Played {
@@ -135,7 +145,7 @@ function play(
   return { before, after, started };
 }
 
-test.each<[string, string, Record<string, string>, Arrivals]>([
+test.each<[string, string, Record<string, string | number>, Arrivals]>([
   [
     'virtual due times',
     'goshawk',
@@ -172,6 +182,17 @@ test.each<[string, string, Record<string, string>, Arrivals]>([
       [1, 's1-someday', 4],
       [2, 's2-in-time', 4, { deadline: 3_600_000 }],
       [3, 's1-too-late', 4, { deadline: 100_000 }],
+    ],
+  ],
+  [
+    'attained service',
+    'gs',
+    { by: 'service', baseMs: 100_000 },
+    [
+      // By 160 s of service its other tasks are in the second queue, behind those of a job that has had none.
+      [0, 's1-had', 12, { tasks: [...each(8, 20_000), ...each(4, SLEEP_MS)] }],
+      [1, 's2-fills', 8],
+      [22, 's1-new', 4],
     ],
   ],
 ])('a central that is started again under load has forgotten no %s (%s)', (_, name, options, arrivals) => {

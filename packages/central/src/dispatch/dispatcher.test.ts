@@ -81,6 +81,7 @@ class Bench {
       estimateFollows: undefined,
       priority: undefined,
       requires: undefined,
+      attainedMs: undefined,
       ...fields,
     };
     this.dispatcher.needed(owner, message, this.now);

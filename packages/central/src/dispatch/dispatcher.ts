@@ -302,6 +302,7 @@ export class Dispatcher {
       long,
       priority,
       tasks: jobTasks,
+      attainedMs: message.attainedMs ?? 0,
     });
     const stage = this.books.stage(job, index, {
       part,

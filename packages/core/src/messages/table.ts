@@ -455,6 +455,8 @@ export const MESSAGES = {
     /** Undefined: normal. */
     priority: optional(choice(...PRIORITIES)),
     requires,
+    /** Slot time of the job’s attempts that have ended; undefined: none. Who has just heard of the job knows nothing of them. */
+    attainedMs: optional(ms),
   }),
   pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
     /**

@@ -23,6 +23,8 @@ export interface JobFacts {
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
+  /** Slot time of the attempts that ended, before these books were told of any. ms */
+  readonly attainedMs?: Millis;
   /** The owner will withdraw it when it is over: until then it stays, whether anything of it waits or not. */
   readonly isDeclared?: boolean;
 }
@@ -64,6 +66,7 @@ export class BookedJob implements JobView {
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isDeclared = false;
   #isArrivalGuessed = true;
+  #isAttainedTold = false;
   /** By index at the owner, pilots included. */
   readonly #byIndex = new Map<number, BookedStage>();
 
@@ -132,6 +135,11 @@ export class BookedJob implements JobView {
     if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
       this.arrivedAt = facts.arrivedAt;
       this.#isArrivalGuessed = false;
+    }
+    // From then on it is counted here: what its owner says later may count an end that is yet to be heard of.
+    if (!this.#isAttainedTold && facts.attainedMs !== undefined) {
+      this.attained = Math.max(this.attained, facts.attainedMs);
+      this.#isAttainedTold = true;
     }
     this.user = facts.user ?? user;
     this.weight = facts.weight ?? weight;

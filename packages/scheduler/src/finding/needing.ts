@@ -124,6 +124,7 @@ export class Needer {
       estimateFollows: job.sample?.estimateFollows || undefined,
       priority: job.spec.priority,
       requires: listAttributes(batch.spec.requires),
+      attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
     });
   }
 }
