@@ -60,6 +60,7 @@ function describeEnd(job: JobDetail): string {
 /** Refusals that are the caller's to put right. */
 const INPUT_CODES: ReadonlySet<string> = new Set([
   'bad-job',
+  'job-too-large',
   'impossible-demand',
   'unknown-job',
   'forgotten-job',

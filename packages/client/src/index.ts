@@ -16,6 +16,7 @@ export {
   type TaskCounts,
   type TaskFailure,
   UnreachableError,
+  type UserQuota,
   type WorkerState,
 } from '@goshawk/core';
 

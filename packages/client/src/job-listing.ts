@@ -1,4 +1,4 @@
-import { InputError, isFinal, type JobState, type JobSummary } from '@goshawk/core';
+import { InputError, isFinal, type JobState, type JobSummary, type UserQuota } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { poll } from './poll.js';
 import { type Session, someSchedulers } from './session.js';
@@ -29,6 +29,8 @@ export interface Jobs {
   readonly silent: readonly string[];
   /** What central tells that somebody has to put right, a line each. */
   readonly warnings: readonly string[];
+  /** Who has how many tasks waiting at a scheduler that limits them, those nearest to the limit first. */
+  readonly quotas: readonly UserQuota[];
 }
 
 /** The jobs of all schedulers. Filters come before limits. */
@@ -54,7 +56,9 @@ export async function listJobs(session: Session, options: JobsOptions): Promise<
   const total = answered.reduce((sum, list) => sum + list.total, 0);
   const jobs = inOrder(listed, endedMax).slice(0, limit);
   const { missing, warnings } = session.roster;
-  return { jobs, total, truncated: jobs.length < total, silent: [...silent, ...missing], warnings };
+  const quotas = answered.flatMap((list) => list.quotas ?? []);
+  quotas.sort((one, other) => other.waiting / other.max - one.waiting / one.max);
+  return { jobs, total, truncated: jobs.length < total, silent: [...silent, ...missing], warnings, quotas };
 }
 
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {

@@ -60,11 +60,13 @@ export {
   type LogPage,
   metDeadline,
   type Predecessor,
+  QUOTAS_LISTED_MAX,
   type ResultPage,
   type SamplingView,
   type StageView,
   type TaskCounts,
   type TaskFailure,
+  type UserQuota,
 } from './job/view.js';
 export * from './job/waiting.js';
 export { predecessorWords, WAITING_WORDS } from './job/waiting-words.js';

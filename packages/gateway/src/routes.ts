@@ -84,10 +84,10 @@ export const ROUTES: readonly Route[] = [
       const upTo = Math.min(LIMITS.jobsListedMax, from + limit);
       const listed = await (await cluster()).jobs({ states: state, user, all, limit: upTo, signal });
       const jobs = listed.jobs.slice(from).map((job) => summaryJson(job, Date.now()));
-      const { total, silent, warnings } = listed;
+      const { total, silent, warnings, quotas } = listed;
       const truncated = from + jobs.length < total;
       const next = truncated ? from + jobs.length : null;
-      return { schema: 'goshawk.jobs/1', jobs, total, truncated, next, silent, warnings };
+      return { schema: 'goshawk.jobs/1', jobs, total, truncated, next, silent, warnings, quotas };
     },
   }),
   route({

@@ -63,6 +63,10 @@ export const jobs = z.object({
   next: count.nullable(),
   silent: z.array(z.string()),
   warnings: z.array(z.string()),
+  /** Who has how many tasks waiting at a scheduler that limits them. */
+  quotas: z.array(
+    z.object({ user: z.string().optional(), waiting: count, max: count, scheduler: z.string() }),
+  ),
 });
 
 /** A job that the job still waits for; `ok`: it has to complete. */

@@ -101,6 +101,8 @@ export interface LoadLimits {
   readonly activeJobsMax: number;
   /** Those of one user, as jobs say. */
   readonly activeJobsPerUserMax: number;
+  /** Tasks of one user that have not started. */
+  readonly userWaitingTasksMax: number;
   /** What they take of its memory, as it estimates it. */
   readonly activeBytesMax: number;
 }

@@ -354,6 +354,38 @@ describe('clients', () => {
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });
 
+  test('a user who has as many waiting tasks as one may have is refused, and the list of jobs says how many', () => {
+    const bench = new Bench({}, { userWaitingTasksMax: 3 });
+    bench.members(W1);
+    const submit = (key: string, user: string, tasks: number) =>
+      bench.request({
+        type: 'submit',
+        request: 1,
+        key,
+        spec: { user, tasks: { count: tasks, run: { sleep: 1 } } },
+      });
+    expect(submit('a', 'ada', 2)).toMatchObject({ type: 'accepted' });
+    expect(submit('b', 'ada', 2)).toMatchObject({ type: 'refused', code: 'overloaded' });
+    expect(submit('c', 'ada', 4)).toMatchObject({
+      type: 'refused',
+      code: 'job-too-large',
+      retryMs: undefined,
+    });
+    expect(submit('d', 'bob', 3)).toMatchObject({ type: 'accepted' });
+    expect(submit('a', 'ada', 2)).toMatchObject({ type: 'accepted', value: { job: 's-1' } });
+    const list = { type: 'listJobs', request: 2, states: [], endedMax: 10, jobsMax: 10 } as const;
+    expect(bench.request({ ...list, user: undefined })).toMatchObject({
+      value: {
+        quotas: [
+          { user: 'bob', waiting: 3, max: 3, scheduler: 's' },
+          { user: 'ada', waiting: 2, max: 3 },
+        ],
+      },
+    });
+    bench.now += 60_000;
+    expect(bench.request({ ...list, user: 'ada' })).toMatchObject({ value: { quotas: [{ user: 'ada' }] } });
+  });
+
   test.each([0, 3, 100])('may give %o as a cursor', (cursor) => {
     const bench = new Bench();
     bench.members(W1);

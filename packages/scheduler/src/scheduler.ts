@@ -270,6 +270,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       views,
       this.#watching,
       answers,
+      overload,
     );
   }
 

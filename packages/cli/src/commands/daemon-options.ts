@@ -95,6 +95,13 @@ export const JOURNAL_OPTION = {
     'postgres://… database for the jobs of all schedulers; other schedulers take over the jobs of a lost one (GOSHAWK_JOURNAL hides a password from `ps`)',
 } as const;
 
+/** Of schedulers; the whole of a local cluster takes it too. */
+export const QUOTA_OPTION = {
+  type: 'count',
+  min: 1,
+  describe: 'waiting tasks of one user at each scheduler at most; more are refused (default: no limit)',
+} as const;
+
 export const SHADOW_OPTION = {
   type: 'text',
   value: 'NAMES',

@@ -7,6 +7,8 @@ import { counted } from '../jobs/words.js';
 import { painter, plain } from '../terminal/paint.js';
 
 const STATES: readonly JobState[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+/** Users near their limit that are named. */
+const QUOTAS_SHOWN = 5;
 /** The most that schedulers list at once. */
 const LISTED_MAX = 10_000;
 
@@ -48,9 +50,18 @@ export const jobsCommand = defineCommand({
     const truncated = from + jobs.length < listed.total;
     if (context.global.json) {
       const next = truncated ? from + jobs.length : null;
-      const { total, silent, warnings } = listed;
+      const { total, silent, warnings, quotas } = listed;
       const shown = jobs.map((job) => summaryJson(job, Date.now()));
-      context.json({ schema: 'goshawk.jobs/1', jobs: shown, total, truncated, next, silent, warnings });
+      context.json({
+        schema: 'goshawk.jobs/1',
+        jobs: shown,
+        total,
+        truncated,
+        next,
+        silent,
+        warnings,
+        quotas,
+      });
       return strictly(options.strict, silent);
     }
     if (jobs.length > 0) {
@@ -60,6 +71,10 @@ export const jobsCommand = defineCommand({
     }
     for (const scheduler of listed.silent) context.note(`no answer from ${scheduler}: its jobs are missing`);
     for (const warning of listed.warnings) context.note(plain(warning));
+    for (const { user, waiting, max, scheduler } of listed.quotas.slice(0, QUOTAS_SHOWN))
+      context.note(
+        plain(`${user ?? '(nobody)'}: ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
+      );
     if (truncated) {
       const more = all ? `--from ${from + jobs.length} goes on` : '--all lists them';
       context.note(`${counted(listed.total - from - jobs.length, 'more job')}; ${more}`);

@@ -15,6 +15,7 @@ import {
   JOURNAL_OPTION,
   keep,
   MEMBER_OPTIONS,
+  QUOTA_OPTION,
   RETENTION_OPTIONS,
   SHADOW_OPTION,
 } from './daemon-options.js';
@@ -54,6 +55,7 @@ const SCHEDULER_OPTIONS = {
     default: LIMITS.activeJobsMax,
     describe: 'active jobs at most; clients submit further jobs again later',
   },
+  userWaitingTasksMax: QUOTA_OPTION,
   ...RETENTION_OPTIONS,
   ...DAEMON_OPTIONS,
 } as const satisfies OptionSpecs;

@@ -12,7 +12,13 @@ import { capacityOf, checkSlots, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '
 import { POLICY_OPTIONS, policySettings } from '../settings.js';
 import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
-import { JOURNAL_OPTION, LOG_LEVELS, RETENTION_OPTIONS, SHADOW_OPTION } from './daemon-options.js';
+import {
+  JOURNAL_OPTION,
+  LOG_LEVELS,
+  QUOTA_OPTION,
+  RETENTION_OPTIONS,
+  SHADOW_OPTION,
+} from './daemon-options.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -46,6 +52,7 @@ export const upCommand = defineCommand({
     dashboard: { type: 'flag', describe: 'serve the page of `goshawk dashboard`, and print its address' },
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
+    userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
     ...RETENTION_OPTIONS,
     logLevel: {
       type: 'text',

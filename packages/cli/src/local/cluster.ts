@@ -27,6 +27,7 @@ export interface LocalClusterOptions {
   readonly shadow?: string | undefined;
   readonly keep?: Millis | undefined;
   readonly keepJobs?: number | undefined;
+  readonly userWaitingTasksMax?: number | undefined;
   readonly logLevel: string;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
@@ -146,13 +147,15 @@ export class LocalCluster {
   }
 
   #schedulerArgs(name: string): string[] {
-    const { journal, shadow, keep, keepJobs, dataFolder, logLevel, policy } = this.#options;
+    const { journal, shadow, keep, keepJobs, userWaitingTasksMax, dataFolder, logLevel, policy } =
+      this.#options;
     const args = ['scheduler', '--name', name, '--central-url', this.url, '--log-level', logLevel];
     if (journal) args.push('--data-folder', join(dataFolder, name));
     if (shadow !== undefined) args.push('--shadow', shadow);
     if (isOwn(policy.estimator)) args.push('--estimator', policy.estimator);
     if (keep !== undefined) args.push('--keep', `${keep}ms`);
     if (keepJobs !== undefined) args.push('--keep-jobs', `${keepJobs}`);
+    if (userWaitingTasksMax !== undefined) args.push('--user-waiting-tasks-max', `${userWaitingTasksMax}`);
     return args;
   }
 

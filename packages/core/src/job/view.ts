@@ -190,10 +190,24 @@ export const accepted = view({
   warning: optional(line),
 });
 
+/** Users of whom one scheduler tells what they have waiting. */
+export const QUOTAS_LISTED_MAX = 20;
+
+const userQuota = view({
+  user: optional(name),
+  /** Tasks of the user that have not started, and how many may wait at this scheduler. */
+  waiting: count,
+  max: count,
+  scheduler: name,
+});
+export type UserQuota = NonNullable<(typeof userQuota)['infer']>;
+
 export const jobList = view({
   jobs: list(jobSummary, LIMITS.answerValuesMax),
   /** That match the filters, listed or not. */
   total: count,
+  /** Those who have most waiting, where a user may have only so much. */
+  quotas: optional(list(userQuota, QUOTAS_LISTED_MAX)),
 });
 
 export const resultPage = view({

@@ -3,6 +3,7 @@ import type { Millis } from '@goshawk/core';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
   type EstimatorStates,
+  type LoadLimits,
   Scheduler,
   type SchedulerConfig,
   type SchedulerEnvironment,
@@ -49,6 +50,8 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly logBytesMax?: number | undefined;
   /** Jobs that have not ended, more of which are refused. */
   readonly activeJobsMax?: number | undefined;
+  /** Tasks of one user that have not started; jobs with more of them are refused. */
+  readonly userWaitingTasksMax?: number | undefined;
 }
 
 /** Until the cluster has told its own timings. ms */
@@ -155,8 +158,15 @@ function configOf(
     estimatorStates,
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
-    load: options.activeJobsMax === undefined ? {} : { activeJobsMax: options.activeJobsMax },
+    load: loadOf(options),
     inheritance: journal?.inheritance(process.addressNamed, process.host.now()),
+  };
+}
+
+function loadOf({ activeJobsMax, userWaitingTasksMax }: SchedulerOptions): Partial<LoadLimits> {
+  return {
+    ...(activeJobsMax === undefined ? {} : { activeJobsMax }),
+    ...(userWaitingTasksMax === undefined ? {} : { userWaitingTasksMax }),
   };
 }
 

@@ -2,7 +2,7 @@ import { type JobInput, type Payload, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from '../contract.js';
 import { jobOf } from '../job/job.fixture.js';
-import type { Job } from '../job/job.js';
+import { type Job, TaskState } from '../job/job.js';
 import { bytesOf } from '../keeping/job-bytes.js';
 import { JobStore } from '../keeping/job-store.js';
 import { sharesOf } from '../keeping/memory-shares.js';
@@ -65,11 +65,38 @@ describe('too much', () => {
   test('is what one user has, and the others are served', () => {
     const bench = new Bench({ activeJobsPerUserMax: 1 });
     const job = bench.add({ user: 'eve', tasks: [{ sleep: 1 }] });
-    expect(bench.overload.refusalOf('eve')).toMatchObject({ code: 'overloaded' });
-    expect(bench.overload.refusalOf('ada')).toBeUndefined();
-    expect(bench.overload.refusalOf(undefined)).toBeUndefined();
+    expect(bench.overload.refusalOf('eve', 1)).toMatchObject({ code: 'overloaded' });
+    expect(bench.overload.refusalOf('ada', 1)).toBeUndefined();
+    expect(bench.overload.refusalOf(undefined, 1)).toBeUndefined();
     bench.end(job);
-    expect(bench.overload.refusalOf('eve')).toBeUndefined();
+    expect(bench.overload.refusalOf('eve', 1)).toBeUndefined();
+  });
+
+  test('are tasks of one user that wait, and those that start make room', () => {
+    const bench = new Bench({ userWaitingTasksMax: 10 });
+    const job = bench.add({ user: 'eve', tasks: { count: 8, run: { sleep: 1 } } });
+    expect(bench.overload.refusalOf('eve', 2)).toBeUndefined();
+    expect(bench.overload.refusalOf('eve', 3)).toMatchObject({
+      code: 'overloaded',
+      message:
+        'eve has 8 tasks waiting here, and this job has 3; at most 10 tasks of one user may wait at a scheduler',
+    });
+    expect(bench.overload.refusalOf('ada', 10)).toBeUndefined();
+    job.set(0, TaskState.waiting);
+    job.set(0, TaskState.running);
+    expect(bench.overload.refusalOf('eve', 3)).toBeUndefined();
+    job.set(0, TaskState.waiting);
+    expect(bench.overload.refusalOf('eve', 3)).toBeDefined();
+    for (let task = 0; task < 8; task++) job.set(task, TaskState.cancelled);
+    expect(bench.overload.refusalOf('eve', 10)).toBeUndefined();
+    bench.end(job);
+    expect(bench.jobs.activeByUser.size).toBe(0);
+  });
+
+  test('is a job of more tasks than a user may have, which is not worth trying again', () => {
+    const refusal = new Bench({ userWaitingTasksMax: 10 }).overload.refusalOf('eve', 11);
+    expect(refusal).toMatchObject({ code: 'job-too-large' });
+    expect(refusal!.retryMs).toBeUndefined();
   });
 });
 

@@ -6,6 +6,7 @@ import type { Refusal } from '../keeping/ledger.js';
 export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
   activeJobsMax: LIMITS.activeJobsMax,
   activeJobsPerUserMax: LIMITS.activeJobsPerUserMax,
+  userWaitingTasksMax: Number.POSITIVE_INFINITY,
 };
 
 /** Nobody is told to come back sooner, or later. ms */
@@ -13,6 +14,11 @@ const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
 /** Weight of the latest interval between two ends in the mean. */
 const NEWEST_WEIGHT = 0.1;
+
+const TOO_LARGE = {
+  code: 'job-too-large',
+  hint: 'submit it in parts, or ask for a larger --user-waiting-tasks-max',
+};
 
 /** A refusal that ends by itself. */
 export interface Overloaded extends Refusal {
@@ -68,13 +74,22 @@ export class Overload {
     return undefined;
   }
 
-  /** Why no job of this user is taken. */
-  refusalOf(user: string | undefined): Overloaded | undefined {
-    const active = this.#jobs.activeOf(user);
-    if (active < this.#limits.activeJobsPerUserMax) return undefined;
-    return this.#refuse(
-      `${active} jobs of ${user ?? 'nobody in particular'} have not ended, which is all one may have here`,
-    );
+  /** Tasks of one user that may wait here; Infinity: any number. */
+  get userWaitingTasksMax(): number {
+    return this.#limits.userWaitingTasksMax;
+  }
+
+  /** Why a job of this user with so many tasks is not taken. */
+  refusalOf(user: string | undefined, tasks: number): Refusal | undefined {
+    const { activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
+    const { jobs, waiting } = this.#jobs.activeOf(user);
+    const whose = user ?? 'nobody in particular';
+    if (jobs >= activeJobsPerUserMax)
+      return this.#refuse(`${jobs} jobs of ${whose} have not ended, which is all one may have here`);
+    if (waiting + tasks <= userWaitingTasksMax) return undefined;
+    const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
+    if (tasks > userWaitingTasksMax) return { ...TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
+    return this.#refuse(`${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${quota}`);
   }
 
   #refuse(message: string): Overloaded {

@@ -1,5 +1,6 @@
 import {
   type Address,
+  countTasks,
   InputError,
   isFinal,
   type JobSpec,
@@ -174,9 +175,10 @@ export class Submissions {
     return refusal !== undefined;
   }
 
-  /** One user may have so many jobs, and a job that is tried again is one. @returns whether it has refused */
-  #refusesMore(to: Address, request: number, { user }: JobSpec): boolean {
-    const refusal = this.#overload.refusalOf(user);
+  /** One user may have so much, and a job that is tried again counts. @returns whether it has refused */
+  #refusesMore(to: Address, request: number, { user, stages }: JobSpec): boolean {
+    const tasks = stages.reduce((sum, stage) => sum + countTasks(stage.tasks), 0);
+    const refusal = this.#overload.refusalOf(user, tasks);
     if (refusal !== undefined) this.#answers.turnAway(to, request, refusal);
     return refusal !== undefined;
   }

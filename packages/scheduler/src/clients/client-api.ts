@@ -6,8 +6,11 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  QUOTAS_LISTED_MAX,
   scopeOf,
+  type UserQuota,
 } from '@goshawk/core';
+import type { Overload } from '../accepting/overload.js';
 import type { Submissions } from '../accepting/submissions.js';
 import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
 import type { Cancelling } from '../ending/cancelling.js';
@@ -40,6 +43,7 @@ export class ClientApi {
   readonly #views: JobViews;
   readonly #watching: Watching;
   readonly #answers: Answers;
+  readonly #overload: Overload;
   readonly #budget = new QueryBudget();
   /** The user whose jobs alone the request at hand may be about. */
   #onlyOf: string | undefined;
@@ -57,6 +61,7 @@ export class ClientApi {
     views: JobViews,
     watching: Watching,
     answers: Answers,
+    overload: Overload,
   ) {
     this.#env = env;
     this.#config = config;
@@ -70,6 +75,7 @@ export class ClientApi {
     this.#views = views;
     this.#watching = watching;
     this.#answers = answers;
+    this.#overload = overload;
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -154,7 +160,24 @@ export class ClientApi {
     this.#answers.answer(from, message.request, 'jobList', {
       jobs: page.items,
       total: active.length + ended.length,
+      ...this.#quotas(message.user),
     });
+  }
+
+  /** Who has how much of what one user may have waiting, most first; nothing where any number may wait. */
+  #quotas(user: string | undefined): { quotas?: readonly UserQuota[] } {
+    const max = this.#overload.userWaitingTasksMax;
+    if (max === Number.POSITIVE_INFINITY) return {};
+    const { name: scheduler } = this.#config;
+    const held = Array.from(this.#jobs.activeByUser, ([name, { waiting }]) => ({ user: name, waiting }));
+    const seen = held.filter(
+      (each) =>
+        each.waiting > 0 &&
+        (user === undefined || each.user === user) &&
+        (this.#onlyOf === undefined || each.user === this.#onlyOf),
+    );
+    seen.sort((one, other) => other.waiting - one.waiting);
+    return { quotas: seen.slice(0, QUOTAS_LISTED_MAX).map((each) => ({ ...each, max, scheduler })) };
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {

@@ -249,11 +249,7 @@ export class Job {
     const { tasks } = this;
     return {
       total: tasks.count,
-      waiting:
-        tasks.countOf(TaskState.blocked) +
-        tasks.countOf(TaskState.waiting) +
-        tasks.countOf(TaskState.placing) +
-        tasks.countOf(TaskState.placed),
+      waiting: tasks.waiting,
       running: tasks.countOf(TaskState.running),
       completed: tasks.countOf(TaskState.completed),
       failed: tasks.countOf(TaskState.failed),

@@ -18,6 +18,8 @@ export class TaskTable {
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
   readonly startedAt: Float64Array;
   readonly runMs: Float64Array;
+  /** Tasks of the same user that have not started, kept in step where somebody counts them. */
+  waitingOfUser: { waiting: number } | undefined;
   readonly #job: JobNumber;
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
 
@@ -58,6 +60,17 @@ export class TaskTable {
     );
   }
 
+  /** Tasks that no worker has started. */
+  get waiting(): number {
+    const counts = this.#counts;
+    return (
+      counts[TaskState.blocked]! +
+      counts[TaskState.waiting]! +
+      counts[TaskState.placing]! +
+      counts[TaskState.placed]!
+    );
+  }
+
   /** @returns the state before */
   setState(task: TaskIndex, state: TaskState): TaskState {
     const before = this.states[task] as TaskState;
@@ -68,6 +81,9 @@ export class TaskTable {
     this.#counts[before]!--;
     this.#counts[state]!++;
     this.states[task] = state;
+    const isLess = before < TaskState.running;
+    if (this.waitingOfUser !== undefined && isLess !== state < TaskState.running)
+      this.waitingOfUser.waiting += isLess ? -1 : 1;
     return before;
   }
 

@@ -21,6 +21,15 @@ export interface Trace {
   readonly endedAt: Millis;
 }
 
+/** What a user has here that has not ended. */
+export interface HeldByUser {
+  jobs: number;
+  /** Tasks that have not started. */
+  waiting: number;
+}
+
+const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
+
 /** In bytes, beside the key. */
 const TRACE_BYTES = 200;
 /** Room is made for a while: each time all that have ended are looked at. */
@@ -46,7 +55,7 @@ export class JobStore {
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
   readonly #bytesHeld = new JobBytes();
-  readonly #activeByUser = new Map<string | undefined, number>();
+  readonly #activeByUser = new Map<string | undefined, HeldByUser>();
   readonly #lastJob: number;
   #next: number;
   /** Nothing is forgotten by its age before. */
@@ -85,9 +94,13 @@ export class JobStore {
     return this.#bytesHeld.active + this.#bytesHeld.ended + this.#traceBytes;
   }
 
-  /** How many jobs of a user have not ended. */
-  activeOf(user: string | undefined): number {
-    return this.#activeByUser.get(user) ?? 0;
+  activeOf(user: string | undefined): Readonly<HeldByUser> {
+    return this.#activeByUser.get(user) ?? NOTHING;
+  }
+
+  /** By user. */
+  get activeByUser(): ReadonlyMap<string | undefined, Readonly<HeldByUser>> {
+    return this.#activeByUser;
   }
 
   nextName(): { number: number; id: string } {
@@ -205,10 +218,13 @@ export class JobStore {
     this.#countActive(job, -1);
   }
 
-  #countActive({ spec: { user } }: Job, change: 1 | -1): void {
-    const count = this.activeOf(user) + change;
-    if (count === 0) this.#activeByUser.delete(user);
-    else this.#activeByUser.set(user, count);
+  #countActive({ spec: { user }, tasks }: Job, change: 1 | -1): void {
+    const held = this.#activeByUser.get(user) ?? { ...NOTHING };
+    held.jobs += change;
+    held.waiting += change * tasks.waiting;
+    tasks.waitingOfUser = change > 0 ? held : undefined;
+    if (held.jobs === 0) this.#activeByUser.delete(user);
+    else this.#activeByUser.set(user, held);
   }
 
   /**
