@@ -1,4 +1,12 @@
-import { InputError, LIMITS, type PolicySettings, parseBytes, quoted, type Resources } from '@goshawk/core';
+import {
+  GPU,
+  InputError,
+  LIMITS,
+  type PolicySettings,
+  parseBytes,
+  quoted,
+  type Resources,
+} from '@goshawk/core';
 import { ALL_POLICY_NAMES, presetNamed } from '@goshawk/policies';
 import type { OptionSpec } from './options.js';
 
@@ -37,6 +45,23 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
     'bad-option',
     '--slots none: how many tasks fit a worker is unknown',
     'give its capacity: --resources cpu=4,memory=8GiB',
+  );
+}
+
+/**
+ * Whoever starts a worker with CUDA_VISIBLE_DEVICES has it give out those GPUs and no others.
+ *
+ * @throws InputError where it names fewer than the worker is to have
+ */
+export function gpuNamesOf(capacity: Resources, visible: string | undefined): readonly string[] | undefined {
+  const count = Math.ceil(capacity[GPU] ?? 0);
+  if (count === 0 || visible === undefined) return undefined;
+  const names = visible.split(',').filter((name) => name !== '');
+  if (names.length >= count) return names;
+  throw new InputError(
+    'bad-option',
+    `--resources gpu=${capacity[GPU]}: CUDA_VISIBLE_DEVICES names ${names.length}`,
+    'name as many devices as the worker has, or leave the variable out',
   );
 }
 

@@ -60,6 +60,8 @@ export const LIMITS = {
   attributesMax: 32,
   /** Segments of a distribution of run times. */
   segmentsMax: 128,
+  /** Of one worker that are given out by index. */
+  gpusMax: 1_024,
   slotsMax: 4_096,
   /** Tasks at a time of a worker without a fixed number of slots. */
   placesWithoutSlots: 256,

@@ -10,6 +10,9 @@ export type Resources = Readonly<Record<string, number>>;
 /** Needs nothing but a slot. One shared object, so that the common case can be told by identity. */
 export const NO_RESOURCES: Resources = Object.freeze({});
 
+/** The resource of which each whole amount is a device. */
+export const GPU = 'gpu';
+
 /** Tasks that a worker can have at a time, whatever they need. @param slots 0: no fixed number */
 export function placesOf(slots: number): number {
   return slots === 0 ? LIMITS.placesWithoutSlots : slots;

@@ -26,6 +26,7 @@ const WORK = `
     log('line');
     return { job, index, attempt };
   };
+  export const gpus = (_, { gpus }) => gpus;
   export const halves = (_, { progress }) => { for (let i = 1; i <= 1000; i++) progress(i, 1000); };
   export const listens = (_, { signal }) => new Promise((resolve) => {
     console.log('listening');
@@ -86,6 +87,12 @@ describe('a module task', () => {
     const { outcome, sink } = await outcomeOf(executors, call('told'), { env });
     expect(outcome).toEqual({ kind: 'completed', value: { job: 'a-1', index: 7, attempt: 2 } });
     expect(sink.text('stdout')).toBe('line\n');
+  });
+
+  it('is told which GPUs are its own', async () => {
+    const env = { GOSHAWK_GPUS: '2,5' };
+    const { outcome } = await outcomeOf(executors, call('gpus'), { env });
+    expect(outcome).toEqual({ kind: 'completed', value: ['2', '5'] });
   });
 
   it('says how far it is now and then, and at its end', async () => {

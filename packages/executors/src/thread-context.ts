@@ -10,6 +10,7 @@ export class ThreadContext implements TaskContext<AbortSignal> {
   readonly job: string;
   readonly index: number;
   readonly attempt: number;
+  readonly gpus: readonly string[];
   readonly #order: ThreadOrder;
   readonly #listens: () => void;
   #abort: AbortController | undefined;
@@ -18,10 +19,11 @@ export class ThreadContext implements TaskContext<AbortSignal> {
 
   /** @param listens says that the signal is looked at, and the end of the thread may wait for it */
   constructor(order: ThreadOrder, listens: () => void) {
-    const { GOSHAWK_JOB = '', GOSHAWK_TASK = '0', GOSHAWK_ATTEMPT = '1' } = order.env;
+    const { GOSHAWK_JOB = '', GOSHAWK_TASK = '0', GOSHAWK_ATTEMPT = '1', GOSHAWK_GPUS = '' } = order.env;
     this.job = GOSHAWK_JOB;
     this.index = Number(GOSHAWK_TASK);
     this.attempt = Number(GOSHAWK_ATTEMPT);
+    this.gpus = GOSHAWK_GPUS === '' ? [] : GOSHAWK_GPUS.split(',');
     this.#order = order;
     this.#listens = listens;
   }

@@ -32,8 +32,12 @@ export interface TaskOrder {
 }
 
 export interface WorkerEnvironment extends Environment<WorkerTimer> {
-  /** Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's doors. */
-  execute(slot: number, order: TaskOrder): void;
+  /**
+   * Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's doors.
+   *
+   * @param gpus indexes of those that are the task's until it ends; undefined: the worker has none to give
+   */
+  execute(slot: number, order: TaskOrder, gpus?: readonly number[]): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
   /** The worker takes nothing for a while. @param reason one line for people */

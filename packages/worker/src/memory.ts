@@ -10,6 +10,7 @@ import {
   table,
 } from '@goshawk/core';
 import type { Entry } from './entry.js';
+import { Gpus } from './gpus.js';
 import type { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 import { SharedProbes } from './shared-probes.js';
@@ -44,6 +45,8 @@ export class WorkerMemory {
   /** By worker: what its tasks may use beside slots, and what of that is free. */
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
+  /** By worker, where it has any. */
+  readonly gpus: (Gpus | undefined)[] = [];
 
   readonly slots = table({
     state: 'u8',
@@ -104,6 +107,7 @@ export class WorkerMemory {
     workers.patienceMs[row] = Number.POSITIVE_INFINITY;
     for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
     this.capacities.push(capacity);
+    this.gpus.push(Gpus.of(capacity));
     this.free.push(capacity === NO_RESOURCES ? NO_RESOURCES : { ...capacity });
     this.waiting.add(LANES.length);
     return row;

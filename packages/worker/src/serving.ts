@@ -99,7 +99,7 @@ function run(
   w.stealing?.foundWork();
   w.finder?.started();
   if (entry.placed !== undefined) tellCentral(w, 'placementStarted', owner, message);
-  w.env.execute(slot, message);
+  w.env.execute(slot, message, w.slots.gpusOf(slot));
   const { apartMs, jobId, task } = message;
   if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
 }

@@ -26,6 +26,22 @@ const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   release: { asking: 'idle', running: 'idle' },
 };
 
+test('a slot has its GPUs from the start of its task to its end', () => {
+  const memory = new WorkerMemory();
+  const slots = new Slots(memory, memory.admit(2, { gpu: 2 }));
+  const run = (): number => {
+    const index = slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand: { gpu: 1 } }), 1, 0);
+    expect(slots.gpusOf(index)).toEqual([]);
+    slots.run(index, OWNER, bind(index, false), 0);
+    return index;
+  };
+  expect([run(), run()].map((index) => slots.gpusOf(index))).toEqual([[0], [1]]);
+  slots.release(0);
+  expect(slots.gpusOf(0)).toEqual([]);
+  expect(slots.gpusOf(run())).toEqual([0]);
+  expect(new Slots(memory, memory.admit(1, { cpu: 1 })).gpusOf(0)).toBeUndefined();
+});
+
 test('slots ask, run and are free again, and of several workers each counts its own', () => {
   const step = fc.record({
     kind: fc.constantFrom('ask', ...Object.keys(STEPS)),

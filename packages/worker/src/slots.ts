@@ -96,6 +96,7 @@ export class Slots {
       slots.since[row] = series.get(row)?.since ?? now;
       series.delete(row);
     }
+    this.#memory.gpus[this.#row]?.take(row, this.#memory.entries[row]!.demand);
   }
 
   /** The task has really started. @returns its time limit, counted from here, where it has one. ms */
@@ -119,6 +120,7 @@ export class Slots {
     this.#step(LIFE.release, row);
     const { demand } = entries[row]!;
     if (demand !== NO_RESOURCES) addTo(this.#memory.free[this.#row]!, demand, 1);
+    this.#memory.gpus[this.#row]?.free(row);
     this.#setLong(row, false);
     slots.orphaned[row] = 0;
     entries[row] = undefined;
@@ -172,6 +174,11 @@ export class Slots {
   timeoutOf(index: number): Millis | undefined {
     const { timeouts } = this.#memory;
     return timeouts.size === 0 ? undefined : timeouts.get(this.rowOf(index));
+  }
+
+  /** Indexes of the GPUs that are the task's; undefined: the worker has none to give. */
+  gpusOf(index: number): readonly number[] | undefined {
+    return this.#memory.gpus[this.#row]?.heldBy(this.rowOf(index));
   }
 
   /** The task has reached its time limit. */

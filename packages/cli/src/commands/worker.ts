@@ -6,7 +6,7 @@ import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
-import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
+import { capacityOf, gpuNamesOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
 import { DAEMON_OPTIONS, httpOptions, keep, MEMBER_OPTIONS } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
@@ -84,6 +84,7 @@ export const workerCommand = defineCommand({
       keys,
       names,
       capacity,
+      gpuNames: gpuNamesOf(capacity, context.environment.CUDA_VISIBLE_DEVICES),
       attributes: names.map((_, index) => attributesOf(options.firstNumber + index)),
       central: options.centralUrl,
       dataFolder: options.dataFolder ?? join(privateTemporaryFolder(), names[0]!),

@@ -10,6 +10,8 @@ export interface TaskContext<Signal> {
   readonly index: number;
   /** Number of this attempt, from 1. */
   readonly attempt: number;
+  /** GPUs that are the task's until it ends, as its worker names them: indices, from 0. */
+  readonly gpus: readonly string[];
   /**
    * Aborts when the task is to end: cancelled, out of time, preempted, or its worker stops. Who has looked at it has 2 s from
    * then to return; the thread of others ends at once.

@@ -33,6 +33,8 @@ export interface WorkersOptions extends ProcessOptions {
   readonly capacity: Resources;
   /** Of each worker, in the order of the names: rack, zone, model. None unless given. */
   readonly attributes?: readonly (readonly Attribute[])[];
+  /** What tasks are told of the GPUs, by index; undefined: the index. */
+  readonly gpuNames?: readonly string[] | undefined;
   /** Central's endpoint. */
   readonly central: string;
   /** A folder of this machine that outlives the process. */
@@ -128,7 +130,14 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     };
     return addWorker(
       process.host,
-      { index, name, executor, onRunEnded, onDrained: () => draining.get(name)?.() },
+      {
+        index,
+        name,
+        executor,
+        gpuNames: options.gpuNames,
+        onRunEnded,
+        onDrained: () => draining.get(name)?.(),
+      },
       (environment) => {
         const at = { self: process.addressOf(index), http: process.http };
         const attributes = options.attributes?.[index];

@@ -76,7 +76,11 @@ const order = (payload: unknown) => ({
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
-function setUp<M extends WorkerDoors>(build: (environment: WorkerEnvironment) => M, mailbox: Post = silent) {
+function setUp<M extends WorkerDoors>(
+  build: (environment: WorkerEnvironment) => M,
+  mailbox: Post = silent,
+  gpuNames?: string[],
+) {
   let now = 0;
   const executor = new TestExecutor();
   const fatal: InvariantError[] = [];
@@ -90,7 +94,7 @@ function setUp<M extends WorkerDoors>(build: (environment: WorkerEnvironment) =>
   });
   let environment!: WorkerEnvironment;
   let drained = 0;
-  const options = { index: 0, name: 'worker-0', executor, onDrained: () => drained++ };
+  const options = { index: 0, name: 'worker-0', executor, gpuNames, onDrained: () => drained++ };
   const { machine } = addWorker(host, options, (given) => {
     environment = given;
     return build(given);
@@ -115,6 +119,18 @@ describe('a task in a slot', () => {
     setNow(50);
     sink.ended({ kind: 'completed' }, 49.5);
     expect(machine.heard).toEqual(['0 started 2', '10 stderr 2 hello', '50 completed 2 after 49.5']);
+  });
+
+  test('finds the GPUs that are its own, by the names that the worker has for them', () => {
+    const { environment, executor } = setUp(() => new Recorder(), silent, ['a', 'b', 'c']);
+    environment.execute(0, order({ sleep: 1 }), [0, 2]);
+    environment.execute(1, order({ sleep: 1 }), []);
+    environment.execute(2, order({ sleep: 1 }));
+    expect(executor.runs.map(({ order }) => order.env)).toEqual([
+      { ...IDENTITY, GOSHAWK_GPUS: 'a,c', CUDA_VISIBLE_DEVICES: 'a,c' },
+      { ...IDENTITY, GOSHAWK_GPUS: '', CUDA_VISIBLE_DEVICES: '' },
+      IDENTITY,
+    ]);
   });
 
   test('is killed for the reason that the machine gives', () => {

@@ -11,6 +11,8 @@ export type WorkerDoors = Machine<never> & Pick<Worker, 'taskStarted' | 'taskOut
 export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   /** May be shared by all workers of the process. Closing it is its owner's. */
   readonly executor: Executor;
+  /** What tasks are told of the GPUs, by index; an index is its own name where it has none. */
+  readonly gpuNames?: readonly string[] | undefined;
   /** Hears of each end that the machine hears of. */
   readonly onRunEnded?: RunEnded;
   /** The worker was told to drain, and holds nothing any more. */
@@ -23,14 +25,14 @@ export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: 
 /** Adds a worker to a host, with the executor as its hands. */
 export function addWorker<M extends WorkerDoors>(
   host: Host,
-  { index, name, executor, onRunEnded, onDrained }: WorkerOptions,
+  { index, name, executor, gpuNames, onRunEnded, onDrained }: WorkerOptions,
   build: (environment: WorkerEnvironment) => M,
 ): Hosted<M> {
   return host.add<M>({ index, name, role: 'worker' }, (environment, enter) => {
-    const port = new WorkerPort(executor, enter, onRunEnded);
+    const port = new WorkerPort(executor, enter, onRunEnded, gpuNames);
     return build({
       ...environment,
-      execute: (slot, order) => port.execute(slot, order),
+      execute: (slot, order, gpus) => port.execute(slot, order, gpus),
       kill: (slot, reason) => port.kill(slot, reason),
       drained: onDrained,
     });
@@ -51,20 +53,28 @@ class WorkerPort {
   readonly #executor: Executor;
   readonly #enter: Enter<WorkerDoors>;
   readonly #onRunEnded: RunEnded | undefined;
+  readonly #gpuNames: readonly string[] | undefined;
   readonly #bySlot = new Map<number, CurrentRun>();
 
-  constructor(executor: Executor, enter: Enter<WorkerDoors>, onRunEnded: RunEnded | undefined) {
+  constructor(
+    executor: Executor,
+    enter: Enter<WorkerDoors>,
+    onRunEnded: RunEnded | undefined,
+    gpuNames: readonly string[] | undefined,
+  ) {
     this.#executor = executor;
+    this.#gpuNames = gpuNames;
     this.#onRunEnded = onRunEnded;
     this.#enter = enter;
   }
 
-  execute(slot: number, order: TaskOrder): void {
+  execute(slot: number, order: TaskOrder, gpus?: readonly number[]): void {
     // The machine gives a slot away only when its task has ended; if not, nobody waits for that task.
     this.#bySlot.get(slot)?.run?.kill('cancelled');
     const current: CurrentRun = { run: undefined };
     this.#bySlot.set(slot, current);
-    const checked = runOrder(order);
+    const gpuNames = gpus?.map((gpu) => this.#gpuNames?.[gpu] ?? `${gpu}`).join(',');
+    const checked = runOrder(order, gpuNames);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
@@ -107,13 +117,22 @@ class WorkerPort {
 }
 
 /** The order for the executor. The payload comes unchecked from the submitter. */
-function runOrder({ payload, jobId, task, attempt }: TaskOrder): RunOrder | { readonly problem: string } {
+function runOrder(
+  { payload, jobId, task, attempt }: TaskOrder,
+  gpus: string | undefined,
+): RunOrder | { readonly problem: string } {
   const parsed = payloadSchema.safeParse(payload);
   if (!parsed.success) {
     return {
       problem: `not a task, which is one of {sleep}, {exec}, {module}: ${describeIssue(parsed.error)}`,
     };
   }
-  const env = { GOSHAWK_JOB: jobId, GOSHAWK_TASK: `${task}`, GOSHAWK_ATTEMPT: `${attempt}` };
+  const env = {
+    GOSHAWK_JOB: jobId,
+    GOSHAWK_TASK: `${task}`,
+    GOSHAWK_ATTEMPT: `${attempt}`,
+    // Where GPUs are given out, a task that has none is to see none.
+    ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),
+  };
   return { payload: parsed.data as Payload, env, outputBytesMax: LIMITS.outputBytesMax };
 }
