@@ -199,7 +199,7 @@ describe('a task that ends its workers', () => {
     expect(detail(bench)).toMatchObject({ state: 'failed', tasks: { completed: 0, failed: 1_000 } });
     expect(lost).toBeLessThanOrEqual(16);
     // The next incarnation knows.
-    const after = new DurableBench(bench.inheritance(), 1_000_000);
+    const after = new DurableBench({ ...bench.inheritance(), piece: Number.POSITIVE_INFINITY }, 1_000_000);
     after.commit();
     expect(detail(after)).toMatchObject({ state: 'failed', tasks: { failed: 1_000 } });
   });
