@@ -13,8 +13,8 @@ import { ThreadOutput } from './thread-output.js';
 
 const output = new ThreadOutput();
 const inheritedEnvironment = { ...process.env };
-/** The version of each module that this thread has loaded, and the URL that it was loaded by. */
-const loaded = new Map<string, { version: string; url: string }>();
+/** Each module that this thread has loaded, by its path. */
+const loaded = new Map<string, { version: string; exports: Promise<Exports> }>();
 let loads = 0;
 
 export default async function runModule(order: ThreadOrder): Promise<ThreadResult> {
@@ -56,21 +56,21 @@ async function attempt(
 }
 
 type Exported = (input: unknown, context: ThreadContext) => unknown;
+type Exports = Readonly<Record<string, unknown>>;
 
 async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure> {
   const { path, exportName } = order;
-  const url = moduleUrl(path);
-  if (url === undefined) {
-    return { code: 'no-such-module', message: `the module "${path}" does not exist on this worker` };
-  }
-  let exports: Record<string, unknown>;
+  let exports: Exports | undefined;
   try {
-    exports = await import(url);
+    exports = await exportsOf(path);
   } catch (thrown) {
     return {
       code: 'module-load-failed',
       message: `the module "${path}" cannot be loaded: ${describeThrown(thrown)}`,
     };
+  }
+  if (exports === undefined) {
+    return { code: 'no-such-module', message: `the module "${path}" does not exist on this worker` };
   }
   const exported = exports[exportName];
   if (typeof exported === 'function') return exported as Exported;
@@ -86,17 +86,17 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
  *
  * @returns undefined when there is no such file.
  */
-function moduleUrl(path: string): string | undefined {
+function exportsOf(path: string): Promise<Exports> | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined || !stat.isFile()) return undefined;
   const version = `${stat.mtimeMs}-${stat.size}`;
   const before = loaded.get(path);
-  if (before?.version === version) return before.url;
+  if (before?.version === version) return before.exports;
   const { href } = pathToFileURL(path);
-  const url = before === undefined ? href : `${href}?version=${version}`;
-  loaded.set(path, { version, url });
+  const exports: Promise<Exports> = import(before === undefined ? href : `${href}?version=${version}`);
+  loaded.set(path, { version, exports });
   loads++;
-  return url;
+  return exports;
 }
 
 /** The thread's own copy: what the run before it has set is gone. */
