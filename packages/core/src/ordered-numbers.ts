@@ -60,7 +60,7 @@ export class OrderedNumbers {
     const length = this.#lengths[at]!;
     const place = upperPlace(chunk, length, number) - 1;
     if (chunk[place] !== number) return false;
-    chunk.copyWithin(place, place + 1, length);
+    if (place + 1 < length) chunk.copyWithin(place, place + 1, length);
     if (place === 0) this.#firsts[at] = chunk[0]!;
     this.#lengths[at] = length - 1;
     this.#size--;
@@ -103,14 +103,7 @@ export class OrderedNumbers {
   /** The last chunk whose first number is at most this; −1: there is none. */
   #chunkOf(number: number): number {
     if (this.#size === 0) return -1;
-    let low = 0;
-    let high = this.#chunks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#firsts[middle]! <= number) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return upperPlace(this.#firsts, this.#chunks.length, number) - 1;
   }
 
   #insertChunk(at: number, length: number, first: number): Float64Array {
@@ -145,14 +138,18 @@ export class OrderedNumbers {
   }
 }
 
-/** How many of the first `length` numbers are at most this. */
-function upperPlace(chunk: Float64Array, length: number, number: number): number {
+/** How many of the first `length` numbers are at most this. Without a branch: which half comes next is a coin's toss. */
+function upperPlace(numbers: ArrayLike<number>, length: number, number: number): number {
+  if (length === 0) return 0;
   let low = 0;
-  let high = length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (chunk[middle]! <= number) low = middle + 1;
-    else high = middle;
+  for (let left = length; left > 1; ) {
+    const half = left >>> 1;
+    low += half & -isAtMost(numbers[low + half - 1]!, number);
+    left -= half;
   }
-  return low;
+  return low + isAtMost(numbers[low]!, number);
+}
+
+function isAtMost(one: number, other: number): number {
+  return Number(one <= other);
 }
