@@ -117,6 +117,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   readonly #events: JobEvents;
   readonly #prober: Prober;
   readonly #placer: Placer;
+  readonly #offers: Offers;
   readonly #routing: Routing;
   readonly #sampler: Sampler;
   readonly #delivery: Delivery;
@@ -167,6 +168,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#placer = new Placer(env, enlistment);
     const needer = new Needer(env, enlistment);
     const offers = new Offers(enlistment);
+    this.#offers = offers;
     this.#routing = new Routing(
       jobs,
       enlistment,
@@ -588,6 +590,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   checkInvariants(): void {
     // Of some it has yet to be said that they have ended.
     if (this.#isInheriting) return;
+    this.#offers.checkInvariants();
     for (const job of this.#jobs.active()) {
       job.checkInvariants();
       for (let task = 0; task < job.taskCount; task++) {

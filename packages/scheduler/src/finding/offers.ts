@@ -1,4 +1,4 @@
-import { fits, IndexedHeap, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
+import { fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
@@ -41,6 +41,20 @@ export class Offers {
     if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
     offer.waiting = batch.waiting;
     this.#heap.set(id, keyOf(offer));
+  }
+
+  /** The batch is wanted no more. */
+  drop(batch: Batch): void {
+    const id = this.#ids.get(batch);
+    if (id !== undefined) this.#remove(batch, id);
+  }
+
+  /** Nothing is held of a job that has ended, or was cancelled. */
+  checkInvariants(): void {
+    for (const id of this.#heap.ids()) {
+      const { job } = this.#offers[id]!;
+      invariant(!job.hasEnded && !job.cancelling, () => `tasks of ${job.id} are offered, which is over`);
+    }
   }
 
   /**

@@ -196,11 +196,17 @@ export class Routing {
   /** The job was cancelled, or is another one's: nobody is to look for workers for it, or to ask for it. */
   takeBack(job: Job): void {
     if (job.needsCentral) this.#needer.withdraw(job);
-    for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
+    for (const batch of job.batches) {
+      if (batch.probes.out > 0) this.#prober.recall(job, batch);
+      this.#offers.drop(batch);
+    }
   }
 
   jobEnded(job: Job): void {
-    for (const batch of job.batches) this.dropProbes(job, batch);
+    for (const batch of job.batches) {
+      this.dropProbes(job, batch);
+      this.#offers.drop(batch);
+    }
     this.#needer.jobEnded(job);
   }
 
