@@ -20,6 +20,8 @@ export type SchedulerTimer =
   | 'deadline'
   /** The time limit of a job has passed. */
   | 'timeLimit'
+  /** Slots were held for long enough. */
+  | 'held'
   /** A task that failed has rested. */
   | 'retry';
 

@@ -471,7 +471,13 @@ test('what a former central has found for a job counts no more once another one 
   bench.submit({ tasks: [{ sleep: 1 }] });
   bench.receive(present, welcome(goshawk));
   bench.take('need');
-  const matched = { type: 'matched', job: 1, stage: 0, workers: [{ worker: W1, match: 1 }] } as const;
+  const matched = {
+    type: 'matched',
+    calm: undefined,
+    job: 1,
+    stage: 0,
+    workers: [{ worker: W1, match: 1 }],
+  } as const;
   bench.receive(former, matched);
   expect(bench.take('run')).toEqual([]);
   bench.receive(present, matched);

@@ -39,6 +39,7 @@ import { watchDeadline } from './ending/deadline.js';
 import { Endings } from './ending/endings.js';
 import { LostWorkers } from './ending/lost-workers.js';
 import { watchTimeLimit } from './ending/time-limit.js';
+import { HeldSlots } from './finding/held-slots.js';
 import { IdleHints } from './finding/idle-hints.js';
 import { Needer } from './finding/needing.js';
 import { Offers } from './finding/offers.js';
@@ -180,6 +181,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       offers,
       this.#usage,
       this.#sweep,
+      (job, batch, now) => this.#binder.giveHeld(job, batch, now),
     );
     this.#sampler = new Sampler(
       env,
@@ -200,6 +202,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#prober,
       this.#routing,
       offers,
+      new HeldSlots(enlistment),
       new Avoidance(members, enlistment),
       this.#delivery,
       this.#sampler,
@@ -406,6 +409,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#predecessors.wake(now);
       case 'deadline':
         return this.#deadlineCame(this.#jobs.byNumber(key), now);
+      case 'held':
+        return this.#binder.letGo(now);
       case 'retry':
         return this.#retryCame(this.#jobs.byNumber(key), now);
       case 'timeLimit':

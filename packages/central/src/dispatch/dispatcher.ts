@@ -449,7 +449,8 @@ export class Dispatcher {
 
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
     const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
-    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers });
+    const calm = this.books.waitingTasks === 0 || undefined;
+    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers, calm });
   }
 
   #number(run: BookedRun): number {

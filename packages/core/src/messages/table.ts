@@ -483,6 +483,8 @@ export const MESSAGES = {
       stage,
       /** A slot of each of these is this job’s. Matches are numbered at each worker. */
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
+      /** Nothing waited at central any more then. */
+      calm: optional(flag),
     },
   ),
   unused: message('scheduler', 'central', 'Lost: the owner is asked again what became of the match.', {

@@ -1,6 +1,7 @@
 import {
   type Address,
   AddressNumbers,
+  fits,
   type MessageOf,
   type Millis,
   NO_RESOURCES,
@@ -10,6 +11,7 @@ import {
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import { watchTimeLimit } from '../ending/time-limit.js';
+import type { HeldSlot, HeldSlots } from '../finding/held-slots.js';
 import { matchArrived } from '../finding/needing.js';
 import type { Offer, Offers } from '../finding/offers.js';
 import type { Prober } from '../finding/probing.js';
@@ -36,11 +38,14 @@ export class Binder {
   readonly #prober: Prober;
   readonly #routing: Routing;
   readonly #offers: Offers;
+  readonly #held: HeldSlots;
   readonly #avoidance: Avoidance;
   readonly #delivery: Delivery;
   readonly #sampler: Sampler;
   readonly #events: JobEvents;
   readonly #questions = new QuestionNumbers();
+  /** Nothing waited at central when it last found a worker for a job here. */
+  #isCalm = false;
   #central: Address = NOBODY;
   /** The last match of each worker, by the numbers of `#central`: one that comes again is no other one. */
   #lastMatches = new AddressNumbers();
@@ -52,6 +57,7 @@ export class Binder {
     prober: Prober,
     routing: Routing,
     offers: Offers,
+    held: HeldSlots,
     avoidance: Avoidance,
     delivery: Delivery,
     sampler: Sampler,
@@ -63,6 +69,7 @@ export class Binder {
     this.#prober = prober;
     this.#routing = routing;
     this.#offers = offers;
+    this.#held = held;
     this.#avoidance = avoidance;
     this.#delivery = delivery;
     this.#sampler = sampler;
@@ -70,8 +77,9 @@ export class Binder {
   }
 
   /** The workers are gone: should they come back, their questions and matches are numbered anew. */
-  forget(workers: Iterable<Address>): void {
+  forget(workers: ReadonlySet<Address>): void {
     this.#questions.forget(workers);
+    while (this.#held.take(({ worker }) => workers.has(worker)) !== undefined);
     for (const worker of workers) this.#lastMatches.set(worker, 0);
   }
 
@@ -119,7 +127,35 @@ export class Binder {
     if (!this.#isToBeServed(from, assignment, now)) return;
     const demand = this.#jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
     const offer = this.#offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
+    // While something waits anywhere, a slot does not wait.
+    if (offer === undefined && this.#isCalm && this.#offers.size === 0)
+      return this.#hold({ worker: from, ask, spare: demand ?? NO_RESOURCES }, now);
     this.#serve(from, assignment, offer, now);
+  }
+
+  #hold(slot: HeldSlot, now: Millis): void {
+    this.#held.hold(slot, now);
+    this.#env.setTimer('held', 0, this.#held.nextAt);
+  }
+
+  /** Held slots take what has come. */
+  giveHeld(job: Job, batch: Batch, now: Millis): void {
+    while (!this.#held.isEmpty && batch.waiting > 0 && mayGive(job)) {
+      const slot = this.#held.take(
+        ({ worker, spare }) =>
+          fits(batch.spec.demand, spare) && this.#avoidance.hasTaskFor(job, batch, worker, now),
+      );
+      if (slot === undefined) break;
+      const assignment: Assignment = { by: AssignedBy.ask, number: slot.ask };
+      if (!this.#give(job, batch, slot.worker, assignment, now)) return this.#none(slot.worker, slot.ask);
+      if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
+    }
+  }
+
+  /** Nothing has come for these slots: they are central's again. */
+  letGo(now: Millis): void {
+    for (const { worker, ask } of this.#held.takeOverdue(now)) this.#none(worker, ask);
+    if (!this.#held.isEmpty) this.#env.setTimer('held', 0, this.#held.nextAt);
   }
 
   /** Central has found workers for a batch: each gets the next task, or is given back to central. */
@@ -128,6 +164,7 @@ export class Binder {
       this.#central = central;
       this.#lastMatches = new AddressNumbers();
     }
+    this.#isCalm = message.calm === true;
     const job = this.#jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     let wasPassedOver = false;
@@ -161,6 +198,7 @@ export class Binder {
       if (this.#isNew(from, assignment.number, now)) return true;
       for (const job of this.#jobs.active()) if (this.#delivery.again(job, from, assignment)) return false;
     }
+    this.#held.take((slot) => slot.worker === from && slot.ask === assignment.number);
     this.#none(from, assignment.number);
     return false;
   }

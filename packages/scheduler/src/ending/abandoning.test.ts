@@ -27,7 +27,13 @@ function setUp(abandons = true) {
   const start = (match: number, now: number) =>
     scheduler.receive(
       CENTRAL,
-      { type: 'matched', job: job.number, stage: 0, workers: [W1, W2].map((worker) => ({ worker, match })) },
+      {
+        type: 'matched',
+        calm: undefined,
+        job: job.number,
+        stage: 0,
+        workers: [W1, W2].map((worker) => ({ worker, match })),
+      },
       now,
     );
   const end = (task: number, errorCode: string, now: number) => {

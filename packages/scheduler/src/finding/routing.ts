@@ -31,6 +31,7 @@ export class Routing {
   readonly #offers: Offers;
   readonly #usage: Usage;
   readonly #sweep: SweepTimer;
+  readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
   readonly #watch = new ProbeWatch();
   /** How many probes have come back since the last sweep. */
   readonly #givenBack = new WeakMap<Batch, number>();
@@ -46,6 +47,7 @@ export class Routing {
     offers: Offers,
     usage: Usage,
     sweep: SweepTimer,
+    giveHeld: (job: Job, batch: Batch, now: Millis) => void,
   ) {
     this.#jobs = jobs;
     this.#enlistment = enlistment;
@@ -57,6 +59,7 @@ export class Routing {
     this.#offers = offers;
     this.#usage = usage;
     this.#sweep = sweep;
+    this.#giveHeld = giveHeld;
   }
 
   /** Nothing of the job is to be given out yet: it waits for others, what of it runs has yet to be said, or it is not written. */
@@ -90,7 +93,11 @@ export class Routing {
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : job.waiting.ownBatch(of);
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // What may be of a long job is for those whose probes come to it: who asks gets what is known to be short.
-    if (this.#maySeek(job) && batch === job.waiting.ownBatch(batch)) this.#offers.update(job, batch, now);
+    if (this.#maySeek(job) && batch === job.waiting.ownBatch(batch)) {
+      this.#offers.update(job, batch, now);
+      if (!job.isUndecided) this.#giveHeld(job, batch, now);
+      if (batch.waiting === 0) return;
+    }
     this.#sweep.arm(now);
     if (!job.needsCentral) return this.#prober.topUp(job, batch, this.#enlistment.policy);
     if (job.route.by === 'central') this.#placer.place(job, job.stages[batch.index]!, now);

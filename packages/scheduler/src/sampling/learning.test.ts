@@ -118,7 +118,13 @@ describe('what a scheduler learns of run times', () => {
     });
     const guessed = believed(bench);
     expect(afterRestart(bench)).toEqual(guessed);
-    bench.receive(CENTRAL, { type: 'matched', job: 1, stage: 2, workers: [{ worker: W1, match: 1 }] });
+    bench.receive(CENTRAL, {
+      type: 'matched',
+      calm: undefined,
+      job: 1,
+      stage: 2,
+      workers: [{ worker: W1, match: 1 }],
+    });
     const [run] = bench.take().filter((message) => message.type === 'run');
     bench.end(W1, run!);
     const told = believed(bench);
