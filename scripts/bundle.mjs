@@ -13,7 +13,7 @@ const folder = `${root}packages/cli/bundle`;
  * Packages of many small files, with what they need themselves, and those of which there are several versions. All
  * others stay where they are: they are native, find files of theirs by path, or are loaded by few commands.
  */
-const BUNDLED = /^(@goshawk\/|(zod|yargs|nanoid)(\/|$))/;
+const BUNDLED = /^(@goshawk\/|(zod|yargs|nanoid|msgpackr|cli-table3)(\/|$))/;
 
 /** @param importer undefined: where it all begins */
 function isExternal(name, importer) {
@@ -64,5 +64,11 @@ const build = await rolldown({
   // Of yargs the parser alone is used; what lays out its help would take 60 ms to load.
   treeshake: { moduleSideEffects: (id) => !/\/node_modules\/(yargs|y18n|cliui|string-width)\//.test(id) },
 });
-await build.write({ dir: folder, format: 'esm', chunkFileNames: '[name].js', cleanDir: true });
+await build.write({
+  dir: folder,
+  format: 'esm',
+  chunkFileNames: '[name].js',
+  cleanDir: true,
+  comments: false,
+});
 await build.close();
