@@ -200,6 +200,11 @@ export class Routing {
     if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.#enlistment.policy);
   }
 
+  /** Workers that seek get nothing of the batch. */
+  withdrawOffer(batch: Batch): void {
+    this.#offers.drop(batch);
+  }
+
   /** The job was cancelled, or is another one's: nobody is to look for workers for it, or to ask for it. */
   takeBack(job: Job): void {
     if (job.needsCentral) this.#needer.withdraw(job);

@@ -167,6 +167,7 @@ export class Sampler {
     if (job.maySeek || job.needsCentral) this.#needer.decided(job, now);
     for (const batch of [pilots, ...rest]) {
       if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.#policy!);
+      this.#routing.withdrawOffer(batch);
     }
     for (const stage of job.stages)
       if (stage.waiting > 0) this.#routing.arrived(job, stage, stage.waiting, now);
