@@ -168,7 +168,7 @@ describe('goshawk replay', () => {
 
   it('completes every job once, although workers are killed in the middle', async () => {
     const replay = startGoshawk([
-      ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '30', '--schedulers', '2'],
+      ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '60', '--schedulers', '2'],
       ...['--jobs', '300', '--for', '18s', '--json', '--progress', 'plain'],
     ]);
     // The first line about the progress comes after five seconds, while jobs still come and most workers are busy.
@@ -178,7 +178,7 @@ describe('goshawk replay', () => {
     process.kill(workers[0]!.pid, 'SIGKILL');
     const { exitCode, stdout, stderr } = await replay.finished;
     expect(stderr).toMatch(/workers\d+ ended \(SIGKILL\); it is missing until it has been started again/);
-    expect(stderr).toMatch(/messages and steals of worker w\d+ and 14 more are missing or not all there/);
+    expect(stderr).toMatch(/messages and steals of worker w\d+ and 29 more are missing or not all there/);
     expect(exitCode).toBe(0);
     const { runs, workload } = JSON.parse(stdout) as Comparison;
     expectWholeRun(runs[0]!, 300, workload.tasks);
