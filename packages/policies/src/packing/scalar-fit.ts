@@ -16,6 +16,8 @@ export class ScalarFit implements Fit {
   readonly #byNumber: MaxTree | undefined;
   readonly #byRoom: OrderedNumbers | undefined;
   readonly #bySize = new OrderedNumbers();
+  /** The last that was added, until somebody asks for sizes: most are placed before, and need no order. −1: none. */
+  #unordered = -1;
   readonly #room: number[] = [];
   readonly #isOpen: boolean[] = [];
 
@@ -44,11 +46,16 @@ export class ScalarFit implements Fit {
 
   // First fit asks for no size.
   add(group: number): void {
-    if (this.#byRoom !== undefined) this.#bySize.add(this.#keyOf(group));
+    if (this.#byRoom === undefined) return;
+    this.#order();
+    this.#unordered = this.#keyOf(group);
   }
 
   remove(group: number): void {
-    if (this.#byRoom !== undefined) this.#bySize.delete(this.#keyOf(group));
+    if (this.#byRoom === undefined) return;
+    const key = this.#keyOf(group);
+    if (key === this.#unordered) this.#unordered = -1;
+    else this.#bySize.delete(key);
   }
 
   take(server: number, size: number): void {
@@ -74,11 +81,17 @@ export class ScalarFit implements Fit {
   }
 
   largestOf(server: number, above: number, upTo: number): number {
+    this.#order();
     const bound = Math.min(this.room(server), upTo);
     const key = this.#bySize.atMost((bound + 1) * SEQUENCE_MAX - 1);
     // No number at all fails the comparison as well.
     if (!(key >= (above + 1) * SEQUENCE_MAX)) return -1;
     return this.#waiting.groupOf(SEQUENCE_MAX - 1 - remainder(key, SEQUENCE_MAX))!;
+  }
+
+  #order(): void {
+    if (this.#unordered >= 0) this.#bySize.add(this.#unordered);
+    this.#unordered = -1;
   }
 
   /** Larger sizes later, of equal ones the older. */
