@@ -3,7 +3,7 @@ import { type Millis, UnreachableError } from '@goshawk/core';
 import type { Context } from './context.js';
 
 /**
- * Looks again and again until Ctrl-C. What does not answer may come back: it is told of once, and once more when all is well.
+ * Looks again and again until Ctrl-C. What does not answer may come back: a problem is printed once, and its end.
  *
  * @throws what a look throws that will not go away by itself
  */

@@ -49,7 +49,7 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
 }
 
 /**
- * Whoever starts a worker with CUDA_VISIBLE_DEVICES has it give out those GPUs and no others.
+ * The GPUs that a worker gives out: those that CUDA_VISIBLE_DEVICES names, where it is set.
  *
  * @throws InputError where it names fewer than the worker is to have
  */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration } from './durations.js';
+import { formatDuration, parseDuration, untilNextPeriod } from './durations.js';
 import { InputError } from './errors.js';
 
 test.each([
@@ -25,4 +25,12 @@ test.each([
   [7_500_000, '2 h 5 min'],
 ])('%d ms reads %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+  [250, 1_000.2, 250],
+  [250, 1_249.6, 1],
+  [1_000, 2_000, 1_000],
+])('a period of %d ms has its next beginning after %d ms in %d ms', (period, now, wait) => {
+  expect(untilNextPeriod(period, now)).toBe(wait);
 });

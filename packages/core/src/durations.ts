@@ -49,3 +49,8 @@ export function formatDuration(ms: Millis): string {
   const minutes = Math.round(abs / 60_000);
   return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+/** From `now` to the next whole period, rounded up to whole ms: what waits for it wakes a process together. */
+export function untilNextPeriod(periodMs: Millis, now: Millis): Millis {
+  return Math.ceil(periodMs - (now % periodMs));
+}

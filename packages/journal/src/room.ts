@@ -1,7 +1,7 @@
 import { rmSync, statfsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Millis } from '@goshawk/core';
+import { type Millis, untilNextPeriod } from '@goshawk/core';
 
 /** Free space of the disk under a journal. In bytes. */
 export interface RoomLimits {
@@ -97,8 +97,7 @@ export class Room {
 
   /** At whole periods of the process's clock, when it is awake for other things that are due then. */
   #lookLater(): void {
-    const { everyMs } = this.#limits;
-    const inMs = Math.ceil(everyMs - (performance.now() % everyMs));
+    const inMs = untilNextPeriod(this.#limits.everyMs, performance.now());
     this.#timer = setTimeout(() => {
       this.#lookLater();
       this.look();

@@ -1,8 +1,8 @@
 import type { Cluster } from '@goshawk/client';
 import { formatDuration, InputError, type Millis } from '@goshawk/core';
 import { ExitCode } from '../command.js';
-import { drainUnlessGone } from '../commands/follow-nodes.js';
 import type { Context } from '../context.js';
+import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { counted } from '../jobs/words.js';
 import { keepLooking } from '../keep-looking.js';

@@ -7,8 +7,8 @@ export interface Pool {
   readonly lastLeavesFirst: boolean;
   /** @throws UnreachableError with what keeps it from an answer; so do the others */
   members(signal: AbortSignal): Promise<readonly Member[]>;
-  /** @returns those that were started, beside those that it told of last */
+  /** @returns the members that were started */
   start(count: number, signal: AbortSignal): Promise<readonly Member[]>;
-  /** Of those that it told of last. */
+  /** @param members of the last answer of `members` and `start` */
   end(members: readonly Member[], signal: AbortSignal): Promise<void>;
 }

@@ -69,7 +69,7 @@ export class SlurmCluster {
 
   async #start(cpus: number): Promise<void> {
     const at = (name: string): string => join(this.#folder, name);
-    // slurmd runs batches from there, whoever asks.
+    // slurmd runs batches from there, for any user.
     chmodSync(this.#folder, 0o755);
     for (const name of ['state', 'spool']) mkdirSync(at(name));
     writeFileSync(at('key'), randomBytes(128), { mode: 0o600 });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { runHere } from '../terminal.fixture.js';
-import { drainUnlessGone } from './follow-nodes.js';
 
 let cwd = '';
 

@@ -1,7 +1,7 @@
 import type { Cluster } from '@goshawk/client';
-import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
+import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { keepLooking } from '../keep-looking.js';
 import { API_OPTIONS, type ApiOptions, apiOptions } from '../kubernetes/api.js';
@@ -44,21 +44,5 @@ async function follow(
   for (const worker of undo) {
     if (await drainUnlessGone(cluster, worker, false, signal))
       out(`${worker} takes work again: its node does`);
-  }
-}
-
-/** Nodes are removed while this looks: a worker that has left in between needs nothing. @returns whether it was there */
-export async function drainUnlessGone(
-  cluster: Pick<Cluster, 'drain'>,
-  worker: string,
-  on: boolean,
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    await cluster.drain(worker, on, { signal });
-    return true;
-  } catch (error) {
-    if (error instanceof InputError && error.code === 'unknown-worker') return false;
-    throw error;
   }
 }

@@ -10,8 +10,9 @@ export interface FoundCluster {
 }
 
 /**
- * The cluster that a command is meant for: the URL that is given, by default that of `--cluster`, `GOSHAWK_CLUSTER`, or the local one (`findLocalCluster`).
+ * The cluster that a command is meant for: that of `--cluster` or `GOSHAWK_CLUSTER`, else the local one (`findLocalCluster`).
  *
+ * @param cluster its URL, where another option than `--cluster` names it
  * @throws InputError when what was given is not a URL, or several run; UnreachableError when none does
  */
 export async function findCluster(

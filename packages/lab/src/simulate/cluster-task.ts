@@ -5,7 +5,7 @@ import { describeFailure, type Failure } from '@goshawk/cli';
 import type { TaskContext } from '@goshawk/core';
 import { jobsOf } from './jobs.js';
 import { perform } from './perform.js';
-import type { JobSource, RunOutcome, RunRequest } from './request.js';
+import type { JobSource, RunProgress, RunRequest } from './request.js';
 
 /** What a task is told. Requests, jobs and outcomes are too large for messages: they are files of one folder. */
 export interface RunOrder {
@@ -25,21 +25,22 @@ export function outcomeFile({ folder, run }: RunOrder): string {
   return join(folder, `outcome-${run}`);
 }
 
-export type RunEnd = { readonly failure: Failure } | { readonly events: number };
+/** The failure, or how far the run had come when it was done. */
+export type RunEnd = { readonly failure: Failure } | RunProgress;
 
 /** One simulation, as a task of a cluster: leaves its outcome in the folder. */
 export default async function runTask(order: RunOrder, context: TaskContext<AbortSignal>): Promise<RunEnd> {
   try {
     const { requests, source } = deserialize(await readFile(join(order.folder, SHARED_RUNS))) as SharedRuns;
     const request = requests[order.run]!;
-    const outcome: RunOutcome = await perform(
-      request,
-      await jobsOf(source),
-      ({ jobsDone }) => context.progress(jobsDone, request.jobs),
-      context.signal,
-    );
+    let progress: RunProgress = { jobsDone: 0, simulatedSeconds: 0, events: 0 };
+    const onProgress = (now: RunProgress): void => {
+      progress = now;
+      context.progress(now.jobsDone, request.jobs);
+    };
+    const outcome = await perform(request, await jobsOf(source), onProgress, context.signal);
     await writeFile(outcomeFile(order), serialize(outcome));
-    return { events: outcome.run.events ?? 0 };
+    return progress;
   } catch (error) {
     return { failure: describeFailure(error) };
   }

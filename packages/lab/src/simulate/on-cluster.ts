@@ -40,7 +40,7 @@ export async function performOnCluster(
       if ('failure' in end) throw errorOf(end.failure);
       const run = outcomes.length;
       outcomes.push(await outcomeOf({ folder, run }));
-      onProgress(run, { jobsDone: requests[run]!.jobs, simulatedSeconds: 0, events: end.events });
+      onProgress(run, end);
     }
     return outcomes;
   } finally {

@@ -4,6 +4,18 @@ import { TimerQueue } from './timers.js';
 
 const DAY_MS = 86_400_000;
 
+/** Rings when the test says so. */
+function alarmByHand() {
+  let toRing = (): void => {};
+  const alarm = {
+    setFor: (_: number, ring: () => void) => {
+      toRing = ring;
+    },
+    clear: () => {},
+  };
+  return { alarm, ring: () => toRing() };
+}
+
 beforeEach(() => {
   vi.useFakeTimers();
 });
@@ -32,13 +44,7 @@ describe('timers of machines', () => {
 
   test('tell how late they are, which is the delay of the event loop', () => {
     let now = 0;
-    let ring = (): void => {};
-    const alarm = {
-      setFor: (_: number, toRing: () => void) => {
-        ring = toRing;
-      },
-      clear: () => {},
-    };
+    const { alarm, ring } = alarmByHand();
     const queue = new TimerQueue(() => now, alarm);
     queue.forMachine(() => {}).set('a', 0, 100);
     now = 99;
@@ -128,13 +134,7 @@ describe('timers of machines', () => {
 
   test('that are set for now from within one wait for the next turn, however many others there are', () => {
     let now = 0;
-    let ring = (): void => {};
-    const alarm = {
-      setFor: (_: number, toRing: () => void) => {
-        ring = toRing;
-      },
-      clear: () => {},
-    };
+    const { alarm, ring } = alarmByHand();
     const queue = new TimerQueue(() => now, alarm);
     let pieces = 0;
     const timers = queue.forMachine((timer, key) => {

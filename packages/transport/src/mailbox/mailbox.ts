@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Address, type ClientKey, type Millis, ROLES, type Role } from '@goshawk/core';
+import { type Address, type ClientKey, type Millis, ROLES, type Role, untilNextPeriod } from '@goshawk/core';
 import { nanoid } from 'nanoid';
 import { messageSent } from '../channels.js';
 import type { KeyRing } from '../keys/index.js';
@@ -381,13 +381,14 @@ export class Mailbox {
       void this.cut(listener, shutMs, () => fuse.settled(memory()));
     };
     const lookLater = (): void => {
-      const { pauseMs } = fuse;
       // At whole periods, as what else is done now and then: the process wakes once for all of it.
-      const inMs = Math.ceil(pauseMs - (performance.now() % pauseMs));
-      this.fuseTimer = setTimeout(() => {
-        look();
-        lookLater();
-      }, inMs).unref();
+      this.fuseTimer = setTimeout(
+        () => {
+          look();
+          lookLater();
+        },
+        untilNextPeriod(fuse.pauseMs, performance.now()),
+      ).unref();
     };
     lookLater();
   }
