@@ -194,7 +194,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       config.estimatorStates,
     );
     // Binding.
-    this.#delivery = new Delivery(env, jobs, members, ledger, this.#audit, this.#sweep);
+    this.#delivery = new Delivery(env, jobs, members, ledger, this.#sweep);
     this.#binder = new Binder(
       env,
       jobs,
@@ -427,8 +427,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#recovery.holding(from, message, now);
     this.#startIfRecovered(now);
     this.#sweep.arm(now);
+    // It may still be under way. If it was given back, the worker says so once more.
     for (const { job, task } of this.#audit.missing(from, message))
-      if (!job.hasEnded) this.#endings.declined(job, task, now);
+      if (!job.cancelling) this.#delivery.send(job, task);
   }
 
   /** Once it is known what runs of the jobs that were here before, the rest may be given out. */

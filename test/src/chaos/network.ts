@@ -19,7 +19,7 @@ export interface Parcel {
   readonly bytes: Buffer;
 }
 
-interface Link {
+interface Link extends Pick<Parcel, 'from' | 'to'> {
   readonly draw: Draw;
   /** Order holds while the connection lives. */
   lastAt: Millis;
@@ -96,9 +96,10 @@ export class Network {
   /** Connections break, and are made anew. */
   reconnect(fault: FaultOf<'reconnect'>): void {
     for (const link of this.#links.values()) {
+      if (!joins(fault, link)) continue;
       link.lastAt = 0;
       for (const flight of [...link.onTheWay]) {
-        if (!concerns(fault, flight.parcel)) continue;
+        if (!isOfTypes(fault, flight.parcel)) continue;
         flight.event.isOff = true;
         link.onTheWay.delete(flight);
         this.#events.hit('reconnect', flight.parcel);
@@ -141,7 +142,7 @@ export class Network {
     const key = `${from.id} ${to.name}`;
     let link = this.#links.get(key);
     if (link === undefined) {
-      link = { draw: new Draw(`${this.#seed}/link ${key}`), lastAt: 0, onTheWay: new Set() };
+      link = { from, to, draw: new Draw(`${this.#seed}/link ${key}`), lastAt: 0, onTheWay: new Set() };
       this.#links.set(key, link);
     }
     return link;
@@ -155,8 +156,17 @@ export class Network {
   }
 }
 
-function concerns(fault: Traffic & Partial<Pick<Fault, 'kind'>>, { from, to, type }: Parcel): boolean {
-  if (fault.types !== undefined && !fault.types.includes(type)) return false;
+type Concerned = Traffic & Partial<Pick<Fault, 'kind'>>;
+
+function concerns(fault: Concerned, parcel: Parcel): boolean {
+  return isOfTypes(fault, parcel) && joins(fault, parcel);
+}
+
+function isOfTypes({ types }: Concerned, { type }: Parcel): boolean {
+  return types === undefined || types.includes(type);
+}
+
+function joins(fault: Concerned, { from, to }: Pick<Parcel, 'from' | 'to'>): boolean {
   if (isOf(fault.from, from) && isOf(fault.to, to)) return true;
   return 'both' in fault && fault.both === true && isOf(fault.from, to) && isOf(fault.to, from);
 }

@@ -5,7 +5,6 @@ import { type Job, TaskState } from '../job/job.js';
 import type { Members } from '../joining/members.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';
-import type { RunningTaskAudit } from '../recovering/running-task-audit.js';
 import type { SweepTimer } from '../recovering/sweep-timer.js';
 import { slowdownAt, slowed } from './slowdown.js';
 
@@ -15,7 +14,6 @@ export class Delivery {
   readonly #jobs: JobStore;
   readonly #members: Members;
   readonly #ledger: Ledger;
-  readonly #audit: RunningTaskAudit;
   readonly #sweep: SweepTimer;
   /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
   #resendWindow = { since: 0, before: 0, until: 0 };
@@ -25,19 +23,17 @@ export class Delivery {
     jobs: JobStore,
     members: Members,
     ledger: Ledger,
-    audit: RunningTaskAudit,
     sweep: SweepTimer,
   ) {
     this.#env = env;
     this.#jobs = jobs;
     this.#members = members;
     this.#ledger = ledger;
-    this.#audit = audit;
     this.#sweep = sweep;
   }
 
   deliver(job: Job, task: TaskIndex, now: Millis): void {
-    this.#send(job, task);
+    this.send(job, task);
     this.#sweep.arm(now);
   }
 
@@ -45,7 +41,7 @@ export class Delivery {
   again(job: Job, worker: Address, assignment: Assignment): boolean {
     const task = job.tasks.assigned(worker, assignment);
     if (task < 0) return false;
-    this.#sendAgain(job, task);
+    this.send(job, task);
     return true;
   }
 
@@ -72,20 +68,18 @@ export class Delivery {
         if (job.tasks.states[task] !== TaskState.running || job.tasks.assignedBy[task] !== AssignedBy.match)
           continue;
         if (startedAt < since || startedAt >= before) continue;
-        this.#sendAgain(job, task);
+        this.send(job, task);
         hasSent = true;
       }
     }
     return hasSent;
   }
 
-  #sendAgain(job: Job, task: TaskIndex): void {
-    this.#audit.sentAgain(job, task);
-    this.#send(job, task);
-  }
-
-  /** `bind` answers a question that names the job; `run` says all that the worker has to know. */
-  #send(job: Job, task: TaskIndex): void {
+  /**
+   * `bind` answers a question that names the job; `run` says all that the worker has to know. However often it comes, the
+   * worker runs it once, or gives it back.
+   */
+  send(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attempts[task]!;
     const by = job.tasks.assignedBy[task];

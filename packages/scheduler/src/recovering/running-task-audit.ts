@@ -16,8 +16,6 @@ export class RunningTaskAudit {
   readonly #formers: readonly Address[];
   /** Workers that were asked and have not answered. */
   readonly #asked = new Set<Address>();
-  /** Attempts that were sent to them since. */
-  readonly #sentAgain = new Set<string>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
   /** Of the last round of questions. */
   #round = 0;
@@ -42,7 +40,6 @@ export class RunningTaskAudit {
     this.#since = now - pauseMs;
     this.#round++;
     this.#asked.clear();
-    this.#sentAgain.clear();
     for (const job of running) {
       for (const task of tasksSince(job, this.#since)) this.#asked.add(job.tasks.workerOf(task));
     }
@@ -50,11 +47,6 @@ export class RunningTaskAudit {
     for (const worker of this.#asked)
       this.#ledger.send(worker, { type: 'resume', formers: this.#formers, census: this.#round });
     return true;
-  }
-
-  /** It was given out again since they were asked, and may not have come yet. */
-  sentAgain(job: Job, task: TaskIndex): void {
-    if (this.#asked.has(job.tasks.workerOf(task))) this.#sentAgain.add(attemptKey(job.tasks.ref(task)));
   }
 
   /** These will not answer. */
@@ -71,8 +63,7 @@ export class RunningTaskAudit {
   missing(from: Address, { tasks, census }: MessageOf<'holding'>): { job: Job; task: TaskIndex }[] {
     const missing: { job: Job; task: TaskIndex }[] = [];
     if (census !== this.#round || !this.#asked.delete(from)) return missing;
-    const held = new Set(this.#sentAgain);
-    for (const task of tasks) held.add(attemptKey(task));
+    const held = new Set(tasks.map(attemptKey));
     for (const job of this.#jobs.active()) {
       if (job.runningCount === 0) continue;
       for (const task of tasksSince(job, this.#since)) {
