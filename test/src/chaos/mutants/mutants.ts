@@ -125,7 +125,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'no-census',
     what: 'nobody asks whether what is believed to run does run',
     file: 'scheduler/scheduler',
-    find: 'if (!job.hasEnded)\n                this.#endings.declined(job, task, now);',
+    find: 'if (!job.cancelling)\n                this.#delivery.send(job, task);',
     replace: '{}',
   },
   {
