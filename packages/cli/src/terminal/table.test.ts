@@ -41,6 +41,12 @@ describe('a table', () => {
     expect(renderTable(columns, rows, 5, paint).split('\n')[2]).toBe('bb  x     1,000');
   });
 
+  it('counts wide characters twice, and does not cut one in half', () => {
+    const wide = [['a', '東京都庁', 'ann', 'short', '1']];
+    expect(renderTable(columns, wide, 80, paint).split('\n')[1]).toBe('a   東京都庁  ann   short  1');
+    expect(renderTable(columns, wide, 26, paint).split('\n')[1]).toBe('a   東京…   ann   short  1');
+  });
+
   it('does not count colours', () => {
     const colored = renderTable(columns, [['\u001b[31ma\u001b[39m', 'n', 'u', 'c', '1']], 80, paint);
     expect(colored.split('\n')[1]).toBe('\u001b[31ma\u001b[39m   n     u     c      1');

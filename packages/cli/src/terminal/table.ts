@@ -1,5 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
-import Table from 'cli-table3';
+import measure from 'fast-string-truncated-width';
 import type { Painter } from './paint.js';
 
 export interface Column {
@@ -12,6 +11,7 @@ export interface Column {
 }
 
 const GAP = '  ';
+const ELLIPSIS = '…';
 
 /**
  * Aligned columns without rules, each line within `width` where the columns allow it: first a column is cut,
@@ -41,29 +41,17 @@ export function renderTable(
     shown.splice(shown.indexOf(column), 1);
     surplus -= column.width + GAP.length;
   }
-  return draw(shown, [
-    shown.map((column) => paint.dim(column.title)),
-    ...rows.map((row) => shown.map((column) => row[column.index]!)),
-  ]);
+  const titles = shown.map((column) => paint.dim(fitted(column.title, column)));
+  const lines = rows.map((row) => shown.map((column) => fitted(row[column.index]!, column)));
+  return [titles, ...lines].map((cells) => cells.join(GAP).trimEnd()).join('\n');
 }
 
-function draw(columns: readonly (Column & { width: number })[], rows: readonly string[][]): string {
-  const sides = ['top', 'bottom', 'left', 'right', 'mid', 'middle'];
-  const none = Object.fromEntries(
-    sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`]).map((name) => [name, '']),
-  );
-  const table = new Table({
-    chars: { ...none, 'mid-mid': '', middle: GAP },
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
-    colWidths: columns.map(({ width }) => width),
-    colAligns: columns.map(({ align }) => align ?? 'left'),
-  });
-  table.push(...rows);
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+/** The cell in the width of its column, cut where it is wider. A cell that may be cut has no colours. */
+function fitted(text: string, { align, width }: Column & { readonly width: number }): string {
+  const { index, truncated } = measure(text, { limit: width, ellipsis: ELLIPSIS });
+  const cell = truncated ? `${text.slice(0, index)}${ELLIPSIS}` : text;
+  const padding = ' '.repeat(width - cellWidth(cell));
+  return align === 'right' ? `${padding}${cell}` : `${cell}${padding}`;
 }
 
 function widest(column: Column, rows: readonly (readonly string[])[], index: number): number {
@@ -72,13 +60,8 @@ function widest(column: Column, rows: readonly (readonly string[])[], index: num
 
 /** In columns of the terminal: East Asian wide characters take two. */
 function cellWidth(text: string): number {
-  let width = 0;
-  for (const character of stripVTControlCharacters(text)) width += WIDE.test(character) ? 2 : 1;
-  return width;
+  return measure(text).width;
 }
-
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
