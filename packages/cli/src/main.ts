@@ -19,7 +19,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // A note that cannot be written (a full disk, a reader that has gone) is lost and ends nothing.
 process.stderr.on('error', () => {});
 
-process.exitCode = await run(process.argv.slice(2), {
+// Where nothing is left to wait for before the command has ended, it has not done its work.
+process.on('exit', () => {
+  process.exitCode ??= ExitCode.failed;
+});
+
+void run(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   // Its reader opens it.
@@ -29,4 +34,6 @@ process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
   cwd: process.cwd(),
   interrupted: interrupt.signal,
+}).then((code) => {
+  process.exitCode = code;
 });

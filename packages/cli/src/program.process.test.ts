@@ -30,7 +30,7 @@ describe('what the command runs', () => {
   it('is the bundle where there is one, else what was compiled', () => {
     write('dist/main.js', 'console.log("compiled")');
     expect(run()).toBe('compiled');
-    write('bundle/main.js', 'console.log("bundled")');
+    write('bundle/main.cjs', 'console.log("bundled")');
     expect(run()).toBe('bundled');
   });
 
