@@ -457,7 +457,7 @@ test('short work of which central is only told what came counts in the reserve',
       bench.register(worker);
       bench.receive(worker, { type: 'pull', heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [] });
     }
-    bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, cameMs, cameTasks: 0 });
+    bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, cameMs, cameTasks: 0, completed: [] });
     const need = {
       job: 1,
       stage: 0,

@@ -10,6 +10,7 @@ import {
 } from '@goshawk/core';
 import { policyOf, type SolverAnswer } from '@goshawk/policies';
 import { countWorkers, doorsOf } from './cluster/describing.js';
+import { LearnedCutoff } from './cluster/learned-cutoff.js';
 import { Membership } from './cluster/membership.js';
 import { Rivals } from './cluster/rivals.js';
 import type {
@@ -43,6 +44,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #occupied: OccupiedNews;
   readonly #shedding = new LoadShedding();
   readonly #rivals: Rivals;
+  readonly #cutoff: LearnedCutoff;
   /** Workers say what is free there. */
   readonly #pulls: boolean;
 
@@ -51,7 +53,9 @@ export class Central implements Machine<CentralTimer> {
     this.#env = env;
     const { policy, timings } = config.settings;
     this.#pulls = pulls(policy.preset);
-    const made = policyOf(policy, timings.heartbeatMs, () => env.random(), env.policyFailed);
+    this.#cutoff = new LearnedCutoff(config.settings);
+    const cutoffMs = () => this.#cutoff.settings.policy.cutoffMs;
+    const made = policyOf(policy, cutoffMs, timings.heartbeatMs, () => env.random(), env.policyFailed);
     this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#shedding.came(tasks));
     this.#members = new Membership(config, env, this.#counters, this.#dispatcher);
     this.#rivals = new Rivals(env, this.#members.registry, config);
@@ -107,6 +111,7 @@ export class Central implements Machine<CentralTimer> {
         // Where run times are not known at arrival, workers tell what short tasks took.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
+        if (this.#cutoff.completed(message.completed)) this.#members.adopt(this.#cutoff.settings);
         return this.#members.worked(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
@@ -120,7 +125,7 @@ export class Central implements Machine<CentralTimer> {
       case 'describeCluster':
         return this.#answer(from, message.request, 'cluster', {
           name: this.#config.name,
-          settings: this.#config.settings,
+          settings: this.#cutoff.settings,
           pendingTasks: this.pendingTasks,
           workers: this.#members.registry.workers.size,
         });

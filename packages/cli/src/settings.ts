@@ -44,7 +44,7 @@ export const POLICY_OPTIONS = {
     type: 'text',
     value: 'SECONDS|p90',
     describe: 'mean task run time from which a job is long; p90: percentile of the jobs of the workload',
-    whenUnset: 'p90; without a workload 10 s',
+    whenUnset: 'p90; of a live cluster learned from its jobs, 10 s until then',
   },
   shortPartition: {
     type: 'text',
@@ -216,6 +216,7 @@ export function policySettings(
       partition: preset.partition && options.shortPartition !== 'none',
     },
     cutoffMs,
+    cutoffJobs: options.cutoff === undefined && facts === undefined ? 0 : null,
     shortPartition: shortPartitionOf(options.shortPartition, cutoffMs, facts),
     probeRatio: options.probeRatio,
     probeDraw: (options.probeDraw as PolicySettings['probeDraw']) ?? (seeks ? 'distinct' : 'independent'),

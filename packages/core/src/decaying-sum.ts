@@ -2,7 +2,7 @@ import type { Millis } from './ids.js';
 
 /** Σ amount · e^(−age ÷ window): what has come lately, the latest counting most. */
 export class DecayingSum {
-  readonly #windowMs: Millis;
+  #windowMs: Millis;
   #sum = 0;
   /** The sum is as of then. */
   #at: Millis = 0;
@@ -22,5 +22,12 @@ export class DecayingSum {
       this.#at = now;
     }
     return this.#sum;
+  }
+
+  /** From now on amounts fall within another time; what comes a millisecond is as it was. */
+  rescale(windowMs: Millis, now: Millis): void {
+    if (windowMs === this.#windowMs) return;
+    this.#sum = this.#windowMs > 0 ? (this.at(now) * windowMs) / this.#windowMs : 0;
+    this.#windowMs = windowMs;
   }
 }

@@ -98,6 +98,7 @@ export * from './nearest.js';
 export * from './ordered-numbers.js';
 export * from './percentiles.js';
 export * from './points.js';
+export * from './policy/job-lengths.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './random.js';

@@ -7,7 +7,7 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
     cluster.counters({ of: ({ kind }) => kind !== 'worker', signal }),
     cluster.waiting({ signal }),
   ]);
-  const { policy, preset, estimator, cutoffMs, reserve } = view.settings.policy;
+  const { policy, preset, estimator, cutoffMs, cutoffJobs, reserve } = view.settings.policy;
   const messages = messagesAt(counted);
   const tasks = endedTasks(counted.totals.schedulers);
   const all = Object.values(messages).reduce((sum, count) => sum + count, 0);
@@ -17,6 +17,7 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
     title: preset.title,
     estimator,
     cutoffSeconds: cutoffMs / 1_000,
+    cutoffJobs,
     reserve,
     reserveNow: line === undefined || line.slots === 0 ? null : 1 - line.longLimit / line.slots,
     messagesPerTask: tasks === 0 ? null : all / tasks,

@@ -202,6 +202,8 @@ export const policy = z.object({
   title: z.string(),
   estimator: z.string(),
   cutoffSeconds: seconds,
+  /** Completed jobs that it was learned from; 0: it is the default as yet; null: it was said. */
+  cutoffJobs: count.nullable(),
   /** Fraction of the slots that long tasks leave to short ones: as it was set, and as it is now. */
   reserve: z.union([z.number(), z.literal('auto')]),
   reserveNow: z.number().nullable(),

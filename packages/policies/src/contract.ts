@@ -283,7 +283,7 @@ export interface PolicyOption<T> {
 }
 
 export interface PolicyContext {
-  /** A job whose estimate reaches this is long. ms */
+  /** A job whose estimate reaches this is long. ms; another one later, where central learns it */
   readonly cutoffMs: Millis;
   /** Run times are known when a job arrives, by its submitter or an oracle. */
   readonly sizesAreGiven: boolean;

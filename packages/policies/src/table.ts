@@ -192,12 +192,14 @@ function check(
 /**
  * The policy by which central decides in a cluster of these settings.
  *
+ * @param cutoffMs at present, where central learns it
  * @param joinMs within which all workers come back to a new central
  * @param failed is told what a policy of one's own throws; without it, that is thrown on
  * @throws InputError later, when it plans and there is nobody to tell
  */
 export function policyOf(
-  { policy: name, cutoffMs, reserve, estimator, preset }: PolicySettings,
+  { policy: name, reserve, estimator, preset }: PolicySettings,
+  cutoffMs: () => Millis,
   joinMs: Millis,
   random: () => number,
   failed: (error: unknown) => void = (error) => {
@@ -206,6 +208,12 @@ export function policyOf(
 ): CentralPolicy {
   const { policy, options } = preset.decidedBy;
   const sizesAreGiven = estimator === 'given';
-  const made = makePolicy(policy, options, { cutoffMs, reserve, sizesAreGiven, joinMs, random });
+  const context = {
+    get cutoffMs() {
+      return cutoffMs();
+    },
+    ...{ reserve, sizesAreGiven, joinMs, random },
+  };
+  const made = makePolicy(policy, options, context);
   return OWN_POLICIES.has(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;
 }

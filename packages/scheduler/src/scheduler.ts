@@ -741,9 +741,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   #welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     const { heardAt, timings, isCutOff } = this.#enlistment;
-    if (!this.#enlistment.welcomed(from, message, now))
-      return isCutOff ? this.#routing.centralIsBack(now) : undefined;
+    const isNew = this.#enlistment.welcomed(from, message, now);
     this.#sampler.adopt(this.policy);
+    if (!isNew) {
+      this.#usage.adopt(this.policy, now);
+      return isCutOff ? this.#routing.centralIsBack(now) : undefined;
+    }
     for (const job of this.#jobs.active()) watchDeadline(job, this.policy, this.#env);
     this.#usage.startAnew(from, this.policy, now);
     this.#prober.hints.startAnew(maySeek(this.policy.preset));

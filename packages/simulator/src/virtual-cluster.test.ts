@@ -110,6 +110,30 @@ describe.each(POLICY_NAMES)('under %s', (policy) => {
   });
 });
 
+test.each(POLICY_NAMES)(
+  'under %s a cutoff that nobody said is learned from the jobs that complete',
+  (policy) => {
+    const cutoffs = new Set<number>();
+    let toldAt = 0;
+    const settings = settingsOf({ policy, preset: PRESETS[policy], cutoffMs: 60_000, cutoffJobs: 0 });
+    const onSend = (_from: Address, _to: Address, message: Message, now: number): void => {
+      if (message.type !== 'welcome') return;
+      cutoffs.add(message.settings.policy.cutoffMs);
+      toldAt = now;
+    };
+    const { ended } = observe({ settings, onSend }, 400, `learned-${policy}`);
+    const [first, learned, ...more] = cutoffs;
+    expect([first, more.length]).toEqual([60_000, 0]);
+    // Between short tasks, of 150 ms at most, and long ones, of 2.5 s at least.
+    expect(learned).toBeGreaterThan(300);
+    expect(learned).toBeLessThan(2_500);
+    const late = ended.filter(({ arrivedAt }) => arrivedAt > toldAt + 1_000);
+    // Under split, what is taken for short meanwhile waits in a sixth of the cluster till after the last job has come.
+    if (policy !== 'split') expect(late.length).toBeGreaterThan(50);
+    for (const { class: was, estimateMs } of late) expect(was).toBe(estimateMs! > 1_000 ? 'long' : 'short');
+  },
+);
+
 test.each([
   ['central', { ...NOTHING_ABLATED, central: false }],
   ['partition', { ...NOTHING_ABLATED, partition: false }],

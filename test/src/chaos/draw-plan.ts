@@ -44,9 +44,11 @@ function drawShared(seed: string): Plan {
 
 function drawPrivate(seed: string): Plan {
   const draw = new Draw(`${seed}/cluster`);
-  const settings = drawSettings(draw, [
+  const { policy, timings } = drawSettings(draw, [
     ...['given', 'given', 'pilot', 'pilot', 'hybrid', 'history', 'slearn-dag'],
   ]);
+  const cutoffJobs = new Draw(`${seed}/cutoff`).chance(0.25) ? 0 : null;
+  const settings = { policy: { ...policy, cutoffJobs }, timings };
   const processOf = (name: string): ProcessPlan => ({
     name,
     at: draw.int(0, 500),

@@ -22,7 +22,7 @@ interface Books {
 export class Membership {
   readonly registry = new Registry();
   readonly away = new AwayOwners();
-  readonly #settings: ClusterSettings;
+  #settings: ClusterSettings;
   readonly #env: CentralEnvironment;
   readonly #counters: CentralCounters;
   readonly #books: Books;
@@ -175,6 +175,13 @@ export class Membership {
 
   welcome(party: Address): void {
     this.#env.send(party, { type: 'welcome', settings: this.#settings });
+  }
+
+  /** Everybody is to go by other settings from now on. */
+  adopt(settings: ClusterSettings): void {
+    this.#settings = settings;
+    for (const worker of this.registry.workers.keys()) this.welcome(worker);
+    for (const scheduler of this.registry.schedulers.keys()) this.welcome(scheduler);
   }
 
   /** It has missed something. */

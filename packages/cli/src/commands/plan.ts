@@ -55,6 +55,7 @@ function planJson({ ahead, stages, ...outlook }: Outlook, canRun: boolean): Reco
     canRun,
     class: outlook.class ?? null,
     cutoffSeconds: seconds(outlook.cutoffMs),
+    cutoffFrom: outlook.cutoffFrom,
     estimateSeconds: seconds(outlook.estimateMs),
     tasks: outlook.tasks,
     stages,
@@ -97,8 +98,8 @@ function planPage(
   );
 }
 
-function classLine({ class: decided, estimateMs, cutoffMs }: Outlook): string {
-  const divide = `a job is long from a mean task of ${formatDuration(cutoffMs)} on (the cutoff)`;
+function classLine({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook): string {
+  const divide = `a job is long from a mean task of ${formatDuration(cutoffMs)} on (the cutoff, ${cutoffFrom})`;
   if (decided === undefined)
     return `not known before it is there, its pilots or others like it tell; ${divide}`;
   const by =

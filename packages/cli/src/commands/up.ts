@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { formatDuration, InputError, type PolicySettings } from '@goshawk/core';
+import { cutoffOrigin, formatDuration, InputError, type PolicySettings } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand, ExitCode } from '../command.js';
@@ -119,6 +119,7 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
         dashboard: cluster.page ?? null,
         keys: keys ?? null,
         cutoffSeconds: policy.cutoffMs / 1_000,
+        cutoffJobs: policy.cutoffJobs,
       });
     announce(context, cluster, policy, dataFolder);
     await interrupted(context.interrupted);
@@ -193,8 +194,12 @@ function announce(
 }
 
 /** Who says how long tasks take needs to know what that is measured by. */
-function cutoffWords({ cutoffMs, estimator }: PolicySettings): string {
-  const from = `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (--cutoff)`;
+function cutoffWords({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string {
+  const origin =
+    cutoffJobs === null
+      ? '--cutoff'
+      : `${cutoffOrigin({ cutoffJobs })}, then what fits them; --cutoff sets it`;
+  const from = `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (${origin})`;
   return estimator === 'given' ? `${from}; one without an --estimate is taken for short` : from;
 }
 

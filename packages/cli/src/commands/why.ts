@@ -39,13 +39,13 @@ export const whyCommand = defineCommand({
       job.explain({ ...(task === undefined ? {} : { task }), signal }),
       viewOf(cluster, signal),
     ]);
-    const cutoffMs = view?.settings.policy.cutoffMs;
+    const cutoff = view?.settings.policy;
     if (context.global.json) {
-      context.json(whyJson(explained, cutoffMs, Date.now()));
+      context.json(whyJson(explained, cutoff?.cutoffMs, Date.now()));
       return ExitCode.done;
     }
     const ended = isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;
-    context.out(whyPage(explained, { cutoffMs, workers: view?.workers, ended }, paint));
+    context.out(whyPage(explained, { cutoff, workers: view?.workers, ended }, paint));
     return ExitCode.done;
   },
 });

@@ -1,6 +1,7 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
 import {
   countTasks,
+  cutoffOrigin,
   type JobClass,
   type JobSpec,
   type JobSummary,
@@ -15,6 +16,8 @@ export interface Outlook {
   /** Undefined: the cluster finds out once it has it. */
   readonly class: JobClass | undefined;
   readonly cutoffMs: Millis;
+  /** `said`, or how it was learned. */
+  readonly cutoffFrom: string;
   readonly estimateMs: Millis | undefined;
   readonly stages: readonly StageOutlook[];
   /** Of workers that take work. */
@@ -84,6 +87,7 @@ export function outlookOf(
     tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
     class: decided,
     cutoffMs,
+    cutoffFrom: cutoffOrigin(policy),
     estimateMs,
     stages,
     slots,

@@ -23,7 +23,7 @@ function waits(ahead: NeedView['ahead']): ExplainedJob {
   };
 }
 
-const background = { cutoffMs: 10_000, ended: undefined };
+const background = { cutoff: { cutoffMs: 10_000, cutoffJobs: null }, ended: undefined };
 const page = (explained: ExplainedJob) => whyPage(explained, background, painter(false));
 
 it('says nothing of a time that nobody can know', () => {
@@ -75,7 +75,7 @@ it('says where the policy plans to start the job, and in JSON when', () => {
 
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
-  expect(page(known)).toContain('from a mean task of 10 s on (the cutoff) a job is long');
+  expect(page(known)).toContain('from a mean task of 10 s on (the cutoff, said) a job is long');
   expect(whyJson(known, 10_000, 0)).toMatchObject({ cutoffSeconds: 10 });
 });
 

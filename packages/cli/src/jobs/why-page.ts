@@ -1,15 +1,16 @@
 import type { ClusterWaiting, ExplainedJob, WorkerView } from '@goshawk/client';
 import {
   type CentralLine,
+  cutoffOrigin,
   expectedWaitMs,
   formatAttributes,
   formatCount,
   formatDuration,
   isFinal,
   type JobDetail,
-  type Millis,
   mayRun,
   type NeedView,
+  type PolicySettings,
   type Predecessor,
   predecessorWords,
   requiresOf,
@@ -54,7 +55,7 @@ function centralLine(central: CentralLine | undefined): string {
 
 /** What is known of a job besides: what divides short from long, and how it came out. */
 export interface Background {
-  readonly cutoffMs: Millis | undefined;
+  readonly cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined;
   /** Of the cluster; undefined while central does not answer. */
   readonly workers?: readonly WorkerView[] | undefined;
   /** Only of a job that has ended. */
@@ -64,12 +65,12 @@ export interface Background {
 /** Why a job waits, and where its time went. */
 export function whyPage(
   explained: ExplainedJob,
-  { cutoffMs, workers, ended }: Background,
+  { cutoff, workers, ended }: Background,
   paint: Painter,
 ): string {
   const { job, waiting, task, last } = explained;
   const sections: Section[] = [
-    ['class', [classLine(explained, cutoffMs)]],
+    ['class', [classLine(explained, cutoff)]],
     ...section('task', task === undefined ? [] : taskLines(task)),
     ...section(
       'waiting',
@@ -95,13 +96,13 @@ export function whyPage(
   return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
 }
 
-function classLine({ job, sampling }: ExplainedJob, cutoffMs: Millis | undefined): string {
+function classLine({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string {
   const believed =
     job.estimateMs === undefined ? '' : `, believed to take ${formatDuration(job.estimateMs)} a task`;
   const divide =
-    cutoffMs === undefined
+    cutoff === undefined
       ? ''
-      : `; from a mean task of ${formatDuration(cutoffMs)} on (the cutoff) a job is long`;
+      : `; from a mean task of ${formatDuration(cutoff.cutoffMs)} on (the cutoff, ${cutoffOrigin(cutoff)}) a job is long`;
   const head = `${classWords(job)}${believed}${divide}`;
   if (sampling === undefined) return head;
   const { pilotTasks, decidedMs } = sampling;

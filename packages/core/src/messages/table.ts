@@ -30,6 +30,7 @@ import {
 } from '../job/view.js';
 import { WAITING_REASONS } from '../job/waiting.js';
 import { LIMITS } from '../limits.js';
+import { LENGTHS_MAX } from '../policy/job-lengths.js';
 import { CLASSES } from '../policy/presets.js';
 import { message, type Role } from './declaration.js';
 import {
@@ -183,6 +184,8 @@ export const MESSAGES = {
     /** Estimate × tasks, and tasks, of the short jobs that came since then and of which central hears nothing else. */
     cameMs: ms,
     cameTasks: count,
+    /** Jobs that completed since then, by how long their tasks took: where the cutoff is learned. */
+    completed: list(record({ length: count, jobs: count, workMs: ms }), LENGTHS_MAX + 1),
   }),
 
   // ---- long jobs: owner → central → worker → owner

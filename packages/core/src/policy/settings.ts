@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { InputError } from '../errors.js';
+import type { Millis } from '../ids.js';
 import { describeIssue } from '../job/parse.js';
 import { LIMITS } from '../limits.js';
+import { CUTOFF_JOBS_MIN } from './job-lengths.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
 export const MATCHINGS = ['auto', 'always'] as const;
@@ -35,6 +37,8 @@ const common = () => ({
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms(),
+  /** Of how many jobs central has learned the cutoff; 0: it has not yet. null: it was said, and stays. */
+  cutoffJobs: z.number().int().nonnegative().nullable(),
   /** Fraction of the workers that long tasks never use, or `auto`: the share of task seconds that short jobs had. */
   shortPartition: z.union([fraction(), z.literal('auto')]),
   /** Probes per task (Sparrow and Hawk §4.1: 2). */
@@ -168,6 +172,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   policy: 'hawk',
   preset: { ...PRESETS.hawk },
   cutoffMs: 10_000,
+  cutoffJobs: null,
   shortPartition: 0.17,
   probeRatio: 2,
   probeDraw: 'distinct',
@@ -192,6 +197,19 @@ export const DEFAULT_POLICY: PolicySettings = {
   seriesMs: 100,
   cancel: 'proactive',
 };
+
+/** Where a cutoff comes from, in words. */
+export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>): string {
+  if (cutoffJobs === null) return 'said';
+  return cutoffJobs === 0
+    ? `the default until ${CUTOFF_JOBS_MIN} jobs have completed`
+    : `learned from ${cutoffJobs.toLocaleString('en-US')} jobs`;
+}
+
+/** With a cutoff that was learned. A series of tiny tasks is none where it takes as long as a long task. */
+export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs: number): PolicySettings {
+  return { ...policy, cutoffMs, cutoffJobs, seriesMs: Math.min(policy.seriesMs, cutoffMs / 100) };
+}
 
 /** @throws InputError with one line that names the setting */
 export function parseClusterSettings(value: unknown): ClusterSettings {

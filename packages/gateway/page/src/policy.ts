@@ -36,12 +36,28 @@ export function showPolicy({ root, live, signal }: Place): void {
   signal.addEventListener('abort', stop);
 }
 
-function settingList({ policy, title, estimator, cutoffSeconds, reserve, reserveNow }: Policy): HTMLElement {
+function originOf(jobs: Policy['cutoffJobs']): string {
+  if (jobs === null) return 'said';
+  return jobs === 0 ? 'the default' : `learned from ${count(jobs)} jobs`;
+}
+
+function settingList({
+  policy,
+  title,
+  estimator,
+  cutoffSeconds,
+  cutoffJobs,
+  reserve,
+  reserveNow,
+}: Policy): HTMLElement {
   const kept = reserveNow === null ? '' : `, now ${percent(reserveNow)} of the slots`;
   const rows = [
     ['policy', policy],
     ['what it does', title],
-    ['cutoff', `a job whose tasks take ${duration(cutoffSeconds)} or more in the mean is long`],
+    [
+      'cutoff',
+      `a job whose tasks take ${duration(cutoffSeconds)} or more in the mean is long (${originOf(cutoffJobs)})`,
+    ],
     ['estimator', estimator],
     [
       'reserve',

@@ -111,6 +111,7 @@ export class Goshawk implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#slots = cluster.capacity[SLOT] ?? 0;
+    this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
     if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(now);
     this.#serveKept(draft, now);
     /** Have no worker with room for them: nothing in this plan changes that. */

@@ -8,7 +8,7 @@ import { DecayingSum, type Millis } from '@goshawk/core';
  */
 export class LongLimit {
   readonly #reserve: number | 'auto';
-  readonly #windowMs: Millis;
+  #windowMs: Millis;
   /** Short work that came lately. ms */
   readonly #work: DecayingSum;
   /** Slots of tasks not known to be long × time. */
@@ -26,6 +26,15 @@ export class LongLimit {
     this.#windowMs = windowMs;
     this.#work = new DecayingSum(windowMs);
     this.#occupied = new DecayingSum(OCCUPIED_WINDOWS * windowMs);
+  }
+
+  /** From now on the need of short work is averaged over another time. */
+  averageOver(windowMs: Millis, now: Millis): void {
+    if (windowMs === this.#windowMs) return;
+    this.shortHave(this.#occupiedSlots, now);
+    this.#windowMs = windowMs;
+    this.#work.rescale(windowMs, now);
+    this.#occupied.rescale(OCCUPIED_WINDOWS * windowMs, now);
   }
 
   /** Short work has come: estimate × tasks. */

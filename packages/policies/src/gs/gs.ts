@@ -48,7 +48,6 @@ export class Gs implements CentralPolicy {
   /** The queue that each run was started in, and how many each queue has. */
   readonly #queueOfRun = new Map<RunView, number>();
   readonly #running: number[];
-  readonly #patienceMs: Millis;
   readonly #demanding = new Set<StageView>();
 
   constructor(options: GsOptions, context: PolicyContext) {
@@ -58,7 +57,6 @@ export class Gs implements CentralPolicy {
     this.#shares = new Shares(queues, options.weightRatio);
     this.#queues = Array.from({ length: queues }, () => new StageOrder());
     this.#running = this.#queues.map(() => 0);
-    this.#patienceMs = PATIENCE_CUTOFFS * context.cutoffMs;
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -198,7 +196,8 @@ export class Gs implements CentralPolicy {
   /** What fits only where much is free, and has waited for that for too long; the longest first. */
   #starved(now: Millis): readonly StageView[] {
     if (this.#demanding.size === 0) return NOBODY_STARVES;
-    const starved = [...this.#demanding].filter(({ waitsSince }) => now - waitsSince >= this.#patienceMs);
+    const patienceMs = PATIENCE_CUTOFFS * this.#context.cutoffMs;
+    const starved = [...this.#demanding].filter(({ waitsSince }) => now - waitsSince >= patienceMs);
     return starved.sort((a, b) => a.waitsSince - b.waitsSince);
   }
 }

@@ -131,6 +131,7 @@ export class Endings {
     this.#ledger.ended(job, now);
     // Whoever waits for the job does not wait for what is learnt of it.
     this.#ledger.whenDurable(() => this.#sampler.learn(job), now);
+    if (job.counts.completed === job.taskCount) this.#usage.jobCompleted(job.tasks.runMs, now);
     this.#jobs.ended(job, now);
     this.#events.ended(job, now);
     this.#hasEnded(job, now);

@@ -21,7 +21,14 @@ function bench() {
   return { usage, told, timers };
 }
 
-const came = (cameMs: unknown) => ({ type: 'usage', shortMs: 0, longMs: 0, cameMs, cameTasks: 0 });
+const came = (cameMs: unknown) => ({
+  type: 'usage',
+  shortMs: 0,
+  longMs: 0,
+  cameMs,
+  cameTasks: 0,
+  completed: [],
+});
 
 describe('short work that came', () => {
   test('is told now and then when central hears nothing else of it', () => {
@@ -75,6 +82,27 @@ test('run times are told while the partition follows them', () => {
   usage.worked(true, 40);
   usage.tell(CENTRAL, 10_000);
   usage.tell(CENTRAL, 20_000);
-  expect(told).toEqual([[CENTRAL, { type: 'usage', shortMs: 3, longMs: 40, cameMs: 0, cameTasks: 0 }]]);
+  expect(told).toEqual([[CENTRAL, { ...came(0), shortMs: 3, longMs: 40 }]]);
   expect(timers).toEqual([10_000, 20_000, 30_000]);
+});
+
+test('jobs that completed are told where the cutoff is learned, and to another central all of them', () => {
+  const { usage, told } = bench();
+  const LEARNED = { ...POLICY, cutoffJobs: 0 };
+  usage.startAnew(CENTRAL, POLICY, 0);
+  usage.jobCompleted(Float64Array.of(9), 0);
+  usage.startAnew(CENTRAL, LEARNED, 0);
+  usage.jobCompleted(Float64Array.of(1_000, 1_048), 0);
+  usage.tell(CENTRAL, 10_000);
+  usage.jobCompleted(Float64Array.of(1), 10_000);
+  usage.startAnew(ANOTHER, LEARNED, 12_000);
+  usage.tell(ANOTHER, 22_000);
+  const [short, long] = [
+    { length: 0, jobs: 1, workMs: 1 },
+    { length: 40, jobs: 1, workMs: 2_048 },
+  ];
+  expect(told).toEqual([
+    [CENTRAL, { ...came(0), completed: [long] }],
+    [ANOTHER, { ...came(0), completed: [short, long] }],
+  ]);
 });

@@ -1,6 +1,7 @@
 import {
   type Address,
   DecayingSum,
+  JobLengths,
   type MessageOf,
   type Millis,
   NOBODY,
@@ -29,6 +30,9 @@ export class Usage {
   #cameTasks = 0;
   /** All that came lately: another central knows nothing of it. */
   #lately = new DecayingSum(0);
+  /** Jobs that completed, and those of them that are not told yet. */
+  readonly #lengths = new JobLengths();
+  #untold = new JobLengths();
   #armed = false;
 
   constructor(env: SchedulerEnvironment) {
@@ -41,17 +45,32 @@ export class Usage {
    * counted twice when it is needed again, which errs on the side of short jobs, and is forgotten with the rest.
    */
   startAnew(central: Address, policy: PolicySettings, now: Millis): void {
-    const windowMs = reserveWindowMs(policy);
-    if (this.#policy === undefined || reserveWindowMs(this.#policy) !== windowMs)
-      this.#lately = new DecayingSum(windowMs);
-    this.#policy = policy;
+    this.adopt(policy, now);
     if (central !== this.#central) {
       this.#cameMs = this.#lately.at(now);
       this.#cameTasks = 0;
+      this.#untold = new JobLengths();
+      this.#untold.add(this.#lengths.counts());
     }
     this.#central = central;
-    if (this.#cameMs > 0) this.#send(central, { shortMs: 0, longMs: 0 });
+    if (this.#cameMs > 0 || this.#untold.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
     if (this.#reportsShares()) this.#tellSoon(now);
+  }
+
+  /** The cutoff may be another one than before. */
+  adopt(policy: PolicySettings, now: Millis): void {
+    const windowMs = reserveWindowMs(policy);
+    if (this.#policy === undefined) this.#lately = new DecayingSum(windowMs);
+    this.#lately.rescale(windowMs, now);
+    this.#policy = policy;
+  }
+
+  /** A job whose tasks took so long has completed. */
+  jobCompleted(runsMs: Float64Array, now: Millis): void {
+    if (typeof this.#policy?.cutoffJobs !== 'number') return;
+    this.#lengths.completed(runsMs);
+    this.#untold.completed(runsMs);
+    this.#tellSoon(now);
   }
 
   /** Run time of a task that completed. */
@@ -81,7 +100,7 @@ export class Usage {
   }
 
   #hasNews(): boolean {
-    return this.#cameMs > 0 || this.#cameTasks > 0;
+    return this.#cameMs > 0 || this.#cameTasks > 0 || this.#untold.heard > 0;
   }
 
   /** @param central NOBODY while there is none */
@@ -101,7 +120,10 @@ export class Usage {
   }
 
   #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
-    this.#env.send(central, { type: 'usage', ...done, cameMs: this.#cameMs, cameTasks: this.#cameTasks });
+    const completed = this.#untold.counts();
+    const came = { cameMs: this.#cameMs, cameTasks: this.#cameTasks };
+    this.#env.send(central, { type: 'usage', ...done, ...came, completed });
+    if (completed.length > 0) this.#untold = new JobLengths();
     this.#cameMs = 0;
     this.#cameTasks = 0;
   }

@@ -1,0 +1,29 @@
+import { type ClusterSettings, JobLengths, type LengthCount, withCutoff } from '@goshawk/core';
+
+/** The settings of the cluster, with a cutoff that fits the jobs that complete, unless it was said. */
+export class LearnedCutoff {
+  readonly #configured: ClusterSettings;
+  readonly #lengths = new JobLengths();
+  #settings: ClusterSettings;
+
+  constructor(configured: ClusterSettings) {
+    this.#configured = configured;
+    this.#settings = configured;
+  }
+
+  get settings(): ClusterSettings {
+    return this.#settings;
+  }
+
+  /** So many jobs have completed. @returns whether the cutoff is another one now */
+  completed(counts: readonly LengthCount[]): boolean {
+    const { policy, timings } = this.#configured;
+    if (typeof policy.cutoffJobs !== 'number' || counts.length === 0) return false;
+    this.#lengths.add(counts);
+    const before = this.#settings.policy.cutoffMs;
+    const cutoffMs = this.#lengths.cutoffMs(before);
+    const learnedFrom = this.#lengths.isEnough ? this.#lengths.heard : 0;
+    this.#settings = { policy: withCutoff(policy, cutoffMs, learnedFrom), timings };
+    return cutoffMs !== before;
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { Random } from '../random.js';
+import { JobLengths } from './job-lengths.js';
+
+const DEFAULT_MS = 10_000;
+
+function lengthsOf(meansMs: readonly number[], tasks = 1): JobLengths {
+  const lengths = new JobLengths();
+  for (const meanMs of meansMs) lengths.completed(new Float64Array(tasks).fill(meanMs));
+  return lengths;
+}
+
+/** Means around a median, with a standard deviation of their logarithm. */
+function drawn(count: number, medianMs: number, spread: number, seed = 'lengths'): number[] {
+  const random = Random.seeded(seed);
+  const normal = () => Array.from({ length: 12 }, () => random.next()).reduce((a, b) => a + b) - 6;
+  return Array.from({ length: count }, () => medianMs * Math.exp(spread * normal()));
+}
+
+describe('a cutoff', () => {
+  test('is not learned from fewer than 100 jobs', () => {
+    const lengths = lengthsOf([...drawn(90, 100, 0.2), ...drawn(9, 60_000, 0.2)]);
+    expect([lengths.isEnough, lengths.cutoffMs(DEFAULT_MS)]).toEqual([false, DEFAULT_MS]);
+  });
+
+  test('lies between two kinds of jobs, however many are long', () => {
+    for (const long of [5, 60]) {
+      const cutoffMs = lengthsOf([...drawn(140, 100, 0.2), ...drawn(long, 60_000, 0.2)]).cutoffMs(50);
+      expect(cutoffMs, `${long} long`).toBeGreaterThan(500);
+      expect(cutoffMs, `${long} long`).toBeLessThan(20_000);
+    }
+  });
+
+  test('is the 90th percentile where run times are spread and the longest tenth holds most of the work', () => {
+    const means = drawn(1_500, 1_000, 1.8);
+    const p90 = means.toSorted((a, b) => a - b)[1_350]!;
+    const cutoffMs = lengthsOf(means, 3).cutoffMs(DEFAULT_MS * 100);
+    expect(cutoffMs / p90).toBeGreaterThan(0.8);
+    expect(cutoffMs / p90).toBeLessThan(1.25);
+  });
+
+  test('is above all jobs that are alike, if they reached it', () => {
+    const alike = drawn(200, 60_000, 0.4);
+    expect(lengthsOf(alike).cutoffMs(DEFAULT_MS)).toBeGreaterThan(Math.max(...alike));
+  });
+
+  test('stays while no job is long: those that are may not have ended', () => {
+    expect(lengthsOf(drawn(200, 100, 0.4)).cutoffMs(DEFAULT_MS)).toBe(DEFAULT_MS);
+  });
+
+  test('stays where what fits is within half of it', () => {
+    const lengths = lengthsOf(drawn(1_500, 1_000, 1.8));
+    const cutoffMs = lengths.cutoffMs(1e9);
+    for (const near of [cutoffMs * 1.4, cutoffMs / 1.4]) expect(lengths.cutoffMs(near)).toBe(near);
+  });
+
+  test('forgets', () => {
+    const lengths = lengthsOf([...drawn(900, 10, 0.2), ...drawn(100, 1_000, 0.2)]);
+    expect(lengths.cutoffMs(DEFAULT_MS)).toBeLessThan(1_000);
+    for (const meanMs of [...drawn(9_000, 10_000, 0.2), ...drawn(1_000, 1e6, 0.2)])
+      lengths.completed(Float64Array.of(meanMs));
+    expect(lengths.cutoffMs(100)).toBeGreaterThan(15_000);
+    expect(lengths.heard).toBe(11_000);
+  });
+});
+
+test('what is told of jobs is the same elsewhere', () => {
+  const lengths = lengthsOf([0.2, ...drawn(150, 100, 2), 1e30]);
+  const elsewhere = new JobLengths();
+  elsewhere.add(lengths.counts());
+  expect(elsewhere.counts()).toEqual(lengths.counts());
+  expect(elsewhere.cutoffMs(1)).toBe(lengths.cutoffMs(1));
+});
