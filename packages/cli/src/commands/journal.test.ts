@@ -60,7 +60,7 @@ describe('journal', () => {
     await written(ACCEPTED, ENDED);
     expect(await journal('verify', 's0')).toMatchObject({
       exitCode: 0,
-      stdout: '2 records of 1 jobs can be read, 0 are damaged\n',
+      stdout: '2 records of 1 job can be read, 0 damaged\n',
     });
     await rm(join(cwd, 's0'), { recursive: true });
     await written(ACCEPTED, ENDED, { ...ENDED, job: 3 });
@@ -89,7 +89,7 @@ describe('journal', () => {
     const imported = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
     expect(imported).toMatchObject({
       exitCode: 0,
-      stdout: `3 records of 2 jobs are in ${join(cwd, 's1', 'journal')}\n`,
+      stdout: `${join(cwd, 's1', 'journal')} has 3 records of 2 jobs\n`,
     });
     expect((await journal('export', 's1')).stdout).toBe(stdout);
     const again = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
@@ -142,10 +142,10 @@ describe('journal', () => {
     expect(await readFile(file)).toEqual(before);
     const { stdout, exitCode } = await journal('repair', 's0');
     expect(exitCode).toBe(0);
-    const [, jobs, kept] = /of (\d+) jobs are in the new journal; the damaged one is (.*)\n$/.exec(stdout)!;
+    const [, jobs, kept] = /has (\S+) records? of \S+ jobs?; the damaged one is (.*)\n$/.exec(stdout)!;
     expect(await readFile(kept!)).toEqual(before);
     expect((await journal('verify', 's0')).stdout).toContain(
-      `${jobs} records of ${jobs} jobs can be read, 0 are`,
+      `${jobs} records of ${jobs} jobs can be read, 0 damaged`,
     );
     expect((await journal('repair', 's0')).stdout).toBe('nothing is damaged, and nothing was changed\n');
   });

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { formatBytes, InputError } from '@goshawk/core';
+import { formatBytes, formatCount, InputError } from '@goshawk/core';
 import type { JournalSummary, OfflineJournal } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
+import { counted } from '../jobs/words.js';
 import { journalIn } from '../local/free-folder.js';
 import type { OptionSpecs } from '../options.js';
 import { ago } from '../terminal/ago.js';
@@ -81,7 +82,9 @@ export const journalVerifyCommand = defineCommand({
           for (const { job, place, problem } of damaged) {
             context.out(`${tag}-${job}: record ${place}: ${problem}`);
           }
-          context.out(`${records} records of ${jobs} jobs can be read, ${damaged.length} are damaged`);
+          context.out(
+            `${counted(records, 'record')} of ${counted(jobs, 'job')} can be read, ${damaged.length} damaged`,
+          );
         }
         journal.check?.();
       }
@@ -145,7 +148,7 @@ export const journalRepairCommand = defineCommand({
       for (const { job, place, problem } of damaged)
         context.out(`${tag}-${job}: record ${place}: ${problem}`);
       context.out(
-        `${records.length} records of ${jobs} jobs are in the new journal; the damaged one is ${kept}`,
+        `the new journal has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}; the damaged one is ${kept}`,
       );
     }
     return ExitCode.done;
@@ -188,7 +191,7 @@ export const journalImportCommand = defineCommand({
     if (context.global.json) {
       context.json({ schema: 'goshawk.journal-import/1', tag, records: records.length, jobs });
     } else {
-      context.out(`${records.length} records of ${jobs} jobs are in ${folder}`);
+      context.out(`${folder} has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}`);
     }
     return ExitCode.done;
   },
@@ -239,8 +242,8 @@ function inspected(summary: JournalSummary & { holder?: string; epoch?: number }
   const last = lastAt === undefined ? 'never' : ago(Date.now() - lastAt);
   return [
     `jobs ${tag}-*, format ${format}, written by goshawk ${version}`,
-    `${jobs} jobs: ${jobs - jobsEnded} active, ${jobsEnded} ended`,
-    `${records} records, the last ${last}`,
+    `${counted(jobs, 'job')}: ${formatCount(jobs - jobsEnded)} active, ${formatCount(jobsEnded)} ended`,
+    `${counted(records, 'record')}, the last ${last}`,
     `${formatBytes(usedBytes)} in use of ${formatBytes(fileBytes)}`,
     `last had by ${formers.at(-1) ?? 'nobody'}`,
     ...(holder === undefined ? [] : [`scheduler ${holder} has it, epoch ${epoch}`]),
