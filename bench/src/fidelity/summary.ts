@@ -26,9 +26,9 @@ export function summarise({
 const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])[] = [
   ['steal and stolen', (message) => isSteal(message) && !message.sameProcess],
   ['steal and stolen within a process', (message) => isSteal(message) && message.sameProcess],
-  ...(
-    ['need', 'matched', 'run', 'ask', 'bind', 'probe', 'assign', 'ended', 'submit', 'jobEnded'] as const
-  ).map((kind) => [kind, ({ type }: Travelled) => type === kind] as const),
+  ...(['need', 'matched', 'run', 'ask', 'probe', 'assign', 'ended', 'submit', 'jobEnded'] as const).map(
+    (kind) => [kind, ({ type }: Travelled) => type === kind] as const,
+  ),
 ];
 
 function isSteal({ type }: Travelled): boolean {

@@ -35,7 +35,7 @@ export function measurements(
     jobs,
     totalSlots: 4,
     snapshotIntervalSeconds: 1,
-    messages: { total: 30, byType: { probe: 20, bind: 10 } },
+    messages: { total: 30, byType: { probe: 20, run: 10 } },
     steals: { attempts: 5, successes: 2, probesMoved: 3 },
     wallSeconds: 10,
     ...fields,

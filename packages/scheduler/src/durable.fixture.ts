@@ -68,14 +68,14 @@ export class DurableBench {
   }
 
   /** A worker asks for a task of the job. @returns the task, or undefined when there is none */
-  ask(from: Address, job: number, stage = 0): MessageOf<'bind'> | undefined {
+  ask(from: Address, job: number, stage = 0): MessageOf<'run'> | undefined {
     this.receive(from, { type: 'ask', ask: ++this.#ask, again: false, job, stage, placed: undefined });
-    return this.take().find((message) => message.type === 'bind');
+    return this.take().find((message) => message.type === 'run');
   }
 
   end(
     from: Address,
-    { job, task, attempt }: Pick<MessageOf<'bind'>, 'job' | 'task' | 'attempt'>,
+    { job, task, attempt }: Pick<MessageOf<'run'>, 'job' | 'task' | 'attempt'>,
     outcome: Outcome = COMPLETED,
   ): void {
     const report = ++this.#report;

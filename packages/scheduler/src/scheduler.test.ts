@@ -149,7 +149,7 @@ describe('a worker that central has not told of', () => {
     bench.members(W1);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
     bench.ask(W2, job);
-    expect(bench.take('bind')).toHaveLength(1);
+    expect(bench.take('run')).toHaveLength(1);
     bench.members(W1, W2);
     bench.pass(3 * leaseMs);
     expect(job.tasks.workers[0]).toBe(W2);
@@ -161,7 +161,7 @@ describe('a worker that central has not told of', () => {
     bench.pass(2 * leaseMs);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
     bench.ask(W2, job);
-    bench.take('bind');
+    bench.take('run');
     bench.pass(leaseMs - heartbeatMs);
     expect(job.history.lostCount).toBe(0);
     bench.pass(2 * heartbeatMs);
@@ -442,7 +442,7 @@ describe('a task that central has placed', () => {
     expect(job.history).toMatchObject({ total: 0, lostCount: 0 });
     placedOn(bench, job, W2, 2);
     asks(bench, job, W2, 2);
-    expect(bench.take('bind')).toMatchObject([{ task: 0, attempt: 2 }]);
+    expect(bench.take('run')).toMatchObject([{ task: 0, attempt: 2 }]);
     bench.members(W1);
     expect(bench.take('place')).toMatchObject([{ tasks: [{ task: 0, attempt: 3 }] }]);
     expect(job.history).toMatchObject({ total: 1, lostCount: 1 });

@@ -50,30 +50,24 @@ export function serveOrFind(w: WorkerParts, now: Millis): void {
 
 // ---- what owners answer
 
-/** The owner answers the question of a slot with a task. */
-export function bound(w: WorkerParts, from: Address, message: MessageOf<'bind'>, now: Millis): void {
-  noticeGap(w, now);
-  const { slots } = w;
-  const slot = slots.indexOfAsk(message.ask);
-  const entry = slot < 0 ? undefined : slots.entryAt(slot);
-  if (entry?.owner !== from) {
-    // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
-    return hasHad(w, from, message) ? undefined : giveBackTask(w, from, message);
-  }
-  if (w.takesWork) return run(w, slot, entry, from, message, now);
-  giveBackTask(w, from, message, entry.stage);
-  placementOver(w, entry);
-  w.slots.release(slot);
-  sayIfDrained(w);
-}
-
-/** An owner sends a task: central has matched a slot with its job, or this worker sought one. */
+/** An owner gives a task: to the slot that has asked for it, or because this worker sought one or central has matched it. */
 export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, now: Millis): void {
   noticeGap(w, now);
+  const { slots } = w;
+  const slot = message.ask === 0 ? -1 : slots.indexOfAsk(message.ask);
+  const asked = slot < 0 ? undefined : slots.entryAt(slot)!;
+  if (asked?.owner === from) {
+    if (w.takesWork) return run(w, slot, asked, from, message, now);
+    giveBackTask(w, from, message, message.stage);
+    placementOver(w, asked);
+    slots.release(slot);
+    return sayIfDrained(w);
+  }
+  // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
   if (hasHad(w, from, message)) return;
   const entry = w.finder?.accept(from, message);
-  if (entry === undefined) giveBackTask(w, from, message);
-  else run(w, w.slots.ask(entry, 0, now), entry, from, message, now);
+  if (entry === undefined) giveBackTask(w, from, message, message.stage);
+  else run(w, slots.ask(entry, 0, now), entry, from, message, now);
   w.finder?.settled(message, now);
 }
 
@@ -92,7 +86,7 @@ function run(
   slot: number,
   entry: Entry,
   owner: Address,
-  message: MessageOf<'bind' | 'run'>,
+  message: MessageOf<'run'>,
   now: Millis,
 ): void {
   w.slots.run(slot, owner, message, now);

@@ -12,9 +12,9 @@ function entry(long: boolean): Entry {
   return entryOfGiven(OWNER, { job: 1, stage: 0, long, demand: { memory: 1 } });
 }
 
-function bind(task: number, long: boolean): MessageOf<'bind'> {
-  const names = { ask: 0, job: 1, task, attempt: 1, jobId: 'j', payload: null };
-  return { type: 'bind', ...names, long, timeoutMs: undefined, apartMs: undefined };
+function given(task: number, long: boolean): MessageOf<'run'> {
+  const names = { ask: 1, match: 0, job: 1, stage: 0, task, attempt: 1, jobId: 'j', payload: null };
+  return { type: 'run', ...names, long, demand: {}, timeoutMs: undefined, apartMs: undefined };
 }
 
 /** Where each step leads; everything else is against the life of a slot. */
@@ -32,7 +32,7 @@ test('a slot has its GPUs from the start of its task to its end', () => {
   const run = (): number => {
     const index = slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand: { gpu: 1 } }), 1, 0);
     expect(slots.gpusOf(index)).toEqual([]);
-    slots.run(index, OWNER, bind(index, false), 0);
+    slots.run(index, OWNER, given(index, false), 0);
     return index;
   };
   expect([run(), run()].map((index) => slots.gpusOf(index))).toEqual([[0], [1]]);
@@ -61,7 +61,7 @@ test('slots ask, run and are free again, and of several workers each counts its 
         const perform: Record<string, () => unknown> = {
           ask: () => slots.ask(entry(long), now, now),
           askAgain: () => slots.askAgain(slot, now),
-          run: () => slots.run(slot, OWNER, bind(now, long), now),
+          run: () => slots.run(slot, OWNER, given(now, long), now),
           started: () => slots.started(slot, now),
           turnLong: () => slots.turnLong(slot),
           release: () => slots.release(slot),
@@ -107,7 +107,7 @@ test('long work is what is believed of an entry, then of its task, and then what
   const slots = new Slots(memory, memory.admit(2, CAPACITY));
   slots.ask(entry(true), 1, 0);
   expect(slots.longCount).toBe(1);
-  slots.run(0, OWNER, bind(0, false), 0);
+  slots.run(0, OWNER, given(0, false), 0);
   expect(slots.longCount).toBe(0);
   expect([slots.turnLong(0), slots.turnLong(0)]).toEqual([true, false]);
   expect(slots.executesLong(Number.NEGATIVE_INFINITY)).toBe(true);

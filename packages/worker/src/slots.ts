@@ -79,7 +79,7 @@ export class Slots {
   }
 
   /** The slot asked, and was given a task by its owner. */
-  run(index: number, owner: Address, message: MessageOf<'bind' | 'run'>, now: Millis): void {
+  run(index: number, owner: Address, message: MessageOf<'run'>, now: Millis): void {
     const { slots, timeouts, series } = this.#memory;
     const row = this.rowOf(index);
     this.#step(LIFE.run, row);
@@ -88,7 +88,7 @@ export class Slots {
     slots.job[row] = message.job;
     slots.task[row] = message.task;
     slots.attempt[row] = message.attempt;
-    slots.match[row] = 'match' in message ? message.match : 0;
+    slots.match[row] = message.match;
     if (message.timeoutMs !== undefined) timeouts.set(row, message.timeoutMs);
     slots.changedAt[row] = now;
     slots.since[row] = now;

@@ -94,14 +94,17 @@ class Bench {
   bind(ask: number, job: number, task = 0, timeoutMs?: number, apartMs?: number): void {
     const payload = { sleep: 1 };
     this.receive(OWNER, {
-      type: 'bind',
+      type: 'run',
       ask,
+      match: 0,
       job,
+      stage: 0,
       task,
       attempt: 1,
       payload,
       jobId: 'j1',
       long: false,
+      demand: {},
       timeoutMs,
       apartMs,
     });
@@ -179,14 +182,17 @@ describe('a question', () => {
     const bench = new Bench().welcome();
     bench.probe(1);
     bench.receive(OTHER, {
-      type: 'bind',
+      type: 'run',
       ask: 1,
+      match: 0,
       job: 1,
+      stage: 0,
       task: 0,
       attempt: 1,
       payload: {},
       jobId: 'j1',
       long: false,
+      demand: {},
       timeoutMs: undefined,
       apartMs: undefined,
     });

@@ -28,7 +28,6 @@ import { sweepQuestions } from './questions.js';
 import { register } from './registering.js';
 import {
   assigned,
-  bound,
   cancel,
   ended,
   enqueue,
@@ -61,8 +60,6 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return this.#takeStolen(from, message, now);
       case 'probe':
         return enqueue(this, this.memory.probes.entryOf(from, message, now), now);
-      case 'bind':
-        return bound(this, from, message, now);
       case 'run':
         return given(this, from, message, now);
       case 'unfit':

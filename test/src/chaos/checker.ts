@@ -180,7 +180,7 @@ export class Checker {
   sent(process: string, message: Message): void {
     if (message.type === 'stolen') this.#step.stolen += message.probes.length;
     if (message.type === 'moved') this.#step.moved += message.probes;
-    if (message.type !== 'bind' && message.type !== 'run') return;
+    if (message.type !== 'run') return;
     const { jobId, task, attempt } = message;
     const run = `${jobId}/${task}/${attempt}`;
     if (!this.#given.has(run) && this.#cancelled.has(jobId))

@@ -90,8 +90,6 @@ const RENDERERS: Renderers = {
     (placed === undefined
       ? batchName(names, to, job, stage)
       : `${taskName(names, to, job, placed.task, placed.attempt)}, placed here`),
-  bind: ({ ask, job, task, attempt }, { from, names }) =>
-    `bind #${ask}: ${taskName(names, from, job, task, attempt)}`,
   none: ({ ask }) => `none #${ask}`,
   ended: ({ report, job, task, attempt, outcome, runMs, ask }, { to, names }) =>
     `ended #${report}: ${taskName(names, to, job, task, attempt)} ${outcome.kind} after ${rounded(runMs)} ms` +
@@ -125,7 +123,7 @@ const RENDERERS: Renderers = {
   unheard: ({ job, worker, match }, { to, names }) =>
     `${names.party(worker)} has not heard of #${match}, for ${names.job(to, job)}`,
   run: ({ match, job, task, attempt, ask }, { from, names }) =>
-    `run (${ask > 0 ? `seek #${ask}` : `#${match}`}) ${taskName(names, from, job, task, attempt)}`,
+    `run (${ask > 0 ? `ask #${ask}` : `#${match}`}) ${taskName(names, from, job, task, attempt)}`,
   seek: ({ ask, again, spare }) =>
     `seek #${ask}${again ? ' again' : ''}${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}`,
   occupied: ({ bits }) => `occupied: ${[...bits].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')}`,

@@ -79,7 +79,7 @@ function answer<T>(from: Role | readonly Role[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request comes again.', { request, value });
 }
 
-export const PROTOCOL_VERSION = 9;
+export const PROTOCOL_VERSION = 10;
 
 export const MESSAGES = {
   // ---- joining and staying: everybody ↔ central
@@ -277,19 +277,24 @@ export const MESSAGES = {
       placed: optional(taskAttempt),
     },
   ),
-  bind: message(
+  run: message(
     'scheduler',
     'worker',
-    'Lost: asked again. Late: declined. Doubled: the second is recognised.',
+    'Lost: asked for again by the worker that asked; of a match, central hears that the worker knows nothing of it. Late: declined. Doubled: the second is recognised.',
     {
+      /** The worker's question that this answers: an `ask`, a `seek`, or that of an `ended`. 0: nobody has asked. */
       ask: count,
+      /** The match of central's that this task is for; 0: central has no part in it. */
+      match: count,
       job,
+      stage,
       task,
       attempt,
       payload: open,
       /** The job's id, by which the task is to know it. */
       jobId: name,
       long: flag,
+      demand: resources,
       timeoutMs: optional(ms),
       /** It has lost workers before: nothing else is to start at this one for so long, or until it ends. */
       apartMs: optional(ms),
@@ -499,28 +504,6 @@ export const MESSAGES = {
     worker: address,
     match: count,
   }),
-  run: message(
-    'scheduler',
-    'worker',
-    'Lost: asked for again by who sought it; of a match, central hears that the worker knows nothing of it.',
-    {
-      /** 0: central has no part in it. */
-      match: count,
-      job,
-      stage,
-      task,
-      attempt,
-      payload: open,
-      jobId: name,
-      long: flag,
-      demand: resources,
-      timeoutMs: optional(ms),
-      /** The question of a worker that sought work; 0: nobody has asked. */
-      ask: count,
-      /** As in `bind`. */
-      apartMs: optional(ms),
-    },
-  ),
 
   // ---- seeking: free workers ask schedulers for short tasks
   seek: message(

@@ -26,7 +26,7 @@ test('a round trip binds a task, and one way the news of its end comes', () => {
 test('in a measured network each message has its own mean', () => {
   const messages = [
     { type: 'ask', sameProcess: false, ms: [1, 3] },
-    { type: 'bind', sameProcess: false, ms: [4] },
+    { type: 'run', sameProcess: false, ms: [4] },
     { type: 'ended', sameProcess: false, ms: [1, 2] },
     { type: 'steal', sameProcess: true, ms: [100] },
   ] as const;

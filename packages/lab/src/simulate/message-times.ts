@@ -8,7 +8,7 @@ import type { NetworkModel } from '@goshawk/simulator';
  * @returns means, in seconds
  */
 export function messageTimesOf(network: NetworkModel): MessageTimes {
-  const binding = meanMs(network, 'ask') + meanMs(network, 'bind');
+  const binding = meanMs(network, 'ask') + meanMs(network, 'run');
   return { binding: binding / 1_000, news: meanMs(network, 'ended') / 1_000 };
 }
 

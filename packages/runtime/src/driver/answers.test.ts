@@ -21,7 +21,7 @@ const codec = new Codec(new Directory());
 class Bench {
   readonly #scheduler: Scheduler;
   #answers: Reply[] = [];
-  #bound: MessageOf<'bind'> | undefined;
+  #bound: MessageOf<'run'> | undefined;
   #ask = 0;
 
   constructor() {
@@ -58,7 +58,7 @@ class Bench {
   }
 
   #sent(message: Message): void {
-    if (message.type === 'bind') this.#bound = message;
+    if (message.type === 'run') this.#bound = message;
     if (isReply(message)) this.#answers.push(message);
   }
 

@@ -148,14 +148,17 @@ test('a worker in one process runs a task for an owner in another', async () => 
           if (message.type !== 'ask') return;
           expect(from).toBe(worker);
           environment.send(from, {
-            type: 'bind',
+            type: 'run',
             ask: message.ask,
+            match: 0,
             job: message.job,
+            stage: 0,
             task: 4,
             attempt: 1,
             payload: { sleep: 5 },
             jobId: 'a-1',
             long: false,
+            demand: {},
             timeoutMs: undefined,
             apartMs: undefined,
           });
@@ -176,6 +179,6 @@ test('a worker in one process runs a task for an owner in another', async () => 
 
   expect(ended).toMatchObject({ type: 'ended', job: 3, task: 4, attempt: 1, outcome: { kind: 'completed' } });
   expect(far.fatal).toEqual([]);
-  expect(far.host.counters()['worker-7']).toMatchObject({ received: { probe: 1, bind: 1 }, refused: 0 });
+  expect(far.host.counters()['worker-7']).toMatchObject({ received: { probe: 1, run: 1 }, refused: 0 });
   await executor.close();
 });

@@ -37,19 +37,22 @@ test('an input is told from others by one line', () => {
 
 test('what users have written or their tasks have said stays out of it', () => {
   const line = described({
-    type: 'bind',
+    type: 'run',
     ask: 1,
+    match: 0,
     job: 2,
+    stage: 0,
     task: 3,
     attempt: 0,
     payload: { exec: ['login'], env: { PASSWORD: 'secret' } },
     jobId: 'j1',
     long: false,
+    demand: {},
     timeoutMs: 10,
     apartMs: undefined,
   });
   expect(line).toBe(
-    'bind{ask: 1, job: 2, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, timeoutMs: 10, apartMs: none} from party-3',
+    'run{ask: 1, match: 0, job: 2, stage: 0, task: 3, attempt: 0, payload: …, jobId: "j1", long: false, demand: {}, timeoutMs: 10, apartMs: none} from party-3',
   );
   const bytes = new TextEncoder().encode('secret');
   expect(

@@ -224,14 +224,17 @@ test('the worker machine runs a task through it, and reports its end to the owne
   const [ask] = sent;
   expect(ask).toMatchObject({ type: 'ask', job: 1 });
   arrive({
-    type: 'bind',
+    type: 'run',
     ask: ask?.type === 'ask' ? ask.ask : -1,
+    match: 0,
     job: 1,
+    stage: 0,
     task: 4,
     attempt: 0,
     payload: { exec: ['true'] },
     jobId: 'a-1',
     long: false,
+    demand: {},
     timeoutMs: undefined,
     apartMs: undefined,
   });

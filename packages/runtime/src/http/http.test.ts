@@ -35,7 +35,7 @@ async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): 
     mailbox,
     machines: () => ({
       w1: { sent: {}, received: { probe: 3 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
-      w2: { sent: {}, received: { probe: 4, bind: 1 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
+      w2: { sent: {}, received: { probe: 4, run: 1 }, refused: 1, unsendable: 0, failed: 0, wakes: 0 },
     }),
     lateMs: new Histogram([1, 5]),
     droppedLogLines: () => 3,

@@ -108,7 +108,7 @@ export class Binder {
 
   /** A worker has nothing to do, and takes whichever short task comes first here. */
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
-    const assignment: Assignment = { by: AssignedBy.seek, number: ask };
+    const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
     const offer = this.#offers.first(spare, now, this.#suits(from, now));
     if (offer === undefined) this.#prober.hints.add(from);

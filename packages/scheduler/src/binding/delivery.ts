@@ -1,4 +1,4 @@
-import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
+import type { Address, Millis, TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import { AssignedBy, type Assignment } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
@@ -75,10 +75,7 @@ export class Delivery {
     return hasSent;
   }
 
-  /**
-   * `bind` answers a question that names the job; `run` says all that the worker has to know. However often it comes, the
-   * worker runs it once, or gives it back.
-   */
+  /** However often it comes, the worker runs the task once, or gives it back. */
   send(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attempts[task]!;
@@ -93,35 +90,20 @@ export class Delivery {
     // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
     // twice, the end of the one before it must be on the disk.
     const out = attempt > 1 ? this.#ledger : this.#env;
-    const message: MessageOf<'bind'> | MessageOf<'run'> =
-      by === AssignedBy.ask
-        ? {
-            type: 'bind',
-            ask: number,
-            job: jobNumber,
-            task,
-            attempt,
-            payload,
-            jobId,
-            long,
-            timeoutMs,
-            apartMs,
-          }
-        : {
-            type: 'run',
-            match: by === AssignedBy.match ? number : 0,
-            job: jobNumber,
-            stage: index,
-            task,
-            attempt,
-            payload,
-            jobId,
-            long,
-            demand: spec.demand,
-            timeoutMs,
-            ask: by === AssignedBy.match ? 0 : number,
-            apartMs,
-          };
-    out.send(worker, message);
+    out.send(worker, {
+      type: 'run',
+      ask: by === AssignedBy.ask ? number : 0,
+      match: by === AssignedBy.match ? number : 0,
+      job: jobNumber,
+      stage: index,
+      task,
+      attempt,
+      payload,
+      jobId,
+      long,
+      demand: spec.demand,
+      timeoutMs,
+      apartMs,
+    });
   }
 }

@@ -37,16 +37,16 @@ class Bench {
   }
 
   /** The worker asks for a task of the job, and is given one. */
-  bind(worker: Address, job: number, now: Millis): MessageOf<'bind'> {
+  bind(worker: Address, job: number, now: Millis): MessageOf<'run'> {
     this.receive(
       worker,
       { type: 'ask', ask: ++this.#asks, again: false, job, stage: 0, placed: undefined },
       now,
     );
-    return this.#take('bind');
+    return this.#take('run');
   }
 
-  end(worker: Address, { task, attempt }: MessageOf<'bind'>, job: number, runMs: Millis, now: Millis): void {
+  end(worker: Address, { task, attempt }: MessageOf<'run'>, job: number, runMs: Millis, now: Millis): void {
     const report = { report: ++this.#asks, outcome: COMPLETED, runMs, output: [], outputBytes: 0, ask: 0 };
     this.receive(worker, { type: 'ended', job, task, attempt, ...report }, now);
   }
@@ -136,7 +136,7 @@ describe('why a job waits', () => {
     const attempt = { task: 0, attempt: 1 };
     bench.receive(CENTRAL, { type: 'placed', job: 1, at: [{ ...attempt, worker: W1 }] }, 20);
     bench.receive(W1, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed: attempt }, 30);
-    bench.end(W1, { type: 'bind', job: 1, ...attempt } as MessageOf<'bind'>, 1, 5_000, 5_040);
+    bench.end(W1, { type: 'run', job: 1, ...attempt } as MessageOf<'run'>, 1, 5_000, 5_040);
     expect(bench.why(id, 5_050).waiting).toEqual([
       { stage: 'two', reason: 'placing', tasks: 1, waitedMs: 10 },
     ]);

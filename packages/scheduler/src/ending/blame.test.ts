@@ -17,7 +17,7 @@ function detail(bench: DurableBench, job = 1): Detail {
 }
 
 /** What was given up before is on the disk, so that the next attempt may go. */
-function ask(bench: DurableBench, worker: Address, job: number): MessageOf<'bind'> | undefined {
+function ask(bench: DurableBench, worker: Address, job: number): MessageOf<'run'> | undefined {
   bench.commit();
   return bench.ask(worker, job);
 }
@@ -154,7 +154,7 @@ describe('a task that ends its workers', () => {
     for (let round = 0; round < 40 && detail(bench).state !== 'failed'; round++) {
       bench.now += 31_000;
       let hasPoison = false;
-      const running: MessageOf<'bind'>[] = [];
+      const running: MessageOf<'run'>[] = [];
       for (let slot = 0; slot < 4; slot++) {
         const task = ask(bench, worker as Address, 1);
         if (task === undefined) break;

@@ -104,7 +104,7 @@ test('whatever happens, the first is the least of those that may go', () => {
     estimate: fc.nat(5),
     memory: fc.nat(3),
   });
-  const step = fc.record({ of: fc.nat(9), what: fc.constantFrom('bind', 'cancel', 'say') });
+  const step = fc.record({ of: fc.nat(9), what: fc.constantFrom('run', 'cancel', 'say') });
   fc.assert(
     fc.property(
       fc.array(input, { maxLength: 10 }),
@@ -121,7 +121,7 @@ test('whatever happens, the first is the least of those that may go', () => {
         for (const { of, what } of steps) {
           const job = jobs[of];
           if (job === undefined) continue;
-          if (what === 'bind' && job.stages[0]!.waiting > 0) bind(job);
+          if (what === 'run' && job.stages[0]!.waiting > 0) bind(job);
           if (what === 'cancel') job.cancelling = true;
           offers.update(job, job.stages[0]!, 0);
           const able = jobs.filter(

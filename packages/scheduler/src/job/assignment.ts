@@ -2,12 +2,10 @@
 export const AssignedBy = {
   /** It ran when its owner was started again, or was never given out. */
   resumed: 0,
-  /** The answer to an `ask`, or to a report that asks for the next task: sent as `bind`. */
+  /** A question of the worker: an `ask`, a `seek`, or a report that asks for the next task. */
   ask: 1,
-  /** The answer to a `seek`: sent as `run`. */
-  seek: 2,
-  /** A match of central: sent as `run`. */
-  match: 3,
+  /** A match of central. */
+  match: 2,
 } as const;
 export type AssignedBy = (typeof AssignedBy)[keyof typeof AssignedBy];
 

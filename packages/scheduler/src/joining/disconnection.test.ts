@@ -184,8 +184,10 @@ describe('when central answers again', () => {
     expect(take('need')).toMatchObject([{ message: { tasks: 2 } }, { message: { tasks: 1 } }]);
     const workers = [W1, W2].map((worker) => ({ worker, match: 1 }));
     scheduler.receive(CENTRAL, { type: 'matched', calm: undefined, job: job.number, stage: 0, workers }, 5);
-    expect(take('bind')).toMatchObject([{ to: W1, message: { task: 0 } }]);
-    expect(take('run')).toMatchObject([{ to: W1, message: { task: 1 } }]);
+    expect(take('run')).toMatchObject([
+      { to: W1, message: { task: 0, ask: 1 } },
+      { to: W1, message: { task: 1, match: 1 } },
+    ]);
     expect(take('unused')).toMatchObject([{ message: { worker: W2 } }]);
   });
 

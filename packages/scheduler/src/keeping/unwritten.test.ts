@@ -22,7 +22,7 @@ describe('a job that others may take over', () => {
     expect(new Set(typesOf(bench))).toEqual(new Set(['probe']));
     expect(bench.ask(W1, 1)).toBeUndefined();
     bench.commit();
-    expect(typesOf(bench)).toEqual(['accepted', 'bind', 'cancelProbes']);
+    expect(typesOf(bench)).toEqual(['accepted', 'run', 'cancelProbes']);
   });
 
   test('is not given to a worker that seeks any task either', () => {

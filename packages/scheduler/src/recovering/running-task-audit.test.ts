@@ -57,7 +57,7 @@ describe('what is believed to run for long', () => {
     sweep(bench);
     bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 1 });
     bench.commit();
-    expect(bench.take()).toMatchObject([{ type: 'bind', task: 1, attempt: 1 }]);
+    expect(bench.take()).toMatchObject([{ type: 'run', task: 1, attempt: 1 }]);
     expect(tasks(bench)).toMatchObject({ running: 2 });
   });
 
@@ -77,7 +77,7 @@ describe('what is believed to run for long', () => {
     expect(sweep(bench)).toEqual([{ type: 'resume', formers: [], census: 2 }]);
     for (const census of [0, 1]) bench.receive(W1, { type: 'holding', tasks: [], census });
     expect(tasks(bench)).toMatchObject({ running: 2 });
-    expect(bench.take().filter(({ type }) => type === 'bind')).toEqual([]);
+    expect(bench.take().filter(({ type }) => type === 'run')).toEqual([]);
   });
 
   test('is asked after behind what still waits to be durable: the task itself, perhaps', () => {
@@ -91,8 +91,8 @@ describe('what is believed to run for long', () => {
     bench.now += 11 * retryMs;
     expect(sweep(bench)).toEqual([]);
     bench.commit();
-    const sent = bench.take().filter(({ type }) => type === 'bind' || type === 'resume');
-    expect(sent.map(({ type }) => type)).toEqual(['bind', 'resume', 'resume']);
+    const sent = bench.take().filter(({ type }) => type === 'run' || type === 'resume');
+    expect(sent.map(({ type }) => type)).toEqual(['run', 'resume', 'resume']);
   });
 
   test('is left alone when nobody has asked, or when it was given out just before', () => {

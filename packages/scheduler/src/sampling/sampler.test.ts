@@ -58,7 +58,7 @@ class Bench {
   serve(index: number, job: Job, batch: number): number {
     const message = { ask: ++this.#ask, again: false, job: job.number, stage: batch, placed: undefined };
     this.receive(worker(index), { type: 'ask', ...message });
-    return this.take('bind').at(-1)?.task ?? -1;
+    return this.take('run').at(-1)?.task ?? -1;
   }
 
   /** Central has matched such workers with the batch. @returns the tasks that they got */

@@ -20,7 +20,7 @@ const PHASE: MeasuredPhase = {
     { type: 'steal', sameProcess: true, ms: [0.01, 0.02] },
     { type: 'steal', sameProcess: false, ms: [0.3] },
     { type: 'ask', sameProcess: false, ms: [0.4] },
-    { type: 'bind', sameProcess: false, ms: [0.5] },
+    { type: 'run', sameProcess: false, ms: [0.5] },
   ],
   sleepLateMs: [0.7, 0.8],
   timerLateMs: [1, 2, 3],
@@ -90,7 +90,7 @@ describe('measured delays', () => {
 
   test('are drawn from the distribution of the type of message', () => {
     expect(seen(worker(0), SCHEDULER, 'ask')).toEqual([0.4]);
-    expect(seen(SCHEDULER, worker(0), 'bind')).toEqual([0.5]);
+    expect(seen(SCHEDULER, worker(0), 'run')).toEqual([0.5]);
   });
 
   test('tell workers of one process from workers of two', () => {
@@ -137,25 +137,25 @@ describe('measured delays', () => {
     expect(phased.timerLateMs(CENTRAL, 1_500)).toBe(6);
     expect(phased.timerLateMs(CENTRAL, 1_499)).toBeLessThan(6);
     expect(arrival('ask', 1_500)).toBe(1_509);
-    expect(arrival('bind', 1_600)).toBe(1_600.5);
+    expect(arrival('run', 1_600)).toBe(1_600.5);
     expect(arrival('ask', 9_000)).toBe(9_009);
     expect([0.7, 0.8]).toContain(phased.sleepLateMs(1_500));
   });
 
   test('of one message hold up what its sender’s process sends the same process meanwhile, and nobody else', () => {
     const slow = { type: 'steal', sameProcess: false, ms: [10] } as const;
-    const quick = { type: 'bind', sameProcess: false, ms: [1] } as const;
+    const quick = { type: 'run', sameProcess: false, ms: [1] } as const;
     const near = { type: 'steal', sameProcess: true, ms: [0.1] } as const;
     const phases = [{ ...PHASE, messages: [slow, quick, near] }];
     const process = delays({ kind: 'measured', profile: { ...PROFILE, phases } });
     // Workers 0 to 4 share a process, and so do 5 to 9.
     expect(process.arrivalAt(worker(5), worker(0), 'steal', 100)).toBe(110);
-    expect(process.arrivalAt(worker(6), worker(1), 'bind', 102)).toBe(110);
-    expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 102)).toBe(103);
-    expect(process.arrivalAt(SCHEDULER, worker(5), 'bind', 102)).toBe(103);
-    expect(process.arrivalAt(SCHEDULER, CENTRAL, 'bind', 102)).toBe(103);
+    expect(process.arrivalAt(worker(6), worker(1), 'run', 102)).toBe(110);
+    expect(process.arrivalAt(SCHEDULER, worker(1), 'run', 102)).toBe(103);
+    expect(process.arrivalAt(SCHEDULER, worker(5), 'run', 102)).toBe(103);
+    expect(process.arrivalAt(SCHEDULER, CENTRAL, 'run', 102)).toBe(103);
     expect(process.arrivalAt(worker(2), worker(3), 'steal', 102)).toBe(102.1);
-    expect(process.arrivalAt(SCHEDULER, worker(1), 'bind', 120)).toBe(121);
+    expect(process.arrivalAt(SCHEDULER, worker(1), 'run', 120)).toBe(121);
   });
 
   test('are one for all that one process sends another at one time', () => {
@@ -165,7 +165,7 @@ describe('measured delays', () => {
     for (let now = 0; now < 10_000; now += 100) {
       const at = process.arrivalAt(worker(0), worker(5), 'steal', now);
       expect(process.arrivalAt(worker(0), worker(6), 'steal', now)).toBe(at);
-      expect(process.arrivalAt(worker(1), worker(6), 'bind', now)).toBe(at);
+      expect(process.arrivalAt(worker(1), worker(6), 'run', now)).toBe(at);
       times.add(process.arrivalAt(SCHEDULER, worker(5), 'steal', now) - at);
     }
     // That of another process is drawn by itself.

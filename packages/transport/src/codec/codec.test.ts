@@ -51,15 +51,18 @@ const probe: Message = {
   sizeMs: 3,
   requires: undefined,
 };
-const bind: MessageOf<'bind'> = {
-  type: 'bind',
+const run: MessageOf<'run'> = {
+  type: 'run',
   ask: 1,
+  match: 0,
   job: 2,
+  stage: 0,
   task: 3,
   attempt: 0,
   payload: { sleep: 50 },
   jobId: 'j1',
   long: false,
+  demand: {},
   timeoutMs: undefined,
   apartMs: undefined,
 };
@@ -129,8 +132,8 @@ describe('what was encoded is decoded to the same', () => {
     expect(chunk.bytes).toStrictEqual(new Uint8Array([1, 2, 3]));
 
     const stdin = new Uint8Array([7]);
-    const within = bodyOf({ ...bind, payload: { exec: ['cat'], stdin } });
-    expect((codec.decode(within) as MessageOf<'bind'>).payload).toStrictEqual({ exec: ['cat'], stdin });
+    const within = bodyOf({ ...run, payload: { exec: ['cat'], stdin } });
+    expect((codec.decode(within) as MessageOf<'run'>).payload).toStrictEqual({ exec: ['cat'], stdin });
   });
 });
 
@@ -164,7 +167,7 @@ describe('whatever the codec lets through fits into a frame', () => {
 
 describe('a peer of another version', () => {
   test('that knows fewer optional fields at the end is understood', () => {
-    expect(codec.decode(bodyOf(bind).slice(0, -1))).toEqual(bind);
+    expect(codec.decode(bodyOf(run).slice(0, -1))).toEqual(run);
   });
 
   test('that knows more fields at the end is understood', () => {
@@ -418,8 +421,8 @@ describe('who may send what to whom', () => {
   });
 
   test('any other way is refused, before its fields are looked at', () => {
-    expect(() => codec.decode([codeOf('bind'), 'rubbish'], 'client', 'worker')).toThrow(
-      new DecodeError('bind', 'a client may not send it, only a scheduler'),
+    expect(() => codec.decode([codeOf('run'), 'rubbish'], 'client', 'worker')).toThrow(
+      new DecodeError('run', 'a client may not send it, only a scheduler'),
     );
     expect(() => codec.decode(bodyOf(heartbeat), undefined, 'worker')).toThrow(
       new DecodeError('heartbeat', 'a worker may not be sent it, only a central'),
@@ -432,11 +435,7 @@ describe('who may send what to whom', () => {
 
 describe('what a machine of ours may not send', () => {
   test.each<[string, Message, string]>([
-    [
-      'a number that is none',
-      { ...bind, timeoutMs: Number.NaN },
-      'bind.timeoutMs: expected a number, got NaN',
-    ],
+    ['a number that is none', { ...run, timeoutMs: Number.NaN }, 'run.timeoutMs: expected a number, got NaN'],
     [
       'a choice that is none',
       { ...probe, lane: 'fast' as 'normal' },
@@ -449,8 +448,8 @@ describe('what a machine of ours may not send', () => {
     ],
     [
       'a function',
-      { ...bind, payload: { run: () => 1 } },
-      'bind.payload.run: expected a JSON-like value, got a function',
+      { ...run, payload: { run: () => 1 } },
+      'run.payload.run: expected a JSON-like value, got a function',
     ],
     ['no message', { type: 'hello' } as never, 'hello: no message is called so'],
   ])('%s', (_, message, line) => {

@@ -188,10 +188,10 @@ describe('with keys', () => {
     const shown: string[] = [];
     const { directory } = thief;
     const atThief = new Inbox(thief);
-    tell(scheduler, `${thief.process}/0`, ['bind']);
+    tell(scheduler, `${thief.process}/0`, ['run']);
     await atThief.until(1);
     shown.push(directory.process(scheduler.process)!.routingId!);
-    await impostor(victim.endpoint, 'worker', shown[0]!, 'worker').send(packFrame('*', [[0, 0, ['bind']]]));
+    await impostor(victim.endpoint, 'worker', shown[0]!, 'worker').send(packFrame('*', [[0, 0, ['run']]]));
     await expect.poll(() => victim.counters.refused.unknownSender).toBe(1);
   });
 
