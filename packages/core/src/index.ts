@@ -62,7 +62,6 @@ export {
   type Predecessor,
   QUOTAS_LISTED_MAX,
   type ResultPage,
-  type SamplingView,
   type StageView,
   type TaskCounts,
   type TaskFailure,

@@ -6,7 +6,6 @@ export { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js
 export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
 export { type LmdbJournalOptions, openLmdbJournal } from './lmdb-journal.js';
-export { MemoryDisk, type MemoryJournalOptions, openMemoryJournal } from './memory-journal.js';
 export { type JournalSummary, OfflineJournal, type Verified } from './offline.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl } from './postgres/url.js';
@@ -15,7 +14,6 @@ export { decodeRecord } from './record-codec.js';
 export { importJournal, type Repaired, repairJournal } from './repair.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';
 export { type SentGroup, SentGroups } from './sent-groups.js';
-export { SharedDisk, type SharedRow, type Written } from './shared-disk.js';
 
 /** What is of journals in PostgreSQL: loaded by whoever has one. */
 export const inPostgres = () => import('./postgres/index.js');

@@ -5,7 +5,6 @@ import type { JobRecord } from '@goshawk/core';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Journal, JournalState } from './contract.js';
 import { openLmdbJournal } from './lmdb-journal.js';
-import { MemoryDisk, openMemoryJournal } from './memory-journal.js';
 import { Link, migrate, PostgresJournals, parseJournalUrl } from './postgres/index.js';
 import { databases } from './postgres/server.fixture.js';
 import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from './records.fixture.js';
@@ -23,16 +22,6 @@ const options = { newTag: () => 'abcde', version: '1.2.3' };
 const newDatabase = databases();
 
 const PLACES: Record<string, () => Place> = {
-  memory: () => {
-    const disk = new MemoryDisk();
-    return {
-      open: async () => openMemoryJournal(disk, options),
-      setFull: (on) => {
-        disk.isFull = on;
-      },
-      remove: () => {},
-    };
-  },
   lmdb: () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-journal-'));
     // More than there may be in the file.

@@ -47,6 +47,6 @@ export { sampleJobs } from './sample/jobs.js';
 export { type SampleOptions, sampleTrace } from './sample/sample.js';
 export { formatStats } from './stats/format.js';
 export { plotStats } from './stats/plot.js';
-export { type Cdf, meanDurationPercentile, type TraceStats, traceStats } from './stats/stats.js';
+export { type Cdf, type TraceStats, traceStats } from './stats/stats.js';
 export { formatTally, type Tallied, Tally } from './tally.js';
 export { type OpenOptions, openWorkload, type Workload } from './workload.js';

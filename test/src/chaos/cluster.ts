@@ -7,7 +7,7 @@ import {
   NO_RESOURCES,
   type Role,
 } from '@goshawk/core';
-import { SharedDisk, type SharedRow } from '@goshawk/journal';
+import { SharedDisk, type SharedRow } from '@goshawk/journal/testing';
 import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';

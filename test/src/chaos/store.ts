@@ -1,14 +1,6 @@
 import type { JobRecord, KeyHolder, Millis } from '@goshawk/core';
-import {
-  type Disk,
-  type Entry,
-  GroupCommit,
-  type SentGroup,
-  SentGroups,
-  type SharedDisk,
-  type SharedRow,
-  type Written,
-} from '@goshawk/journal';
+import { type Disk, type Entry, GroupCommit, type SentGroup, SentGroups } from '@goshawk/journal';
+import type { SharedDisk, SharedRow, Written } from '@goshawk/journal/testing';
 import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
 import type { JournalEvents, Turn } from './disk.js';

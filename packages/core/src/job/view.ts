@@ -115,6 +115,7 @@ export function metDeadline(
   return now > submittedAt + deadlineMs ? false : undefined;
 }
 
+/** How the class of a job was found out by running some of its tasks first. */
 export const samplingView = view({
   pilotTasks: count,
   /** The first hundred of them. */
@@ -122,8 +123,6 @@ export const samplingView = view({
   /** Undefined while it is not decided. */
   decidedMs: optional(ms),
 });
-/** How the class of a job was found out by running some of its tasks first. */
-export type SamplingView = NonNullable<(typeof samplingView)['infer']>;
 
 export const stageView = view({
   name,

@@ -5,7 +5,7 @@ import { jobOf } from '../job.js';
 import { distributionOf } from '../percentiles.js';
 import { Column } from './column.js';
 import { formatStats } from './format.js';
-import { meanDurationPercentile, traceStats } from './stats.js';
+import { traceStats } from './stats.js';
 
 /** Ten jobs, one each 10 s: nine of one task of 1 s … 9 s, one of three tasks of 50, 100 and 150 s. */
 const JOBS = [
@@ -118,10 +118,6 @@ describe('percentiles', () => {
         },
       ),
     );
-  });
-
-  it('give the cutoff for p90', () => {
-    expect(meanDurationPercentile(JOBS, 90)).toBe(9);
   });
 
   it('of nothing are not defined', () => {

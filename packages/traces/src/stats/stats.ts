@@ -180,11 +180,6 @@ function cdfOf(sorted: Float64Array): Cdf {
   );
 }
 
-/** The cutoff that `--cutoff p90` means: the nearest-rank percentile of the jobs' mean task durations. */
-export function meanDurationPercentile(jobs: readonly TraceJob[], percent: number): number {
-  return nearestRank(Float64Array.from(jobs, (job) => job.meanSeconds).sort(), percent);
-}
-
 function arrivalsOf(sortedSubmits: Float64Array, spanSeconds: number): TraceStats['arrivals'] {
   const gaps = sortedSubmits.length - 1;
   if (!(spanSeconds > 0)) {

@@ -39,16 +39,6 @@ describe('a directory', () => {
     expect(directory.intern(party(1, 0))).not.toBe(address);
   });
 
-  test('forgets a process with all its parties', () => {
-    const directory = new Directory();
-    const gone = [directory.intern(party(1, 0)), directory.intern(party(1, 1))];
-    const stays = directory.intern(party(2, 0));
-    directory.forgetProcess('tcp://host1:7000!inc');
-    directory.forgetProcess('tcp://never:7000!heard');
-    expect(gone.map((address) => directory.nameOf(address))).toStrictEqual([undefined, undefined]);
-    expect(directory.nameOf(stays)).toBe(party(2, 0));
-  });
-
   test('when full, forgets the processes longest neither heard from nor spoken to', () => {
     const directory = new Directory(16);
     const addresses = Array.from({ length: 16 }, (_, host) => directory.intern(party(host, 0)));
@@ -92,7 +82,7 @@ describe('a directory', () => {
     const call = fc.record({
       host: fc.nat(12),
       index: fc.nat(3),
-      kind: fc.constantFrom('intern', 'intern', 'forget', 'forgetProcess'),
+      kind: fc.constantFrom('intern', 'intern', 'forget'),
     });
     fc.assert(
       fc.property(fc.array(call, { maxLength: 200 }), (calls) => {
@@ -101,11 +91,8 @@ describe('a directory', () => {
           const name = party(host, index);
           if (kind === 'intern') {
             expect(directory.nameOf(directory.intern(name))).toBe(name);
-          } else if (kind === 'forget') {
-            directory.forget(directory.find(name) ?? NOBODY);
-            expect(directory.find(name)).toBeUndefined();
           } else {
-            directory.forgetProcess(`tcp://host${host}:7000!inc`);
+            directory.forget(directory.find(name) ?? NOBODY);
             expect(directory.find(name)).toBeUndefined();
           }
           expect(directory.size).toBeLessThanOrEqual(20);

@@ -155,19 +155,6 @@ export class Directory {
     this.kept = process;
   }
 
-  /** Forgets all parties of a process. */
-  forgetProcess(name: string): void {
-    const process = this.processes.get(name);
-    if (process === undefined) {
-      return;
-    }
-    for (const address of process.parties.values()) {
-      this.parties.delete(address);
-    }
-    process.parties.clear();
-    this.processes.delete(name);
-  }
-
   /** Makes room for a sixteenth at once, so that a full directory does not sort for every message. */
   private evict(): void {
     const target = this.partiesMax - Math.ceil(this.partiesMax / 16);

@@ -114,7 +114,7 @@ describe('the door', () => {
     door.unregister(0);
     door.register(0, (from) => {
       names.push(directory.nameOf(from));
-      directory.forgetProcess(PEER);
+      directory.forget(from);
     });
     arrive(soundFrame('me', 2));
     arrive(soundFrame('me', 1));
