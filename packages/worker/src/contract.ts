@@ -11,6 +11,8 @@ export type WorkerTimer =
   | 'taskTimeout'
   /** Send what the task in slot `key` has printed. */
   | 'output'
+  /** The task in slot `key` is about to end, or should have ended. */
+  | 'ahead'
   /** Tell central of a slot that has been free for a while. */
   | 'pull'
   /** Take work again, after a pause. */

@@ -29,9 +29,10 @@ export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
 
 const NOTHING_HELD: readonly HeldRun[] = [];
 
-/** The task runs at the worker, or has ended there without its owner's confirmation. */
+/** The task runs at the worker or is about to, or has ended there without its owner's confirmation. */
 export function hasHad(w: WorkerState, owner: Address, task: TaskRef): boolean {
-  return w.slots.indexOfTask(owner, task) >= 0 || w.reports.has(owner, task);
+  const isHere = w.slots.indexOfTask(owner, task) >= 0 || w.knownAhead?.has(owner, task) === true;
+  return isHere || w.reports.has(owner, task);
 }
 
 /** Tells an owner all that is here of its tasks, what runs and what has ended without its confirmation, and those ends. */
@@ -43,6 +44,10 @@ export function handOver(w: WorkerState, owner: Address, census: number, now: Mi
     if (slots.owner[row] !== owner || slots.orphaned[row] === 1) continue;
     const { job, task, attempt } = w.slots.taskAt(slot);
     tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]! });
+  }
+  for (const { owner: by, message } of w.knownAhead?.kept ?? []) {
+    const { job, task, attempt } = message;
+    if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0 });
   }
   w.reports.forEachTo(owner, ({ job, task, attempt, runMs }) =>
     tasks.push({ job, task, attempt, elapsedMs: runMs }),

@@ -2,7 +2,7 @@ import { invariant } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
 /** What holds of a worker between any two steps. */
-export function checkWorker({ queue, slots, takesWork }: WorkerState): void {
+export function checkWorker({ queue, slots, takesWork, knownAhead: ahead }: WorkerState): void {
   slots.checkInvariants();
   const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;
   invariant(long === queue.longEntries, () => `${long} long entries wait, counted ${queue.longEntries}`);
@@ -11,5 +11,11 @@ export function checkWorker({ queue, slots, takesWork }: WorkerState): void {
     head === undefined || slots.idleCount === 0 || !slots.fits(head.demand),
     'a slot is idle and the head of the queue would fit',
   );
+  if (ahead !== undefined) {
+    const kept = ahead.kept.length;
+    invariant(ahead.open >= 0, () => `${kept} tasks are kept for ${ahead.toldCount} slots`);
+    invariant(kept === 0 || slots.idleCount === 0, 'a slot is idle and a task is kept for one');
+    invariant(takesWork || kept === 0, 'a worker that takes nothing keeps tasks');
+  }
   invariant(takesWork || queue.isEmpty, 'a worker that takes nothing holds entries');
 }

@@ -1,4 +1,5 @@
 import { type Address, findsWork, type MessageOf, type Millis, NOBODY, patienceMsOf } from '@goshawk/core';
+import { giveBackKept } from './foreseeing.js';
 import { giveBack } from './giving-back.js';
 import { handOver, orphanTasksOf, readdress } from './held-tasks.js';
 import { noticeGap, sayIfDrained } from './lifecycle.js';
@@ -110,6 +111,7 @@ function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
 /** Nobody is there to say what a probe stands for. */
 function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
   giveBack(w, w.queue.removeOwner(owner));
+  giveBackKept(w, (task) => task.owner === owner);
   w.finder?.ownerLost(owner, now);
   dropQuestions(w, owner);
 }

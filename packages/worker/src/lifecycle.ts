@@ -1,5 +1,6 @@
 import { type Millis, NOBODY } from '@goshawk/core';
 import type { KillReason } from './contract.js';
+import { giveBackKept } from './foreseeing.js';
 import { giveBack } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import { register } from './registering.js';
@@ -38,6 +39,7 @@ export function sayIfDrained(w: WorkerParts): void {
 /** It takes no more work: what waits goes back, and nothing is looked for. */
 export function giveBackAll(w: WorkerParts): void {
   giveBack(w, w.queue.removeAll());
+  giveBackKept(w);
   w.stealing?.end();
   w.finder?.end();
 }
@@ -62,6 +64,7 @@ function lookForWork(w: WorkerParts, now: Millis): void {
 
 /** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
 export function killAll(w: WorkerParts, reason: KillReason): void {
+  giveBackKept(w);
   for (const slot of w.slots.running()) w.env.kill(slot, reason);
 }
 

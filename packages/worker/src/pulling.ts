@@ -50,31 +50,31 @@ export class Pulling {
 
   /** The same, unless central believes so already. */
   pullIfNew(): void {
-    const { queue, slots } = this.#w;
-    if (slots.idleCount > this.#believedFree && queue.isEmpty) this.pull();
+    const { queue } = this.#w;
+    if (this.#free > this.#believedFree && queue.isEmpty) this.pull();
     else this.takeBack();
   }
 
   /** Less is free here, or fewer long tasks run, than central believes: something was found without it. */
   takeBack(): void {
     const slots = this.#w.slots;
-    if (slots.idleCount < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
+    if (this.#free < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
   }
 
   pull(): void {
     const { membership } = this.#w;
     if (!this.#isOn() || !this.#w.takesWork) return;
     const slots = this.#w.slots;
-    this.#believedFree = slots.idleCount;
+    this.#believedFree = this.#free;
     this.#believedLong = slots.longCount;
     this.#w.env.send(membership.central, {
       type: 'pull',
       heard: this.#heard,
-      free: slots.idleCount,
+      free: this.#free,
       spare: slots.spare,
       long: slots.longCount,
       shortMs: this.#shortMs,
-      runs: slots.matches,
+      runs: this.#runs,
     });
     this.#shortMs = 0;
   }
@@ -99,12 +99,26 @@ export class Pulling {
     this.#lastOf ??= new Map();
     if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
     this.#lastOf.set(owner, match);
-    return this.#w.canRun(message.demand) ? entryOfGiven(owner, message) : undefined;
+    const isTaken = this.#w.canRun(message.demand) || this.#w.mayKeep(message);
+    return isTaken ? entryOfGiven(owner, message) : undefined;
   }
 
   ownerLost(owner: Address): void {
     this.#lastOfLost = Math.max(this.#lastOfLost, this.#lastOf?.get(owner) ?? 0);
     this.#lastOf?.delete(owner);
+  }
+
+  /** Idle slots, and those that will be in a moment. */
+  get #free(): number {
+    return this.#w.slots.idleCount + (this.#w.knownAhead?.open ?? 0);
+  }
+
+  /** Matches of tasks that run here, or will in a slot that counts as free. */
+  get #runs(): number[] {
+    const { knownAhead: ahead, slots } = this.#w;
+    if (ahead === undefined) return slots.matchesBut();
+    const kept = ahead.kept.map(({ message }) => message.match);
+    return [...slots.matchesBut((slot) => ahead.isTold(slot)), ...kept];
   }
 
   #isOn(): boolean {

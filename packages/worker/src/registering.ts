@@ -1,4 +1,5 @@
 import { type Millis, NOBODY } from '@goshawk/core';
+import { giveBackKept } from './foreseeing.js';
 import { heldRuns } from './held-tasks.js';
 import { nextBeat } from './membership.js';
 import type { WorkerState } from './state.js';
@@ -9,6 +10,8 @@ import type { WorkerState } from './state.js';
  * @param isRepeated nobody has answered so far; what is held changes with time
  */
 export function register(w: WorkerState, now: Millis, isRepeated = false): void {
+  // What came ahead is no other central's to know of.
+  giveBackKept(w);
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = [] } = w.config;

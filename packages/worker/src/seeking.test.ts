@@ -75,6 +75,7 @@ function run(ask: number): MessageOf<'run'> {
     demand: NO_RESOURCES,
     timeoutMs: undefined,
     apartMs: undefined,
+    expectedMs: undefined,
     ask,
   };
 }

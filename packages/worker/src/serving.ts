@@ -1,5 +1,7 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
+import { isTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
+import { endCame, foresee, giveBackKept } from './foreseeing.js';
 import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
 import { hasHad } from './held-tasks.js';
 import { giveBackAll, noticeGap, sayIfDrained, takeAgain } from './lifecycle.js';
@@ -27,6 +29,7 @@ export function assigned(w: WorkerParts, message: MessageOf<'assign'>, now: Mill
 export function serve(w: WorkerParts, now: Millis): void {
   const { idle } = w.memory.workers;
   if (idle[w.row] === 0) return;
+  startKept(w, now);
   const { queue, slots } = w;
   while (idle[w.row]! > 0) {
     const head = queue.head();
@@ -39,9 +42,27 @@ export function serve(w: WorkerParts, now: Millis): void {
   }
 }
 
-/** Slots may be free that were not: what waits here is next, or work is looked for elsewhere. */
-export function serveOrFind(w: WorkerParts, now: Millis): void {
+/** Tasks that came ahead of a free slot have one. */
+function startKept(w: WorkerParts, now: Millis): void {
+  const ahead = w.knownAhead;
+  while (w.slots.idleCount > 0) {
+    const kept = ahead?.takeFirst();
+    if (kept === undefined) return;
+    const { owner, message, entry } = kept;
+    if (w.canRun(message.demand)) run(w, w.slots.ask(entry, 0, now), entry, owner, message, now);
+    else giveBackTask(w, owner, message, message.stage);
+  }
+}
+
+/**
+ * Slots may be free that were not: what waits here is next, or work is looked for elsewhere.
+ *
+ * @param isTold central believes that already
+ */
+export function serveOrFind(w: WorkerParts, now: Millis, isTold = false): void {
+  const hasKept = !isTold && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
   serve(w, now);
+  if (hasKept) w.finder?.tellFree();
   if (w.memory.workers.idle[w.row] === 0) return;
   if (w.takesWork) w.stealing?.begin(now);
   w.finder?.freed(now);
@@ -67,6 +88,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   if (hasHad(w, from, message)) return;
   const entry = w.finder?.accept(from, message);
   if (entry === undefined) giveBackTask(w, from, message, message.stage);
+  else if (slots.idleCount === 0) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), entry, from, message, now);
   w.finder?.settled(message, now);
 }
@@ -94,6 +116,7 @@ function run(
   w.finder?.started();
   if (entry.placed !== undefined) tellCentral(w, 'placementStarted', owner, message);
   w.env.execute(slot, message, w.slots.gpusOf(slot));
+  if (message.expectedMs !== undefined) foresee(w, slot, message.expectedMs, now);
   const { apartMs, jobId, task } = message;
   if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
 }
@@ -110,12 +133,14 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
 
 /** The job of a task was found to be long. */
 export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
+  if (giveBackKept(w, (kept) => isTask(kept, from, task))) return;
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.foundLong();
 }
 
 /** Its owner has it wait again, elsewhere or later: a policy wants the room. */
 export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
+  if (giveBackKept(w, (kept) => isTask(kept, from, task))) return;
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) w.env.kill(slot, 'preempted');
 }
@@ -124,7 +149,7 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
 export function cancel(w: WorkerParts, from: Address, task: TaskRef): void {
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) return w.env.kill(slot, 'cancelled');
-  if (w.reports.has(from, task)) return;
+  if (w.reports.has(from, task) || giveBackKept(w, (kept) => isTask(kept, from, task))) return;
   const waiting = w.queue.removePlaced(from, task);
   if (waiting !== undefined) placementOver(w, waiting);
   // Said also when it was never here: the owner asks until it knows.
@@ -140,7 +165,8 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   if (outcome.kind === 'completed') knownHealth?.completed();
   else if (w.health.ended(outcome, now)) giveBackAll(w);
 
-  const goesOn = !wasApart && continuesSeries(w, slot, outcome, runMs, now);
+  const isTold = endCame(w, slot);
+  const goesOn = !wasApart && !isTold && continuesSeries(w, slot, outcome, runMs, now);
   const ask = goesOn ? ++w.asks : 0;
   const row = slots.rowOf(slot);
   const { long, since } = w.memory.slots;
@@ -162,7 +188,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
     return w.armSweep(now);
   }
   slots.release(slot);
-  serveOrFind(w, now);
+  serveOrFind(w, now, isTold);
   if (wasApart) takeAgain(w, now);
 }
 
@@ -175,6 +201,7 @@ function continuesSeries(
   now: Millis,
 ): boolean {
   if (w.seriesMs === 0 || kind !== 'completed' || !w.takesWork || !w.queue.isEmpty) return false;
+  if (w.knownAhead !== undefined && w.knownAhead.kept.length > 0) return false;
   const { long, orphaned, since } = w.memory.slots;
   const row = w.slots.rowOf(slot);
   const isPlaced = w.slots.entryAt(slot)!.placed !== undefined;

@@ -14,7 +14,15 @@ function entry(long: boolean): Entry {
 
 function given(task: number, long: boolean): MessageOf<'run'> {
   const names = { ask: 1, match: 0, job: 1, stage: 0, task, attempt: 1, jobId: 'j', payload: null };
-  return { type: 'run', ...names, long, demand: {}, timeoutMs: undefined, apartMs: undefined };
+  return {
+    type: 'run',
+    ...names,
+    long,
+    demand: {},
+    timeoutMs: undefined,
+    apartMs: undefined,
+    expectedMs: undefined,
+  };
 }
 
 /** Where each step leads; everything else is against the life of a slot. */

@@ -239,10 +239,15 @@ export class Slots {
     return this.#indexes(ASKING);
   }
 
-  /** Matches that what runs came of. */
-  get matches(): number[] {
+  /** Matches that what runs came of. @param isLeftOut by slot; none unless given */
+  matchesBut(isLeftOut: (index: number) => boolean = () => false): number[] {
     const { match } = this.#memory.slots;
-    return Array.from(this.running(), (index) => match[this.rowOf(index)]!).filter((each) => each > 0);
+    const matches: number[] = [];
+    for (const index of this.running()) {
+      const each = match[this.rowOf(index)]!;
+      if (each > 0 && !isLeftOut(index)) matches.push(each);
+    }
+    return matches;
   }
 
   get runningCount(): number {

@@ -1,4 +1,13 @@
-import { type Address, LIVE_TIMINGS, type Millis, NOBODY, type Resources, type Timings } from '@goshawk/core';
+import {
+  type Address,
+  LIVE_TIMINGS,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type Resources,
+  type Timings,
+} from '@goshawk/core';
+import { Ahead } from './ahead.js';
 import type { WorkerConfig, WorkerCounters, WorkerEnvironment } from './contract.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -32,6 +41,8 @@ export class WorkerState {
   hasSaidDrained = false;
   /** Made when a task came to nothing for the first time. */
   #health: StartHealth | undefined;
+  /** Made when the end of a task was foreseen for the first time. */
+  #ahead: Ahead | undefined;
 
   readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
   /** Questions, and ends of tasks, each of which has its number. */
@@ -73,6 +84,16 @@ export class WorkerState {
     return this.#health;
   }
 
+  /** Undefined while the end of no task was foreseen. */
+  get knownAhead(): Ahead | undefined {
+    return this.#ahead;
+  }
+
+  get ahead(): Ahead {
+    this.#ahead ??= new Ahead();
+    return this.#ahead;
+  }
+
   /** It neither drains nor is aside. */
   get takesWork(): boolean {
     return !this.isDraining && !(this.#health?.isQuarantined ?? false);
@@ -86,6 +107,12 @@ export class WorkerState {
   /** A task that was given to the worker, and need not wait for what waits here, can run here now. */
   canRun(demand: Resources): boolean {
     return this.slots.idleCount > 0 && this.slots.fits(demand) && this.takesWork;
+  }
+
+  /** The task came for a slot that will be free in a moment, and can run in it then. */
+  mayKeep({ demand, apartMs }: Pick<MessageOf<'run'>, 'demand' | 'apartMs'>): boolean {
+    const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && apartMs === undefined;
+    return isOpen && this.slots.idleCount === 0 && this.slots.fits(demand) && this.takesWork;
   }
 
   /** Nothing waits, runs, or is to be confirmed. */

@@ -44,6 +44,16 @@ export class WorkFinder {
     this.#w.env.setTimer('pull', 0, now + pauseMs(membership));
   }
 
+  /** Central finds work for free slots, and nobody else is asked for any. */
+  pulls(now: Millis): boolean {
+    return !this.#seeking.isOn(now) && !this.#w.membership.isRelieved;
+  }
+
+  /** Another slot counts as free than before. */
+  tellFree(): void {
+    this.#pulling.pull();
+  }
+
   /** It is time to tell central of a slot that is still free, unless something has run in it meanwhile. */
   wake(now: Millis): void {
     const dueAt = this.#freeSince + pauseMs(this.#w.membership);

@@ -107,6 +107,7 @@ class Bench {
       demand: {},
       timeoutMs,
       apartMs,
+      expectedMs: undefined,
     });
   }
 
@@ -195,6 +196,7 @@ describe('a question', () => {
       demand: {},
       timeoutMs: undefined,
       apartMs: undefined,
+      expectedMs: undefined,
     });
     expect(bench.orders).toEqual([]);
     bench.bind(1, 1);
@@ -291,6 +293,7 @@ describe('a match', () => {
     demand: {},
     timeoutMs: undefined,
     apartMs: undefined,
+    expectedMs: undefined,
     ask: 0,
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });
@@ -338,6 +341,7 @@ describe('a series of tiny tasks', () => {
     demand: {},
     timeoutMs: undefined,
     apartMs: undefined,
+    expectedMs: undefined,
     ask: 0,
   };
   const begun = (policy: Partial<PolicySettings> = {}, message: Partial<MessageOf<'run'>> = {}) => {

@@ -10,6 +10,7 @@ import {
   type Outcome,
 } from '@goshawk/core';
 import type { KillReason, WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
+import { endIsNear } from './foreseeing.js';
 import { giveBack } from './giving-back.js';
 import { checkWorker } from './invariants.js';
 import {
@@ -118,6 +119,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return;
       case 'output':
         return flush(this, key);
+      case 'ahead':
+        return endIsNear(this, key, now);
       case 'pull':
         return this.finder?.wake(now);
       case 'aside':

@@ -298,6 +298,8 @@ export const MESSAGES = {
       timeoutMs: optional(ms),
       /** It has lost workers before: nothing else is to start at this one for so long, or until it ends. */
       apartMs: optional(ms),
+      /** How long it is believed to take, where others wait for the slot: their task may come before the end. */
+      expectedMs: optional(ms),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),

@@ -161,6 +161,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             demand: {},
             timeoutMs: undefined,
             apartMs: undefined,
+            expectedMs: undefined,
           });
         });
       },

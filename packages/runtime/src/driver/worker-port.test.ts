@@ -73,6 +73,7 @@ const order = (payload: unknown) => ({
   long: false,
   timeoutMs: undefined,
   apartMs: undefined,
+  expectedMs: undefined,
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
@@ -237,6 +238,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     demand: {},
     timeoutMs: undefined,
     apartMs: undefined,
+    expectedMs: undefined,
   });
   const { sink } = executor.runs[0]!;
   sink.started?.();

@@ -44,8 +44,6 @@ export class Binder {
   readonly #sampler: Sampler;
   readonly #events: JobEvents;
   readonly #questions = new QuestionNumbers();
-  /** Nothing waited at central when it last found a worker for a job here. */
-  #isCalm = false;
   #central: Address = NOBODY;
   /** The last match of each worker, by the numbers of `#central`: one that comes again is no other one. */
   #lastMatches = new AddressNumbers();
@@ -128,7 +126,7 @@ export class Binder {
     const demand = this.#jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
     const offer = this.#offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
     // While something waits anywhere, a slot does not wait.
-    if (offer === undefined && this.#isCalm && this.#offers.size === 0)
+    if (offer === undefined && this.#delivery.isCalm && this.#offers.size === 0)
       return this.#hold({ worker: from, ask, spare: demand ?? NO_RESOURCES }, now);
     this.#serve(from, assignment, offer, now);
   }
@@ -164,7 +162,7 @@ export class Binder {
       this.#central = central;
       this.#lastMatches = new AddressNumbers();
     }
-    this.#isCalm = message.calm === true;
+    this.#delivery.isCalm = message.calm === true;
     const job = this.#jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     let wasPassedOver = false;

@@ -8,6 +8,11 @@ import type { Ledger } from '../keeping/ledger.js';
 import type { SweepTimer } from '../recovering/sweep-timer.js';
 import { slowdownAt, slowed } from './slowdown.js';
 
+/** Ends of tasks that take so long are worth foreseeing: shorter ones are too unsure, and of longer ones little is gained. */
+const FORESEEN_MS = { min: 10, max: 1_000 };
+/** And of jobs whose longest task took no more times the mean. */
+const FORESEEN_SPREAD = 1.5;
+
 /** Sends a task that was given to a worker, and sends it again where the first message may be lost. */
 export class Delivery {
   readonly #env: SchedulerEnvironment;
@@ -15,6 +20,8 @@ export class Delivery {
   readonly #members: Members;
   readonly #ledger: Ledger;
   readonly #sweep: SweepTimer;
+  /** Nothing waited at central when it last found a worker for a job here. */
+  isCalm = false;
   /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
   #resendWindow = { since: 0, before: 0, until: 0 };
 
@@ -104,6 +111,14 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
+      expectedMs: by === AssignedBy.match && !this.isCalm ? expectedOf(job) : undefined,
     });
   }
+}
+
+/** How long a task of the job takes, where its end is to be foreseen. */
+function expectedOf({ class: of, meanRunMs, history }: Job): Millis | undefined {
+  if (of === 'long' || meanRunMs === undefined || history.longestMs > FORESEEN_SPREAD * meanRunMs)
+    return undefined;
+  return meanRunMs >= FORESEEN_MS.min && meanRunMs <= FORESEEN_MS.max ? meanRunMs : undefined;
 }

@@ -1,6 +1,6 @@
 import { fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
 
 export interface Offer {
@@ -138,10 +138,6 @@ function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boo
   return (job.history.blame === undefined && batch.spec.requires === undefined) || mayHave(offer);
 }
 
-/** By the tasks that have run, or while none has by what is believed of them. */
 function isTiny(job: Job, seriesMs: Millis): boolean {
-  const completed = job.tasks.countOf(TaskState.completed);
-  const believedMs = job.estimateMs ?? Number.POSITIVE_INFINITY;
-  const meanMs = completed > 0 ? job.history.workedMs / completed : believedMs;
-  return 2 * meanMs < seriesMs;
+  return 2 * (job.meanRunMs ?? Number.POSITIVE_INFINITY) < seriesMs;
 }

@@ -38,6 +38,8 @@ export class AttemptHistory {
   wastedMs: Millis = 0;
   /** Run time of the tasks that completed. */
   workedMs: Millis = 0;
+  /** Of the one that took longest. */
+  longestMs: Millis = 0;
   readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
   readonly #tasks: TaskTable;
   /** Attempts that their workers could not start. */
@@ -120,6 +122,7 @@ export class AttemptHistory {
   /** The current attempt completed. @returns the workers that earlier ones came to nothing at */
   completed({ task, outcome, runMs, place }: AttemptEnd): readonly Address[] | undefined {
     this.workedMs += runMs;
+    this.longestMs = Math.max(this.longestMs, runMs);
     this.reports.setValue(task, outcome.value, place);
     return this.#blame?.completed(task, this.#tasks.workerOf(task));
   }

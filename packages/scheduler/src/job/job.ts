@@ -122,6 +122,12 @@ export class Job {
     return this.#decision.estimateMs;
   }
 
+  /** By the tasks that have run, or while none has by what is believed of them. */
+  get meanRunMs(): Millis | undefined {
+    const completed = this.tasks.countOf(TaskState.completed);
+    return completed > 0 ? this.history.workedMs / completed : this.estimateMs;
+  }
+
   /** The same where something is needed to go by: 0 of a job of which nothing is known. */
   get believedMs(): Millis {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;

@@ -65,6 +65,7 @@ const run: MessageOf<'run'> = {
   demand: {},
   timeoutMs: undefined,
   apartMs: undefined,
+  expectedMs: undefined,
 };
 
 /** Where a field of a message stands in its body. */

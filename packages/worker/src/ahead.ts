@@ -1,0 +1,83 @@
+import type { Address, MessageOf } from '@goshawk/core';
+import type { Entry, TaskRef } from './entry.js';
+
+/** A task that came for a slot which is about to be free. */
+export interface KeptTask {
+  readonly owner: Address;
+  readonly message: MessageOf<'run'>;
+  readonly entry: Entry;
+}
+
+/** Slots of a worker that will be free soon, and the tasks that came for them: one a slot at most. */
+export class Ahead {
+  /** Whether central was told that the slot is free, by slots whose end is foreseen. */
+  readonly #told = new Map<number, boolean>();
+  #kept: readonly KeptTask[] = [];
+
+  foresee(slot: number): void {
+    this.#told.set(slot, false);
+  }
+
+  foresees(slot: number): boolean {
+    return this.#told.has(slot);
+  }
+
+  tell(slot: number): void {
+    this.#told.set(slot, true);
+  }
+
+  /** The slot counts as free although its task runs. */
+  isTold(slot: number): boolean {
+    return this.#told.get(slot) === true;
+  }
+
+  /** The task in the slot has ended, or will not do so soon. */
+  forget(slot: number): void {
+    this.#told.delete(slot);
+  }
+
+  get toldCount(): number {
+    let count = 0;
+    for (const isTold of this.#told.values()) if (isTold) count++;
+    return count;
+  }
+
+  /** Slots that count as free, less those that have their next task. */
+  get open(): number {
+    return this.toldCount - this.#kept.length;
+  }
+
+  get kept(): readonly KeptTask[] {
+    return this.#kept;
+  }
+
+  keep(task: KeptTask): void {
+    this.#kept = [...this.#kept, task];
+  }
+
+  /** Those that match are kept no longer. */
+  take(matches: (task: KeptTask) => boolean): readonly KeptTask[] {
+    const taken = this.#kept.filter(matches);
+    if (taken.length > 0) this.#kept = this.#kept.filter((task) => !taken.includes(task));
+    return taken;
+  }
+
+  takeFirst(): KeptTask | undefined {
+    const [first, ...others] = this.#kept;
+    this.#kept = others;
+    return first;
+  }
+
+  has(owner: Address, task: TaskRef): boolean {
+    return this.#kept.some((kept) => isTask(kept, owner, task));
+  }
+}
+
+/** Whether the task is kept here. */
+export function isTask(
+  { owner, message }: KeptTask,
+  from: Address,
+  { job, task, attempt }: TaskRef,
+): boolean {
+  return message.task === task && message.job === job && message.attempt === attempt && owner === from;
+}

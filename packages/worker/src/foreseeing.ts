@@ -1,0 +1,62 @@
+import type { Millis } from '@goshawk/core';
+import type { KeptTask } from './ahead.js';
+import { giveBackTask } from './giving-back.js';
+import type { WorkerParts } from './parts.js';
+import type { WorkerState } from './state.js';
+
+// A slot whose task is about to end is said to be free a moment before, so that the next task is here when it ends.
+
+/** For a pull, a match and a task to be on their way. */
+const LEAD_MS = 5;
+/** Of the time that the task is expected to take, at most. */
+const LEAD_SHARE = 0.1;
+/** A slot that is not free so many leads after it was said to be is not free. */
+const PATIENCE_LEADS = 2;
+
+/** The owner of a task that begins in the slot knows how long it takes, and somebody waits for the slot. */
+export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: Millis): void {
+  // 0: a policy decides on each task when its slot is free.
+  if (w.seriesMs === 0) return;
+  const since = w.memory.slots.since[w.slots.rowOf(slot)]!;
+  // The end of a tiny task asks for the next one itself.
+  if (now - since + 2 * expectedMs < w.seriesMs) return;
+  w.ahead.foresee(slot);
+  w.env.setTimer('ahead', slot, now + expectedMs - leadMs(expectedMs));
+}
+
+/** The slot will be free in a moment, or should have been by now. */
+export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
+  const { ahead } = w;
+  if (!ahead.foresees(slot)) return;
+  if (!ahead.isTold(slot) && w.takesWork && w.queue.isEmpty && w.finder?.pulls(now)) {
+    ahead.tell(slot);
+    w.finder.tellFree();
+    return w.env.setTimer('ahead', slot, now + PATIENCE_LEADS * LEAD_MS);
+  }
+  const wasTold = ahead.isTold(slot);
+  ahead.forget(slot);
+  if (!wasTold) return;
+  while (ahead.open < 0) giveBackKept(w, (task) => task === ahead.kept.at(-1));
+  w.finder?.tellFree();
+}
+
+/** @returns whether central was told already that the slot is free */
+export function endCame(w: WorkerState, slot: number): boolean {
+  const ahead = w.knownAhead;
+  if (ahead?.foresees(slot) !== true) return false;
+  w.env.clearTimer('ahead', slot);
+  const wasTold = ahead.isTold(slot);
+  ahead.forget(slot);
+  return wasTold;
+}
+
+/** @returns whether there were any */
+export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolean = () => true): boolean {
+  const taken = w.knownAhead?.take(matches) ?? [];
+  for (const { owner, message } of taken) giveBackTask(w, owner, message, message.stage);
+  return taken.length > 0;
+}
+
+function leadMs(expectedMs: Millis): Millis {
+  return Math.min(LEAD_MS, LEAD_SHARE * expectedMs);
+}
