@@ -46,7 +46,10 @@ export class Load {
 
   begin(): void {
     this.#timer = setInterval(() => {
-      const one = this.#one();
+      // What cannot be followed to its end counts as not completed.
+      const one = this.#one().catch((error: Error) =>
+        this.#options.note(`a job is followed no more: ${error.message}`),
+      );
       this.#open.add(one);
       void one.finally(() => this.#open.delete(one));
     }, 1_000 / this.#options.jobsPerSecond);
