@@ -16,6 +16,7 @@ import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Daemon, startDaemon } from '../daemons.js';
 import { Cluster } from './cluster.js';
+import { mayMount } from './mounts.fixture.js';
 
 const MIB = 1024 * 1024;
 
@@ -32,20 +33,6 @@ afterEach(async () => {
 });
 
 const disk = (): string => join(folder, 'disk');
-
-/** Whether this user may mount a file system, as root may. */
-function mayMount(): boolean {
-  const trial = mkdtempSync(join(tmpdir(), 'goshawk-mount-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', trial], { stdio: 'ignore' });
-    execFileSync('umount', [trial], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    rmSync(trial, { recursive: true, force: true });
-  }
-}
 
 /** Leaves so much of the disk, or what is left. */
 function fillUpTo(mebibytesFree: number): void {

@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import type { Address } from '@goshawk/core';
+import { Codec, clientEndpoint, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Dealer } from 'zeromq';
+import { Cluster } from './cluster.js';
+
+const REQUESTS = 100_000;
+
+let folder: string;
+let cluster: Cluster;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-floods-'));
+  cluster = await Cluster.start(folder);
+});
+afterEach(async () => {
+  await cluster.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A request for the list of all jobs, by a client, as the SDK would write it. */
+function request(number: number): Buffer {
+  const codec = new Codec({ intern: () => 0 as Address, nameOf: () => undefined });
+  let frame: Buffer | undefined;
+  const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => {
+    frame = bytes;
+  });
+  const bounds = { user: undefined, endedMax: 10_000, jobsMax: 10_000 };
+  writer.add(
+    '*',
+    0,
+    0,
+    codec.encode({ type: 'listJobs', request: number, states: ['completed'], ...bounds }),
+  );
+  writer.finish();
+  return frame!;
+}
+
+test('a client that asks 100,000 times and reads no answer costs its scheduler no more than it may, and others nothing', async () => {
+  const scheduler = await cluster.startScheduler('s');
+  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  const served = async (): Promise<string> => {
+    const job = await client.submit({ tasks: [{ sleep: 1 }] });
+    return (await job.wait()).state;
+  };
+  for (let i = 0; i < 50; i++) await served();
+  const id = 'flooder';
+  const flooder = new Dealer({
+    routingId: `${clientEndpoint(id)}!${id}`,
+    linger: 0,
+    // All may wait here, and next to nothing may come back.
+    sendHighWaterMark: 0,
+    receiveHighWaterMark: 1,
+  });
+  flooder.connect(scheduler.endpoint);
+  try {
+    await flooder.send(request(0));
+    // It is understood, and answered.
+    await flooder.receive();
+    for (let number = 1; number <= REQUESTS; number++) await flooder.send(request(number));
+    for (let i = 0; i < 20; i++) expect(await served()).toBe('completed');
+    const status = readFileSync(`/proc/${scheduler.pid}/status`, 'utf8');
+    expect(Number(/VmRSS:\s+(\d+)/.exec(status)![1])).toBeLessThan(512 * 1024);
+  } finally {
+    flooder.close();
+  }
+});
