@@ -44,7 +44,7 @@ async function outcomeOf(args: readonly string[]): Promise<{ ended: Finished | u
   return { ended: isUp ? undefined : ended, ms: performance.now() - startedAt };
 }
 
-const TALLY = /can be read, \d+ are damaged\n$/;
+const TALLY = /can be read, [\d,]+ damaged\n$/;
 
 const isScheduler = (line: string): boolean => line.includes('"endpoint"');
 
