@@ -175,6 +175,21 @@ export class Checker {
     }
   }
 
+  /** No task of a job began before each of so many of another had completed somewhere. */
+  follows(jobId: string, otherId: string, tasks: number): void {
+    const runs = [...this.#executions.values()];
+    const starts = runs.filter((run) => run.jobId === jobId).map(({ startedAt }) => startedAt);
+    const beganAt = Math.min(...starts);
+    for (let task = 0; task < tasks; task++) {
+      const ends = runs.filter(
+        (run) => run.jobId === otherId && run.task === task && run.kind === 'completed',
+      );
+      if (starts.length === 0 || ends.some(({ endedAt = Number.POSITIVE_INFINITY }) => endedAt <= beganAt))
+        continue;
+      this.wrong(`after: ${jobId} began before task ${task} of ${otherId} had completed`);
+    }
+  }
+
   // ---- what owners say and write down
 
   sent(process: string, message: Message): void {

@@ -38,6 +38,8 @@ export interface ClientWorld {
   ownerOf(jobId: string): string | undefined;
   /** Schedulers take over from each other: who had a job a moment ago may not know it any more. */
   readonly isShared: boolean;
+  /** Ids of the jobs that it starts after; undefined while one of them is none yet, null when it will never be. */
+  predecessorsOf(order: Order): readonly string[] | undefined | null;
   accepted(order: Order, jobId: string): void;
   cancelAsked(jobId: string): void;
   cancelConfirmed(order: Order): void;
@@ -151,13 +153,23 @@ export class Client implements Machine {
 
   #submit(order: Order): void {
     const { key, job, retryOf } = order;
-    const request = this.#ask({ kind: 'submit', order });
+    const ask = () => this.#ask({ kind: 'submit', order });
     if (retryOf !== undefined) {
       const owner = this.#world.ownerOf(retryOf);
       if (owner === undefined) order.state = this.#world.isShared ? order.state : 'gone';
-      else this.#env.send(this.#world.schedulerAt(owner), { type: 'retryJob', request, key, id: retryOf });
+      else
+        this.#env.send(this.#world.schedulerAt(owner), {
+          type: 'retryJob',
+          request: ask(),
+          key,
+          id: retryOf,
+        });
       return;
     }
+    const after = this.#world.predecessorsOf(order);
+    if (after === null) order.state = 'refused';
+    if (!after) return;
+    const spec = after.length === 0 ? job : { ...job, after };
     const named = this.#world.schedulers.map((name) => ({ name }));
     const others = [
       rendezvous(key, named)!.name,
@@ -166,7 +178,7 @@ export class Client implements Machine {
     ];
     const to = order.tries === 0 ? order.via : others[order.tries % others.length]!;
     order.tries++;
-    this.#env.send(this.#world.schedulerAt(to), { type: 'submit', request, key, spec: job });
+    this.#env.send(this.#world.schedulerAt(to), { type: 'submit', request: ask(), key, spec });
   }
 
   #watchOf(order: Order): number {

@@ -18,7 +18,7 @@ import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
 import { SharedChaosJournal, type Way } from './store.js';
-import { type Execution, Tasks } from './tasks.js';
+import { type Execution, type TaskInput, Tasks } from './tasks.js';
 import type { Transcript } from './transcript.js';
 import { anyPartyOf, endpointOf } from './wire.js';
 
@@ -499,7 +499,7 @@ export class Cluster {
     };
   }
 
-  #worker(process: Process, { name, slots, memory }: WorkerPlan): Machine {
+  #worker(process: Process, { name, slots, memory, zone }: WorkerPlan): Machine {
     const place = this.#places.get(name)!;
     const { wire } = process;
     const tasks = new Tasks(this.#calendar, this.plan.seed, {
@@ -513,6 +513,7 @@ export class Cluster {
       self: wire.self,
       slots,
       capacity: memory > 0 ? { memory } : NO_RESOURCES,
+      ...(zone === undefined ? {} : { attributes: [{ name: 'zone', value: zone }] }),
       central: wire.addressNamed(anyPartyOf('central', 'central')),
       registerRetryMs: 500,
     };
@@ -526,6 +527,10 @@ export class Cluster {
         const execution: Execution = { ...of, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
         this.#checker.executed(execution);
+        const { key } = (order.payload as { input: TaskInput }).input;
+        const required = this.plan.orders.find((of) => of.key === key)?.job.require?.zone;
+        if (required !== undefined && !required.includes(zone ?? ''))
+          this.#checker.wrong(`required: ${jobId} requires zone ${required}, and runs at ${name}`);
         if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         tasks.start(slot, order, execution);
       },

@@ -86,5 +86,40 @@ function drawPrivate(seed: string): Plan {
   }
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
-  return { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
+  const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
+  return withZones(withPredecessors(plan));
+}
+
+/** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
+function withPredecessors(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/after`);
+  const mayLose = plan.faults.some((fault) => fault.kind === 'crash' && fault.disk === 'lost');
+  if (!draw.chance(0.4) || mayLose) return plan;
+  const orders = plan.orders.map((order, at) => {
+    const others = plan.orders.slice(0, at).filter(({ job }) => job.name !== 'enduring');
+    const before = others.filter(() => draw.chance(Math.min(0.4, 1 / at)));
+    return before.length === 0 ? order : { ...order, after: before.map(({ key }) => key) };
+  });
+  return { ...plan, orders };
+}
+
+const ZONES = ['a', 'b', 'c'] as const;
+
+/** Some jobs require what some workers have, among them one that stays. */
+function withZones(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/zones`);
+  const removed = plan.faults.flatMap((fault) => (fault.kind === 'remove' ? [fault.process] : []));
+  const staying = plan.workers.filter(({ name }) => !removed.includes(name));
+  if (!draw.chance(0.4) || staying.length === 0) return plan;
+  const rock = draw.pick(staying);
+  const workers = plan.workers.map((worker) => ({
+    ...worker,
+    zone: worker === rock ? ZONES[0] : draw.pick(ZONES),
+  }));
+  const orders = plan.orders.map((order) =>
+    draw.chance(0.5)
+      ? order
+      : { ...order, job: { ...order.job, require: { zone: draw.pick([['a'], ['a', 'b'], ['c', 'a']]) } } },
+  );
+  return { ...plan, workers, orders };
 }

@@ -17,6 +17,8 @@ export interface Order {
   readonly client: string;
   readonly key: string;
   readonly job: JobInput;
+  /** Keys of those that its job starts after. */
+  readonly after: readonly string[];
   /** Scheduler that it is sent to first. */
   readonly via: string;
   /** Of the job that is tried again by this one. */

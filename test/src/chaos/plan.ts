@@ -35,6 +35,8 @@ export interface WorkerPlan extends ProcessPlan {
   readonly slots: number;
   /** Beside slots; 0: tasks that need memory do not fit. */
   readonly memory: number;
+  /** Its attribute of that name, where jobs may require one. */
+  readonly zone?: string | undefined;
 }
 
 export interface NetworkPlan {
@@ -50,6 +52,8 @@ export interface OrderPlan {
   readonly key: string;
   readonly at: Millis;
   readonly job: JobInput;
+  /** It is sent when those of these keys are jobs, and starts after them. */
+  readonly after?: readonly string[] | undefined;
   /** To which scheduler it is sent first, whosever the key is. */
   readonly via: number;
   /** Another client sends the same so much later, if it does. */

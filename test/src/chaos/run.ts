@@ -52,6 +52,8 @@ class ChaosRun {
   readonly #clientProcesses: Process[] = [];
   /** Since when runs have been nobody's. */
   readonly #orphanedAt = new Map<Execution, Millis>();
+  /** The job that a key was first taken as. */
+  readonly #jobOf = new Map<string, string>();
   #events = 0;
 
   constructor(plan: Plan, write?: (line: string) => void) {
@@ -92,6 +94,7 @@ class ChaosRun {
       this.#lookForOrphans();
     }
     if (this.#checker.complaints.length === 0) this.#complainOfOpenOrders();
+    for (const order of this.#orders) this.#checkPredecessors(order);
     if (this.#checker.complaints.length === 0) await this.#calmDown();
     const states: Record<string, number> = {};
     for (const { state } of this.#orders) states[state] = (states[state] ?? 0) + 1;
@@ -144,20 +147,48 @@ class ChaosRun {
       central: process.wire.addressNamed(anyPartyOf('central', 'central')),
       ownerOf: (jobId) => this.#cluster.ownerOf(tagOf(jobId)),
       isShared: this.#plan.shared === true,
-      accepted: (order, jobId) => checker.accepted(order, jobId),
+      predecessorsOf: (order) => this.#predecessorsOf(order),
+      accepted: (order, jobId) => {
+        if (!this.#jobOf.has(order.key)) this.#jobOf.set(order.key, jobId);
+        checker.accepted(order, jobId);
+      },
       cancelAsked: (jobId) => checker.cancelAsked(jobId),
       cancelConfirmed: (order) => checker.cancelConfirmed(order),
       ended: (order) => checker.ended(order),
       wrong: (complaint) => checker.wrong(complaint),
-      tryAgain: (order) => this.#order(0, { ...order, key: `${order.key} again`, retryOf: order.jobId }),
+      tryAgain: (order) =>
+        this.#order(0, { ...order, key: `${order.key} again`, after: [], retryOf: order.jobId }),
     };
+  }
+
+  #predecessorsOf({ after }: Order): readonly string[] | undefined | null {
+    const open = after.filter((key) => !this.#jobOf.has(key));
+    if (open.length === 0) return after.map((key) => this.#jobOf.get(key)!);
+    const never = open.some((key) => {
+      const those = this.#orders.filter((order) => order.key === key);
+      return those.length > 0 && those.every(isOver);
+    });
+    return never ? null : undefined;
+  }
+
+  /** What has completed had done so before anything began of those that were to start after it. */
+  #checkPredecessors({ after, jobId, retryOf }: Order): void {
+    if (jobId === undefined || retryOf !== undefined) return;
+    for (const key of after) {
+      const before = this.#orders.find((order) => order.key === key && order.jobId === this.#jobOf.get(key));
+      if (before?.end?.state === 'completed')
+        this.#checker.follows(jobId, before.jobId!, before.end.tasks.total);
+    }
   }
 
   #schedule(plan: OrderPlan): void {
     const { key, at, job, cancelAfterMs, retries, doubledAfterMs, conflictAfterMs } = plan;
     const { schedulers } = this.#plan;
     const via = schedulers[plan.via % schedulers.length]!.name;
-    const order = { key, at, job, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries };
+    const after = (plan.after ?? []).filter((other) =>
+      this.#plan.orders.some((order) => order.key === other),
+    );
+    const order = { key, at, job, after, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries };
     this.#order(0, order);
     if (doubledAfterMs !== undefined) {
       const other = schedulers[(plan.via + 1) % schedulers.length]!.name;
@@ -185,12 +216,12 @@ class ChaosRun {
     client: number,
     wanted: Pick<
       Order,
-      'key' | 'at' | 'job' | 'via' | 'retryOf' | 'isConflict' | 'cancelAfterMs' | 'retries'
+      'key' | 'at' | 'job' | 'after' | 'via' | 'retryOf' | 'isConflict' | 'cancelAfterMs' | 'retries'
     >,
   ): void {
-    const { key, at, job, via, retryOf, isConflict, cancelAfterMs, retries } = wanted;
+    const { key, at, job, after, via, retryOf, isConflict, cancelAfterMs, retries } = wanted;
     const order: Order = {
-      ...{ client: `c${client + 1}`, key, at, job, via, retryOf, isConflict, cancelAfterMs, retries },
+      ...{ client: `c${client + 1}`, key, at, job, after, via, retryOf, isConflict, cancelAfterMs, retries },
       state: 'open',
       tries: 0,
       jobId: undefined,
