@@ -51,6 +51,8 @@ export class Dispatcher {
   readonly #starts = new StartTimes<BookedStage>();
   /** Steps that may go into looking at who waits: one is earned a turn. */
   #steps = 0;
+  /** When one was looked at last, or nobody waited. */
+  #lookedAt: Millis = 0;
   /** Stages looked at so far. */
   #looks = 0;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
@@ -426,12 +428,15 @@ export class Dispatcher {
 
   /** Asks when one of those that wait will start, so that `why` can say it of others. */
   #lookAtWaits(now: Millis): void {
+    if (this.books.waitingTasks === 0) this.#lookedAt = now;
     if (this.books.waitingTasks === 0 || ++this.#steps < 0) return;
     const jobs = [...this.books.jobs];
     this.#steps -= LOOK_STEPS + STEPS_PER_JOB * jobs.length;
     const stages = jobs.flatMap(waitingStages);
     const stage = stages[this.#looks++ % stages.length]!;
-    this.#starts.ask(stage, waitBasis(this.books, this.#policy, stage, now), now);
+    const basis = waitBasis(this.books, this.#policy, stage, now);
+    this.#starts.ask(stage, basis, now - this.#lookedAt, now);
+    this.#lookedAt = now;
   }
 
   /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */

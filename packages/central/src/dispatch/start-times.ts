@@ -1,4 +1,4 @@
-import { type Millis, nearestRank, type StartWait } from '@goshawk/core';
+import type { Millis, StartWait } from '@goshawk/core';
 
 /** Earlier waits that are kept of a group, and those of them that are looked at for one answer. */
 const KEPT = 2_048;
@@ -10,6 +10,19 @@ const OPEN_MAX = 64;
 /** What a basis of 0 is taken for beside others. */
 const OFFSET_MS = 100;
 
+interface Question {
+  readonly askedAt: Millis;
+  readonly basis: WaitBasis;
+  /** The time for which it stands. */
+  forMs: Millis;
+}
+
+interface Asked {
+  questions: Question[];
+  /** Those that come sooner after the last are one with it. */
+  everyMs: Millis;
+}
+
 /** What waits, and what is known of its wait. */
 export interface WaitBasis {
   /** Waits of other kinds tell nothing about this one. */
@@ -20,30 +33,41 @@ export interface WaitBasis {
 
 /**
  * When what waits will start, by how earlier waits came out: q10, q50 and q90 of wait ÷ basis over the NEAREST earlier ones
- * in log(basis). Those without a basis are compared by their waits alone.
+ * in log(basis). Those without a basis are compared by their waits alone. Questions count by the time for which they stand,
+ * as if somebody had asked at random times: else times in which much happens, and short waits, count too much.
  */
 export class StartTimes<Stage extends object> {
   readonly #groups = new Map<string, Group>();
-  readonly #open = new WeakMap<Stage, { readonly askedAt: Millis; readonly basis: WaitBasis }[]>();
+  readonly #open = new WeakMap<Stage, Asked>();
 
-  /** The next start of a task of the stage answers. */
-  ask(stage: Stage, basis: WaitBasis, now: Millis): void {
-    let questions = this.#open.get(stage) ?? [];
+  /**
+   * The next start of a task of the stage answers.
+   *
+   * @param forMs since somebody was asked about before, while anybody waited
+   */
+  ask(stage: Stage, basis: WaitBasis, forMs: Millis, now: Millis): void {
+    const asked = this.#open.get(stage) ?? { questions: [], everyMs: 0 };
+    this.#open.set(stage, asked);
+    const last = asked.questions.at(-1);
+    // Those of one instant stand for something, too.
+    if (last === undefined || now - last.askedAt >= asked.everyMs)
+      asked.questions.push({ askedAt: now, basis, forMs: forMs + 1 });
+    else last.forMs += forMs + 1;
+    if (asked.questions.length < OPEN_MAX) return;
     // What waits for long keeps questions from all of its wait.
-    if (questions.length >= OPEN_MAX) questions = questions.filter((_, at) => at % 2 === 0);
-    questions.push({ askedAt: now, basis });
-    this.#open.set(stage, questions);
+    asked.everyMs = (2 * (now - asked.questions[0]!.askedAt)) / OPEN_MAX;
+    asked.questions = everyOther(asked.questions);
   }
 
   started(stage: Stage, now: Millis): void {
-    const questions = this.#open.get(stage);
-    if (questions === undefined) return;
+    const asked = this.#open.get(stage);
+    if (asked === undefined) return;
     this.#open.delete(stage);
-    for (const { basis, askedAt } of questions) {
+    for (const { basis, askedAt, forMs } of asked.questions) {
       const key = keyOf(basis);
       const group = this.#groups.get(key) ?? new Group();
       this.#groups.set(key, group);
-      group.add(basis.basisMs, (now - askedAt) / scaleOf(basis));
+      group.add(basis.basisMs, (now - askedAt) / scaleOf(basis), forMs);
     }
   }
 
@@ -51,11 +75,20 @@ export class StartTimes<Stage extends object> {
   expect(basis: WaitBasis): StartWait | undefined {
     const group = this.#groups.get(keyOf(basis));
     if (group === undefined || group.size < LEAST) return undefined;
-    const ratios = group.nearest(basis.basisMs);
     const scale = scaleOf(basis);
-    const at = (percent: number): Millis => scale * nearestRank(ratios, percent);
-    return { p10: at(10), p50: at(50), p90: at(90), waits: ratios.length };
+    const { quantiles, waits } = group.nearest(basis.basisMs, [0.1, 0.5, 0.9]);
+    const [p10, p50, p90] = quantiles.map((ratio) => scale * ratio) as [Millis, Millis, Millis];
+    return { p10, p50, p90, waits };
   }
+}
+
+/** Half of the questions, which stand for all. */
+function everyOther(questions: readonly Question[]): Question[] {
+  const kept = questions.filter((_, at) => at % 2 === 0);
+  kept.forEach((question, at) => {
+    question.forMs += questions[2 * at + 1]?.forMs ?? 0;
+  });
+  return kept;
 }
 
 function keyOf({ kind, basisMs }: WaitBasis): string {
@@ -70,23 +103,34 @@ function scaleOf({ basisMs }: WaitBasis): number {
 class Group {
   readonly #bases: number[] = [];
   readonly #ratios: number[] = [];
+  readonly #weights: number[] = [];
   #next = 0;
 
   get size(): number {
     return this.#ratios.length;
   }
 
-  add(basisMs: Millis, ratio: number): void {
+  add(basisMs: Millis, ratio: number, weight: number): void {
     this.#bases[this.#next] = Math.log(basisMs + OFFSET_MS);
     this.#ratios[this.#next] = ratio;
+    this.#weights[this.#next] = weight;
     this.#next = (this.#next + 1) % KEPT;
   }
 
-  /** Ascending. */
-  nearest(basisMs: Millis): Float64Array {
+  /** @param shares ascending */
+  nearest(basisMs: Millis, shares: readonly number[]): { quantiles: number[]; waits: number } {
     const from = Math.log(basisMs + OFFSET_MS);
     const distance = (at: number): number => Math.abs(this.#bases[at]! - from);
     const order = this.#bases.map((_, at) => at).sort((a, b) => distance(a) - distance(b));
-    return Float64Array.from(order.slice(0, NEAREST), (at) => this.#ratios[at]!).sort();
+    const nearest = order.slice(0, NEAREST).sort((a, b) => this.#ratios[a]! - this.#ratios[b]!);
+    const total = nearest.reduce((sum, at) => sum + this.#weights[at]!, 0);
+    const quantiles: number[] = [];
+    let weight = 0;
+    for (const at of nearest) {
+      weight += this.#weights[at]!;
+      // Sums of decimal numbers may be off by a little.
+      while (weight >= shares[quantiles.length]! * total * (1 - 1e-9)) quantiles.push(this.#ratios[at]!);
+    }
+    return { quantiles, waits: nearest.length };
   }
 }
