@@ -61,7 +61,8 @@ export class WorkerMemory {
     /** When the slot was given to its task, or to the first task of its series. ms */
     since: 'f64',
     owner: 'i32',
-    job: 'u32',
+    // Numbers of jobs leave 32 bits behind after some starts of their scheduler.
+    job: 'f64',
     task: 'u32',
     attempt: 'u32',
     /** The match that the task came of; 0: central has no part in it. */

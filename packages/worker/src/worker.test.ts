@@ -137,6 +137,14 @@ class Bench {
   }
 }
 
+test.each([2 ** 32 + 7, Number.MAX_SAFE_INTEGER])('a task of job %d ends as one of that job', (job) => {
+  const bench = new Bench().welcome();
+  bench.probe(job);
+  bench.bind(1, job);
+  bench.end();
+  expect(bench.take('ended')).toMatchObject([{ job, task: 0, attempt: 1 }]);
+});
+
 describe('a question', () => {
   test('that nobody answers is asked again with the same number, and given back at last', () => {
     const bench = new Bench().welcome();

@@ -13,7 +13,7 @@ import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
 import type { Checker } from './checker.js';
-import { ChaosDisk, type ChaosJournal } from './disk.js';
+import { ChaosDisk, type ChaosJournal, SKIPPED } from './disk.js';
 import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
@@ -477,7 +477,7 @@ export class Cluster {
         : {
             entries: disk.entries(),
             now: process.now,
-            lastJob,
+            lastJob: lastJob + SKIPPED,
             formers: formers.map((former) => wire.addressNamed(former)),
             piece: PIECE,
           };

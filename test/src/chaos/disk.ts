@@ -22,6 +22,9 @@ export interface JournalEvents {
 /** How the process that has the journal gets its turns. */
 export type Turn = (action: () => void) => void;
 
+/** Numbers of jobs that each start passes over: those after it take more than 32 bits. */
+export const SKIPPED = 2 ** 32;
+
 /**
  * A scheduler's disk, with the journal's own group commit on top. What is not synced when the process dies is lost, or
  * not: of a group that was on its way all is there, or nothing.
@@ -95,7 +98,7 @@ export class ChaosDisk {
 
   /** Another incarnation has it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
-    this.#identity = succeededBy(this.#identity, self, '', this.lastJob, 0);
+    this.#identity = succeededBy(this.#identity, self, '', this.lastJob, SKIPPED);
     this.#journal = new ChaosJournal(this, turn, events);
     return this.#journal;
   }
