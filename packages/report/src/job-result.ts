@@ -49,7 +49,7 @@ export interface RunSetup {
   readonly snapshotIntervalSeconds?: number;
   /**
    * How far the clock that stamps task starts may be behind the one that stamps submissions. Within it a
-   * start before the submission counts as no wait; beyond it the measurement is refused. 0 by default.
+   * start before the submission counts as no wait; beyond it the measurement is refused. 1 µs by default.
    */
   readonly clockToleranceSeconds?: number;
   /** Where it is known what messages take, as in a simulation. */

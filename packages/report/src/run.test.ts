@@ -211,6 +211,13 @@ describe('contradictory measurements are refused in one line', () => {
     expect(run.timeParts.short).toMatchObject({ queueing: 0, running: 2 });
   });
 
+  test('a start that rounding puts before the submission counts as no wait', () => {
+    const { run } = build([
+      job({ submitSeconds: 1.9083419999999998, taskStartsSeconds: [1.9083419999999995], runtimeSeconds: 2 }),
+    ]);
+    expect(run.queueingSeconds.short.max).toBe(0);
+  });
+
   test('a cluster without slots', () => {
     expect(() => build([job()], { totalSlots: 0 })).toThrow(MeasurementError);
   });

@@ -23,6 +23,8 @@ import { Snapshots } from './snapshots.js';
 import { StageTally } from './stages.js';
 
 const EXAMPLES_MAX = 3;
+/** What sums of times lose by rounding. */
+const ROUNDING_SECONDS = 1e-6;
 
 /** Counts the jobs of a run, in any order. */
 export class RunTally {
@@ -180,7 +182,7 @@ export class RunTally {
   #observe(job: JobResult): { startSeconds: number; endSeconds: number } {
     assertConsistent(job, this.#startSeconds);
     const last = { startSeconds: job.submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
-    const tolerance = this.#setup.clockToleranceSeconds ?? 0;
+    const tolerance = this.#setup.clockToleranceSeconds ?? ROUNDING_SECONDS;
     const occupy = (startSeconds: number, runSeconds: number) => {
       assertTimes(job, startSeconds, runSeconds, tolerance);
       const endSeconds = startSeconds + runSeconds;
