@@ -34,7 +34,7 @@ function worker(url: string, name: string, path = process.env.PATH): Promise<Dae
   return start(name, ['worker', '--name', name, ...at], { ...process.env, PATH: path });
 }
 
-test('a worker that fails what others complete is set aside, and no job fails for it', async () => {
+test('a worker that fails what others complete is quarantined, and no job fails for it', async () => {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'the-tool'), '#!/bin/sh\nsleep 0.02\n');
@@ -46,12 +46,12 @@ test('a worker that fails what others complete is set aside, and no job fails fo
   await using client = await connect(url);
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(3);
   const job = await client.submit({ tasks: { count: 600, run: { exec: ['the-tool'] } } });
-  const aside = async () =>
+  const quarantined = async () =>
     (await client.describe()).workers
-      .filter(({ state }) => state === 'aside')
-      .map(({ name, aside }) => `${name}: ${aside}`);
+      .filter(({ state }) => state === 'quarantined')
+      .map(({ name, quarantine }) => `${name}: ${quarantine}`);
   await expect
-    .poll(aside)
+    .poll(quarantined)
     .toEqual([expect.stringMatching(/^bad: tasks of .* fail here and complete elsewhere/)]);
   expect((await job.wait()).state).toBe('completed');
   const nowhere = await Promise.all(

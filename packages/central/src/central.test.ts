@@ -65,7 +65,7 @@ class Bench {
       http: undefined,
       epoch: 0,
       adopted: false,
-      formers: [],
+      previousIncarnations: [],
     };
     this.receive(scheduler, { type: 'enlist', name: 's', tag, ...more });
   }
@@ -275,7 +275,7 @@ test('a central that has overslept waits for owners that are away as if it had n
     http: undefined,
     epoch: 0,
     adopted: false,
-    formers: [],
+    previousIncarnations: [],
   };
   const lostOwners = (): unknown[] => {
     bench.central.wake('publish', 0, bench.now);
@@ -328,7 +328,7 @@ test('workers come page by page: whoever is there all the time is on one of them
 test('a heartbeat of a stranger is answered as such', () => {
   const bench = new Bench();
   bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
-  expect(bench.take('strangerTold')).toHaveLength(1);
+  expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
 describe('workers that may ask schedulers for tasks', () => {
@@ -345,7 +345,7 @@ describe('workers that may ask schedulers for tasks', () => {
       http: undefined,
       epoch: 0,
       adopted: false,
-      formers: [],
+      previousIncarnations: [],
     });
   const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
 
@@ -397,7 +397,7 @@ test('tells where processes may be looked at: each once, and those of schedulers
     draining: false,
     epoch: 0,
     adopted: false,
-    formers: [],
+    previousIncarnations: [],
   } as const;
   bench.receive(worker, { ...register, name: 'w1', http: '10.0.0.1:9090' });
   bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });
@@ -428,7 +428,7 @@ test('a place that is free goes to the next worker', () => {
     http: undefined,
     epoch: 0,
     adopted: false,
-    formers: [],
+    previousIncarnations: [],
   });
   const places = () => {
     bench.central.wake('publish', 0, bench.now);
@@ -549,5 +549,5 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     attainedMs: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
-  expect(bench.take('strangerTold')).toHaveLength(1);
+  expect(bench.take('notRegistered')).toHaveLength(1);
 });

@@ -105,7 +105,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.left(from, now);
       case 'drained':
         return this.#members.drained(from);
-      case 'aside':
+      case 'quarantine':
         return this.#members.quarantine(from, message.reason, now);
       case 'usage':
         // Where run times are not known at arrival, workers tell what short tasks took.
@@ -303,7 +303,7 @@ export class Central implements Machine<CentralTimer> {
   /** Nobody would say that it is gone: what it wants is nothing that could be kept. It is told to join. */
   #isUnregistered(from: Address): boolean {
     if (this.#members.has(from)) return false;
-    this.#env.send(from, { type: 'strangerTold' });
+    this.#env.send(from, { type: 'notRegistered' });
     return true;
   }
 

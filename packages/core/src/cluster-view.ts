@@ -19,8 +19,8 @@ export const workerView = view({
   attributes: list(attribute, LIMITS.attributesMax),
   partition: choice('general', 'short'),
   state: choice(...WORKER_STATES),
-  /** Why it is set aside. */
-  aside: optional(text(8_192)),
+  /** Why it is quarantined. */
+  quarantine: optional(text(8_192)),
   /** Slots in use, and entries in its queue, at its last heartbeat. */
   busy: count,
   queued: count,

@@ -76,7 +76,7 @@ export const LIMITS = {
   /** Parties in one membership message. */
   membersMax: 200_000,
   /** Incarnations of one scheduler that workers may still hold tasks of. */
-  formersMax: 16,
+  previousIncarnationsMax: 16,
   /** Tasks that a worker holds of one owner: those that run, and those of which the end is not confirmed. */
   heldTasksMax: 100_000,
   /** Probes that one thief gets at a time. */

@@ -4,8 +4,8 @@
 export const ENDS = ['completed', 'failed', 'cancelled'] as const;
 export type End = (typeof ENDS)[number];
 
-/** What a worker does. `aside`: it takes nothing for a while, since nothing can be started there. */
-export const WORKER_STATES = ['active', 'draining', 'drained', 'aside'] as const;
+/** What a worker does. `quarantined`: it takes nothing for a while, since nothing can be started there. */
+export const WORKER_STATES = ['active', 'draining', 'drained', 'quarantined'] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
 /**

@@ -124,7 +124,7 @@ function silent(seen: Seen | undefined): Attention[] {
 
 function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
   const lost = workers.lost();
-  const aside = (seen?.view?.workers ?? []).filter(({ state }) => state === 'aside');
+  const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
   const named = (names: readonly string[]) =>
     `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
   const link = '#/workers';
@@ -139,13 +139,13 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
             link,
           },
         ]),
-    ...(aside.length === 0
+    ...(quarantined.length === 0
       ? []
       : [
           {
             level: 'warning' as const,
-            what: `${workersWord(aside.length)} set aside: ${named(aside.map(({ name }) => name))}`,
-            hint: aside[0]!.aside ?? '',
+            what: `${workersWord(quarantined.length)} quarantined: ${named(quarantined.map(({ name }) => name))}`,
+            hint: quarantined[0]!.quarantine ?? '',
             link,
           },
         ]),

@@ -213,7 +213,7 @@ export const ROUTES: readonly Route[] = [
     url: '/v1/workers',
     role: 'read',
     does: 'List the workers',
-    query: z.object({ state: z.enum(['active', 'draining', 'drained', 'aside']).optional() }),
+    query: z.object({ state: z.enum(['active', 'draining', 'drained', 'quarantined']).optional() }),
     answer: shapes.workers,
     handle: async ({ cluster }, { query, signal }) => {
       const { workers } = await (await cluster()).describe({ signal });
@@ -354,12 +354,12 @@ async function logsOf(
 }
 
 function workerJson(worker: WorkerView) {
-  const { name, state, aside, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
+  const { name, state, quarantine, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
     worker;
   return {
     name,
     state,
-    aside: aside ?? null,
+    quarantine: quarantine ?? null,
     partition,
     slots,
     busy,

@@ -162,8 +162,8 @@ export const waiting = z.looseObject({
 
 const workerShape = {
   name: z.string(),
-  state: z.enum(['active', 'draining', 'drained', 'aside']),
-  aside: z.string().nullable(),
+  state: z.enum(['active', 'draining', 'drained', 'quarantined']),
+  quarantine: z.string().nullable(),
   partition: z.enum(['general', 'short']),
   /** 0: no fixed number. */
   slots: count,
@@ -192,7 +192,7 @@ export const worker = z.object({
 export const drained = z.object({
   schema: z.literal('goshawk.drain/1'),
   worker: z.string(),
-  state: z.enum(['active', 'draining', 'drained', 'aside']),
+  state: z.enum(['active', 'draining', 'drained', 'quarantined']),
   running: count,
 });
 

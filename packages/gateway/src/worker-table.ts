@@ -2,7 +2,7 @@ import type { WorkerView } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 
 /** As a number in the page's deltas: the place in this list. */
-export const SHOWN_STATES = ['active', 'draining', 'drained', 'aside', 'lost'] as const;
+export const SHOWN_STATES = ['active', 'draining', 'drained', 'quarantined', 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
 /** A worker that was lost is shown for so long. */
@@ -53,7 +53,7 @@ export class WorkerTable {
 
   /** Workers by state. */
   counts(): Record<ShownState, number> {
-    const counts = { active: 0, draining: 0, drained: 0, aside: 0, lost: 0 };
+    const counts = { active: 0, draining: 0, drained: 0, quarantined: 0, lost: 0 };
     for (const { state } of this.#rows.values()) counts[state]++;
     return counts;
   }

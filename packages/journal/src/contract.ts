@@ -50,7 +50,7 @@ export interface Journal {
   /** Prefix of the ids of all jobs in it; drawn when it was made. */
   readonly tag: string;
   /** The addresses, by name, of those who had this journal before, the latest last. */
-  readonly formers: readonly string[];
+  readonly previousIncarnations: readonly string[];
   /** The highest number of a job that was ever written down, or passed over; 0 when none was. */
   readonly lastJob: number;
   /**

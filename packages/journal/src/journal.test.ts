@@ -189,8 +189,8 @@ describe.each(KINDS)('a journal in %s', (kind) => {
       await journal.begin(`tcp://127.0.0.1:1!${i}/0`);
       await journal.close();
     }
-    const { formers } = (await opened(at)).journal;
-    expect(formers).toEqual([3, 4, 5, 6, 7, 8, 9, 10].map((i) => `tcp://127.0.0.1:1!${i}/0`));
+    const { previousIncarnations } = (await opened(at)).journal;
+    expect(previousIncarnations).toEqual([3, 4, 5, 6, 7, 8, 9, 10].map((i) => `tcp://127.0.0.1:1!${i}/0`));
   });
 
   test('numbers that may have been given and were never recorded are passed over, restart by restart', async () => {

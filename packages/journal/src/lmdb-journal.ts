@@ -68,7 +68,7 @@ const ROOM_PAUSE_MS = 500;
 class LmdbJournal implements Journal, Disk {
   readonly epoch = 0;
   readonly tag: string;
-  readonly formers: readonly string[];
+  readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
   readonly #store: LmdbStore;
   readonly #claim: FolderClaim;
@@ -83,7 +83,7 @@ class LmdbJournal implements Journal, Disk {
     this.#version = options.version;
     this.#identity = identity;
     this.tag = identity.tag;
-    this.formers = identity.formers;
+    this.previousIncarnations = identity.formers;
     this.lastJob = Math.max(identity.lastJob, store.lastJob);
     this.#commits = new GroupCommit(this, {
       soon: (action) => void setImmediate(action),

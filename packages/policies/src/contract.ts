@@ -39,7 +39,7 @@ export interface CentralPolicy {
 export type News =
   /** Takes work for the first time, or again. */
   | { readonly kind: 'opened'; readonly worker: WorkerView }
-  /** Drains, or is set aside: what runs there goes on, nothing new starts. */
+  /** Drains, or is quarantined: what runs there goes on, nothing new starts. */
   | { readonly kind: 'closed'; readonly worker: WorkerView }
   /** There is more room at the worker than before, for whatever reason. */
   | { readonly kind: 'freed'; readonly worker: WorkerView }

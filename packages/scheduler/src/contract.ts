@@ -127,7 +127,7 @@ export interface Inheritance {
   /** The highest number that a job was written down with. */
   readonly lastJob: number;
   /** The incarnations before, the latest last. */
-  readonly formers: readonly Address[];
+  readonly previousIncarnations: readonly Address[];
   /** So many records are taken in at a time. */
   readonly piece?: number | undefined;
 }

@@ -94,10 +94,10 @@ export class DurableBench {
   }
 
   /** What the next incarnation finds, when everything was committed. */
-  inheritance(formers: Address[] = [3 as Address]): Inheritance {
+  inheritance(previousIncarnations: Address[] = [3 as Address]): Inheritance {
     const lastJob = Math.max(0, ...this.records.map(({ job }) => job));
     const now = Number.POSITIVE_INFINITY;
-    return { entries: entriesOf(this.records), now, lastJob, formers };
+    return { entries: entriesOf(this.records), now, lastJob, previousIncarnations };
   }
 }
 

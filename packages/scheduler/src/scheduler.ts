@@ -139,7 +139,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const members = this.#members;
     const shares = sharesOf(config.memoryBytes ?? LIMITS.schedulerBytesMax);
     const { inheritance } = config;
-    const formers = inheritance?.formers ?? [];
+    const previousIncarnations = inheritance?.previousIncarnations ?? [];
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
     this.#env = env;
     this.#config = config;
@@ -156,8 +156,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
     // Recovering.
     this.#pieces = new Pieces(env, inheritance?.piece);
     this.#isInheriting = inheritance !== undefined;
-    this.#recovery = new Recovery(env, jobs, members, formers, lastJob);
-    this.#audit = new RunningTaskAudit(jobs, ledger, formers);
+    this.#recovery = new Recovery(env, jobs, members, previousIncarnations, lastJob);
+    this.#audit = new RunningTaskAudit(jobs, ledger, previousIncarnations);
     this.#sweep = new SweepTimer(env, enlistment);
     // Watching.
     const views = new JobViews(env, config, members, (job) => this.#predecessors.of(job));
@@ -363,7 +363,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return this.#predecessors.asked(from, message);
       case 'jobFates':
         return this.#predecessors.told(from, message, now);
-      case 'strangerTold':
+      case 'notRegistered':
         return this.#enlistment.answeredUnregistered(from, now);
       default:
         return this.#clientApi.receive(from, message, now);

@@ -16,7 +16,7 @@ export type WorkerTimer =
   /** Tell central of a slot that has been free for a while. */
   | 'pull'
   /** Take work again, after a pause. */
-  | 'aside';
+  | 'quarantine';
 
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 

@@ -36,7 +36,7 @@ export function hasHad(w: WorkerState, owner: Address, task: TaskRef): boolean {
 }
 
 /** Tells an owner all that is here of its tasks, what runs and what has ended without its confirmation, and those ends. */
-export function handOver(w: WorkerState, owner: Address, census: number, now: Millis): void {
+export function handOver(w: WorkerState, owner: Address, audit: number, now: Millis): void {
   const { slots } = w.memory;
   const tasks: MessageOf<'holding'>['tasks'][number][] = [];
   for (const slot of w.slots.running()) {
@@ -52,7 +52,7 @@ export function handOver(w: WorkerState, owner: Address, census: number, now: Mi
   w.reports.forEachTo(owner, ({ job, task, attempt, runMs }) =>
     tasks.push({ job, task, attempt, elapsedMs: runMs }),
   );
-  w.env.send(owner, { type: 'holding', tasks, census });
+  w.env.send(owner, { type: 'holding', tasks, audit });
   w.reports.forEachTo(owner, (report) => w.env.send(owner, report));
 }
 
@@ -61,13 +61,18 @@ export function handOver(w: WorkerState, owner: Address, census: number, now: Mi
  *
  * @returns whether central has placed any of it
  */
-export function readdress(w: WorkerState, owner: Address, formers: readonly Address[], now: Millis): boolean {
+export function readdress(
+  w: WorkerState,
+  owner: Address,
+  previousIncarnations: readonly Address[],
+  now: Millis,
+): boolean {
   let wasPlaced = false;
-  for (const former of formers) w.reports.readdress(former, owner, now);
+  for (const former of previousIncarnations) w.reports.readdress(former, owner, now);
   const { owner: owners } = w.memory.slots;
   for (const slot of w.slots.running()) {
     const row = w.slots.rowOf(slot);
-    if (owners[row] === owner || !formers.includes(owners[row] as Address)) continue;
+    if (owners[row] === owner || !previousIncarnations.includes(owners[row] as Address)) continue;
     owners[row] = owner;
     wasPlaced ||= w.slots.entryAt(slot)!.placed !== undefined;
   }

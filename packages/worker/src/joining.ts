@@ -120,17 +120,17 @@ function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
 export function resumed(
   w: WorkerParts,
   owner: Address,
-  { formers, census }: MessageOf<'resume'>,
+  { previousIncarnations, audit }: MessageOf<'resume'>,
   now: Millis,
 ): void {
-  if (w.superseded === NOBODY_SUPERSEDED && formers.length > 0) w.superseded = new Set();
-  for (const former of formers) {
+  if (w.superseded === NOBODY_SUPERSEDED && previousIncarnations.length > 0) w.superseded = new Set();
+  for (const former of previousIncarnations) {
     if (former === owner) continue;
     w.superseded.add(former);
     dropWaiting(w, former, now);
   }
   serveOrFind(w, now);
   // Central keeps account of what it has placed by its owner.
-  if (readdress(w, owner, formers, now)) register(w, now);
-  handOver(w, owner, census, now);
+  if (readdress(w, owner, previousIncarnations, now)) register(w, now);
+  handOver(w, owner, audit, now);
 }

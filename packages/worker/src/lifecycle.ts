@@ -5,7 +5,7 @@ import { giveBack } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import { register } from './registering.js';
 
-// A worker drains, is aside for a while, and stops. Meanwhile it takes no work: it gives back what waits and lets what runs end.
+// A worker drains, is quarantined for a while, and stops. Meanwhile it takes no work: it gives back what waits and lets what runs end.
 
 /** Takes no more work, for good; `env.drained()` follows when nothing is left. */
 export function stop(w: WorkerParts, now: Millis): void {

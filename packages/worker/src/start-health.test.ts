@@ -14,7 +14,7 @@ function bench() {
   let now = 0;
   const env = {
     random: () => 0.5,
-    send: (_to: Address, message: Message) => said.push(message.type === 'aside' ? message.reason : '?'),
+    send: (_to: Address, message: Message) => said.push(message.type === 'quarantine' ? message.reason : '?'),
     setTimer: (_timer: string, _key: number, at: number) => pausesMs.push(at - now),
     clearTimer() {},
     nameOf: () => '',
@@ -29,7 +29,7 @@ function bench() {
   return { health, said, pausesMs, ended, pass };
 }
 
-test('a worker whose system starts nothing sets itself aside, each time for twice as long', () => {
+test('a worker whose system starts nothing quarantines itself, each time for twice as long', () => {
   const { health, said, pausesMs, ended, pass } = bench();
   for (let time = 0; time < 3; time++) {
     expect(ended('process-limit')).toBe(true);
@@ -56,7 +56,7 @@ test('what a task names and is not there is for its owner to judge', () => {
   expect(health.isQuarantined).toBe(false);
 });
 
-test('a worker that fails what completes elsewhere is aside for longer each time, until something completes', () => {
+test('a worker that fails what completes elsewhere is quarantined for longer each time, until something completes', () => {
   const { health, said, pausesMs, pass } = bench();
   for (let time = 0; time < 10; time++) {
     expect(health.unfit('tasks fail here', time * 1e6)).toBe(true);

@@ -6,11 +6,11 @@ import type { Membership } from './membership.js';
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
 
-type StartHealthEnvironment = Environment<'aside'> & Pick<WorkerEnvironment, 'quarantined'>;
+type StartHealthEnvironment = Environment<'quarantine'> & Pick<WorkerEnvironment, 'quarantined'>;
 
 /**
  * A worker on which nothing can be started, or every task fails, is always free, and would draw all the work of the
- * cluster. So it sets itself aside for a while: when the system starts nothing any more; when an owner says that tasks
+ * cluster. So it quarantines itself for a while: when the system starts nothing any more; when an owner says that tasks
  * fail here and complete elsewhere; while it runs a task that has lost workers before; and when it has stood still, so
  * that what it finds in its mailbox may be old.
  */
@@ -64,7 +64,7 @@ export class StartHealth {
     return true;
   }
 
-  /** What ran in the slot has ended. @returns whether that was what the worker was aside for */
+  /** What ran in the slot has ended. @returns whether that was what the worker was quarantined for */
   endedApart(slot: number): boolean {
     if (!this.isQuarantined || this.#apart !== slot) return false;
     this.#takeAgain();
@@ -100,7 +100,7 @@ export class StartHealth {
     this.#counters.pauses++;
     this.#reason = reason;
     this.#until = now + forMs;
-    this.#env.setTimer('aside', 0, this.#until);
+    this.#env.setTimer('quarantine', 0, this.#until);
     this.#env.quarantined?.(reason, forMs);
     this.tell();
     return true;
@@ -114,6 +114,6 @@ export class StartHealth {
 
   #say(reason: string): void {
     const { central } = this.#membership;
-    if (central !== NOBODY) this.#env.send(central, { type: 'aside', reason });
+    if (central !== NOBODY) this.#env.send(central, { type: 'quarantine', reason });
   }
 }

@@ -94,7 +94,7 @@ export class WorkerState {
     return this.#ahead;
   }
 
-  /** It neither drains nor is aside. */
+  /** It neither drains nor is quarantined. */
   get takesWork(): boolean {
     return !this.isDraining && !(this.#health?.isQuarantined ?? false);
   }

@@ -414,7 +414,7 @@ describe('a worker on which nothing can be started', () => {
     bench.probe(1);
     bench.bind(1, 1);
     bench.end(0, notStarted);
-    expect(bench.take('aside')).toEqual([{ type: 'aside', reason: 'process-limit: why' }]);
+    expect(bench.take('quarantine')).toEqual([{ type: 'quarantine', reason: 'process-limit: why' }]);
     bench.probe(2);
     expect(bench.take('declined')).toMatchObject([{ job: 2, probes: 1 }]);
     bench.pass(heartbeatMs);
@@ -433,9 +433,9 @@ describe('a worker on which nothing can be started', () => {
     }
     // It was silent for long.
     bench.welcome();
-    bench.take('aside');
+    bench.take('quarantine');
     bench.pass(3.5 * heartbeatMs);
-    expect(bench.take('aside')).toHaveLength(3);
+    expect(bench.take('quarantine')).toHaveLength(3);
   });
 });
 

@@ -91,7 +91,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return acknowledged(this, from, message, now);
       case 'nameTaken':
         return this.env.nameTaken?.(message.holder);
-      case 'strangerTold':
+      case 'notRegistered':
         if (from === this.membership.central) registerAnew(this, now);
         return;
       case 'peers':
@@ -123,7 +123,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return endIsNear(this, key, now);
       case 'pull':
         return this.finder?.wake(now);
-      case 'aside':
+      case 'quarantine':
         if (this.knownHealth?.wake(now)) takeAgain(this, now);
         return;
     }

@@ -443,16 +443,16 @@ export class Cluster {
   }
 
   #sharedConfig(process: Process, row: SharedRow): SchedulerConfig {
-    const { formers } = row.identity;
+    const { formers: previousIncarnations } = row.identity;
     const shared = this.#shared!;
     const inheritance =
-      formers.length === 0
+      previousIncarnations.length === 0
         ? undefined
         : {
             entries: shared.entries(row),
             now: process.now,
             lastJob: shared.lastJob(row),
-            formers: formers.map((former) => process.wire.addressNamed(former)),
+            previousIncarnations: previousIncarnations.map((former) => process.wire.addressNamed(former)),
             piece: PIECE,
           };
     const adopted = this.#places.get(process.name)!.adopter !== undefined;
@@ -470,15 +470,15 @@ export class Cluster {
 
   #schedulerConfig(process: Process, disk: ChaosDisk): SchedulerConfig {
     const { wire } = process;
-    const { formers, lastJob, tag } = disk;
+    const { previousIncarnations, lastJob, tag } = disk;
     const inheritance =
-      formers.length === 0
+      previousIncarnations.length === 0
         ? undefined
         : {
             entries: disk.entries(),
             now: process.now,
             lastJob: lastJob + SKIPPED,
-            formers: formers.map((former) => wire.addressNamed(former)),
+            previousIncarnations: previousIncarnations.map((former) => wire.addressNamed(former)),
             piece: PIECE,
           };
     return { ...this.#commonConfig(process), tag, inheritance };

@@ -69,7 +69,7 @@ export class ChaosDisk {
     return `${this.#name}x${this.#generation}`;
   }
 
-  get formers(): readonly string[] {
+  get previousIncarnations(): readonly string[] {
     return this.#identity.formers;
   }
 

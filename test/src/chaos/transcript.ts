@@ -72,7 +72,7 @@ function shown(name: string, value: unknown, by: Process): string {
     return Number.isInteger(value) ? String(value) : value.toFixed(1);
   }
   if (Array.isArray(value)) {
-    const isParties = ['joined', 'left', 'ownersLost', 'ownersAway', 'formers'].includes(name);
+    const isParties = ['joined', 'left', 'ownersLost', 'ownersAway', 'previousIncarnations'].includes(name);
     return `[${value.map((each) => shown(isParties ? 'to' : '', each, by)).join(', ')}]`;
   }
   if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))

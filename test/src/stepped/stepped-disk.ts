@@ -7,7 +7,7 @@ export class SteppedDisk {
   #waiting: JobRecord[] = [];
   /** Durable records of the present incarnation. */
   #recorded = 0;
-  readonly #formers: Address[] = [];
+  readonly #previousIncarnations: Address[] = [];
 
   get isDirty(): boolean {
     return this.#waiting.length > 0;
@@ -39,10 +39,10 @@ export class SteppedDisk {
   takeOver(self: Address, now: Millis): Inheritance | undefined {
     this.#waiting = [];
     this.#recorded = 0;
-    const formers = [...this.#formers];
-    this.#formers.push(self);
-    if (formers.length === 0) return undefined;
+    const previousIncarnations = [...this.#previousIncarnations];
+    this.#previousIncarnations.push(self);
+    if (previousIncarnations.length === 0) return undefined;
     const entries = [...this.#durable.entries()].sort(([, a], [, b]) => a.job - b.job);
-    return { entries, now, lastJob: Math.max(0, ...entries.map(([, { job }]) => job)), formers };
+    return { entries, now, lastJob: Math.max(0, ...entries.map(([, { job }]) => job)), previousIncarnations };
   }
 }

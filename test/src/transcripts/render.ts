@@ -39,7 +39,7 @@ const RENDERERS: Renderers = {
   heartbeat: ({ busy, queued }) => `heartbeat: ${busy} busy, ${queued} queued`,
   heartbeatAck: ({ version, matching }) =>
     `heartbeat heard, v${version}${matching ? '' : ', find each other'}`,
-  strangerTold: () => 'I do not know you',
+  notRegistered: () => 'I do not know you',
   leave: () => 'leave',
   resync: () => 'resync',
   peers: ({ version, since, joined, left, ownersLost, owners }, { names }) => {

@@ -53,7 +53,7 @@ export function listWorkers(
       attributes: Object.entries(worker.attributes).map(([name, value]) => ({ name, value })),
       partition: worker.partition,
       state: stateOf(worker),
-      aside: worker.aside?.reason,
+      quarantine: worker.quarantine?.reason,
       busy: worker.busy,
       long: longAt(worker.address),
       queued: worker.queued,
@@ -94,7 +94,7 @@ export function countWorkers(workers: Iterable<WorkerRecord>): CountedWorkers[] 
 
 export function stateOf(worker: WorkerRecord): WorkerState {
   if (isActive(worker)) return 'active';
-  if (!worker.draining && !worker.drainWanted) return 'aside';
+  if (!worker.draining && !worker.drainWanted) return 'quarantined';
   return worker.drained ? 'drained' : 'draining';
 }
 

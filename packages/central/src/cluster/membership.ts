@@ -167,9 +167,9 @@ export class Membership {
   }
 
   /** Who has the same journal knows who had it before, unless it was put back to an earlier state. */
-  #lookBehind(from: Address, { name, tag, formers }: MessageOf<'enlist'>): void {
+  #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
     const last = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
-    if (last === undefined || last.address === from || formers.includes(last.address)) return;
+    if (last === undefined || last.address === from || previousIncarnations.includes(last.address)) return;
     this.#env.journalWentBack?.(name);
   }
 
@@ -202,7 +202,7 @@ export class Membership {
       worker.queued = queued;
       // It says so before each of its heartbeats.
       const { heartbeatMs } = this.#settings.timings;
-      if ((worker.aside?.saidAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
+      if ((worker.quarantine?.saidAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
       // It may not have heard it, or not have known then that this is central. Who drains to stop goes on all the same.
       const { drainWanted, draining } = worker;
       if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
@@ -257,7 +257,7 @@ export class Membership {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
     const wasActive = isActive(worker);
-    worker.aside = reason === '' ? undefined : { reason, saidAt: now };
+    worker.quarantine = reason === '' ? undefined : { reason, saidAt: now };
     if (isActive(worker) === wasActive) return;
     this.#changed(worker, now);
     this.relabel(now);

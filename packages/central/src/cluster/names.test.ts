@@ -57,7 +57,7 @@ function cluster() {
 
 const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0 };
 
-const OWN = { epoch: 0, adopted: false, formers: [] };
+const OWN = { epoch: 0, adopted: false, previousIncarnations: [] };
 
 test('a second worker of the same name is refused, and the first is unharmed', () => {
   const { central, says, register } = cluster();
@@ -92,8 +92,8 @@ test('a scheduler elsewhere has the name if it has the journal', () => {
 
 test('a scheduler whose journal does not know the one before it has gone back', () => {
   const { says, enlist, wentBack } = cluster();
-  const next = (from: Address, formers: Address[], now: number) =>
-    says(from, { ...enlist('one'), formers } as Message, now);
+  const next = (from: Address, previousIncarnations: Address[], now: number) =>
+    says(from, { ...enlist('one'), previousIncarnations } as Message, now);
   next(FIRST, [], 0);
   next(SECOND, [FIRST], 10);
   expect(wentBack).toEqual([]);

@@ -55,7 +55,11 @@ class Bench {
   /** A scheduler whose jobs go with it. */
   enlist(from: Address): void {
     const said = { name: 's', tag: 's', endpoint: '', durable: false, draining: false, http: undefined };
-    this.#central.receive(from, { type: 'enlist', ...said, epoch: 0, adopted: false, formers: [] }, this.now);
+    this.#central.receive(
+      from,
+      { type: 'enlist', ...said, epoch: 0, adopted: false, previousIncarnations: [] },
+      this.now,
+    );
   }
 
   leave(from: Address): void {

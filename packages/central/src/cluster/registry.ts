@@ -30,7 +30,7 @@ export interface WorkerRecord {
   /** What the operator asked for. */
   drainWanted: boolean;
   /** Why it takes nothing for a while, and when it last said so. */
-  aside: { readonly reason: string; readonly saidAt: Millis } | undefined;
+  quarantine: { readonly reason: string; readonly saidAt: Millis } | undefined;
   heardAt: Millis;
   busy: number;
   queued: number;
@@ -94,7 +94,7 @@ export class Registry {
       drained: false,
       // Whoever asked for it asked the last central.
       drainWanted: draining,
-      aside: undefined,
+      quarantine: undefined,
       heardAt: now,
       busy: 0,
       queued: 0,
@@ -147,5 +147,5 @@ export function memberOf(worker: WorkerRecord): Member {
 
 /** It takes work. */
 export function isActive(worker: WorkerRecord): boolean {
-  return !worker.draining && !worker.drainWanted && worker.aside === undefined;
+  return !worker.draining && !worker.drainWanted && worker.quarantine === undefined;
 }

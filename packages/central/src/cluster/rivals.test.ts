@@ -44,7 +44,7 @@ class Pair {
       draining: false,
       drained: false,
       drainWanted: false,
-      aside: undefined,
+      quarantine: undefined,
       heardAt: this.now,
       busy: 0,
       queued: 0,

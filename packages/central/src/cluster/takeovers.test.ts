@@ -48,7 +48,13 @@ class Bench {
 
   enlist(from: Address, epoch = 1, tag = `tag${from}`): void {
     const place = { name: `s${from}`, tag, endpoint: `tcp://host${from}:1`, http: undefined };
-    const owned = { epoch, adopted: tag !== `tag${from}`, formers: [], durable: true, draining: false };
+    const owned = {
+      epoch,
+      adopted: tag !== `tag${from}`,
+      previousIncarnations: [],
+      durable: true,
+      draining: false,
+    };
     this.#central.receive(from, { type: 'enlist', ...place, ...owned }, this.#now);
   }
 

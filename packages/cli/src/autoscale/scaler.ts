@@ -56,7 +56,7 @@ const REST_MS: Millis = 60_000;
 /** A worker that is away for so long is not expected back. */
 const AWAY_MS: Millis = 60_000;
 
-type State = 'active' | 'aside' | 'draining' | 'drained' | 'starting' | 'unjoined';
+type State = 'active' | 'quarantined' | 'draining' | 'drained' | 'starting' | 'unjoined';
 
 interface Seen extends Member {
   readonly state: State;
@@ -207,7 +207,7 @@ export class Scaler {
       } else if (!this.#options.lastLeavesFirst && member.state === 'drained') leaving.push(member);
     }
     const drain = leaving
-      .filter(({ state }) => state === 'active' || state === 'aside')
+      .filter(({ state }) => state === 'active' || state === 'quarantined')
       .map(({ name }) => name);
     for (const name of drain) this.#drainedHere.add(name);
     const end: Member[] = [];
@@ -222,7 +222,7 @@ export class Scaler {
   }
 }
 
-/** It takes tasks, will, or will again. What somebody else drains, or has set itself aside, does not. */
+/** It takes tasks, will, or will again. What somebody else drains, or has quarantined itself, does not. */
 function takesWork({ state, isOurs }: Seen): boolean {
   return isOurs || state === 'active' || state === 'starting' || state === 'unjoined';
 }
@@ -230,5 +230,5 @@ function takesWork({ state, isOurs }: Seen): boolean {
 /** Who leaves first where anybody may: who comes last. */
 function rank({ state, isOurs }: Seen): number {
   if (isOurs) return 1;
-  return { active: 0, starting: 2, unjoined: 3, aside: 4, draining: 5, drained: 5 }[state];
+  return { active: 0, starting: 2, unjoined: 3, quarantined: 4, draining: 5, drained: 5 }[state];
 }

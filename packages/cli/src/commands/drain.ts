@@ -85,7 +85,7 @@ function sentence({ worker: name, state, running }: DrainAnswer): string {
       return `${worker} takes work`;
     case 'draining':
       return `${worker} takes nothing new; ${counted(running, 'task')} running there`;
-    case 'aside':
+    case 'quarantined':
       return `${worker} takes nothing for a while: nothing can be started there`;
     case 'drained':
       return `${worker} is drained: nothing runs there`;

@@ -16,7 +16,7 @@ export const workersCommand = defineCommand({
       type: 'text',
       value: 'STATE',
       flagOnly: true,
-      choices: ['active', 'draining', 'drained', 'aside'],
+      choices: ['active', 'draining', 'drained', 'quarantined'],
       describe: 'only workers in this state',
     },
     limit: { type: 'count', default: 10_000, min: 1, describe: 'entries at most' },
@@ -47,8 +47,8 @@ export const workersCommand = defineCommand({
     }
     const paint = painter(context.color);
     if (workers.length > 0) context.out(table(workers, context.columns, paint));
-    for (const { name, aside } of workers) {
-      if (aside !== undefined) context.note(plain(`${name} is set aside for a while: ${aside}`));
+    for (const { name, quarantine } of workers) {
+      if (quarantine !== undefined) context.note(plain(`${name} is quarantined for a while: ${quarantine}`));
     }
     if (truncated) context.note(`${counted(matching.length - workers.length, 'more worker')}`);
     for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
@@ -77,7 +77,7 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
     active: (text: string) => text,
     draining: paint.yellow,
     drained: paint.dim,
-    aside: paint.red,
+    quarantined: paint.red,
   };
   const haveAny = workers.some(({ attributes }) => Object.keys(attributes).length > 0);
   const rows = workers.map((worker) => [
@@ -112,11 +112,12 @@ function busyWords(busy: number, slots: number, workers: readonly WorkerView[]):
 }
 
 function workerJson(worker: WorkerView): Record<string, unknown> {
-  const { name, state, aside, partition, slots, busy, queued, capacity, attributes, heardMsAgo } = worker;
+  const { name, state, quarantine, partition, slots, busy, queued, capacity, attributes, heardMsAgo } =
+    worker;
   return {
     name,
     state,
-    ...(aside === undefined ? {} : { aside }),
+    ...(quarantine === undefined ? {} : { quarantine }),
     partition,
     slots,
     busy,

@@ -8,7 +8,7 @@ const OVERVIEW: Overview = {
   cluster: 'tcp://127.0.0.1:7070',
   policy: 'goshawk',
   reachable: true,
-  workers: { active: 3, draining: 0, drained: 0, aside: 0, lost: 1 },
+  workers: { active: 3, draining: 0, drained: 0, quarantined: 0, lost: 1 },
   slots: 4,
   busy: 3,
   queued: 2,

@@ -138,7 +138,7 @@ function whoHas(required: NonNullable<StageWait['requires']>, workers: readonly 
   ).length;
   const parts = [
     ...(full > 0 ? [`${partOf(full, able.length)} full`] : []),
-    ...(away > 0 ? [`${partOf(away, able.length)} drained or set aside`] : []),
+    ...(away > 0 ? [`${partOf(away, able.length)} drained or quarantined`] : []),
   ];
   return parts.length === 0 ? head : `${head}, ${parts.join(', ')}`;
 }

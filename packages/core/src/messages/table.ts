@@ -111,7 +111,7 @@ export const MESSAGES = {
     /** It has taken over the journal of one that is gone, and takes no jobs beside those. */
     adopted: flag,
     /** Its incarnations before this one, as its journal knows them; the latest last. */
-    formers: list(address, 16),
+    previousIncarnations: list(address, 16),
   }),
   welcome: message(
     'central',
@@ -138,7 +138,7 @@ export const MESSAGES = {
       matching: flag,
     },
   ),
-  strangerTold: message(
+  notRegistered: message(
     'central',
     ['worker', 'scheduler'],
     'Lost: the next heartbeat is answered the same way.',
@@ -537,16 +537,16 @@ export const MESSAGES = {
     'Sent again: until the worker has answered after a restart, and now and then of what is believed to run.',
     {
       /** Who the sender was before: what is theirs is the sender's now. */
-      formers: list(address, LIMITS.formersMax),
-      /** Of a census: which one; 0: after a restart. */
-      census: count,
+      previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
+      /** The number of the audit; 0: after a restart. */
+      audit: count,
     },
   ),
   holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
     /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
     tasks: list(record({ job, task, attempt, elapsedMs: ms }), LIMITS.heldTasksMax),
     /** As asked. */
-    census: count,
+    audit: count,
   }),
 
   // ---- sampling: what a job is taken for may turn out late
@@ -584,7 +584,7 @@ export const MESSAGES = {
   }),
 
   // ---- workers on which nothing can be started
-  aside: message(
+  quarantine: message(
     'worker',
     'central',
     'Said again with each heartbeat while it is so; forgotten when it is not.',

@@ -22,7 +22,7 @@ export const KINDS: readonly (readonly [kind: string, words: string])[] = [
   ['busy', 'busy'],
   ['draining', 'draining'],
   ['drained', 'drained'],
-  ['aside', 'set aside'],
+  ['quarantined', 'quarantined'],
   ['lost', 'lost'],
 ];
 

@@ -1,7 +1,7 @@
 import { type ApiError, follow } from './api.js';
 import type { Overview, Point, Worker, WorkerDelta } from './shapes.js';
 
-const STATES = ['active', 'draining', 'drained', 'aside', 'lost'] as const;
+const STATES = ['active', 'draining', 'drained', 'quarantined', 'lost'] as const;
 const HISTORY_SECONDS = 3_600;
 
 /** The cluster as the gateway tells of it: one stream, read by whatever is shown. */

@@ -36,7 +36,7 @@ export function showOverview({ root, live, signal }: Place): void {
 function tiles({ workers, slots, busy, queued, schedulers, jobs, waiting, policy }: Overview): HTMLElement[] {
   const all = Object.values(workers).reduce((sum, each) => sum + each, 0);
   const tasks = waiting.reduce((sum, each) => sum + each.tasks, 0);
-  const out = (['draining', 'drained', 'aside', 'lost'] as const).filter((state) => workers[state] > 0);
+  const out = (['draining', 'drained', 'quarantined', 'lost'] as const).filter((state) => workers[state] > 0);
   const tile = (label: string, value: string, more: string, href?: string) =>
     h(
       'div',

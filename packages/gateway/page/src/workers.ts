@@ -134,7 +134,7 @@ async function showPanel(place: Place, { about, actions }: Panel): Promise<void>
 function details(worker: WorkerDetail): HTMLElement {
   const {
     state,
-    aside,
+    quarantine,
     partition,
     slots,
     busy,
@@ -147,7 +147,7 @@ function details(worker: WorkerDetail): HTMLElement {
   } = worker;
   const rows: (readonly [string, Node | string])[] = [
     ['state', stateBadge(state)],
-    ...(aside === null ? [] : [['why', aside] as const]),
+    ...(quarantine === null ? [] : [['why', quarantine] as const]),
     ['takes', partition === 'short' ? 'short tasks only' : 'all tasks'],
     [
       'runs',
@@ -174,7 +174,7 @@ function details(worker: WorkerDetail): HTMLElement {
 }
 
 function offer(actions: HTMLElement, { name, state }: WorkerDetail): void {
-  const verb = state === 'active' || state === 'aside' ? 'drain' : 'undrain';
+  const verb = state === 'active' || state === 'quarantined' ? 'drain' : 'undrain';
   if (actions.firstElementChild?.getAttribute('data-verb') === verb) return;
   const words = verb === 'drain' ? 'Drain: take nothing new' : 'Take work again';
   const button = h('button', { type: 'button', 'data-verb': verb }, words);

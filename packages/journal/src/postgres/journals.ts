@@ -285,7 +285,7 @@ class PostgresJournal implements SharedJournal, Disk {
   readonly home: string;
   readonly tag: string;
   readonly epoch: number;
-  readonly formers: readonly string[];
+  readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
   /** It is not at hand: what is wanted again is kept by whoever wants it. */
   readonly recall = undefined;
@@ -304,7 +304,7 @@ class PostgresJournal implements SharedJournal, Disk {
     this.#filed = filed;
     this.tag = identity.tag;
     this.epoch = epoch;
-    this.formers = identity.formers;
+    this.previousIncarnations = identity.formers;
     this.lastJob = filed.reduce((last, [job]) => Math.max(last, job ?? 0), identity.lastJob);
     this.#groups = new SentGroups(
       written,

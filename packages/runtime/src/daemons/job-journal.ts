@@ -76,10 +76,15 @@ export class JobJournal {
 
   /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
   inheritance(addressNamed: (name: string) => Address, now: Millis): Inheritance | undefined {
-    const { formers, lastJob } = this.#journal;
+    const { previousIncarnations, lastJob } = this.#journal;
     const entries = this.#entries();
-    if (formers.length > 0)
-      return { entries, now, lastJob: lastJob + this.#skipped, formers: formers.map(addressNamed) };
+    if (previousIncarnations.length > 0)
+      return {
+        entries,
+        now,
+        lastJob: lastJob + this.#skipped,
+        previousIncarnations: previousIncarnations.map(addressNamed),
+      };
     // There are none, and it has to be read before it is written to.
     Array.from(entries);
     return undefined;

@@ -51,7 +51,7 @@ function restart(): void {
   bench.commit();
   const next = new DurableBench(bench.inheritance([FORMER]), 1_000);
   bench = benched(next);
-  for (const from of [W1, W2]) bench.receive(from, { type: 'holding', census: 0, tasks: [] });
+  for (const from of [W1, W2]) bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
   bench.now += 1_000;
   wake();
   bench.commit();
@@ -193,9 +193,9 @@ describe('a job after another one of the same scheduler', () => {
     bench.commit();
     const { task, attempt } = bench.ask(W2, 2)!;
     bench = benched(new DurableBench(bench.inheritance([FORMER]), 1_000));
-    bench.receive(W1, { type: 'holding', census: 0, tasks: [] });
+    bench.receive(W1, { type: 'holding', audit: 0, tasks: [] });
     const elapsedMs = 10;
-    bench.receive(W2, { type: 'holding', census: 0, tasks: [{ job: 2, task, attempt, elapsedMs }] });
+    bench.receive(W2, { type: 'holding', audit: 0, tasks: [{ job: 2, task, attempt, elapsedMs }] });
     expect(bench.take().filter(({ type }) => type === 'cancelTask')).toEqual([]);
     expect(detail('s-2').state).toBe('running');
   });

@@ -85,7 +85,7 @@ describe('a task that cannot be started', () => {
     const bench = new DurableBench(before.inheritance([FORMER]), 1_000);
     bench.commit();
     bench.members(W1, W2);
-    for (const worker of [W1, W2]) bench.receive(worker, { type: 'holding', tasks: [], census: 0 });
+    for (const worker of [W1, W2]) bench.receive(worker, { type: 'holding', tasks: [], audit: 0 });
     bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
     bench.commit();
     expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 1, failed: 0, lost: 0 } });

@@ -112,7 +112,7 @@ describe('a task that failed, of a job with a back-off', () => {
     bench.members(W1);
     bench.receive(W1, {
       type: 'holding',
-      census: 0,
+      audit: 0,
       tasks: [{ job: 1, task: 0, attempt: 2, elapsedMs: 40 }],
     });
     bench.scheduler.wake('retry', 1, 1_000);

@@ -73,7 +73,7 @@ describe('a job that runs for longer than its time limit', () => {
     bench.commit();
     bench.receive(W1, {
       type: 'holding',
-      census: 0,
+      audit: 0,
       tasks: [{ job: 1, task: 0, attempt: 1, elapsedMs: 19_000 }],
     });
     bench.now = LIVE_TIMINGS.leaseMs + 10_000;

@@ -11,7 +11,7 @@ const WORKERS_MAX = 1_000;
 const ANYTHING = { demand: NO_RESOURCES };
 
 /**
- * Workers that fail what others complete are told so, and set themselves aside. `Blame` judges within one job; here
+ * Workers that fail what others complete are told so, and quarantine themselves. `Blame` judges within one job; here
  * counts go over all jobs: a worker that lacks a program is always free, and draws the first attempts of many small jobs.
  */
 export class UnfitWorkers {

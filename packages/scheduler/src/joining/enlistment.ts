@@ -89,11 +89,11 @@ export class Enlistment {
 
   #introduce(durable = this.#env.record !== undefined): void {
     const { name, tag, endpoint, http, epoch = 0, adopted = false, inheritance } = this.#config;
-    const formers = inheritance?.formers ?? [];
+    const previousIncarnations = inheritance?.previousIncarnations ?? [];
     const isAnybody = this.#central === NOBODY || this.#isCutOff;
     const to = isAnybody ? this.#config.central : this.#central;
     const draining = this.#draining;
-    const place = { name, tag, endpoint, http, epoch, adopted, formers };
+    const place = { name, tag, endpoint, http, epoch, adopted, previousIncarnations };
     this.#env.send(to, { type: 'enlist', ...place, durable, draining });
   }
 

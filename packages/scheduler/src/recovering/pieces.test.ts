@@ -61,7 +61,7 @@ describe('many jobs of incarnations before', () => {
     bench.receive(CENTRAL, welcome());
     bench.receive(CENTRAL, joined(1, [W1, W2], 4));
     bench.take();
-    for (const worker of [W1, W2]) bench.receive(worker, { type: 'holding', tasks: [], census: 0 });
+    for (const worker of [W1, W2]) bench.receive(worker, { type: 'holding', tasks: [], audit: 0 });
     bench.commit();
     let turns = 0;
     let probes = 0;

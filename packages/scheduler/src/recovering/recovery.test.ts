@@ -41,12 +41,12 @@ describe('an owner that was started again', () => {
     const bench = again(crashed());
     bench.members(W1, W2);
     expect(bench.take()).toEqual([
-      { type: 'resume', formers: [FORMER], census: 0 },
-      { type: 'resume', formers: [FORMER], census: 0 },
+      { type: 'resume', previousIncarnations: [FORMER], audit: 0 },
+      { type: 'resume', previousIncarnations: [FORMER], audit: 0 },
     ]);
-    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     expect(bench.take()).toEqual([]);
-    bench.receive(W2, { type: 'holding', tasks: [], census: 0 });
+    bench.receive(W2, { type: 'holding', tasks: [], audit: 0 });
     // For the one task that nobody has.
     expect(bench.take().map(({ type }) => type)).toEqual(['probe', 'probe']);
     expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1, waiting: 1 });
@@ -55,7 +55,7 @@ describe('an owner that was started again', () => {
   test('takes the report of what ended meanwhile', () => {
     const bench = again(crashed());
     bench.members(W1);
-    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     bench.end(W1, { job: 1, task: 1, attempt: 1 } as never, { ...COMPLETED, value: 7 });
     bench.commit();
     expect(bench.take().filter(({ type }) => type === 'confirm')).toHaveLength(1);
@@ -70,7 +70,7 @@ describe('an owner that was started again', () => {
     bench.end(W1, task);
     bench.commit();
     expect(bench.take()).toEqual([]);
-    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     bench.end(W1, task);
     bench.commit();
     expect(bench.take().filter(({ type }) => type === 'confirm')).toHaveLength(1);
@@ -80,11 +80,11 @@ describe('an owner that was started again', () => {
   test('waits no longer than a lease for a worker that is silent', () => {
     const bench = again(crashed());
     bench.members(W1, W2);
-    bench.receive(W1, { type: 'holding', tasks: [], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
     bench.take();
     bench.now = retryMs;
     bench.scheduler.wake('sweep', 0, bench.now);
-    expect(bench.take()).toEqual([{ type: 'resume', formers: [FORMER], census: 0 }]);
+    expect(bench.take()).toEqual([{ type: 'resume', previousIncarnations: [FORMER], audit: 0 }]);
     sweepUntil(bench, leaseMs + retryMs);
     expect(bench.take().filter(({ type }) => type === 'probe')).toHaveLength(4);
     // Both tasks run elsewhere by the time it speaks.
@@ -93,7 +93,7 @@ describe('an owner that was started again', () => {
       [1, 2],
       [2, 2],
     ]);
-    bench.receive(W2, { type: 'holding', tasks: [held(1, 1)], census: 0 });
+    bench.receive(W2, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     expect(bench.take()).toEqual([{ type: 'cancelTask', job: 1, task: 1, attempt: 1 }]);
   });
 
@@ -103,8 +103,8 @@ describe('an owner that was started again', () => {
     bench.take();
     bench.now = 3 * leaseMs;
     bench.scheduler.wake('sweep', 0, bench.now);
-    expect(bench.take()).toEqual([{ type: 'resume', formers: [FORMER], census: 0 }]);
-    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], census: 0 });
+    expect(bench.take()).toEqual([{ type: 'resume', previousIncarnations: [FORMER], audit: 0 }]);
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1 });
   });
 
@@ -118,7 +118,7 @@ describe('an owner that was started again', () => {
         [W2, 2],
       ]);
       for (const worker of [first, first === W1 ? W2 : W1]) {
-        bench.receive(worker, { type: 'holding', tasks: [held(1, attempts.get(worker)!)], census: 0 });
+        bench.receive(worker, { type: 'holding', tasks: [held(1, attempts.get(worker)!)], audit: 0 });
       }
       const cancelled = bench.take().filter(({ type }) => type === 'cancelTask');
       expect(cancelled).toEqual([{ type: 'cancelTask', job: 1, task: 1, attempt: 1 }]);
@@ -134,7 +134,7 @@ describe('an owner that was started again', () => {
     const bench = again(before);
     bench.members(W1);
     bench.take();
-    bench.receive(W1, { type: 'holding', tasks: [held(1, 1), { ...held(0, 1), job: 8 }], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [held(1, 1), { ...held(0, 1), job: 8 }], audit: 0 });
     expect(bench.take()).toEqual([
       { type: 'cancelTask', job: 1, task: 1, attempt: 1 },
       { type: 'cancelTask', job: 8, task: 0, attempt: 1 },
@@ -150,7 +150,7 @@ describe('an owner that was started again', () => {
     before.end(W1, before.ask(W1, 1)!, FAILED);
     const bench = again(before);
     bench.members(W1);
-    bench.receive(W1, { type: 'holding', tasks: [], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
     bench.end(W1, bench.ask(W1, 1)!, FAILED);
     bench.commit();
     expect(summary(bench)).toMatchObject({ state: 'failed', attempts: { failed: 2 } });
@@ -168,7 +168,7 @@ describe('an owner that was started again', () => {
   test('asks a worker that comes late as well', () => {
     const bench = again(crashed());
     bench.members(W1);
-    bench.receive(W1, { type: 'holding', tasks: [], census: 0 });
+    bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
     bench.take();
     bench.receive(CENTRAL, {
       type: 'members',
@@ -190,6 +190,6 @@ describe('an owner that was started again', () => {
       owners: [],
       ownersVersion: 0,
     });
-    expect(bench.take()).toContainEqual({ type: 'resume', formers: [FORMER], census: 0 });
+    expect(bench.take()).toContainEqual({ type: 'resume', previousIncarnations: [FORMER], audit: 0 });
   });
 });

@@ -23,7 +23,7 @@ export class Recovery {
   readonly #jobs: JobStore;
   readonly #members: Members;
   /** Earlier incarnations, as workers knew them. */
-  readonly #formers: readonly Address[];
+  readonly #previousIncarnations: readonly Address[];
   /** The highest number of a job that an earlier incarnation may have accepted. */
   readonly #lastJob: number;
   /** Workers that were asked and have not answered. */
@@ -41,13 +41,13 @@ export class Recovery {
     env: Environment,
     jobs: JobStore,
     members: Members,
-    formers: readonly Address[],
+    previousIncarnations: readonly Address[],
     lastJob: number,
   ) {
     this.#env = env;
     this.#jobs = jobs;
     this.#members = members;
-    this.#formers = formers;
+    this.#previousIncarnations = previousIncarnations;
     this.#lastJob = lastJob;
     this.#isHolding = lastJob > 0;
   }
@@ -64,7 +64,7 @@ export class Recovery {
 
   /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
   workersJoined(workers: readonly Member[], now: Millis): boolean {
-    if (this.#formers.length === 0) return false;
+    if (this.#previousIncarnations.length === 0) return false;
     for (const { address: worker } of workers) {
       if (this.#known.has(worker)) continue;
       this.#known.add(worker);
@@ -113,7 +113,7 @@ export class Recovery {
   }
 
   #ask(worker: Address): void {
-    this.#env.send(worker, { type: 'resume', formers: this.#formers, census: 0 });
+    this.#env.send(worker, { type: 'resume', previousIncarnations: this.#previousIncarnations, audit: 0 });
   }
 
   /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */

@@ -45,7 +45,7 @@ const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40 });
 describe('what is believed to run for long', () => {
   test('is asked after, at the workers that should run it, once in a while', () => {
     const bench = given();
-    expect(sweep(bench)).toEqual([{ type: 'resume', formers: [], census: 1 }]);
+    expect(sweep(bench)).toEqual([{ type: 'resume', previousIncarnations: [], audit: 1 }]);
     bench.now += retryMs;
     expect(sweep(bench)).toEqual([]);
     bench.now += 10 * retryMs;
@@ -55,7 +55,7 @@ describe('what is believed to run for long', () => {
   test('is sent again to a worker that does not know of it, since it may be under way', () => {
     const bench = given();
     sweep(bench);
-    bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 1 });
+    bench.receive(W1, { type: 'holding', tasks: [held(0)], audit: 1 });
     bench.commit();
     expect(bench.take()).toMatchObject([{ type: 'run', task: 1, attempt: 1 }]);
     expect(tasks(bench)).toMatchObject({ running: 2 });
@@ -64,7 +64,7 @@ describe('what is believed to run for long', () => {
   test('waits again when that worker gives it back', () => {
     const bench = given();
     sweep(bench);
-    bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 1 });
+    bench.receive(W1, { type: 'holding', tasks: [held(0)], audit: 1 });
     bench.receive(W1, givenBack(1));
     expect(tasks(bench)).toMatchObject({ running: 1, waiting: 1 });
     expect(bench.ask(W2, 1)).toMatchObject({ task: 1, attempt: 2 });
@@ -74,8 +74,8 @@ describe('what is believed to run for long', () => {
     const bench = given();
     sweep(bench);
     bench.now += 11 * retryMs;
-    expect(sweep(bench)).toEqual([{ type: 'resume', formers: [], census: 2 }]);
-    for (const census of [0, 1]) bench.receive(W1, { type: 'holding', tasks: [], census });
+    expect(sweep(bench)).toEqual([{ type: 'resume', previousIncarnations: [], audit: 2 }]);
+    for (const audit of [0, 1]) bench.receive(W1, { type: 'holding', tasks: [], audit });
     expect(tasks(bench)).toMatchObject({ running: 2 });
     expect(bench.take().filter(({ type }) => type === 'run')).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('what is believed to run for long', () => {
   test('is asked after behind what still waits to be durable: the task itself, perhaps', () => {
     const bench = given();
     sweep(bench);
-    bench.receive(W1, { type: 'holding', tasks: [held(0)], census: 1 });
+    bench.receive(W1, { type: 'holding', tasks: [held(0)], audit: 1 });
     bench.receive(W1, givenBack(1));
     bench.take();
     expect(bench.ask(W2, 1)).toBeUndefined();
@@ -97,12 +97,12 @@ describe('what is believed to run for long', () => {
 
   test('is left alone when nobody has asked, or when it was given out just before', () => {
     const bench = given();
-    bench.receive(W1, { type: 'holding', tasks: [], census: 1 });
+    bench.receive(W1, { type: 'holding', tasks: [], audit: 1 });
     expect(tasks(bench)).toMatchObject({ running: 2 });
     bench.submit(job, 'k2', 2);
     bench.ask(W1, 2);
     sweep(bench);
-    bench.receive(W1, { type: 'holding', tasks: [held(0), held(1)], census: 1 });
+    bench.receive(W1, { type: 'holding', tasks: [held(0), held(1)], audit: 1 });
     expect(tasks(bench)).toMatchObject({ running: 2 });
     expect(bench.scheduler.counters.lost).toBe(0);
   });

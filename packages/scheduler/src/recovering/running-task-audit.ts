@@ -13,7 +13,7 @@ export class RunningTaskAudit {
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
   /** Earlier incarnations, as workers knew them. */
-  readonly #formers: readonly Address[];
+  readonly #previousIncarnations: readonly Address[];
   /** Workers that were asked and have not answered. */
   readonly #asked = new Set<Address>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -22,10 +22,10 @@ export class RunningTaskAudit {
   /** What has run since then, or longer, should have come to its worker when that was asked. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(jobs: JobStore, ledger: Ledger, formers: readonly Address[]) {
+  constructor(jobs: JobStore, ledger: Ledger, previousIncarnations: readonly Address[]) {
     this.#jobs = jobs;
     this.#ledger = ledger;
-    this.#formers = formers;
+    this.#previousIncarnations = previousIncarnations;
   }
 
   /**
@@ -45,7 +45,11 @@ export class RunningTaskAudit {
     }
     // Behind what waits until it is durable, of which those may be that it asks after.
     for (const worker of this.#asked)
-      this.#ledger.send(worker, { type: 'resume', formers: this.#formers, census: this.#round });
+      this.#ledger.send(worker, {
+        type: 'resume',
+        previousIncarnations: this.#previousIncarnations,
+        audit: this.#round,
+      });
     return true;
   }
 
@@ -60,9 +64,9 @@ export class RunningTaskAudit {
    *
    * @returns what the worker was given long before it was asked, and does not hold
    */
-  missing(from: Address, { tasks, census }: MessageOf<'holding'>): { job: Job; task: TaskIndex }[] {
+  missing(from: Address, { tasks, audit }: MessageOf<'holding'>): { job: Job; task: TaskIndex }[] {
     const missing: { job: Job; task: TaskIndex }[] = [];
-    if (census !== this.#round || !this.#asked.delete(from)) return missing;
+    if (audit !== this.#round || !this.#asked.delete(from)) return missing;
     const held = new Set(tasks.map(attemptKey));
     for (const job of this.#jobs.active()) {
       if (job.runningCount === 0) continue;

@@ -96,7 +96,7 @@ describe('what a scheduler learns of run times', () => {
     const joins = (bench: DurableBench) => {
       bench.receive(CENTRAL, welcome(policy));
       bench.members(W1);
-      bench.receive(W1, { type: 'holding', tasks: [], census: 0 });
+      bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
     };
     const believed = (bench: DurableBench) => {
       bench.commit();

@@ -76,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'resync-ignored',
     what: 'a worker does not hand over what it holds to an owner that was started again',
     file: 'worker/joining',
-    find: 'if (readdress(w, owner, formers, now))',
+    find: 'if (readdress(w, owner, previousIncarnations, now))',
     replace: 'if (false)',
   },
   {
