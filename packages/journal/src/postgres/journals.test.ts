@@ -174,7 +174,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
       tag: old.journal.tag,
       epoch: 2,
       home: 's1',
-      formers: ['tcp://127.0.0.1:1!1/0'],
+      previousIncarnations: ['tcp://127.0.0.1:1!1/0'],
     });
     expect(await other.takeOver(old.journal.tag, 1)).toBeUndefined();
     old.journal.append(attempt(1, 0));
