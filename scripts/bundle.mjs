@@ -66,7 +66,7 @@ const build = await rolldown({
 });
 await build.write({
   dir: folder,
-  // Node loads these in half the time that modules take.
+  // `goshawk jobs` takes a sixth less than with modules, which Node links one by one.
   format: 'cjs',
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name].cjs',

@@ -1,5 +1,6 @@
-import type { Millis } from '@goshawk/core';
-import type { KeptTask } from './ahead.js';
+import type { Address, Millis } from '@goshawk/core';
+import { isTask, type KeptTask } from './ahead.js';
+import type { TaskRef } from './entry.js';
 import { giveBackTask } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import type { WorkerState } from './state.js';
@@ -55,6 +56,11 @@ export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolea
   const taken = w.knownAhead?.take(matches) ?? [];
   for (const { owner, message } of taken) giveBackTask(w, owner, message, message.stage);
   return taken.length > 0;
+}
+
+/** @returns whether it was kept here */
+export function giveBackKeptTask(w: WorkerState, owner: Address, task: TaskRef): boolean {
+  return giveBackKept(w, (kept) => isTask(kept, owner, task));
 }
 
 function leadMs(expectedMs: Millis): Millis {

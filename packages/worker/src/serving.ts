@@ -1,7 +1,6 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
-import { isTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
-import { endCame, foresee, giveBackKept } from './foreseeing.js';
+import { endCame, foresee, giveBackKeptTask } from './foreseeing.js';
 import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
 import { hasHad } from './held-tasks.js';
 import { giveBackAll, noticeGap, sayIfDrained, takeAgain } from './lifecycle.js';
@@ -133,14 +132,14 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
 
 /** The job of a task was found to be long. */
 export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
-  if (giveBackKept(w, (kept) => isTask(kept, from, task))) return;
+  if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.foundLong();
 }
 
 /** Its owner has it wait again, elsewhere or later: a policy wants the room. */
 export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
-  if (giveBackKept(w, (kept) => isTask(kept, from, task))) return;
+  if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) w.env.kill(slot, 'preempted');
 }
@@ -149,7 +148,7 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
 export function cancel(w: WorkerParts, from: Address, task: TaskRef): void {
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) return w.env.kill(slot, 'cancelled');
-  if (w.reports.has(from, task) || giveBackKept(w, (kept) => isTask(kept, from, task))) return;
+  if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
   const waiting = w.queue.removePlaced(from, task);
   if (waiting !== undefined) placementOver(w, waiting);
   // Said also when it was never here: the owner asks until it knows.
