@@ -1,10 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Daemon, startDaemon } from '../daemons.js';
 import { Cluster } from './cluster.js';
+import { mayMount } from './mounts.fixture.js';
+
+const MIB = 1024 * 1024;
+const PATIENCE = { timeout: 60_000, interval: 200 };
 
 let folder: string;
 let cluster: Cluster;
@@ -16,8 +30,12 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const daemon of daemons.splice(0)) await daemon.kill();
   await cluster.stop();
+  if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });
   rmSync(folder, { recursive: true, force: true });
 });
+
+const disk = (): string => join(folder, 'disk');
+const filler = (): string => join(disk(), 'filler');
 
 async function started(name: string, args: readonly string[], logs: string): Promise<Daemon> {
   const daemon = await startDaemon(name, args, logs);
@@ -28,6 +46,12 @@ async function started(name: string, args: readonly string[], logs: string): Pro
 const gatewayFor = (logs: string): Promise<Daemon> =>
   started('gateway', ['dashboard', '--listen', '127.0.0.1:0', '--cluster', cluster.url], logs);
 
+/** Leaves so much of the disk, or what is left. */
+function fillUpTo(mebibytesFree: number): void {
+  const { bavail, bsize } = statfsSync(disk());
+  appendFileSync(filler(), Buffer.alloc(Math.max(0, Math.floor(bavail * bsize - mebibytesFree * MIB))));
+}
+
 async function ask(
   { endpoint }: Daemon,
   path: string,
@@ -37,6 +61,45 @@ async function ask(
   const response = await fetch(new URL(path, endpoint), job === undefined ? {} : post);
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
+
+const untilTold = (): object => ({
+  exec: ['sh', '-c', `until [ -e ${join(folder, 'go')} ]; do sleep 0.1; done`],
+});
+
+test.skipIf(!mayMount())(
+  'a full disk under the gateway and its scheduler: pages go on, jobs are refused with the reason, until there is room',
+  async () => {
+    mkdirSync(disk());
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);
+    const data = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
+    await started('s', ['scheduler', '--name', 's', ...data], join(disk(), 'logs'));
+    const gateway = await gatewayFor(join(disk(), 'logs'));
+    const job = { tasks: [{ sleep: 1 }] };
+    const { body: old } = await ask(gateway, '/v1/jobs', { tasks: [untilTold()] });
+    fillUpTo(0);
+    await vi.waitFor(
+      async () =>
+        expect(await ask(gateway, '/v1/jobs', job)).toMatchObject({
+          status: 503,
+          body: { schema: 'goshawk.error/1', code: 'journal-full' },
+        }),
+      PATIENCE,
+    );
+    fillUpTo(0);
+    writeFileSync(join(folder, 'go'), '');
+    expect(await ask(gateway, '/v1/jobs?all=true')).toMatchObject({ status: 200 });
+    expect(await ask(gateway, `/v1/jobs/${old.job}`)).toMatchObject({ status: 200, body: { id: old.job } });
+    rmSync(filler());
+    const next = await vi.waitFor(async () => {
+      const answer = await ask(gateway, '/v1/jobs', job);
+      expect(answer.status).toBe(200);
+      return answer.body.job;
+    }, PATIENCE);
+    for (const id of [old.job, next]) {
+      expect((await ask(gateway, `/v1/jobs/${id}?wait=60`)).body).toMatchObject({ state: 'completed' });
+    }
+  },
+);
 
 const REQUESTS = 100_000;
 

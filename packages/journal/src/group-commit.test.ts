@@ -6,11 +6,12 @@ import { accepted } from './records.fixture.js';
 /** A disk whose writes end when the test says so. */
 class SlowDisk implements Disk {
   readonly groups: { readonly group: readonly Entry[]; end(error?: Error): void }[] = [];
-  room = Number.POSITIVE_INFINITY;
+  hasRoom = true;
 
-  write(group: readonly Entry[]): Promise<void> {
+  write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+    if (!this.hasRoom) return Promise.resolve('no room');
     return new Promise((resolve, reject) => {
-      this.groups.push({ group, end: (error) => (error === undefined ? resolve() : reject(error)) });
+      this.groups.push({ group, end: (error) => (error === undefined ? resolve('written') : reject(error)) });
     });
   }
 
@@ -22,10 +23,6 @@ class SlowDisk implements Disk {
 
   at(): undefined {
     return undefined;
-  }
-
-  hasRoomFor(bytes: number): boolean {
-    return bytes <= this.room;
   }
 }
 
@@ -86,25 +83,26 @@ describe('group commit', () => {
 
   test('nothing is written while there is no room, which is told, and all of it once there is', async () => {
     const { disk, commits, heard, turn } = setUp();
-    disk.room = 0;
+    disk.hasRoom = false;
     commits.append(accepted(1));
     await turn();
+    commits.append(accepted(2));
     await turn();
     expect(disk.groups).toHaveLength(0);
     expect(heard.stops).toEqual([true]);
     expect(commits.isStopped).toBe(true);
-    disk.room = 1e6;
+    disk.hasRoom = true;
     await turn();
-    expect(disk.groups).toHaveLength(1);
+    expect(disk.groups.map(({ group }) => group.map(({ job }) => job))).toEqual([[1, 2]]);
     disk.groups[0]!.end();
     await turn();
-    expect(heard.counts).toEqual([1]);
+    expect(heard.counts).toEqual([2]);
     expect(heard.stops).toEqual([true, false]);
   });
 
   test('whoever closes does not wait for room', async () => {
     const { disk, commits, heard, turn } = setUp();
-    disk.room = 0;
+    disk.hasRoom = false;
     commits.append(accepted(1));
     await turn();
     const closed = commits.close();

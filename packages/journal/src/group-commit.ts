@@ -14,14 +14,15 @@ export interface Entry {
 
 /** Where groups go. */
 export interface Disk {
-  /** Returns when all of them are durable. A failure is final: what is on the disk after it nobody knows. */
-  write(group: readonly Entry[]): Promise<void>;
+  /**
+   * Returns when all of them are durable, or when there was no room and none of them is written: they are given again
+   * after a while. A failure is final: what is on the disk after it nobody knows.
+   */
+  write(group: readonly Entry[]): Promise<'written' | 'no room'>;
   /** Where the next record will be; each is greater than the one before. */
   takePlace(): number;
   /** What is there; undefined when nothing is. */
   at(job: number, place: number): Buffer | undefined;
-  /** Whether so many bytes can be written now; if not, it is asked again after a while. */
-  hasRoomFor(bytes: number): boolean;
 }
 
 /** How a group commit gets on after this turn of the event loop, and after a while. */
@@ -55,7 +56,6 @@ export class GroupCommit {
   #waiting: Entry[] = [];
   /** The group that is on its way. */
   #group: readonly Entry[] = [];
-  #waitingBytes = 0;
   #isBusy = false;
   #isClosing = false;
   #isClosed = false;
@@ -80,7 +80,6 @@ export class GroupCommit {
     const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
     const key = record.kind === 'accepted' ? record.key : undefined;
     this.#waiting.push({ job: record.job, place, bytes, key });
-    this.#waitingBytes += bytes?.length ?? 0;
     if (this.#isBusy) return place;
     this.#isBusy = true;
     this.#pace.soon(() => void this.#commit());
@@ -170,24 +169,24 @@ export class GroupCommit {
 
   async #commit(): Promise<void> {
     while (this.#waiting.length > 0) {
-      if (!this.#disk.hasRoomFor(this.#waitingBytes)) {
-        if (this.#isClosing) break;
-        this.#setStopped(true);
-        this.#pace.later(() => void this.#commit());
-        return;
-      }
-      this.#setStopped(false);
       const group = this.#waiting;
       this.#waiting = [];
-      this.#waitingBytes = 0;
       this.#group = group;
       const began = performance.now();
+      let outcome: Awaited<ReturnType<Disk['write']>>;
       try {
-        await this.#disk.write(group);
+        outcome = await this.#disk.write(group);
       } catch (error) {
         return this.fail(error as Error);
       }
       this.#group = [];
+      if (outcome === 'no room') {
+        if (this.#isClosing) break;
+        this.#waiting = [...group, ...this.#waiting];
+        this.#setStopped(true);
+        return this.#pace.later(() => void this.#commit());
+      }
+      this.#setStopped(false);
       this.lastCommitMs = performance.now() - began;
       this.longestCommitMs = Math.max(this.longestCommitMs, this.lastCommitMs);
       this.commitMs.add(this.lastCommitMs);

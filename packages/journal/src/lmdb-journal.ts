@@ -138,16 +138,18 @@ class LmdbJournal implements Journal, Disk {
     return this.#store.at(job, place);
   }
 
-  async write(group: readonly Entry[]): Promise<void> {
+  async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+    const bytes = group.reduce((sum, entry) => sum + (entry.bytes?.length ?? 0), 0);
+    if (!this.#room.hasRoomFor(bytes)) return 'no room';
     let { lastJob } = this.#identity;
     for (const { job, bytes } of group) if (bytes === undefined && job > lastJob) lastJob = job;
     const changed = lastJob > this.#identity.lastJob;
     if (changed) this.#identity = { ...this.#identity, lastJob };
-    await this.#store.write(group, changed ? this.#identity : undefined);
-  }
-
-  hasRoomFor(bytes: number): boolean {
-    return this.#room.hasRoomFor(bytes);
+    const isWritten = await this.#store.write(group, changed ? this.#identity : undefined);
+    if (isWritten) return 'written';
+    // It was filled since it was looked at: the next look gives the reserve back.
+    this.#room.look();
+    return 'no room';
   }
 
   get commitMs(): Histogram {

@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { invariant, type JobRecord } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
@@ -126,8 +127,8 @@ export class LmdbStore {
     });
   }
 
-  /** One transaction, one sync. */
-  async write(group: readonly Entry[], identity: Identity | undefined): Promise<void> {
+  /** One transaction, one sync. @returns whether there was room; if not, nothing of it is written */
+  async write(group: readonly Entry[], identity: Identity | undefined): Promise<boolean> {
     // A transaction that is not committed yet cannot be read: what would go at once is not written.
     const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
     const writes: Promise<boolean>[] = [];
@@ -142,10 +143,11 @@ export class LmdbStore {
     writes.push(committed);
     try {
       await Promise.all(writes);
+      return true;
     } catch (error) {
-      // What the system said comes apart from the news that it failed.
-      await (error as { commitError?: Promise<never> }).commitError;
-      throw error;
+      const cause = await causeOf(error);
+      if (NO_ROOM.has((cause as { code?: number }).code ?? 0)) return false;
+      throw cause;
     }
   }
 
@@ -205,6 +207,19 @@ export class LmdbStore {
   #forget(job: number, writes: Promise<boolean>[]): void {
     for (const key of this.#records.getKeys({ start: keyBytes(job), end: keyBytes(job + 1) }))
       writes.push(this.#records.remove(key));
+  }
+}
+
+/** ENOSPC and EDQUOT: no room on the disk, or none within a quota. A transaction that meets them leaves the file as it was. */
+const NO_ROOM: ReadonlySet<number> = new Set([constants.errno.ENOSPC, constants.errno.EDQUOT]);
+
+/** What the system said comes apart from the news that it failed. */
+async function causeOf(error: unknown): Promise<unknown> {
+  try {
+    await (error as { commitError?: Promise<never> }).commitError;
+    return error;
+  } catch (cause) {
+    return cause;
   }
 }
 

@@ -7,7 +7,7 @@ import { type Millis, untilNextPeriod } from '@goshawk/core';
 export interface RoomLimits {
   /** With less than this, no new jobs: what is left is for the ends of those that are there. */
   readonly fullBelow: number;
-  /** With less than this nothing is written at all until there is more: lmdb must never meet a full disk. */
+  /** With less than this nothing is written at all until there is more. */
   readonly stopBelow: number;
   /** Kept in a file, and given back when the disk gets full. */
   readonly reserve: number;

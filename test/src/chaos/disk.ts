@@ -183,7 +183,11 @@ export class ChaosJournal implements Disk {
     return this.#disk.at(job, place);
   }
 
-  write(group: readonly Entry[]): Promise<void> {
+  write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+    if (this.#disk.hasNoRoom) {
+      this.#disk.settled();
+      return Promise.resolve('no room');
+    }
     const { failure } = this.#disk;
     this.#disk.failure = undefined;
     this.#group = group;
@@ -192,15 +196,11 @@ export class ChaosJournal implements Disk {
         if (this.#isDead) return;
         this.#group = undefined;
         if (failure?.isWritten !== false) this.#disk.store(group);
-        if (failure === undefined) resolve();
+        if (failure === undefined) resolve('written');
         else reject(new Error('the sync failed'));
         this.#disk.settled();
       });
     });
-  }
-
-  hasRoomFor(): boolean {
-    return !this.#disk.hasNoRoom;
   }
 
   tellRoom(): void {

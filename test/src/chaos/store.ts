@@ -91,11 +91,7 @@ export class SharedChaosJournal implements Disk {
     return undefined;
   }
 
-  hasRoomFor(): boolean {
-    return true;
-  }
-
-  write(group: readonly Entry[]): Promise<void> {
+  write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     return new Promise((resolve, reject) => {
       let isAnswered = false;
@@ -107,7 +103,7 @@ export class SharedChaosJournal implements Disk {
           const by = this.#disk.holderOf(key);
           this.#turn(() => this.#events.keyTaken(job, by));
         }
-        if (written.outcome === 'written') resolve();
+        if (written.outcome === 'written') resolve('written');
         else reject(new Error('another one has the journal'));
         this.#settled();
       };

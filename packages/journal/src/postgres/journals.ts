@@ -363,16 +363,13 @@ class PostgresJournal implements SharedJournal, Disk {
     return undefined;
   }
 
-  hasRoomFor(): boolean {
-    return true;
-  }
-
   /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
-  async write(group: readonly Entry[]): Promise<void> {
+  async write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     const taken = await this.#send(sent);
     for (const { job, key } of this.#groups.answered(sent, taken.map(Number)))
       this.#listener?.keyTaken?.(job, await this.#holderOf(key));
+    return 'written';
   }
 
   /** @returns jobs whose key another one has */
