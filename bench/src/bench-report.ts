@@ -8,7 +8,7 @@ export interface BenchResult {
   readonly runs: readonly number[];
 }
 
-export interface BenchReport {
+interface BenchReport {
   readonly schema: 'goshawk.bench/1';
   readonly bench: string;
   readonly machine: { readonly cores: number; readonly node: string; readonly cpu: string };
@@ -36,7 +36,7 @@ export function printReport(made: BenchReport, isJson: boolean): void {
 }
 
 /** Many values of one kind, of which the percentiles tell. */
-export interface Spread {
+interface Spread {
   readonly name: string;
   readonly unit: string;
   readonly values: readonly number[];

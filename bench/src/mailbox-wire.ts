@@ -17,7 +17,7 @@ export interface Wire {
 }
 
 /** What the other process does with what arrives. */
-export type Answer = (received: Body, reply: (answer: Body) => void) => void;
+type Answer = (received: Body, reply: (answer: Body) => void) => void;
 
 const PARTY = 0;
 /** Bodies that may be on their way; below what one peer's outbox takes. */

@@ -12,7 +12,7 @@ const WORKERS = 200;
 const SCHEDULERS = 4;
 const TASKS_A_JOB = 10;
 
-export interface LivePoint {
+interface LivePoint {
   readonly offered: number;
   /** Tasks a second, as the client counts them. */
   readonly done: number;

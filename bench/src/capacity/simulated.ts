@@ -26,7 +26,7 @@ const TASKS_A_JOB = 4;
 const TASK_MS = 100;
 const UNTIL_MS = 30_000;
 
-export interface SimulatedPoint {
+interface SimulatedPoint {
   /** What jobs took beyond their longest task: of those that came in the second half, when all has settled. ms */
   readonly p50: Millis;
   readonly p90: Millis;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CASE_KINDS } from './kinds.js';
 
-export interface CaseLine {
+interface CaseLine {
   readonly file: string;
   readonly policy: string;
   readonly name: string | undefined;

@@ -1,7 +1,7 @@
 import { connect } from '@goshawk/client';
 import type { Cluster } from './cluster.js';
 
-export interface KillReport {
+interface KillReport {
   readonly kills: number;
   /** Jobs of which a client had the answer. */
   readonly accepted: number;

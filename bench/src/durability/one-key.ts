@@ -1,7 +1,7 @@
 import { connect } from '@goshawk/client';
 import type { Cluster } from './cluster.js';
 
-export interface OneKeyReport {
+interface OneKeyReport {
   readonly keys: number;
   /** Keys that made more than one job. */
   readonly doubled: readonly string[];

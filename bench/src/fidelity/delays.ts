@@ -72,7 +72,7 @@ function processOf(party: string): string {
 }
 
 /** From the first submission on, until the last task has ended. */
-export interface Work {
+interface Work {
   readonly from: number;
   readonly to: number;
 }
@@ -87,7 +87,7 @@ export function workOf(travelled: readonly Travelled[]): Work {
 }
 
 /** What ended, or fired, after its time. */
-export interface Late {
+interface Late {
   readonly at: number;
   readonly lateMs: number;
 }

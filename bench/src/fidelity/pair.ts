@@ -9,9 +9,9 @@ import { goshawk, settingsOf } from './goshawk.js';
 import { readRecordings } from './recording.js';
 import { summarise } from './summary.js';
 
-export const PERCENTILES = ['p50', 'p90'] as const;
+const PERCENTILES = ['p50', 'p90'] as const;
 
-export interface PairOptions {
+interface PairOptions {
   readonly policy: string;
   readonly workload: string;
   readonly workers: number;

@@ -21,7 +21,7 @@ const HARMLESS: readonly MessageType[] = MESSAGE_TYPES.filter(
   (type) => (MESSAGES[type].from as readonly string[]).includes('client') && type !== 'drainWorker',
 );
 
-export interface Habits {
+interface Habits {
   /** Whether answers are read. */
   readonly reads?: boolean;
   /** After so many it goes, and comes back under another name. */
@@ -113,7 +113,7 @@ async function drain(socket: Dealer): Promise<void> {
   }
 }
 
-export interface Identity {
+interface Identity {
   readonly routingId: string;
   readonly curvePublicKey?: string;
   readonly curveSecretKey?: string;

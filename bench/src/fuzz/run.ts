@@ -20,7 +20,7 @@ import {
 import { Inputs } from './inputs.js';
 import type { Report } from './submitter.js';
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly seed: number;
   /** In all, over all targets. */
   readonly inputs: number;

@@ -1,7 +1,7 @@
 import type { Cluster, EndedJob, JobHandle } from '@goshawk/client';
 import type { Millis, Random } from '@goshawk/core';
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly client: Cluster;
   readonly random: Random;
   readonly jobsPerSecond: number;

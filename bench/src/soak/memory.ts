@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Millis } from '@goshawk/core';
 
-export interface MemorySample {
+interface MemorySample {
   readonly atMs: Millis;
   readonly mebibytes: number;
 }
 
 /** Resident memory of a process, in MiB; undefined when it is gone. Linux only. */
-export function residentMebibytesOf(pid: number): number | undefined {
+function residentMebibytesOf(pid: number): number | undefined {
   try {
     const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return kilobytes === undefined ? undefined : Number(kilobytes) / 1_024;

@@ -15,7 +15,7 @@ export interface Post {
   isAwake: boolean;
 }
 
-export interface SoakClusterOptions {
+interface SoakClusterOptions {
   readonly folder: string;
   readonly schedulers: number;
   readonly workers: number;

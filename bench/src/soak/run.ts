@@ -11,7 +11,7 @@ import { Load, type Submitted } from './load.js';
 import { MemoryWatch } from './memory.js';
 import { SoakCluster } from './processes.js';
 
-export interface SoakOptions {
+interface SoakOptions {
   readonly folder: string;
   readonly seed: number;
   readonly minutes: number;

@@ -12,7 +12,7 @@ export interface StagedJob {
   readonly stages: readonly LiveStage[];
 }
 
-export interface LiveStage {
+interface LiveStage {
   readonly name: string;
   /** Of stages before it. */
   readonly after: readonly number[];

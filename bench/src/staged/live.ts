@@ -8,7 +8,7 @@ import { readJournals } from '../soak/journals.js';
 import { liveInput, type StagedJob, tasksOf, WORKER_RESOURCES, WORKER_SLOTS } from './jobs.js';
 import { type Marks, readMarks } from './marks.js';
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly policy: string;
   readonly jobs: readonly StagedJob[];
   readonly workers: number;

@@ -3,7 +3,7 @@ import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { type Daemon, startDaemon } from '../daemons.js';
 
-export interface Shape {
+interface Shape {
   readonly schedulers: number;
   readonly workers: number;
   readonly workersPerProcess: number;

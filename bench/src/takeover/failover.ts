@@ -5,7 +5,7 @@ import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
 import { writtenDown } from './results.js';
 
-export interface FailoverReport {
+interface FailoverReport {
   readonly accepted: number;
   /** Accepted, and not written down at the standby. */
   readonly lost: readonly string[];

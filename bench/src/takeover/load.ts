@@ -1,7 +1,7 @@
 import { type Cluster, connect, type JobHandle } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 
-export interface Taken {
+interface Taken {
   readonly id: string;
   readonly atMs: Millis;
 }

@@ -6,7 +6,7 @@ import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
 import { writtenDown } from './results.js';
 
-export interface OutageReport {
+interface OutageReport {
   readonly accepted: number;
   readonly lost: readonly string[];
   readonly notCompleted: readonly string[];

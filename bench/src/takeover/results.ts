@@ -1,6 +1,6 @@
 import { inPostgres } from '@goshawk/journal';
 
-export interface WrittenDown {
+interface WrittenDown {
   readonly accepted: ReadonlySet<string>;
   readonly ended: ReadonlySet<string>;
   /** Tasks of which more than one result is written down, and jobs with two ends. */

@@ -6,7 +6,7 @@ import type { Millis } from '@goshawk/core';
 import { GOSHAWK } from '../daemons.js';
 import type { SharedCluster } from './cluster.js';
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly cluster: SharedCluster;
   readonly rounds: number;
   readonly jobs: number;
@@ -16,7 +16,7 @@ export interface RoundsOptions {
   readonly note: (line: string) => void;
 }
 
-export interface RoundsReport {
+interface RoundsReport {
   readonly jobs: number;
   readonly notCompleted: readonly string[];
   /** Runs beyond one a task. */

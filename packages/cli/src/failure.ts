@@ -2,7 +2,7 @@ import { formatDuration, GoshawkError, InputError, type Millis, UnreachableError
 import { ExitCode } from './command.js';
 
 /** What has become of jobs that are no longer waited for. */
-export type Fate = 'goes on' | 'cancelled';
+type Fate = 'goes on' | 'cancelled';
 
 /** Jobs have not ended within the time that was given: exit code 124. */
 export class WaitTimeoutError extends GoshawkError {

@@ -145,7 +145,7 @@ export async function optionsByUse(
   return { shown: of('shown'), rare: of('rare'), ofPolicy: of('ofPolicy') };
 }
 
-export type Row = readonly [left: string, right: string];
+type Row = readonly [left: string, right: string];
 
 export function optionRows(specs: OptionSpecs): Row[] {
   return Object.entries(specs).map(([name, spec]) => {

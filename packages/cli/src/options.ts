@@ -66,7 +66,7 @@ export type Resolved<S extends OptionSpecs> = {
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'not set';
 
-export interface Resolution<S extends OptionSpecs> {
+interface Resolution<S extends OptionSpecs> {
   readonly values: Resolved<S>;
   readonly origins: Readonly<Record<string, Origin>>;
 }

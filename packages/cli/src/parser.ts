@@ -7,7 +7,7 @@ import { helpOn, unknownCommand } from './help.js';
 import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
 
 /** What a command line says. */
-export interface GivenLine {
+interface GivenLine {
   readonly command: Command;
   /** By option name, camel case; only those that are given. */
   readonly flags: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export interface GivenLine {
 }
 
 /** Either a command with what it is given, or the help that was asked for. */
-export interface Parsed {
+interface Parsed {
   readonly given: GivenLine | undefined;
   readonly help: string;
 }

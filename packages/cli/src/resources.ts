@@ -85,7 +85,7 @@ export function checkSlots(
 }
 
 /** @throws InputError when it is not NAME=AMOUNT,… */
-export function parseResources(text: string | undefined): Resources {
+function parseResources(text: string | undefined): Resources {
   if (text === undefined) return {};
   const resources = Object.fromEntries(
     text.split(',').map((part) => {

@@ -17,7 +17,7 @@ import { SettingNames } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
 
 /** Where a command's words go; the real one is the process. */
-export interface Terminal {
+interface Terminal {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly stdin: AsyncIterable<Uint8Array>;

@@ -103,7 +103,7 @@ export class Attempts {
  * How long to wait after an attempt, the first being 0. A fifth is drawn, so that the thousands of clients of one
  * restarted scheduler do not ask all at once.
  */
-export function nextPause({ retryMs, retryMaxMs }: ClientTimings, attempt: number): Millis {
+function nextPause({ retryMs, retryMaxMs }: ClientTimings, attempt: number): Millis {
   const pause = Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt, 30));
   return pause * (0.9 + 0.2 * Math.random());
 }

@@ -3,7 +3,7 @@ import type { Destination } from './attempts.js';
 import type { CallOptions } from './options.js';
 import type { Answer, Requests } from './requests.js';
 
-export interface Poll<T> {
+interface Poll<T> {
   readonly answered: readonly T[];
   /** Who did not answer in time, as for people. */
   readonly silent: readonly string[];

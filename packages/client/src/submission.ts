@@ -28,7 +28,7 @@ export type JobSubmission = Omit<JobInput, 'after' | 'afterOk'> & {
   readonly key?: string | undefined;
 };
 
-export interface Accepted {
+interface Accepted {
   readonly id: string;
   /** When it was sent first, by `performance.now()`. */
   readonly sentAtMs: Millis;

@@ -8,7 +8,7 @@ import { Turns } from './turns.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
-export interface Watcher {
+interface Watcher {
   /** Now and then, and at once when the watch begins. */
   progress?: (job: JobSummary) => void;
   /** Once, and nothing after it. `at`: when the news arrived, by `performance.now()`. */

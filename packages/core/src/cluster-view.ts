@@ -7,7 +7,7 @@ import { WORKER_STATES } from './states.js';
 
 const party = text(512);
 
-export const workerView = view({
+const workerView = view({
   name,
   /** Full name of the party: `<endpoint>!<incarnation>/<index>`. */
   address: party,
@@ -39,7 +39,7 @@ export const workerPage = view({
   next: optional(count),
 });
 
-export const schedulerView = view({
+const schedulerView = view({
   name,
   address: party,
   /** The ids of its jobs are `<tag>-<number>`. */

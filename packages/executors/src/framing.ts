@@ -62,7 +62,7 @@ export class FrameReader {
 }
 
 /** Where frames go: a stream that takes one buffer at a time. */
-export interface FrameStream {
+interface FrameStream {
   write(bytes: Uint8Array): boolean;
 }
 

@@ -1,6 +1,6 @@
 import { VALUE_DEPTH_MAX } from './limits.js';
 
-export type EncodedValue =
+type EncodedValue =
   /** The text is undefined for a value of undefined. */
   | { readonly text: string | undefined }
   | { readonly problem: 'not-serialisable' | 'too-large'; readonly message: string };

@@ -17,7 +17,7 @@ import { MODULE_THREAD_IDLE_MS, MODULE_THREAD_LOADS_MAX } from './limits.js';
 import type { ThreadOrder, ThreadPost, ThreadResult } from './module-protocol.js';
 import { modulePath } from './payload.js';
 
-export interface ModuleExecutorOptions {
+interface ModuleExecutorOptions {
   readonly threads: number;
   readonly heapMiBMax: number;
   readonly valueBytesMax: number;

@@ -4,7 +4,7 @@ import type { ExecPayload, ModulePayload, Payload } from './contract.js';
 import { modulePath, type PayloadKind } from './payload.js';
 
 /** `false`: none; `true`: any; a list: these and nothing else. */
-export type Permission = boolean | readonly string[];
+type Permission = boolean | readonly string[];
 
 export interface Permissions {
   /** Commands, by absolute path. */
@@ -13,7 +13,7 @@ export interface Permissions {
   readonly module?: Permission;
 }
 
-export type Admission = { readonly payload: Payload } | { readonly refusal: string };
+type Admission = { readonly payload: Payload } | { readonly refusal: string };
 
 /**
  * What a worker runs. With a list of commands, a submitter chooses one and its arguments, but no shell, files or variables:

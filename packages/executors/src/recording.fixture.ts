@@ -49,12 +49,12 @@ export class RecordingSink implements RunSink {
  */
 export const UNTIL_ESCAPED = `until [ "$(cut -d' ' -f6 /proc/$!/stat)" = $! ]; do :; done`;
 
-export interface Recorded {
+interface Recorded {
   readonly run: Run;
   readonly sink: RecordingSink;
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   readonly env?: Record<string, string>;
   readonly outputBytesMax?: number;
 }

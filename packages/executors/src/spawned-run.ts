@@ -10,7 +10,7 @@ import { signal } from './process-identity.js';
 import { spawnFailure } from './spawn-failure.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
-export interface SpawnedRunSink {
+interface SpawnedRunSink {
   started(pid: number): void;
   output(stream: OutputStream, bytes: Uint8Array): void;
   ended(outcome: Outcome, runMs: number): void;

@@ -32,7 +32,7 @@ export interface SpawnOrder {
   readonly hasStdin: boolean;
 }
 
-export interface EndReport {
+interface EndReport {
   readonly outcome: Outcome;
   readonly runMs: number;
 }

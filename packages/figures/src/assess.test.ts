@@ -35,7 +35,7 @@ const figure: Figure = {
   ],
 };
 
-export function swept(runs: Swept['runs']): Swept {
+function swept(runs: Swept['runs']): Swept {
   return {
     figure,
     axis: figure.axis,

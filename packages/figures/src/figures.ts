@@ -65,7 +65,7 @@ export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
   all: FIGURES.filter(({ workload }) => workload.traceNeeded === undefined),
 };
 
-export interface UnknownFigure {
+interface UnknownFigure {
   readonly unknown: string;
   /** The id that was probably meant, if any is near. */
   readonly meant: string | undefined;

@@ -4,7 +4,7 @@ import type { Tick } from './axis.js';
 import type { FinishedRun } from './measure.js';
 import type { Point } from './point.js';
 
-export interface MadeUpJobs {
+interface MadeUpJobs {
   /** Run times of short jobs, in seconds. */
   readonly short: readonly number[];
   readonly long?: readonly number[];
@@ -60,7 +60,7 @@ export function finishedRun({
   };
 }
 
-export function tick(x: number, label = `${x}`): Tick {
+function tick(x: number, label = `${x}`): Tick {
   return { x, label, settings: {} };
 }
 

@@ -23,7 +23,7 @@ const STATUS: Readonly<Record<string, number>> = {
   'job-too-large': 413,
 };
 
-export interface ErrorBody {
+interface ErrorBody {
   readonly schema: 'goshawk.error/1';
   readonly code: string;
   readonly message: string;

@@ -2,7 +2,7 @@ import type { Counters } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 
 /** So much is kept. */
-export const HISTORY_MS = 3_600_000;
+const HISTORY_MS = 3_600_000;
 /** Between two points. */
 export const POINT_MS = 10_000;
 

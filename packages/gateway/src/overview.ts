@@ -20,7 +20,7 @@ export interface Seen {
 }
 
 /** What a person should look at. */
-export interface Attention {
+interface Attention {
   readonly level: 'error' | 'warning';
   readonly what: string;
   readonly hint: string;
@@ -28,7 +28,7 @@ export interface Attention {
   readonly link: string | null;
 }
 
-export interface WaitingRow {
+interface WaitingRow {
   readonly class: JobClass;
   readonly reason: WaitingReason;
   readonly tasks: number;

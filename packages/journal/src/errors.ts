@@ -1,6 +1,6 @@
 import { InputError } from '@goshawk/core';
 
-export type JournalErrorCode =
+type JournalErrorCode =
   /** Another process has it. */
   | 'journal-in-use'
   /** A newer version of Goshawk has written it. */

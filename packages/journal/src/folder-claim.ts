@@ -28,7 +28,7 @@ export interface FolderClaim {
 }
 
 /** What a folder is claimed for. */
-export interface Purpose {
+interface Purpose {
   /** What is said of the owner to whoever comes after it, beside its process; asked for each time. */
   readonly about?: () => string;
   /** @param owner what it says of itself; empty when it is stopped, and says nothing */

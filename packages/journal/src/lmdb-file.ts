@@ -345,10 +345,10 @@ export class DamagedFileError extends Error {
   override name = 'DamagedFileError';
 }
 
-export type OnDamage = (problem: string) => void;
+type OnDamage = (problem: string) => void;
 
 /** One of the two first pages: what there was after one transaction. */
-export interface Meta {
+interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;

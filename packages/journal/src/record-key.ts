@@ -1,7 +1,7 @@
 import * as lmdb from 'lmdb';
 
 /** Records are filed by job, and by the order of writing within it. */
-export type RecordKey = readonly [job: number, place: number];
+type RecordKey = readonly [job: number, place: number];
 
 /** lmdb has these, and does not declare them. */
 const { bufferToKeyValue, keyValueToBuffer } = lmdb as unknown as {

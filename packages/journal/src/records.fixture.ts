@@ -2,7 +2,7 @@ import { COMPLETED, type JobRecord, type JobRecordOf, type JobSpec, parseJobSpec
 
 const AT = 1_800_000_000_000;
 
-export const SPEC: JobSpec = parseJobSpec({
+const SPEC: JobSpec = parseJobSpec({
   name: 'thumbnails',
   user: 'ada',
   stages: [

@@ -8,7 +8,7 @@ import { checkFile, damagedJournal, FILE, openJournalFile, type Salvage, salvage
 import { DamagedFileError } from './lmdb-file.js';
 import { LmdbStore, makeFolder, removeFile, syncFile, syncFolder } from './lmdb-store.js';
 
-export interface RepairOptions {
+interface RepairOptions {
   readonly folder: string;
   /** Draws the prefix of job ids, where the journal does not say its own any more. */
   readonly newTag: () => string;

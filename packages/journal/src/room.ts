@@ -31,7 +31,7 @@ export const freeBytesOf: FreeBytes = (folder) => {
 };
 
 /** What a journal's file and disk have room for. In bytes. */
-export interface Space {
+interface Space {
   readonly freeBytes: FreeBytes;
   /** Room inside the file, which is used again before it grows. */
   readonly spareBytes: () => number;

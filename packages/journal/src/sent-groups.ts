@@ -10,7 +10,7 @@ export interface SentGroup {
 }
 
 /** A key that another job has. */
-export interface TakenKey {
+interface TakenKey {
   readonly job: number;
   readonly key: string;
 }

@@ -5,19 +5,19 @@ import type { ArrivingJob, EndedJob, Estimator, Evidence, Judgement } from './es
 import { Guarded } from './guarded.js';
 
 /** How an estimator is made for a test, from a stream of random numbers. */
-export type Make = (random: () => number) => Estimator;
+type Make = (random: () => number) => Estimator;
 
 const CUTOFF_MS = 10_000;
 
 /** A job, and how long each of its tasks runs. */
-export interface TestJob {
+interface TestJob {
   readonly job: ArrivingJob;
   readonly runsMs: readonly number[];
 }
 
 const word = fc.string({ minLength: 1, maxLength: 12 });
 
-export const arbitraryJob: fc.Arbitrary<TestJob> = fc
+const arbitraryJob: fc.Arbitrary<TestJob> = fc
   .record({
     name: word,
     logicalName: fc.option(word, { nil: undefined }),
@@ -79,7 +79,7 @@ export function live(estimator: Estimator, { job, runsMs }: TestJob, failing = 0
   return decided;
 }
 
-export function endOf({ job, runsMs }: TestJob, judgement: Judgement, completed = true): EndedJob {
+function endOf({ job, runsMs }: TestJob, judgement: Judgement, completed = true): EndedJob {
   const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / runsMs.length;
   const long = meanMs >= CUTOFF_MS;
   return { job, judgement, completed, long, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };

@@ -64,7 +64,7 @@ export function shortest(value: number): string {
 }
 
 /** The unit in which a group of durations is easiest to compare: one unit, so that digits line up. */
-export interface DurationUnit {
+interface DurationUnit {
   readonly symbol: 'ms' | 's';
   readonly perSecond: number;
 }

@@ -11,9 +11,9 @@ const LIVELY_POINTS_MAX = 800;
 const SETTLED_SHARE = 0.95;
 
 /** Levels of one kind at each snapshot: k · interval after the start, k ≥ 1. */
-export type Levels = ArrayLike<number>;
+type Levels = ArrayLike<number>;
 
-export interface LevelsOverTime {
+interface LevelsOverTime {
   readonly busySlots: Levels;
   readonly waitingTasks: { readonly short: Levels; readonly long: Levels };
   readonly jobsUnderway: { readonly short: Levels; readonly long: Levels };

@@ -11,7 +11,7 @@ import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { KillReason, TaskOrder, WorkerEnvironment } from '@goshawk/worker';
 
 /** What the cluster around a party does for it. */
-export interface PartyCluster {
+interface PartyCluster {
   nameOf(address: Address): string;
   send(from: Address, to: Address, message: Message): void;
   /** @returns the event that will wake the machine */

@@ -16,7 +16,7 @@ export interface PackedJobs {
   readonly more: ReadonlyMap<number, MoreOfJob>;
 }
 
-export type MoreOfJob = Omit<TraceJob, 'submitSeconds' | 'meanSeconds' | 'durationsSeconds'>;
+type MoreOfJob = Omit<TraceJob, 'submitSeconds' | 'meanSeconds' | 'durationsSeconds'>;
 
 /** Jobs many at a time, since to make an object of each of them and await it takes longer than to read it. */
 export type JobBatches = Iterable<PackedJobs> | AsyncIterable<PackedJobs>;

@@ -3,7 +3,7 @@ import { Draw } from '../drawing/draw.js';
 import type { Span } from './draw-orders.js';
 import type { Fault, FaultKind, Traffic } from './plan.js';
 
-export interface Names {
+interface Names {
   readonly workers: readonly string[];
   readonly schedulers: readonly string[];
 }

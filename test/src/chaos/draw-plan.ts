@@ -5,7 +5,7 @@ import { drawEnduring, drawOrder } from './draw-orders.js';
 import type { Plan, ProcessPlan } from './plan.js';
 
 /** Before this nothing is wrong, so that the cluster has come together. */
-export const CALM_START_MS = 3_000;
+const CALM_START_MS = 3_000;
 const HOUR_MS = 3_600_000;
 
 /** The seeds of clusters whose schedulers share a journal. */

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Plan } from './plan.js';
 
 /** A run that has broken something once, kept whole: it does not change when the drawing of plans does. */
-export interface Known {
+interface Known {
   /** What was broken, and what mended it. */
   readonly what: string;
   /** Why it still breaks something, if it does. */

@@ -39,7 +39,7 @@ interface Window {
   readonly until: Millis;
 }
 
-export interface NetworkEvents {
+interface NetworkEvents {
   arrived(parcel: Parcel): void;
   /** A fault has hit a message. */
   hit(what: string, parcel: Parcel): void;

@@ -1,6 +1,6 @@
 import type { JobDetail, JobInput, Millis } from '@goshawk/core';
 
-export type OrderState =
+type OrderState =
   /** Nobody has taken it yet. */
   | 'open'
   /** A scheduler has answered with a job. */

@@ -67,7 +67,7 @@ export interface OrderPlan {
 }
 
 /** A process by its name, or all of a role. */
-export type Party = string;
+type Party = string;
 
 /** Which messages a fault of the network concerns. */
 export interface Traffic {

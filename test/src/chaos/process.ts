@@ -15,7 +15,7 @@ type Input =
   | { readonly kind: 'timer'; readonly name: string; readonly of: Timer }
   | { readonly kind: 'event'; readonly act: (now: Millis) => void };
 
-export interface ProcessEvents {
+interface ProcessEvents {
   sent(process: Process, to: Address, message: Message): void;
   /** The machine has made a step. */
   stepped(process: Process): void;

@@ -23,7 +23,7 @@ export interface Way {
   lossy: number;
 }
 
-export interface StoreEvents extends JournalEvents {
+interface StoreEvents extends JournalEvents {
   keyTaken(job: number, by: KeyHolder): void;
 }
 

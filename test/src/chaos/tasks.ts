@@ -14,7 +14,7 @@ export interface TaskInput {
   readonly prints: number;
 }
 
-export interface TaskDoors {
+interface TaskDoors {
   taskStarted(slot: number): void;
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array): void;
   taskEnded(slot: number, outcome: Outcome, runMs: Millis): void;

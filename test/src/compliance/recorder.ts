@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Driver, TaskEnvironment, TaskMachine } from '../stepped/driver.js';
 
 /** What happened to a recorder. */
-export interface Happening {
+interface Happening {
   /** `start`, `sweep/3`, `letter 7 from w2`, `started 0`, `completed 0`. */
   readonly what: string;
   readonly at: Millis;

@@ -20,7 +20,7 @@ import {
 } from '../stepped/driver.js';
 import { watched, watchedWorker } from './watched.js';
 
-export interface VirtualDriverOptions extends DriverOptions {
+interface VirtualDriverOptions extends DriverOptions {
   /** Of the driver’s own mail. */
   readonly network?: NetworkModel;
 }

@@ -8,7 +8,7 @@ import { image, known, PATIENCE } from './docker.fixture.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

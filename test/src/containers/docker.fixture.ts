@@ -29,7 +29,7 @@ export async function docker(...args: string[]): Promise<string> {
   return stdout;
 }
 
-export interface Ended {
+interface Ended {
   readonly code: number;
   readonly output: string;
 }

@@ -24,7 +24,7 @@ export default function setup(project: TestProject): (() => void) | undefined {
 }
 
 /** What the tests are told: the image, or why there is none. */
-export type Containers = ({ readonly image: string } | { readonly missing: string }) & {
+type Containers = ({ readonly image: string } | { readonly missing: string }) & {
   readonly label: string;
 };
 

@@ -56,7 +56,7 @@ const NAMES = [
 ] as const;
 
 /** A job as somebody might write it who tries every field, most of them soundly. It never takes long. */
-export function hostileJob(draw: Draw): unknown {
+function hostileJob(draw: Draw): unknown {
   const quantity = (): unknown => draw.pick<unknown>(draw.chance(0.5) ? QUANTITIES : NUMBERS);
   const name = (): unknown => draw.pick(NAMES);
   const some = (field: string, value: () => unknown): object =>

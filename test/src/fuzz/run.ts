@@ -34,7 +34,7 @@ const STEP_MS = 0.1;
 /** Of the messages that may be lost or doubled, so many are. */
 const FAULT_PROBABILITY = 0.08;
 
-export interface Report {
+interface Report {
   readonly scenario: Scenario;
   readonly cluster: SteppedCluster;
   readonly jobs: readonly Submitted[];

@@ -35,7 +35,7 @@ interface Spec {
   readonly podMetricsEndpoints?: readonly { readonly port: string }[];
 }
 
-export interface Selector {
+interface Selector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
     readonly key: string;
@@ -56,7 +56,7 @@ export interface Rule {
   readonly ports?: readonly { readonly port: number; readonly protocol?: string }[];
 }
 
-export interface Peer {
+interface Peer {
   readonly podSelector?: Selector;
   readonly namespaceSelector?: Selector;
 }
@@ -80,7 +80,7 @@ export interface PodSpec {
   readonly volumes?: readonly Volume[];
 }
 
-export interface Volume {
+interface Volume {
   readonly name: string;
   readonly hostPath?: unknown;
   readonly secret?: { readonly secretName: string; readonly defaultMode?: number };
@@ -110,7 +110,7 @@ export interface Container {
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
-export interface EnvironmentVariable {
+interface EnvironmentVariable {
   readonly name: string;
   readonly value?: string;
   readonly valueFrom?: unknown;

@@ -1,7 +1,7 @@
 import { METRICS, type MetricSpec } from '@goshawk/runtime';
 
 /** One line of `/metrics` that is a sample. */
-export interface Series {
+interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -17,7 +17,7 @@ interface Run {
   isKilled: boolean;
 }
 
-export interface ExecutorOptions {
+interface ExecutorOptions {
   readonly agenda: Agenda;
   readonly now: () => Millis;
   readonly courseOf: CourseOf;

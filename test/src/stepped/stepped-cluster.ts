@@ -21,7 +21,7 @@ import type { SteppedDisk } from './stepped-disk.js';
 import { SteppedDriver } from './stepped-driver.js';
 
 /** Where everybody registers: whichever central is alive stands behind it, as behind an endpoint. */
-export const CENTRAL_DOOR = 0 as Address;
+const CENTRAL_DOOR = 0 as Address;
 
 export interface SteppedOptions {
   readonly settings: ClusterSettings;
@@ -34,7 +34,7 @@ export interface SteppedOptions {
   readonly makeDriver?: ((options: DriverOptions) => SteppingDriver) | undefined;
 }
 
-export interface Observer {
+interface Observer {
   sent(from: Party, to: Address, message: Message): void;
   executed(worker: Party, slot: number, order: TaskOrder): void;
   killed(worker: Party, slot: number, reason: KillReason): void;

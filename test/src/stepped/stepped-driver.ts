@@ -21,7 +21,7 @@ import {
 } from './driver.js';
 import { type CourseOf, SteppedExecutor, sleepCourse } from './executor.js';
 
-export interface SteppedDriverOptions extends DriverOptions {
+interface SteppedDriverOptions extends DriverOptions {
   readonly courseOf?: CourseOf | undefined;
   readonly killMs?: (() => Millis) | undefined;
 }

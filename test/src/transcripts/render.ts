@@ -136,7 +136,7 @@ export function renderMessage(from: Address, to: Address, message: Message, name
   return `${names.party(from)} → ${names.party(to)}  ${text}`;
 }
 
-export function taskName(names: Names, owner: Address, job: number, task: number, attempt: number): string {
+function taskName(names: Names, owner: Address, job: number, task: number, attempt: number): string {
   return `${names.job(owner, job)}.${task}${attempt === 1 ? '' : ` (attempt ${attempt})`}`;
 }
 

@@ -6,7 +6,7 @@ export interface Command {
   readonly options: ReadonlyMap<string, string>;
 }
 
-export const PROMPT = '> ';
+const PROMPT = '> ';
 /** What the machines did, below the command that let them. */
 export const INDENT = '  ';
 

@@ -92,7 +92,7 @@ export function countWorkers(workers: Iterable<WorkerRecord>): CountedWorkers[] 
   return [...counts.values()];
 }
 
-export function stateOf(worker: WorkerRecord): WorkerState {
+function stateOf(worker: WorkerRecord): WorkerState {
   if (isActive(worker)) return 'active';
   if (!worker.draining && !worker.drainWanted) return 'quarantined';
   return worker.drained ? 'drained' : 'draining';

@@ -2,7 +2,7 @@ import type { Millis, Timings } from '@goshawk/core';
 import type { AwayOwners } from './away-owners.js';
 import type { Registry, SchedulerRecord, WorkerRecord } from './registry.js';
 
-export interface EndedLeases {
+interface EndedLeases {
   readonly workers: readonly WorkerRecord[];
   readonly schedulers: readonly SchedulerRecord[];
   /** Were away for so long that nobody waits for them any more. */

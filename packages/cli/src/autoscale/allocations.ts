@@ -3,7 +3,7 @@ import { InputError, UnreachableError } from '@goshawk/core';
 import type { Pool } from './pool.js';
 import type { Member } from './scaler.js';
 
-export interface AllocationsOptions {
+interface AllocationsOptions {
   /** Of the jobs in Slurm, and the beginning of their workers' names. */
   readonly name: string;
   /** CPUs of each. */

@@ -26,7 +26,7 @@ export const SCALE_OPTIONS = {
   dryRun: { type: 'flag', flagOnly: true, describe: 'only say what would be done' },
 } as const satisfies OptionSpecs;
 
-export type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly slots: number };
+type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly slots: number };
 
 const NAMES_SHOWN = 5;
 

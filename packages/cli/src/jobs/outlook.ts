@@ -40,7 +40,7 @@ export interface StageOutlook {
   readonly workers: number;
 }
 
-export interface Ahead {
+interface Ahead {
   readonly jobs: number;
   readonly tasks: number;
   /** Undefined: of some of them nobody said how long they take. */

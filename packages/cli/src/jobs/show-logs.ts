@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import { inTaskOrder, lastLines } from './collected-output.js';
 import { jsonOutput, type OutputSink, prefixedOutput, rawOutput } from './task-output.js';
 
-export interface LogsRequest {
+interface LogsRequest {
   readonly task?: number | undefined;
   readonly failed: boolean;
   /** Goes on until the job has ended, in the order in which things are printed. */

@@ -7,7 +7,7 @@ import { DetachedError, WaitTimeoutError } from '../failure.js';
 import { type Progress, startProgress } from '../terminal/progress.js';
 import { alignedCommands, counted } from './words.js';
 
-export interface WaitRequest {
+interface WaitRequest {
   /** Until one has ended; where several have, the one that ended first. */
   readonly any?: boolean;
   readonly timeoutMs?: Millis | undefined;

@@ -54,7 +54,7 @@ function centralLine(central: CentralLine | undefined): string {
 }
 
 /** What is known of a job besides: what divides short from long, and how it came out. */
-export interface Background {
+interface Background {
   readonly cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined;
   /** Of the cluster; undefined while central does not answer. */
   readonly workers?: readonly WorkerView[] | undefined;

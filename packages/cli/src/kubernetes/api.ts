@@ -114,7 +114,7 @@ export function askApi(
   });
 }
 
-export function readOrFail(path: string): string {
+function readOrFail(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {

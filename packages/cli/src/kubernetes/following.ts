@@ -1,6 +1,6 @@
 import type { WorkerView } from '@goshawk/client';
 
-export interface Orders {
+interface Orders {
   /** Names of workers that are to take nothing new. */
   readonly drain: readonly string[];
   /** Names of workers that are to take work again. */

@@ -5,7 +5,7 @@ import { connect } from '../connect.js';
 import { isOwn } from '../own-names.js';
 import { type Child, startChild } from './child.js';
 
-export interface LocalClusterOptions {
+interface LocalClusterOptions {
   readonly workers: number;
   readonly slots: number;
   readonly schedulers: number;

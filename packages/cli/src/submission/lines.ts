@@ -18,7 +18,7 @@ export function splitLines(bytes: Uint8Array): Uint8Array[] {
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Why a line cannot stand in an argument or a variable. */
-export type NoText = 'is not valid UTF-8' | 'holds a NUL byte';
+type NoText = 'is not valid UTF-8' | 'holds a NUL byte';
 
 /** The line without its newline, as text that a process can be given; else why not. */
 export function textOf(line: Uint8Array): { readonly text: string } | { readonly problem: NoText } {

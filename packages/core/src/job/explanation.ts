@@ -29,7 +29,7 @@ export const waitingGroup = view({
 /** Tasks that wait at one owner for one reason. */
 export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
 
-export const stageWait = view({
+const stageWait = view({
   stage: name,
   reason,
   tasks: count,
@@ -41,7 +41,7 @@ export const stageWait = view({
 /** Tasks of one job that wait for one reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;
 
-export const taskStory = view({
+const taskStory = view({
   task,
   stage: name,
   state: text(32),
@@ -61,7 +61,7 @@ export const taskStory = view({
 /** One task of a job, as its owner knows it. */
 export type TaskStory = NonNullable<(typeof taskStory)['infer']>;
 
-export const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
+const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
 /** How long tasks that have started had waited, by nearest rank. */
 export type WaitSpread = NonNullable<(typeof waitSpread)['infer']>;
 
@@ -93,11 +93,11 @@ export const jobExplanation = view({
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 
-export const startWait = view({ p10: ms, p50: ms, p90: ms, waits: count });
+const startWait = view({ p10: ms, p50: ms, p90: ms, waits: count });
 /** How long it may take until the next task starts: percentiles of so many earlier waits like it. */
 export type StartWait = NonNullable<(typeof startWait)['infer']>;
 
-export const needView = view({
+const needView = view({
   stage,
   /** What is known of it: `small` and `large` ones are jobs of which the pilots have not told. */
   kind: choice('short', 'small', 'long', 'large'),

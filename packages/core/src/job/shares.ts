@@ -6,7 +6,7 @@ import { amounts } from './amounts.js';
 /** Jobs in one answer, at most. */
 export const SHARES_MAX = 1_000;
 
-export const jobShare = view({
+const jobShare = view({
   id: name,
   /** Empty: unknown. */
   user: name,

@@ -45,7 +45,7 @@ export type FateOfJob = NonNullable<(typeof jobFate)['infer']>;
 export const predecessor = view({ ...fate, ok: flag });
 export type Predecessor = NonNullable<(typeof predecessor)['infer']>;
 
-export const taskCounts = view({
+const taskCounts = view({
   total: count,
   waiting: count,
   running: count,
@@ -55,7 +55,7 @@ export const taskCounts = view({
 });
 export type TaskCounts = NonNullable<(typeof taskCounts)['infer']>;
 
-export const taskFailure = view({
+const taskFailure = view({
   task,
   attempts: count,
   kind: choice(...OUTCOMES),
@@ -67,7 +67,7 @@ export const taskFailure = view({
 });
 export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 
-export const attemptView = view({
+const attemptView = view({
   task,
   /** From 1. */
   attempt,
@@ -124,7 +124,7 @@ export const samplingView = view({
   decidedMs: optional(ms),
 });
 
-export const stageView = view({
+const stageView = view({
   name,
   state: text(32),
   tasks: count,

@@ -29,7 +29,7 @@ export const from =
 export const everywhere: Where = () => true;
 
 /** What stands at one place, in the order of the series. */
-export interface Place {
+interface Place {
   readonly point: Point;
   readonly values: readonly number[];
 }

@@ -64,7 +64,7 @@ async function answered(sent: Promise<Response>): Promise<Response> {
   throw new ApiError(response.status, said.message ?? response.statusText, said.hint ?? '');
 }
 
-export interface Reader {
+interface Reader {
   event(name: string, data: unknown): void;
   /** How the connection is; null: well. */
   state(problem: ApiError | null): void;

@@ -11,7 +11,7 @@ interface Line {
   readonly of: (point: Point) => number | null;
 }
 
-export interface ChartSpec {
+interface ChartSpec {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;

@@ -59,7 +59,7 @@ function keyOf(element: Element): string {
   return `${element.tagName} ${element.getAttribute('href') ?? ''} ${element.textContent}`;
 }
 
-export interface Column<T> {
+interface Column<T> {
   readonly title: string;
   readonly isNumber?: boolean;
   /** Left out where there is little room. */

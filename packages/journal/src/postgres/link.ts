@@ -16,14 +16,14 @@ const PAUSE_MS = { first: 20, last: 200 };
 const KEEPALIVES =
   '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=10000';
 
-export interface LinkEvents {
+interface LinkEvents {
   /** It does not answer; undefined: it does again. */
   away(problem: string | undefined): void;
   /** There is another connection than before: what belonged to the last one is gone. */
   connected?(): void;
 }
 
-export interface QueryOptions {
+interface QueryOptions {
   /** Statements that are run often are prepared under a name. */
   readonly name?: string;
 }
@@ -233,7 +233,7 @@ export class Link {
 }
 
 /** Nobody waits for an answer any more. */
-export class LinkClosed extends Error {
+class LinkClosed extends Error {
   override name = 'LinkClosed';
 
   constructor() {

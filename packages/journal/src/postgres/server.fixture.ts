@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import { PostgresServer, postgresPrograms } from './server.js';
 
-export interface Databases {
+interface Databases {
   /** The URL of a new database, in a PostgreSQL that is started for the first. */
   (): Promise<string>;
   /** There is a PostgreSQL on this machine. */

@@ -13,7 +13,7 @@ export interface JournalUrl {
 }
 
 /** `false`: not encrypted. */
-export type Tls =
+type Tls =
   | false
   | {
       /** The server’s certificate has to be signed by somebody known. */

@@ -6,13 +6,13 @@ import { type Survey, survey } from '../simulate/survey.js';
 import { batchesShown, openShown } from '../workload.js';
 
 /** What is known before, and the jobs that are drawn from. */
-export interface Extracted {
+interface Extracted {
   readonly past: readonly TrainingJob[];
   readonly jobs: readonly TraceJob[];
 }
 
 /** Where a figure on drawn jobs finds them. */
-export interface DrawnFrom {
+interface DrawnFrom {
   /** By path or generator. */
   readonly workload: string;
   readonly features: string | undefined;

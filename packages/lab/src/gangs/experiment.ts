@@ -15,7 +15,7 @@ import { type GangBelief, type GangJob, type GangOutcome, simulateGangs } from '
 import type { TraceJob } from '@goshawk/traces';
 
 /** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
-export interface GangExperiment {
+interface GangExperiment {
   readonly policy: GangPolicy;
   readonly options?: Partial<ThreeSigmaOptions>;
   readonly jobs: readonly TraceJob[];

@@ -70,7 +70,7 @@ export function learnAll(estimator: Estimator, jobs: readonly TrainingJob[], cut
   }
 }
 
-export function longest(runsMs: ArrayLike<Millis>): Millis {
+function longest(runsMs: ArrayLike<Millis>): Millis {
   let most = 0;
   for (let i = 0; i < runsMs.length; i++) most = Math.max(most, runsMs[i]!);
   return most;

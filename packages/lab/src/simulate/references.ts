@@ -3,7 +3,7 @@ import type { PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 
 /** How a policy is simulated: its settings, the network and the estimator where those are part of it. */
-export interface SimulatedPolicy {
+interface SimulatedPolicy {
   readonly policy: PolicySettings;
   readonly network: NetworkModel;
   readonly estimator: string;

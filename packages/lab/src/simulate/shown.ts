@@ -40,7 +40,7 @@ export function sourceOf(workload: string, { packed }: Survey, features?: string
   return packed === undefined ? { kind: 'spec', spec: workload, features } : { kind: 'packed', packed };
 }
 
-export interface Showing {
+interface Showing {
   /** Runs at a time; one a core unless given. */
   readonly parallel: number | undefined;
   /** The URL of the cluster whose tasks the runs are; threads of this process unless given. */

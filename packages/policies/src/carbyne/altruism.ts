@@ -6,7 +6,7 @@ import { progressiveFilling, startOne, type Turn } from './passes.js';
 import { largestDemand, planJob } from './plan.js';
 import type { ShareRules } from './shares.js';
 
-export const INTRA_JOB = ['critical-path', 'alignment', 'breadth-first'] as const;
+const INTRA_JOB = ['critical-path', 'alignment', 'breadth-first'] as const;
 
 export interface AltruismRules {
   /** Chance that a job yields what it need not use now. */

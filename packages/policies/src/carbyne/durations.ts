@@ -27,7 +27,7 @@ export class Durations {
 }
 
 /** Of the runs of one stage that have ended. */
-export interface MeanRun {
+interface MeanRun {
   count: number;
   sumMs: Millis;
 }

@@ -5,7 +5,7 @@ import type { StageState } from './jobs.js';
 import type { Leftover } from './leftover.js';
 
 /** What an explanation rests on. */
-export interface Facts {
+interface Facts {
   readonly resources: readonly string[];
   readonly whole: Amounts;
   /** To the job of the stage, by resource. */

@@ -1,7 +1,7 @@
 import type { Amounts } from './amounts.js';
 
 /** A stage as a plan sees it. Stages are named by their places in a list. */
-export interface PlannedStage {
+interface PlannedStage {
   /** Tasks that have not started. */
   readonly unstarted: number;
   /** Of each task, by resource. */
@@ -12,7 +12,7 @@ export interface PlannedStage {
   readonly parents: readonly number[];
 }
 
-export interface PlannedRun {
+interface PlannedRun {
   readonly stage: number;
   /** From now until its end. Whole ms, at least 1. */
   readonly remainingMs: number;

@@ -1,7 +1,7 @@
 import { type Amounts, TOLERANCE } from './amounts.js';
 
 /** What a task needs of the resources that are limited, the largest part of the share first. */
-export interface Need {
+interface Need {
   readonly resources: Int32Array;
   readonly amounts: Float64Array;
 }

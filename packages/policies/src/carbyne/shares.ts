@@ -2,13 +2,13 @@ import { type Amounts, addAmounts, dominantShare, isCounted } from './amounts.js
 import type { JobState } from './jobs.js';
 
 /** One who shares: a job or a user. */
-export interface Sharer {
+interface Sharer {
   readonly weight: number;
   /** Needs in proportion, by resource. */
   readonly demand: Amounts;
 }
 
-export interface ClosedForm {
+interface ClosedForm {
   /** Weighted dominant share of everybody. */
   readonly level: number;
   /** By sharer, by resource. */

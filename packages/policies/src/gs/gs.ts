@@ -34,7 +34,7 @@ interface GsOptions {
  *
  * `by: service`: a job's queue is told by the service that it has attained (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
  */
-export class Gs implements CentralPolicy {
+class Gs implements CentralPolicy {
   readonly #options: GsOptions;
   readonly #context: PolicyContext;
   readonly #shares: Shares;

@@ -10,7 +10,7 @@ interface Placement {
 }
 
 /** One slot of a worker, treated like a server of its own queue (Hawk §4.1). */
-export interface Server {
+interface Server {
   readonly id: number;
   readonly worker: WorkerView;
   /** Those of the worker, this one among them. */

@@ -2,7 +2,7 @@ import { type Attributes, formatAttributes, formatBytes, type Vector } from '@go
 import type { PolicyExplanation, StageView, WorkerView } from '../contract.js';
 
 /** What each sentence is made of: amounts by resource name, and workers that take work. */
-export interface Facts {
+interface Facts {
   readonly resources: readonly string[];
   readonly open: readonly WorkerView[];
 }

@@ -9,7 +9,7 @@ const SHIFT_MAX = 4;
 const ROUNDING = 1e-6;
 
 /** A server as families know it, and those like it. */
-export interface ServerLike {
+interface ServerLike {
   readonly capacity: Vector;
   readonly attributes: Attributes;
 }

@@ -13,7 +13,7 @@ export interface PackingJob {
   readonly duration: number;
 }
 
-export interface PackingModel extends PackerOptions {
+interface PackingModel extends PackerOptions {
   readonly policy: PackingName;
   readonly servers: number;
   /** In order of arrival. */

@@ -7,7 +7,7 @@ export interface NaiveJob {
   readonly size: bigint;
 }
 
-export interface NaiveServer {
+interface NaiveServer {
   jobs: NaiveJob[];
   isOpen: boolean;
   configuration: number[] | undefined;

@@ -1,7 +1,7 @@
 import { Waiting } from './waiting.js';
 
 /** A task of the group starts at the server. */
-export type Place = (group: number, server: number) => void;
+type Place = (group: number, server: number) => void;
 
 /**
  * A policy of packing over servers and groups of waiting tasks. Between two batches it hears what left, joined and

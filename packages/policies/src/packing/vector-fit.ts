@@ -19,7 +19,7 @@ export interface VectorServer {
 }
 
 /** What servers and groups are like. */
-export interface VectorFacts {
+interface VectorFacts {
   readonly serverAt: (server: number) => VectorServer;
   readonly demandOf: (group: number) => Vector;
   /** Attributes that a server must have for the group; absent: any will do for all. */

@@ -7,7 +7,7 @@ import { sizesOf } from './partition.js';
 import type { ServerClass } from './server-kinds.js';
 import type { Waiting } from './waiting.js';
 
-export interface VirtualQueuesBestFitOptions extends BestFitOptions {
+interface VirtualQueuesBestFitOptions extends BestFitOptions {
   readonly j: number;
   /** Of servers that differ; all are of one family. */
   readonly classOf?: (server: number) => ServerClass;

@@ -6,7 +6,7 @@ import { Packer } from './packer.js';
 import { reservedSize } from './partition.js';
 import type { ServerClass } from './server-kinds.js';
 
-export interface VirtualQueuesOptions {
+interface VirtualQueuesOptions {
   readonly j: number;
   /** A server whose configuration weighs less than half of the largest starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;

@@ -83,7 +83,7 @@ interface Overfull {
  * Nodes for each gang by augmenting paths, those partitions first that have most left. Where they do not all fit, the
  * partitions that those reach which take part in the shortage (the minimum cut).
  */
-export function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
+function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
   const left = [...free];
   const taken = gangs.map(() => free.map(() => 0));
   for (const [index, gang] of gangs.entries()) {

@@ -26,7 +26,7 @@ export interface Formulated {
   readonly capacity: readonly (readonly number[])[];
 }
 
-export interface FormulateSettings {
+interface FormulateSettings {
   readonly formulation: Formulation;
   readonly limits: ProgramLimits;
   /** Unions to hold to beside those of `unions` where there are too many of these. */
@@ -34,7 +34,7 @@ export interface FormulateSettings {
 }
 
 /** More unions than these are not all written down: see `violatedUnion`. */
-export const UNIONS_MAX = 128;
+const UNIONS_MAX = 128;
 const SLACK = 1e-9;
 
 export function formulate(problem: Problem, settings: FormulateSettings): Formulated {

@@ -19,7 +19,7 @@ export interface Problem {
   readonly tieBreak: number;
 }
 
-export interface Partition {
+interface Partition {
   /** For people. */
   readonly id: string;
   /** That take work. */

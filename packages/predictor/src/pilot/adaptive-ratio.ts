@@ -60,7 +60,7 @@ export class AdaptiveRatio {
   }
 }
 
-export interface SavedRatio {
+interface SavedRatio {
   readonly chosen: number;
   readonly scores: readonly (readonly [percent: number, scores: readonly number[]])[];
 }

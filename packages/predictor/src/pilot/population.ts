@@ -76,7 +76,7 @@ export class Population {
   }
 }
 
-export type SavedPopulation = readonly [
+type SavedPopulation = readonly [
   jobs: number,
   logs: number,
   squares: number,

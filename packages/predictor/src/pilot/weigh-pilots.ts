@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { Estimate, Evidence, Verdict } from '../estimator.js';
 
-export interface WeighingRule {
+interface WeighingRule {
   readonly cutoffMs: Millis;
   /** Fraction of the pilots that must have ended before their mean decides. */
   readonly quorum: number;

@@ -26,7 +26,7 @@ export interface AxisSpec {
 }
 
 /** An axis fitted to what is drawn along it. */
-export interface FittedAxis {
+interface FittedAxis {
   readonly spec: AxisSpec;
   /** In the chart's own coordinates, which are log10 on logarithmic axes. */
   readonly scale: Scale;

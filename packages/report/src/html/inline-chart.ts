@@ -3,7 +3,7 @@ import { draw } from '../charts/draw.js';
 import { toVariables } from '../charts/palette.js';
 import { html, type Markup, trusted } from '../markup.js';
 
-export const CHART_WIDTH = 500;
+const CHART_WIDTH = 500;
 const CHART_HEIGHT = 310;
 
 export interface InlineChart {

@@ -8,7 +8,7 @@ const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
 
 /** How often it is written: what a crash loses. To look at it all takes the scheduler's time, some ms a megabyte. */
-export const KEEP_EACH_MS = 300_000;
+const KEEP_EACH_MS = 300_000;
 
 /** Where it is kept, whole or not at all. */
 export interface EstimatorStateStore {

@@ -19,7 +19,7 @@ export interface SharedJournalOptions {
   readonly version: string;
 }
 
-export interface JobJournalOptions {
+interface JobJournalOptions {
   /** On a local disk, and this scheduler's alone. */
   readonly folder: string;
   /** Of Goshawk, for those who read the journal. */

@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 
 /** Where bytes go; throws what the system says when they cannot. @returns how many it took */
-export type Write = (bytes: Buffer) => number;
+type Write = (bytes: Buffer) => number;
 
 /**
  * Log lines to a file, a terminal or a pipe. A line that cannot be written is dropped and counted: a full disk or a

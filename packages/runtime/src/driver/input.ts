@@ -53,7 +53,7 @@ export function describeInput(input: Input, nameOf: (address: Address) => string
 }
 
 /** `probe{job: 1, stage: 0, long: false, lane: normal, demand: cpu 2}` */
-export function describeMessage(message: Message, nameOf: (address: Address) => string): string {
+function describeMessage(message: Message, nameOf: (address: Address) => string): string {
   return message.type + describeFields(MESSAGES[message.type].fields, message, nameOf);
 }
 

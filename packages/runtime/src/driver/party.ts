@@ -20,7 +20,7 @@ import { MessageCounters } from './message-counters.js';
 import type { NamedTimers } from './timers.js';
 
 /** What a party takes from its host. */
-export interface PartyContext {
+interface PartyContext {
   readonly codec: Codec;
   readonly mailbox: Post;
   readonly timers: NamedTimers;

@@ -15,7 +15,7 @@ export interface NamedTimers {
 /** From what nobody notices to what ends leases. ms */
 const LATE_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
-export type Wake = (timer: string, key: number) => void;
+type Wake = (timer: string, key: number) => void;
 
 interface Entry {
   readonly timer: string;

@@ -9,12 +9,12 @@ import {
 } from '@goshawk/core';
 import { DROP_REASONS, REFUSAL_REASONS, REJECTION_REASONS } from '@goshawk/transport';
 
-export const ROLES = ['central', 'scheduler', 'worker'] as const;
+const ROLES = ['central', 'scheduler', 'worker'] as const;
 export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;
 const PARTITIONS = ['general', 'short'] as const;
 
 /** The values that a label may have: a closed list, or a word for the one value that each process has. */
-export type LabelValues = readonly string[] | { readonly one: string };
+type LabelValues = readonly string[] | { readonly one: string };
 
 export interface MetricSpec {
   readonly kind: 'counter' | 'gauge' | 'histogram';

@@ -7,7 +7,7 @@ import { VERSION } from '../version.js';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
 /** What every role has. */
-export interface CommonSources {
+interface CommonSources {
   readonly isReady: boolean;
   readonly mailbox: MailboxCounters;
   readonly http: HttpCounters;

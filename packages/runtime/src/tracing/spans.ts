@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** What a span is of: it follows from this which one it is, in whichever process. */
-export type SpanKey =
+type SpanKey =
   /** The whole of a job; all others are below it. */
   | 'job'
   /** How it was found out what the job is. */
@@ -17,7 +17,7 @@ export type SpanKey =
   /** Central's choice of a worker for a task that it places. */
   | `place ${number}/${number}`;
 
-export type SpanName = 'job' | 'classify' | 'queue' | 'attempt' | 'run' | 'match' | 'place';
+type SpanName = 'job' | 'classify' | 'queue' | 'attempt' | 'run' | 'match' | 'place';
 
 /** Something that has happened to a job. Times are of this process's clock. ms */
 export interface Spanned {

@@ -2,7 +2,7 @@ import { type Address, LIMITS, type Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
 /** A client that is told how a job comes along. */
-export interface Watch {
+interface Watch {
   readonly client: Address;
   readonly request: number;
   /** With each task's times in the last event. */

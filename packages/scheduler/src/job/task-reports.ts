@@ -2,7 +2,7 @@ import type { AttemptView, JobRecord, Outcome } from '@goshawk/core';
 import { heapBytes } from '../keeping/heap-bytes.js';
 
 /** What a task's last failure was, and where. */
-export interface TaskError {
+interface TaskError {
   readonly outcome: Outcome;
   readonly worker: string;
 }

@@ -14,7 +14,7 @@ export interface Retention {
 }
 
 /** What is left of a job that had to make room: enough to know its key again. */
-export interface Trace {
+interface Trace {
   readonly number: number;
   readonly key: string | undefined;
   readonly state: JobState;
@@ -22,7 +22,7 @@ export interface Trace {
 }
 
 /** What a user has here that has not ended. */
-export interface HeldByUser {
+interface HeldByUser {
   jobs: number;
   /** Tasks that have not started. */
   waiting: number;

@@ -9,7 +9,7 @@ const FAILED_RUNS_MAX = 100;
 const PILOT_PROBE_FACTOR = 2;
 
 /** The tasks that run first. Until it is decided they are no tasks of their stage to whoever looks for workers. */
-export interface PilotBatch extends Batch {
+interface PilotBatch extends Batch {
   waiting: number;
   /** Those of `tasks` that wait, perhaps with others that do not any more. */
   readonly queue: number[];
@@ -122,7 +122,7 @@ export class Sample {
 }
 
 /** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
-export class RestBatch implements Batch {
+class RestBatch implements Batch {
   readonly index: number;
   readonly stage: Stage;
   readonly lane = 'normal';

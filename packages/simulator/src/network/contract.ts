@@ -5,7 +5,7 @@ import type { MeasuredProfile } from './profile.js';
 export type NetworkModel = ConstantNetwork | NormalNetwork | MeasuredNetwork;
 
 /** Every message takes the same, as in the simulators of Sparrow and Hawk (0.5 ms; Hawk §4.1). */
-export interface ConstantNetwork {
+interface ConstantNetwork {
   readonly kind: 'constant';
   /** One way. */
   readonly delayMs: Millis;
@@ -21,7 +21,7 @@ export interface NormalNetwork {
 }
 
 /** What a live cluster was seen to take. */
-export interface MeasuredNetwork {
+interface MeasuredNetwork {
   readonly kind: 'measured';
   readonly profile: MeasuredProfile;
 }

@@ -33,7 +33,7 @@ export function gangOptions(jobs: number) {
 }
 
 /** For which cluster. */
-export interface GangCluster {
+interface GangCluster {
   readonly load: number;
   readonly nodes: number;
   readonly racks: number;

@@ -57,7 +57,7 @@ export function* googleLikeJobs(options: {
 }
 
 /** Expected task seconds of a job, from the tables: what the arrival rate for a given load follows from. */
-export function meanTaskSecondsPerJob(): number {
+function meanTaskSecondsPerJob(): number {
   return LONG_SHARE * meanTaskSeconds(LONG_JOBS) + (1 - LONG_SHARE) * meanTaskSeconds(SHORT_JOBS);
 }
 

@@ -1,5 +1,5 @@
 /** A k-means cluster of the jobs of a MapReduce installation: how many jobs, and its centroid. */
-export interface JobCluster {
+interface JobCluster {
   readonly jobs: number;
   readonly mapTaskSeconds: number;
   readonly jobMinutes: number;

@@ -7,7 +7,7 @@ import { sum, type TraceJob } from '../job.js';
  * Factor for the number of tasks of each job, so that the largest job has as many tasks as the cluster
  * has slots (Hawk §4.1, prototype); 1 when it has no more already.
  */
-export function taskFactor(jobs: readonly TraceJob[], slots: number): number {
+function taskFactor(jobs: readonly TraceJob[], slots: number): number {
   let largest = 1;
   for (const job of jobs) largest = Math.max(largest, job.durationsSeconds.length);
   return Math.min(1, slots / largest);

@@ -19,7 +19,7 @@ export interface SampleOptions {
   readonly seed?: number | undefined;
 }
 
-export const SAMPLE_COUNTS = {
+const SAMPLE_COUNTS = {
   outsideWindow: { code: 'jobs-outside-window', what: 'jobs submitted outside the window: left out' },
   notDrawn: { code: 'jobs-not-drawn', what: 'jobs that were not drawn: left out' },
   tasksNotDrawn: {

@@ -4,10 +4,10 @@ import { type Jobs, sum, type TraceJob } from '../job.js';
 import { type Distribution, distributionOf } from '../percentiles.js';
 import { Column } from './column.js';
 
-export const TRACE_STATS_SCHEMA = 'goshawk.trace-stats/1';
+const TRACE_STATS_SCHEMA = 'goshawk.trace-stats/1';
 const HEAVIEST_USERS = 10;
 /** Clusters for which the load is worked out unless others are asked for: the sizes of Hawk's Figure 5. */
-export const DEFAULT_WORKERS: readonly number[] = [10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000];
+const DEFAULT_WORKERS: readonly number[] = [10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000];
 
 /**
  * Statistics of a workload, as printed by `trace stats --json`. Times are in seconds, shares are
@@ -65,7 +65,7 @@ export interface TraceStats {
 export type Cdf = readonly number[];
 
 /** The tenth of the jobs (rounded down, one at least) with the longest mean task duration (Hawk §2.3). */
-export interface LongestTenth {
+interface LongestTenth {
   readonly jobs: number;
   /** The least mean task duration among them. */
   readonly cutoffSeconds: number;

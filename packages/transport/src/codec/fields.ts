@@ -29,7 +29,7 @@ export interface AddressNames {
  * How one field stands on the wire. Both directions check: `decode` because a peer is never trusted, `encode`
  * so that a message that nobody would accept is noticed where it was made.
  */
-export interface FieldCodec {
+interface FieldCodec {
   /** @throws Misfit */
   encode(value: unknown): unknown;
   /** @throws Misfit */
@@ -37,7 +37,7 @@ export interface FieldCodec {
 }
 
 /** Makes the two closures of a field, once; nothing of the description is looked at again later. */
-export function compileField(field: FieldKind, names: AddressNames): FieldCodec {
+function compileField(field: FieldKind, names: AddressNames): FieldCodec {
   switch (field.kind) {
     case 'count':
       return sameOnTheWire(field.max === undefined ? checkCount : countCheck(field.min ?? 0, field.max));

@@ -61,7 +61,7 @@ function keyPath(path: string, role: Role): string {
 }
 
 /** @throws InputError */
-export function readKeyFile(path: string): KeyFile {
+function readKeyFile(path: string): KeyFile {
   let text: string;
   try {
     checkPrivate(path, statSync(path));

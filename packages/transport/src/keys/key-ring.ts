@@ -24,7 +24,7 @@ export interface Keys {
   readonly peers: Readonly<Record<Role, PeerKeys>>;
 }
 
-export interface PeerKeys {
+interface PeerKeys {
   /** In Z85. */
   readonly curve: string;
   readonly verifying: KeyObject;

@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
  * Keys of 32 bytes, as files hold them, and as Node's crypto takes them. X25519 is what CURVE encrypts and
  * authenticates by; Ed25519 is what a process signs by who it is.
  */
-export type KeyKind = 'x25519' | 'ed25519';
+type KeyKind = 'x25519' | 'ed25519';
 
 /** What comes before the bytes of a key in its DER encoding (RFC 8410). */
 const PRIVATE_HEAD: Readonly<Record<KeyKind, Buffer>> = {

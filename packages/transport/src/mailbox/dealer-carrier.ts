@@ -20,7 +20,7 @@ export type AuthFailure =
 /** Pauses between two rounds grow so often, and then stay within `reconnectIntervalMaxMs` anyhow. */
 const PAUSE_DOUBLINGS_MAX = 16;
 
-export interface DealerOptions {
+interface DealerOptions {
   readonly endpoint: string;
   /** How to connect by the keys of the present, to be tried in turn. */
   readonly ways: () => readonly DialOption[];

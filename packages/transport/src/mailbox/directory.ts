@@ -26,7 +26,7 @@ export interface KnownProcess {
   lastUse: number;
 }
 
-export interface KnownParty {
+interface KnownParty {
   readonly process: KnownProcess;
   readonly index: number;
 }

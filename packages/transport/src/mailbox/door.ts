@@ -23,7 +23,7 @@ import {
 /** The body is the handler's own, but binary in it is a view of the frame: to be copied rather than kept. */
 export type Handler = (from: Address, body: unknown) => void;
 
-export interface DoorOptions {
+interface DoorOptions {
   /** Name of this process. */
   readonly process: string;
   readonly incarnation: string;

@@ -1,7 +1,7 @@
 import { FrameTooLargeError, UnencodableError } from './errors.js';
 import type { MailboxLimits } from './limits.js';
 
-export type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 'nestingMax'>;
+type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 'nestingMax'>;
 
 /**
  * Proves that a value arrives as what it is, before any of it is written. msgpackr would make arrays of sets

@@ -33,7 +33,7 @@ export function guardFolder(): string | undefined {
   }
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly host: string;
   readonly port: number;
   readonly limits: MailboxLimits;

@@ -33,7 +33,7 @@ export interface Identification {
   recognise(routingId: string): Recognised | undefined;
 }
 
-export interface Dialled {
+interface Dialled {
   readonly endpoint: string;
   readonly role: Role | undefined;
 }

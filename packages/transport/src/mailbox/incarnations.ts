@@ -7,7 +7,7 @@ const LAST_WORDS_MS = 5_000;
 const DISPUTES_MAX = 8;
 
 /** Two processes go on speaking from one place. */
-export interface Dispute {
+interface Dispute {
   readonly place: string;
   readonly current: string;
   readonly other: string;
@@ -20,7 +20,7 @@ interface Succession {
   readonly retired: Map<string, number>;
 }
 
-export type Standing =
+type Standing =
   /** It speaks for its endpoint, as before. */
   | 'current'
   /** It speaks for its endpoint from now on; another one did before. */

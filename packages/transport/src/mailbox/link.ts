@@ -5,7 +5,7 @@ import type { PackedFrame } from './frame.js';
 import type { MailboxLimits } from './limits.js';
 import type { Outbox, Refusal } from './outbox.js';
 
-export interface LinkParts {
+interface LinkParts {
   /** What the peer is called in logs and reports. */
   readonly peer: string;
   readonly outbox: Outbox;
@@ -17,11 +17,11 @@ export interface LinkParts {
 }
 
 /** Why a link took nothing. */
-export type LinkRefusal = Refusal | typeof SUPERSEDED;
+type LinkRefusal = Refusal | typeof SUPERSEDED;
 
 const SUPERSEDED = { reason: 'superseded' } as const;
 
-export interface LinkContext {
+interface LinkContext {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   /** Told once a turn how many messages for a peer found its outbox full. */

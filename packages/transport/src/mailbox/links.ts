@@ -14,7 +14,7 @@ import { Outbox, type SharedRoom } from './outbox.js';
 import { anyIncarnationOf, claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
 import { ReplyCarrier } from './reply-carrier.js';
 
-export interface LinksOptions {
+interface LinksOptions {
   /** Name, endpoint and incarnation of this process. */
   readonly process: string;
   readonly endpoint: string;

@@ -15,7 +15,7 @@ const REFUSED = '400';
 const BIND_TURNS_MAX = 10_000;
 
 /** Says whether who holds this key (Z85) may connect; `address` is where the connection comes from. */
-export type Admission = (publicKey: string, address: string) => boolean;
+type Admission = (publicKey: string, address: string) => boolean;
 
 const admissions = new Map<string, Admission>();
 let handler: { router: Router; bound: Promise<void> } | undefined;

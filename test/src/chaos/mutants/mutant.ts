@@ -25,7 +25,7 @@ export function pathOf({ file }: Mutant): string {
 }
 
 /** @throws Error when the bug cannot be planted: the file has changed, or is not built */
-export function plant(mutant: Mutant, source: string): string {
+function plant(mutant: Mutant, source: string): string {
   const parts = source.split(mutant.find);
   if (parts.length !== 2)
     throw new Error(`${mutant.name}: what it changes is ${parts.length - 1} times in ${mutant.file}`);

@@ -37,7 +37,7 @@ interface Comparison {
   }[];
 }
 
-export interface ReplaySize {
+interface ReplaySize {
   readonly jobs: number;
   readonly seconds: number;
 }

@@ -16,7 +16,7 @@ const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');
 
 export type Role = 'central' | 'scheduler' | 'worker';
 
-export interface Pod {
+interface Pod {
   readonly name: string;
   readonly isReady: boolean;
   readonly isEnding: boolean;

@@ -9,7 +9,7 @@ const BASE_IMAGE = 'goshawk-base:24';
 const BINARIES = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet'];
 
 /** Where Kubernetes was built, or will be. */
-export function buildFolder(): string {
+function buildFolder(): string {
   return resolve(process.env.GOSHAWK_KUBERNETES || join(tmpdir(), 'goshawk-kubernetes'));
 }
 

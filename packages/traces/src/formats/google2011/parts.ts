@@ -3,8 +3,8 @@ import { WorkloadError } from '../../errors.js';
 import { isFolder, namesIn } from '../paths.js';
 
 /** The two tables that workloads are made of; the official trace has more, which are not read. */
-export const TABLES = ['job_events', 'task_events'] as const;
-export type TableName = (typeof TABLES)[number];
+const TABLES = ['job_events', 'task_events'] as const;
+type TableName = (typeof TABLES)[number];
 
 const CSV = /\.csv(\.gz)?$/i;
 const NUMBERED_PART = /^part-(\d+)-of-\d+\.csv(\.gz)?$/i;

@@ -11,7 +11,7 @@ export class FieldProblem extends Error {
   }
 }
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What a value may be, in words and as a check. */
 interface Kind<T> {
