@@ -21,6 +21,7 @@ export * from './durations.js';
 export * from './environment.js';
 export * from './errors.js';
 export * from './histogram.js';
+export * from './http-address.js';
 export * from './ids.js';
 export * from './indexed-heap.js';
 export { readAmounts } from './job/amounts.js';

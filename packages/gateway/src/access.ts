@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { InputError } from '@goshawk/core';
+import { InputError, isLoopbackName } from '@goshawk/core';
 import { Refused } from './errors.js';
 
 /** What somebody may do, each more than the one before. */
@@ -21,12 +21,6 @@ export interface AccessRules {
   readonly most: Role;
   /** Names, besides those of loopback, that the gateway may be asked by. Empty: with tokens, by any. */
   readonly hosts: readonly string[];
-}
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
-
-export function isLoopbackHost(host: string): boolean {
-  return LOOPBACK.test(host) || host === '::1';
 }
 
 /**
@@ -70,7 +64,7 @@ export class Access {
     const name = host.replace(/:\d{1,5}$/, '').toLowerCase();
     const { hosts, tokens, isLoopback } = this.#rules;
     if (hosts.some((known) => known.toLowerCase() === name)) return;
-    if (isLoopback && LOOPBACK.test(name)) return;
+    if (isLoopback && isLoopbackName(name)) return;
     if (!isLoopback && hosts.length === 0 && tokens.length > 0) return;
     throw new Refused(
       421,

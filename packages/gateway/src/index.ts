@@ -1,4 +1,4 @@
-export { isLoopbackHost, parseTokens, ROLES, type Role, type Token } from './access.js';
+export { parseTokens, ROLES, type Role, type Token } from './access.js';
 export type { ClassPoint, Point } from './history.js';
 export { LIMITS as GATEWAY_LIMITS } from './limits.js';
 export { Link } from './link.js';

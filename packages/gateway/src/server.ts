@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { Cluster } from '@goshawk/client';
-import { describeIssue, InputError } from '@goshawk/core';
+import { cannotListen, describeIssue, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { Access, checkRole, isLoopbackHost, type Role, type Token } from './access.js';
+import { Access, checkRole, type Role, type Token } from './access.js';
 import { Bodies } from './bodies.js';
 import { answerTo, Refused } from './errors.js';
 import { LIMITS } from './limits.js';
@@ -68,7 +68,7 @@ const POLICY = [
  * @throws InputError when it cannot listen there, or would be open to all
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, port } = parseBind(options.bind);
+  const { host, port } = parseBind(options.bind, '127.0.0.1:7080');
   const isLoopback = isLoopbackHost(host);
   const { tokens, hosts = [], most = isLoopback ? 'operate' : 'read' } = options;
   const access = new Access({ isLoopback, tokens, most, hosts });
@@ -127,11 +127,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     return 'ready\n';
   });
   await addPage(app);
-  await listen(app, host, port, options.bind);
+  await app.listen({ host, port }).catch((error: unknown) => {
+    throw cannotListen(options.bind, error);
+  });
   watch.start();
   const { port: bound } = app.server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: httpUrl({ host, port: bound }),
     close: async () => {
       await Promise.all([watch.close(), app.close()]);
       await link.close();
@@ -255,27 +257,4 @@ async function addPage(app: FastifyInstance): Promise<void> {
     ['/script/uplot.js', uplot, 'uPlot.esm.js'],
   ];
   for (const [path, folder, file] of files) app.get(path, (_, reply) => reply.sendFile(file, folder));
-}
-
-function parseBind(bind: string): { host: string; port: number } {
-  const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bind);
-  const port = Number(parts?.[3]);
-  if (parts === null || port > 65_535) {
-    throw new InputError(
-      'bad-endpoint',
-      `${JSON.stringify(bind)} is not HOST:PORT`,
-      'such as 127.0.0.1:7080',
-    );
-  }
-  return { host: (parts[1] ?? parts[2])!, port };
-}
-
-async function listen(app: FastifyInstance, host: string, port: number, bind: string): Promise<void> {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    throw new InputError('address-unavailable', `cannot listen at ${bind}: ${(error as Error).message}`, '', {
-      cause: error,
-    });
-  }
 }

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isLoopbackName } from '@goshawk/core';
 
 /** Why a request was turned away. */
 export type HttpRefusal = 'token' | 'host';
 
 /** What a load balancer or a kubelet asks, which has no token and learns nothing. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 /**
  * Checks access by token. Without a token HTTP is on loopback only, and the `Host` header must name loopback, against DNS
@@ -24,7 +24,7 @@ export class Access {
   refusal({ headers }: Pick<IncomingMessage, 'headers'>, path: string): HttpRefusal | undefined {
     if (OPEN_PATHS.has(path)) return undefined;
     if (this.#tokenHash !== undefined) return this.#hasToken(headers.authorization) ? undefined : 'token';
-    if (this.#isLoopback && !LOOPBACK_HOST.test(headers.host ?? '')) return 'host';
+    if (this.#isLoopback && !isLoopbackName(headers.host ?? '')) return 'host';
     return undefined;
   }
 

@@ -1,4 +1,5 @@
-import { isLoopbackEndpoint, isLoopbackHost } from '../loopback.js';
+import { isLoopbackHost } from '@goshawk/core';
+import { isLoopbackEndpoint } from '../loopback.js';
 
 const EVERY_INTERFACE: readonly string[] = ['0.0.0.0', '[::]'];
 

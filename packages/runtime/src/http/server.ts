@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { InputError } from '@goshawk/core';
+import { cannotListen, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
-import { isLoopbackHost } from '../loopback.js';
 import { Access, type HttpRefusal } from './access.js';
 import { HTTP_LIMITS } from './limits.js';
 
@@ -57,7 +56,7 @@ export async function openHttpDoor(
   pages: (counters: HttpCounters) => Pages,
   logger: MailLogger,
 ): Promise<HttpDoor> {
-  const { host, port } = parseBind(options.bind);
+  const { host, port } = parseBind(options.bind, '127.0.0.1:9090');
   const isLoopback = isLoopbackHost(host);
   refuseToBeOpenToAll(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
@@ -77,7 +76,10 @@ export async function openHttpDoor(
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerConnectionMax;
   // What is no HTTP gets no answer: none would be understood.
   server.on('clientError', (_, socket) => socket.destroy());
-  await listen(server, host, port, options.bind);
+  server.listen(port, host);
+  await once(server, 'listening').catch((error: unknown) => {
+    throw cannotListen(options.bind, error);
+  });
   server.on('error', (error) => logger.warn({ err: error }, 'the HTTP door has an error'));
   const { port: bound } = server.address() as AddressInfo;
   try {
@@ -90,7 +92,7 @@ export async function openHttpDoor(
     });
   }
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: httpUrl({ host, port: bound }),
     counters,
     close: async () => {
       server.close();
@@ -161,19 +163,6 @@ function pathOf(url: string): string {
   return (end < 0 ? url : url.slice(0, end)).slice(0, HTTP_LIMITS.pathLengthMax);
 }
 
-function parseBind(bind: string): { host: string; port: number } {
-  const parts = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bind);
-  const port = Number(parts?.[3]);
-  if (parts === null || port > 65_535) {
-    throw new InputError(
-      'bad-endpoint',
-      `${JSON.stringify(bind)} is not HOST:PORT`,
-      'such as 127.0.0.1:9090',
-    );
-  }
-  return { host: (parts[1] ?? parts[2])!, port };
-}
-
 function refuseToBeOpenToAll({ bind, token, insecure }: HttpOptions, isLoopback: boolean): void {
   if (isLoopback || insecure) return;
   if (token !== undefined) return;
@@ -182,15 +171,4 @@ function refuseToBeOpenToAll({ bind, token, insecure }: HttpOptions, isLoopback:
     `${bind} is reachable from other machines, and anybody there could read it`,
     'give a token with GOSHAWK_HTTP_TOKEN or --http-token-file; or bind to 127.0.0.1; or give --insecure',
   );
-}
-
-async function listen(server: Server, host: string, port: number, bind: string): Promise<void> {
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new InputError('address-unavailable', `cannot listen at ${bind}: ${(error as Error).message}`, '', {
-      cause: error,
-    });
-  }
 }

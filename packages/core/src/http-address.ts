@@ -1,0 +1,50 @@
+import { InputError } from './errors.js';
+
+/** Where something listens for HTTP. */
+export interface HttpAddress {
+  /** A name, or an address without brackets. */
+  readonly host: string;
+  /** 0 for any. */
+  readonly port: number;
+}
+
+const BIND = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
+const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/;
+
+/**
+ * Reads `HOST:PORT`, an IPv6 address in brackets.
+ *
+ * @param such an example, for who reads the error
+ * @throws InputError
+ */
+export function parseBind(bind: string, such: string): HttpAddress {
+  const parts = BIND.exec(bind);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535)
+    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is not HOST:PORT`, `such as ${such}`);
+  return { host: (parts[1] ?? parts[2])!, port };
+}
+
+export function httpUrl({ host, port }: HttpAddress): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+export function cannotListen(bind: string, cause: unknown): InputError {
+  const message = `cannot listen at ${bind}: ${(cause as Error).message}`;
+  return new InputError('address-unavailable', message, '', { cause });
+}
+
+/** Whether only this machine can reach what listens at a host, which is a name, or an address without brackets. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || LOOPBACK_IPV4.test(host);
+}
+
+/** The same of a `Host` header, with or without a port. */
+export function isLoopbackName(header: string): boolean {
+  return isLoopbackHost(
+    header
+      .toLowerCase()
+      .replace(/:\d{1,5}$/, '')
+      .replace(/^\[([^\]]*)\]$/, '$1'),
+  );
+}
