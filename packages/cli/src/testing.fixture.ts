@@ -1,4 +1,5 @@
 /** What tests and benches take from here. */
+export * from './autoscale/slurm.fixture.js';
 export * from './daemon-process.fixture.js';
 export * from './goshawk-process.fixture.js';
 export * from './terminal.fixture.js';

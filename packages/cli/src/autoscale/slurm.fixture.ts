@@ -26,7 +26,7 @@ export function whyNoSlurm(): string | undefined {
   return why;
 }
 
-/** A cluster of Slurm with one node, this machine. */
+/** A cluster of Slurm with one node, this machine; what only costs is off (accounting, cgroups). */
 export class SlurmCluster {
   /** What its commands find it by. */
   readonly environment: Record<string, string>;
@@ -38,11 +38,15 @@ export class SlurmCluster {
     this.environment = { SLURM_CONF: join(folder, 'slurm.conf') };
   }
 
-  static async start(cpus: number): Promise<SlurmCluster> {
+  /** @param settings of slurm.conf, beside those that it needs here */
+  static async start(
+    cpus: number,
+    settings: Readonly<Record<string, string | number>> = {},
+  ): Promise<SlurmCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-slurm-'));
     const cluster = new SlurmCluster(folder);
     try {
-      await cluster.#start(cpus);
+      await cluster.#start(cpus, settings);
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -67,7 +71,7 @@ export class SlurmCluster {
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
-  async #start(cpus: number): Promise<void> {
+  async #start(cpus: number, settings: Readonly<Record<string, string | number>>): Promise<void> {
     const at = (name: string): string => join(this.#folder, name);
     // slurmd runs batches from there, for any user.
     chmodSync(this.#folder, 0o755);
@@ -99,6 +103,7 @@ export class SlurmCluster {
       SchedulerType: 'sched/builtin',
       SlurmdParameters: 'config_overrides',
       ReturnToService: 2,
+      ...settings,
       NodeName: `${host} NodeAddr=127.0.0.1 CPUs=${cpus} State=UNKNOWN`,
       PartitionName: `all Nodes=${host} Default=YES State=UP`,
     };
