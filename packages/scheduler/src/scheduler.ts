@@ -194,7 +194,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       config.estimatorStates,
     );
     // Binding.
-    this.#delivery = new Delivery(env, jobs, members, ledger, this.#sweep);
+    this.#delivery = new Delivery(env, jobs, members, ledger, this.#sweep, enlistment);
     this.#binder = new Binder(
       env,
       jobs,
@@ -381,7 +381,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (message.type === 'ask') return this.#binder.answer(from, message, now);
     if (this.#isFormerCentral(from)) return;
     if (message.type === 'matched') {
-      this.#enlistment.heard(now);
+      this.#enlistment.matched(message, now);
       return this.#binder.matched(from, message, now);
     }
     this.#binder.unheard(from, message);

@@ -126,7 +126,7 @@ export class Binder {
     const demand = this.#jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
     const offer = this.#offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
     // While something waits anywhere, a slot does not wait.
-    if (offer === undefined && this.#delivery.isCalm && this.#offers.size === 0)
+    if (offer === undefined && this.#held.mayHold && this.#offers.size === 0)
       return this.#hold({ worker: from, ask, spare: demand ?? NO_RESOURCES }, now);
     this.#serve(from, assignment, offer, now);
   }
@@ -162,7 +162,6 @@ export class Binder {
       this.#central = central;
       this.#lastMatches = new AddressNumbers();
     }
-    this.#delivery.isCalm = message.calm === true;
     const job = this.#jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     let wasPassedOver = false;

@@ -2,6 +2,7 @@ import type { Address, Millis, TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import { AssignedBy, type Assignment } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
+import type { Enlistment } from '../joining/enlistment.js';
 import type { Members } from '../joining/members.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';
@@ -20,8 +21,7 @@ export class Delivery {
   readonly #members: Members;
   readonly #ledger: Ledger;
   readonly #sweep: SweepTimer;
-  /** Nothing waited at central when it last found a worker for a job here. */
-  isCalm = false;
+  readonly #cluster: Pick<Enlistment, 'isCalm'>;
   /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
   #resendWindow = { since: 0, before: 0, until: 0 };
 
@@ -31,12 +31,14 @@ export class Delivery {
     members: Members,
     ledger: Ledger,
     sweep: SweepTimer,
+    cluster: Pick<Enlistment, 'isCalm'>,
   ) {
     this.#env = env;
     this.#jobs = jobs;
     this.#members = members;
     this.#ledger = ledger;
     this.#sweep = sweep;
+    this.#cluster = cluster;
   }
 
   deliver(job: Job, task: TaskIndex, now: Millis): void {
@@ -111,7 +113,7 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
-      expectedMs: by === AssignedBy.match && !this.isCalm ? expectedOf(job) : undefined,
+      expectedMs: by === AssignedBy.match && !this.#cluster.isCalm ? expectedOf(job) : undefined,
     });
   }
 }

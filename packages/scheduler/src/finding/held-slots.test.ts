@@ -5,7 +5,10 @@ import { type HeldSlot, HeldSlots } from './held-slots.js';
 const slot = (ask: number): HeldSlot => ({ worker: 1 as Address, ask, spare: {} });
 
 function held(): HeldSlots {
-  return new HeldSlots({ policy: { ...DEFAULT_POLICY, preset: PRESETS.goshawk, seriesMs: 100 } });
+  return new HeldSlots({
+    policy: { ...DEFAULT_POLICY, preset: PRESETS.goshawk, seriesMs: 100 },
+    isCalm: true,
+  });
 }
 
 test('slots are held for a fifth of a series, and let go in their order', () => {

@@ -17,12 +17,17 @@ const HELD_SHARE = 1 / 5;
  * such a slot is still in its series.
  */
 export class HeldSlots {
-  readonly #cluster: Pick<Enlistment, 'policy'>;
+  readonly #cluster: Pick<Enlistment, 'policy' | 'isCalm'>;
   /** In the order in which they came, in which they are let go as well. */
   readonly #slots: (HeldSlot & { readonly until: Millis })[] = [];
 
-  constructor(cluster: Pick<Enlistment, 'policy'>) {
+  constructor(cluster: Pick<Enlistment, 'policy' | 'isCalm'>) {
     this.#cluster = cluster;
+  }
+
+  /** While tasks wait at central, no slot waits for a task. */
+  get mayHold(): boolean {
+    return this.#cluster.isCalm;
   }
 
   get isEmpty(): boolean {

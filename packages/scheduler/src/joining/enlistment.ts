@@ -33,6 +33,7 @@ export class Enlistment {
   #welcomedAt: Millis = 0;
   /** Central has said that it matches no short jobs at present. */
   #isRelieved = false;
+  #isCalm = false;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment, members: Members) {
     this.#config = config;
@@ -166,6 +167,17 @@ export class Enlistment {
 
   heard(now: Millis): void {
     this.#heardAt = now;
+  }
+
+  /** Nothing waited at central when it last found a worker for a job here. */
+  get isCalm(): boolean {
+    return this.#isCalm;
+  }
+
+  /** Central has found workers for a job here. */
+  matched({ calm }: MessageOf<'matched'>, now: Millis): void {
+    this.heard(now);
+    this.#isCalm = calm === true;
   }
 
   /**
