@@ -1,4 +1,5 @@
 import { ONE_PLACE, settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure, Panel, Paper, Series, Variant } from '../figure.js';
 import { at, isAtMost, isBelow, isMuchBetter, rises, staysWithin } from '../judging/index.js';
 import type { Staged } from '../point.js';
@@ -87,33 +88,25 @@ const offline: Figure = {
   about: `All jobs are submitted together. ${MACHINES_AND_JOBS}`,
   workload: workload('arrivals=together'),
   panels: THREE_WAYS,
-  claims: [
-    {
-      section: '§5.2.1',
-      text: 'DRF is the fairest, Carbyne comes next, then Tetris',
-      judge: isBelow(unfairness('carbyne'), unfairness('tetris')),
-    },
-    {
-      section: '§5.2.1',
-      text: "Carbyne's mean completion time is 1.06 times the best one's (accepted: 1.15 of SRTF's)",
-      judge: isAtMost(over(mean('carbyne'), mean('srtf')), 1.15),
-    },
-    {
-      section: '§5.2.1',
-      text: "DRF's is half as long again (accepted: Carbyne's is a tenth shorter)",
-      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.1),
-    },
-    {
-      section: '§5.2.1',
-      text: "Carbyne's makespan is 1.03 times Tetris' (accepted: 1.1)",
-      judge: isAtMost(over(makespan('carbyne'), makespan('tetris')), 1.1),
-    },
-    {
-      section: '§5.2.1',
-      text: 'SJF has the longest makespan',
-      judge: isBelow(makespan('drf'), makespan('sjf')),
-    },
-  ],
+  claims: claims('§5.2.1', {
+    'DRF is the fairest, Carbyne comes next, then Tetris': isBelow(
+      unfairness('carbyne'),
+      unfairness('tetris'),
+    ),
+    "Carbyne's mean completion time is 1.06 times the best one's (accepted: 1.15 of SRTF's)": isAtMost(
+      over(mean('carbyne'), mean('srtf')),
+      1.15,
+    ),
+    "DRF's is half as long again (accepted: Carbyne's is a tenth shorter)": isMuchBetter(
+      [over(mean('carbyne'), mean('drf'))],
+      0.1,
+    ),
+    "Carbyne's makespan is 1.03 times Tetris' (accepted: 1.1)": isAtMost(
+      over(makespan('carbyne'), makespan('tetris')),
+      1.1,
+    ),
+    'SJF has the longest makespan': isBelow(makespan('drf'), makespan('sjf')),
+  }),
 };
 
 const online: Figure = {
@@ -128,36 +121,29 @@ const online: Figure = {
     bars('Jobs that take longer than under DRF', 'share of them', FIELD.slice(1).map(slower)),
   ],
   claims: [
-    {
-      section: '§5.2.1',
-      text: "Carbyne's index is 0.06 below DRF's",
-      judge: isAtMost(unfairness('carbyne'), 0.06),
-    },
-    {
-      section: '§5.2.2',
-      text: 'Mean completion times are 1.36 times shorter than under DRF (accepted: 1.15)',
-      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.13),
-    },
-    {
-      section: '§5.2.1',
-      text: "Carbyne's mean completion time is within 1.2 times the best one's (accepted: 1.3 of SRTF's)",
-      judge: isAtMost(over(mean('carbyne'), mean('srtf')), 1.3),
-    },
-    {
-      section: '§5.2.1',
-      text: "Carbyne's makespan is 1.07 times Tetris' (accepted: 1.1)",
-      judge: isAtMost(over(makespan('carbyne'), makespan('tetris')), 1.1),
-    },
-    {
-      section: '§5.2.3',
-      text: '16% of the jobs are slower than under DRF (accepted: 20%)',
-      judge: isAtMost(slower('carbyne'), 0.2),
-    },
-    {
-      section: '§5.2.3',
-      text: 'At most 4% are slower by more than a quarter (accepted: 10%)',
-      judge: isAtMost(muchSlower('carbyne'), 0.1),
-    },
+    ...claims('§5.2.1', {
+      "Carbyne's index is 0.06 below DRF's": isAtMost(unfairness('carbyne'), 0.06),
+    }),
+    ...claims('§5.2.2', {
+      'Mean completion times are 1.36 times shorter than under DRF (accepted: 1.15)': isMuchBetter(
+        [over(mean('carbyne'), mean('drf'))],
+        0.13,
+      ),
+    }),
+    ...claims('§5.2.1', {
+      "Carbyne's mean completion time is within 1.2 times the best one's (accepted: 1.3 of SRTF's)": isAtMost(
+        over(mean('carbyne'), mean('srtf')),
+        1.3,
+      ),
+      "Carbyne's makespan is 1.07 times Tetris' (accepted: 1.1)": isAtMost(
+        over(makespan('carbyne'), makespan('tetris')),
+        1.1,
+      ),
+    }),
+    ...claims('§5.2.3', {
+      '16% of the jobs are slower than under DRF (accepted: 20%)': isAtMost(slower('carbyne'), 0.2),
+      'At most 4% are slower by more than a quarter (accepted: 10%)': isAtMost(muchSlower('carbyne'), 0.1),
+    }),
   ],
 };
 
@@ -182,18 +168,14 @@ const load: Figure = {
       series: ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
     },
   ],
-  claims: [
-    {
-      section: '§5.4.1',
-      text: 'What Carbyne gains over DRF grows with load',
-      judge: rises([over(mean('drf'), mean('carbyne'))]),
-    },
-    {
-      section: '§5.4.1',
-      text: 'At twice the load completion times are 1.76 times shorter (accepted: 1.25)',
-      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.2, at(2)),
-    },
-  ],
+  claims: claims('§5.4.1', {
+    'What Carbyne gains over DRF grows with load': rises([over(mean('drf'), mean('carbyne'))]),
+    'At twice the load completion times are 1.76 times shorter (accepted: 1.25)': isMuchBetter(
+      [over(mean('carbyne'), mean('drf'))],
+      0.2,
+      at(2),
+    ),
+  }),
 };
 
 const errors: Figure = {
@@ -217,13 +199,12 @@ const errors: Figure = {
       series: ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
     },
   ],
-  claims: [
-    {
-      section: '§5.4.2',
-      text: 'Carbyne is still better than DRF with errors of 50%',
-      judge: isMuchBetter([over(mean('carbyne'), mean('drf'))], 0.05),
-    },
-  ],
+  claims: claims('§5.4.2', {
+    'Carbyne is still better than DRF with errors of 50%': isMuchBetter(
+      [over(mean('carbyne'), mean('drf'))],
+      0.05,
+    ),
+  }),
 };
 
 const altruism: Figure = {
@@ -247,18 +228,16 @@ const altruism: Figure = {
       series: [over(mean('drf'), mean('carbyne'))],
     },
   ],
-  claims: [
-    {
-      section: '§5.4.3',
-      text: 'The more altruistic jobs are, the shorter completion times become',
-      judge: rises([over(mean('drf'), mean('carbyne'))]),
-    },
-    {
-      section: '§5.4.3',
-      text: 'Without altruism they are as under DRF',
-      judge: staysWithin([over(mean('carbyne'), mean('drf'))], { least: 0.95, most: 1.05 }, at(0)),
-    },
-  ],
+  claims: claims('§5.4.3', {
+    'The more altruistic jobs are, the shorter completion times become': rises([
+      over(mean('drf'), mean('carbyne')),
+    ]),
+    'Without altruism they are as under DRF': staysWithin(
+      [over(mean('carbyne'), mean('drf'))],
+      { least: 0.95, most: 1.05 },
+      at(0),
+    ),
+  }),
 };
 
 export const CARBYNE_FIGURES: readonly Figure[] = [offline, online, load, errors, altruism];

@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
 import { ratio } from '../series.js';
@@ -48,11 +49,11 @@ export const goshawkParts: Figure = {
     { kind: 'bars', title: 'Short jobs', axisName: 'otherwise ÷ as it is', series: [short50, short90] },
     { kind: 'bars', title: 'Long jobs', axisName: 'otherwise ÷ as it is', series: [long50, long90] },
   ],
-  claims: [
-    {
-      section: SECTION,
-      text: 'When nobody knows which job is long, short jobs take 6% longer at most',
-      judge: staysWithin([short50, short90], { least: 0.9, most: 1.06 }, at(placeOf('pilots'))),
-    },
-  ],
+  claims: claims(SECTION, {
+    'When nobody knows which job is long, short jobs take 6% longer at most': staysWithin(
+      [short50, short90],
+      { least: 0.9, most: 1.06 },
+      at(placeOf('pilots')),
+    ),
+  }),
 };

@@ -1,4 +1,5 @@
 import { workersAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isBetter, isMuchBetter, staysWithin } from '../judging/index.js';
 import { ratio, seconds } from '../series.js';
@@ -52,33 +53,22 @@ export const goshawkSize: Figure = {
       ]),
     },
   ],
-  claims: [
-    {
-      section: SECTION,
-      text: 'Short and long jobs are nowhere slower than under hawk',
-      judge: isBetter([...short, ...long]),
-    },
-    {
-      section: SECTION,
-      text: 'Where the cluster is busy, short jobs take less than half of the time',
-      judge: isMuchBetter(short, 0.5, at(9_652, BUSY)),
-    },
-    {
-      section: SECTION,
-      text: 'The network costs short jobs 3% and long ones 5% at most',
-      judge: staysWithin(
-        [...over('goshawk', 'omniscient', 'short'), ...over('goshawk', 'omniscient', 'long')],
-        { least: 0.95, most: 1.05 },
-      ),
-    },
-    {
-      section: SECTION,
-      text: 'Without central in their way (goshawk-peer), short jobs take 12% longer at most than they could',
-      judge: staysWithin(
+  claims: claims(SECTION, {
+    'Short and long jobs are nowhere slower than under hawk': isBetter([...short, ...long]),
+    'Where the cluster is busy, short jobs take less than half of the time': isMuchBetter(
+      short,
+      0.5,
+      at(9_652, BUSY),
+    ),
+    'The network costs short jobs 3% and long ones 5% at most': staysWithin(
+      [...over('goshawk', 'omniscient', 'short'), ...over('goshawk', 'omniscient', 'long')],
+      { least: 0.95, most: 1.05 },
+    ),
+    'Without central in their way (goshawk-peer), short jobs take 12% longer at most than they could':
+      staysWithin(
         over('goshawk-peer', 'omniscient', 'short'),
         { least: 0.9, most: 1.12 },
         at(BUSY, 12_000, 14_960, 19_235),
       ),
-    },
-  ],
+  }),
 };

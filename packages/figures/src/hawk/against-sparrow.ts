@@ -1,3 +1,4 @@
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import {
   at,
@@ -75,91 +76,57 @@ export const hawk5: Figure = {
       series: [improved.short, improvedByHalf, improved.long],
     },
   ],
-  claims: [
-    {
-      section: '§4.2',
-      text: 'In the best case Hawk improves the 50th percentile run time of short jobs by 80%',
-      judge: bestImprovement(short50, 0.8),
-    },
-    {
-      section: '§4.2',
-      text: 'In the best case Hawk improves the 90th percentile run time of short jobs by 90%',
-      judge: bestImprovement(short90, 0.9),
-    },
-    {
-      section: '§4.2',
-      text: 'In the best case Hawk improves the 50th percentile run time of long jobs by 35%',
-      judge: bestImprovement(long50, 0.35),
-    },
-    {
-      section: '§4.2',
-      text: 'In the best case Hawk improves the 90th percentile run time of long jobs by 10%',
-      judge: bestImprovement(long90, 0.1),
-    },
-    {
-      section: '§4.2',
-      text: 'Hawk consistently outperforms Sparrow (short jobs, at every size)',
-      judge: isBetter([short50, short90]),
-    },
-    {
-      section: '§4.2',
-      text: 'Improvements are significant when the cluster is highly loaded but not overloaded (15,000–25,000 nodes)',
-      judge: isMuchBetter([short50, short90], 0.2, loaded),
-    },
-    {
-      section: '§4.2',
-      text: 'They are greatest there',
-      judge: isLowestAt(short90, loaded),
-    },
-    {
-      section: '§4.2',
-      text: 'The 90th percentile of short jobs improves more than the 50th',
-      judge: isBelow(short90, short50, loaded),
-    },
-    {
-      section: '§4.2',
-      text: 'The average run time of short jobs is as low as a factor of 7 below Sparrow’s',
-      judge: bestFactor(shortMean, 7),
-    },
-    {
-      section: '§4.2',
-      text: 'At 15,000 nodes Hawk improves 68% of short jobs',
-      judge: shareReaches(improved.short, 0.68, at(15_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'At 15,000 nodes 59% of short jobs improve by more than half',
-      judge: shareReaches(improvedByHalf, 0.59, at(15_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'At 15,000 nodes 86% of short jobs are better or equal',
-      judge: shareReaches(betterOrEqual.short, 0.86, at(15_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'At 15,000 nodes Hawk improves 51% of long jobs',
-      judge: shareReaches(improved.long, 0.51, at(15_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'At 15,000 nodes 72% of long jobs are better or equal',
-      judge: shareReaches(betterOrEqual.long, 0.72, at(15_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'At 10,000 nodes, overloaded, Hawk is just slightly worse for long jobs',
-      judge: isSlightlyWorse([long50, long90], at(10_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'At 10,000 nodes Hawk is better for short jobs, but not by much',
-      judge: isSlightlyBetter([short50, short90], at(10_000)),
-    },
-    {
-      section: '§4.2',
-      text: 'From 40,000 nodes on the benefits decrease, as the cluster becomes mostly idle',
-      judge: tendsToOne([short50, short90, long50, long90], from(25_000)),
-    },
-  ],
+  claims: claims('§4.2', {
+    'In the best case Hawk improves the 50th percentile run time of short jobs by 80%': bestImprovement(
+      short50,
+      0.8,
+    ),
+    'In the best case Hawk improves the 90th percentile run time of short jobs by 90%': bestImprovement(
+      short90,
+      0.9,
+    ),
+    'In the best case Hawk improves the 50th percentile run time of long jobs by 35%': bestImprovement(
+      long50,
+      0.35,
+    ),
+    'In the best case Hawk improves the 90th percentile run time of long jobs by 10%': bestImprovement(
+      long90,
+      0.1,
+    ),
+    'Hawk consistently outperforms Sparrow (short jobs, at every size)': isBetter([short50, short90]),
+    'Improvements are significant when the cluster is highly loaded but not overloaded (15,000–25,000 nodes)':
+      isMuchBetter([short50, short90], 0.2, loaded),
+    'They are greatest there': isLowestAt(short90, loaded),
+    'The 90th percentile of short jobs improves more than the 50th': isBelow(short90, short50, loaded),
+    'The average run time of short jobs is as low as a factor of 7 below Sparrow’s': bestFactor(shortMean, 7),
+    'At 15,000 nodes Hawk improves 68% of short jobs': shareReaches(improved.short, 0.68, at(15_000)),
+    'At 15,000 nodes 59% of short jobs improve by more than half': shareReaches(
+      improvedByHalf,
+      0.59,
+      at(15_000),
+    ),
+    'At 15,000 nodes 86% of short jobs are better or equal': shareReaches(
+      betterOrEqual.short,
+      0.86,
+      at(15_000),
+    ),
+    'At 15,000 nodes Hawk improves 51% of long jobs': shareReaches(improved.long, 0.51, at(15_000)),
+    'At 15,000 nodes 72% of long jobs are better or equal': shareReaches(
+      betterOrEqual.long,
+      0.72,
+      at(15_000),
+    ),
+    'At 10,000 nodes, overloaded, Hawk is just slightly worse for long jobs': isSlightlyWorse(
+      [long50, long90],
+      at(10_000),
+    ),
+    'At 10,000 nodes Hawk is better for short jobs, but not by much': isSlightlyBetter(
+      [short50, short90],
+      at(10_000),
+    ),
+    'From 40,000 nodes on the benefits decrease, as the cluster becomes mostly idle': tendsToOne(
+      [short50, short90, long50, long90],
+      from(25_000),
+    ),
+  }),
 };

@@ -1,3 +1,4 @@
+import { claims } from '../claims.js';
 import type { Figure, Judge } from '../figure.js';
 import {
   at,
@@ -68,8 +69,8 @@ export const hawk11: Figure = against('split', '11', 'short', {
   'In a large cluster both do well': staysWithin(shortToSplit, { least: 0.8, most: 1.2 }, at(50_000)),
 });
 
-/** @param claims what the paper says, and how to tell whether it is so here */
-function against(other: Other, number: string, of: Class, claims: Readonly<Record<string, Judge>>): Figure {
+/** @param judges what the paper says, and how to tell whether it is so here */
+function against(other: Other, number: string, of: Class, judges: Readonly<Record<string, Judge>>): Figure {
   const { section, name, about } = OTHERS[other];
   const title = of === 'short' ? 'Short jobs' : 'Long jobs';
   return {
@@ -84,6 +85,6 @@ function against(other: Other, number: string, of: Class, claims: Readonly<Recor
     axis: GOOGLE_SIZES,
     variants: [POLICIES.hawk, POLICIES[other]],
     panels: [{ kind: 'lines', title, axisName: `Hawk ÷ ${other}`, series: ratios(other, of) }],
-    claims: Object.entries(claims).map(([text, judge]) => ({ section, text, judge })),
+    claims: claims(section, judges),
   };
 }

@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isHighestAt, isSlightlyBetter, isWorse, staysWithin } from '../judging/index.js';
 import { ratio } from '../series.js';
@@ -36,40 +37,26 @@ export const hawk7: Figure = {
     { kind: 'bars', title: 'Long jobs', axisName: 'without it ÷ Hawk', series: [long50, long90] },
   ],
   claims: [
-    {
-      section: '§4.4',
-      text: 'Without centralized scheduling the performance of long jobs takes a significant hit',
-      judge: isWorse([long50, long90], 0.1, at(NO_CENTRAL)),
-    },
-    {
-      section: '§4.4',
-      text: 'Without it short jobs improve',
-      judge: staysWithin([short50, short90], { least: 0, most: 1 }, at(NO_CENTRAL)),
-    },
-    {
-      section: '§4.4',
-      text: 'Without partitioning short jobs are impacted',
-      judge: isWorse([short50, short90], 0.1, at(NO_PARTITION)),
-    },
-    {
-      section: '§4.4',
-      text: 'Without partitioning long jobs perform slightly better',
-      judge: isSlightlyBetter([long50, long90], at(NO_PARTITION)),
-    },
-    {
-      section: '§4.4',
-      text: 'Without stealing short jobs are greatly penalized',
-      judge: isWorse([short50, short90], 0.5, at(NO_STEALING)),
-    },
-    {
-      section: '§4.4',
-      text: 'Without stealing long jobs suffer too',
-      judge: isWorse([long50, long90], 0, at(NO_STEALING)),
-    },
-    {
-      section: '§1',
-      text: 'Stealing contributes the most to short jobs, especially at the 90th percentile',
-      judge: isHighestAt(short90, at(NO_STEALING)),
-    },
+    ...claims('§4.4', {
+      'Without centralized scheduling the performance of long jobs takes a significant hit': isWorse(
+        [long50, long90],
+        0.1,
+        at(NO_CENTRAL),
+      ),
+      'Without it short jobs improve': staysWithin([short50, short90], { least: 0, most: 1 }, at(NO_CENTRAL)),
+      'Without partitioning short jobs are impacted': isWorse([short50, short90], 0.1, at(NO_PARTITION)),
+      'Without partitioning long jobs perform slightly better': isSlightlyBetter(
+        [long50, long90],
+        at(NO_PARTITION),
+      ),
+      'Without stealing short jobs are greatly penalized': isWorse([short50, short90], 0.5, at(NO_STEALING)),
+      'Without stealing long jobs suffer too': isWorse([long50, long90], 0, at(NO_STEALING)),
+    }),
+    ...claims('§1', {
+      'Stealing contributes the most to short jobs, especially at the 90th percentile': isHighestAt(
+        short90,
+        at(NO_STEALING),
+      ),
+    }),
   ],
 };

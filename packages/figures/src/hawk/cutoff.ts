@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Claim, Figure, Panel } from '../figure.js';
 import { falls, isBetter, isMuchBetter, rises } from '../judging/index.js';
 import { ratio } from '../series.js';
@@ -13,34 +14,19 @@ const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
 
 export const hawk12: Figure = byCutoff('12', 'long', {
   panels: [{ kind: 'lines', title: 'Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] }],
-  claims: [
-    {
-      section: '§4.7',
-      text: 'Hawk yields benefits for a range of cutoff values (50th percentile of long jobs)',
-      judge: isBetter([long50]),
-    },
-    {
-      section: '§4.7',
-      text: 'For smaller cutoffs the 90th percentile of long jobs is affected more under Hawk than under Sparrow',
-      judge: falls([long90]),
-    },
-  ],
+  claims: claims('§4.7', {
+    'Hawk yields benefits for a range of cutoff values (50th percentile of long jobs)': isBetter([long50]),
+    'For smaller cutoffs the 90th percentile of long jobs is affected more under Hawk than under Sparrow':
+      falls([long90]),
+  }),
 });
 
 export const hawk13: Figure = byCutoff('13', 'short', {
   panels: [{ kind: 'lines', title: 'Short jobs', axisName: 'Hawk ÷ Sparrow', series: short }],
-  claims: [
-    {
-      section: '§4.7',
-      text: 'Hawk yields benefits for a range of cutoff values (short jobs)',
-      judge: isMuchBetter(short, 0.2),
-    },
-    {
-      section: '§4.7',
-      text: 'For smaller cutoffs Hawk improves the most on Sparrow',
-      judge: rises(short),
-    },
-  ],
+  claims: claims('§4.7', {
+    'Hawk yields benefits for a range of cutoff values (short jobs)': isMuchBetter(short, 0.2),
+    'For smaller cutoffs Hawk improves the most on Sparrow': rises(short),
+  }),
 });
 
 function byCutoff(

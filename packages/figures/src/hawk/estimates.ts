@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { barelyVaries, falls, isBetter } from '../judging/index.js';
 import { ratio } from '../series.js';
@@ -34,26 +35,11 @@ export const hawk14: Figure = {
     { kind: 'lines', title: 'Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] },
     { kind: 'lines', title: 'Short jobs', axisName: 'Hawk ÷ Sparrow', series: short },
   ],
-  claims: [
-    {
-      section: '§4.8',
-      text: 'Hawk is robust to mis-estimations: the 50th percentile of long jobs stays better than Sparrow’s',
-      judge: isBetter([long50]),
-    },
-    {
-      section: '§4.8',
-      text: 'It varies little with them',
-      judge: barelyVaries([long50], 0.1),
-    },
-    {
-      section: '§4.8',
-      text: 'Long jobs perform better at the 90th percentile as the mis-estimation grows',
-      judge: falls([long90]),
-    },
-    {
-      section: '§4.8',
-      text: 'Results for short jobs vary only minutely',
-      judge: barelyVaries(short, 0.05),
-    },
-  ],
+  claims: claims('§4.8', {
+    'Hawk is robust to mis-estimations: the 50th percentile of long jobs stays better than Sparrow’s':
+      isBetter([long50]),
+    'It varies little with them': barelyVaries([long50], 0.1),
+    'Long jobs perform better at the 90th percentile as the mis-estimation grows': falls([long90]),
+    'Results for short jobs vary only minutely': barelyVaries(short, 0.05),
+  }),
 };

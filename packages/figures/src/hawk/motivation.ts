@@ -1,4 +1,5 @@
 import { ONE_PLACE } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { isAtMost, shareIsAbout, shareIsAtLeast, shareStaysBelow } from '../judging/index.js';
 import { busy, seconds, shareLonger, stated } from '../series.js';
@@ -56,26 +57,16 @@ export const motivation: Figure = {
       ],
     },
   ],
-  claims: [
-    {
-      section: '§2.3',
-      text: 'Under Sparrow the median utilization is 86%',
-      judge: shareIsAbout(sparrowBusy, 0.86),
-    },
-    {
-      section: '§2.3',
-      text: 'Its maximum is 97.8%, so at least 300 servers (2%) are free at any time',
-      judge: shareStaysBelow(sparrowBusiest, 0.98),
-    },
-    {
-      section: '§2.3',
-      text: 'A large fraction of short jobs exhibit run times of more than 15,000 s',
-      judge: shareIsAtLeast(stuck, LARGE),
-    },
-    {
-      section: '§2.3',
-      text: 'An omniscient scheduler would yield run times of 100 s for the majority of the short jobs',
-      judge: isAtMost(omniscient, 100),
-    },
-  ],
+  claims: claims('§2.3', {
+    'Under Sparrow the median utilization is 86%': shareIsAbout(sparrowBusy, 0.86),
+    'Its maximum is 97.8%, so at least 300 servers (2%) are free at any time': shareStaysBelow(
+      sparrowBusiest,
+      0.98,
+    ),
+    'A large fraction of short jobs exhibit run times of more than 15,000 s': shareIsAtLeast(stuck, LARGE),
+    'An omniscient scheduler would yield run times of 100 s for the majority of the short jobs': isAtMost(
+      omniscient,
+      100,
+    ),
+  }),
 };

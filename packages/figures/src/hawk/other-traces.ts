@@ -1,4 +1,5 @@
 import { workersAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { bestImprovement, isBetter, isLowestAt, staysWithin } from '../judging/index.js';
 import { busy, ratio } from '../series.js';
@@ -61,31 +62,27 @@ function figureOf({ name, title, workers, jobs, paperJobs }: Trace): Figure {
       },
     ],
     claims: [
-      {
-        section: '§4',
-        text: 'The benefits hold across all workloads (short jobs, at every size)',
-        judge: isBetter([short50, short90]),
-      },
-      {
-        section: '§4',
-        text: 'Long jobs, too, are no worse than under Sparrow',
-        judge: staysWithin([long50, long90], { least: 0, most: 1.1 }, (x) => x >= workers),
-      },
-      {
-        section: '§1',
-        text: 'The improvements are greatest under high load',
-        judge: isLowestAt(short90, loaded),
-      },
-      {
-        section: '§4.3',
-        text: 'The 50th percentile of short jobs improves more than on the Google trace (80%)',
-        judge: bestImprovement(short50, 0.8),
-      },
-      {
-        section: '§4.3',
-        text: 'The 90th percentile of short jobs improves more than on the Google trace (90%)',
-        judge: bestImprovement(short90, 0.9),
-      },
+      ...claims('§4', {
+        'The benefits hold across all workloads (short jobs, at every size)': isBetter([short50, short90]),
+        'Long jobs, too, are no worse than under Sparrow': staysWithin(
+          [long50, long90],
+          { least: 0, most: 1.1 },
+          (x) => x >= workers,
+        ),
+      }),
+      ...claims('§1', {
+        'The improvements are greatest under high load': isLowestAt(short90, loaded),
+      }),
+      ...claims('§4.3', {
+        'The 50th percentile of short jobs improves more than on the Google trace (80%)': bestImprovement(
+          short50,
+          0.8,
+        ),
+        'The 90th percentile of short jobs improves more than on the Google trace (90%)': bestImprovement(
+          short90,
+          0.9,
+        ),
+      }),
     ],
   };
 }

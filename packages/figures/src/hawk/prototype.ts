@@ -1,5 +1,6 @@
 import type { JobClass } from '@goshawk/report';
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Claim, Figure, Series, Variant } from '../figure.js';
 import { agree, at, isMuchBetter, staysWithin, tendsToOne } from '../judging/index.js';
 import { ratio, type Statistic } from '../series.js';
@@ -23,53 +24,50 @@ const seriesOf = (jobs: JobClass) => ({
 const short = seriesOf('short');
 const long = seriesOf('long');
 
-export const hawk16: Figure = prototype('16', 'short', short, [
-  {
-    section: '§4.10',
-    text: 'Hawk is best at high load, where it significantly improves on Sparrow for short jobs',
-    judge: isMuchBetter([short.live50, short.live90], 0.2, at(0.9)),
-  },
-  {
-    section: '§4.10',
-    text: 'As load decreases, the 50th percentiles of Hawk and Sparrow become similar',
-    judge: tendsToOne([short.live50]),
-  },
-  {
-    section: '§4.10',
-    text: 'Even at medium load the 90th percentile of short jobs is considerably better',
-    judge: isMuchBetter([short.live90], 0.2, at(0.75, 0.6)),
-  },
-  {
-    section: '§4.10',
-    text: 'Simulation and implementation agree and show similar trends (short jobs, within 20%)',
-    judge: agree(
+export const hawk16: Figure = prototype(
+  '16',
+  'short',
+  short,
+  claims('§4.10', {
+    'Hawk is best at high load, where it significantly improves on Sparrow for short jobs': isMuchBetter(
+      [short.live50, short.live90],
+      0.2,
+      at(0.9),
+    ),
+    'As load decreases, the 50th percentiles of Hawk and Sparrow become similar': tendsToOne([short.live50]),
+    'Even at medium load the 90th percentile of short jobs is considerably better': isMuchBetter(
+      [short.live90],
+      0.2,
+      at(0.75, 0.6),
+    ),
+    'Simulation and implementation agree and show similar trends (short jobs, within 20%)': agree(
       [
         [short.simulated50, short.live50],
         [short.simulated90, short.live90],
       ],
       0.2,
     ),
-  },
-]);
+  }),
+);
 
-export const hawk17: Figure = prototype('17', 'long', long, [
-  {
-    section: '§4.10',
-    text: 'Hawk maintains good performance for long jobs',
-    judge: staysWithin([long.live50, long.live90], { least: 0, most: 1.1 }),
-  },
-  {
-    section: '§4.10',
-    text: 'Simulation and implementation agree and show similar trends (long jobs, within 20%)',
-    judge: agree(
+export const hawk17: Figure = prototype(
+  '17',
+  'long',
+  long,
+  claims('§4.10', {
+    'Hawk maintains good performance for long jobs': staysWithin([long.live50, long.live90], {
+      least: 0,
+      most: 1.1,
+    }),
+    'Simulation and implementation agree and show similar trends (long jobs, within 20%)': agree(
       [
         [long.simulated50, long.live50],
         [long.simulated90, long.live90],
       ],
       0.2,
     ),
-  },
-]);
+  }),
+);
 
 function prototype(
   number: string,

@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, falls, from, isMuchBetter, isSlightlyBetter } from '../judging/index.js';
 import { ratioToPlace } from '../series.js';
@@ -26,21 +27,12 @@ export const hawk15: Figure = {
     { kind: 'lines', title: 'Short jobs', axisName: '÷ a cap of 1', series: short },
     { kind: 'lines', title: 'Long jobs', axisName: '÷ a cap of 1', series: long },
   ],
-  claims: [
-    {
-      section: '§4.9',
-      text: 'Performance increases with the cap',
-      judge: falls(short),
-    },
-    {
-      section: '§4.9',
-      text: 'Even a low value (10) gives significant benefit',
-      judge: isMuchBetter(short, 0.1, at(10)),
-    },
-    {
-      section: '§4.9',
-      text: 'At high caps there is also a slight increase in the performance of long jobs',
-      judge: isSlightlyBetter(long, from(100)),
-    },
-  ],
+  claims: claims('§4.9', {
+    'Performance increases with the cap': falls(short),
+    'Even a low value (10) gives significant benefit': isMuchBetter(short, 0.1, at(10)),
+    'At high caps there is also a slight increase in the performance of long jobs': isSlightlyBetter(
+      long,
+      from(100),
+    ),
+  }),
 };

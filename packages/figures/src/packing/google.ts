@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import { at, from, waitsLess, waitsMost } from '../judging/index.js';
 import { packingFigure, queue } from './paper.js';
 
@@ -24,26 +25,25 @@ export const packing5 = packingFigure('Mean tasks that wait', {
   },
   model: { servers: 300, j: 7, places: 'speed' },
   axis: settingAxis('arrival times divided by', 'even', SPEEDS, (x) => ({ x, label: `${x}`, settings: {} })),
-  claims: [
-    {
-      section: '§VII-B',
-      text: 'As load grows BF-J/S is clearly better than VQS and FIFO-FF',
-      judge: waitsLess(queue('bfjs'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
-    },
-    {
-      section: '§VII-B',
-      text: 'So is VQS-BF',
-      judge: waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
-    },
-    {
-      section: '§VII-B',
-      text: 'VQS-BF is slightly but steadily better than BF-J/S',
-      judge: waitsLess(queue('vqs-bf'), [queue('bfjs')], 1, from(1)),
-    },
-    {
-      section: '§VII-B',
-      text: 'FIFO-FF has the longest queue',
-      judge: waitsMost(queue('fifo-ff'), [queue('vqs'), queue('bfjs')], 1, at(...SPEEDS)),
-    },
-  ],
+  claims: claims('§VII-B', {
+    'As load grows BF-J/S is clearly better than VQS and FIFO-FF': waitsLess(
+      queue('bfjs'),
+      [queue('vqs'), queue('fifo-ff')],
+      1.1,
+      from(1),
+    ),
+    'So is VQS-BF': waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
+    'VQS-BF is slightly but steadily better than BF-J/S': waitsLess(
+      queue('vqs-bf'),
+      [queue('bfjs')],
+      1,
+      from(1),
+    ),
+    'FIFO-FF has the longest queue': waitsMost(
+      queue('fifo-ff'),
+      [queue('vqs'), queue('bfjs')],
+      1,
+      at(...SPEEDS),
+    ),
+  }),
 });

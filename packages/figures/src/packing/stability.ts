@@ -1,4 +1,5 @@
 import { timeAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import { growsBy, waitsAtMost } from '../judging/index.js';
 import { packingFigure, queue } from './paper.js';
 
@@ -27,15 +28,11 @@ export const packing3a = packingFigure('Tasks that wait, over time', {
     until: UNTIL,
   },
   axis: timeAxis(UNTIL),
-  claims: [
-    {
-      section: '§VII-A1',
-      text: 'VQS is not stable: its queue grows',
-      judge: growsBy(queue('vqs'), GROWTH.slope, GROWTH.within),
-    },
-    { section: '§VII-A1', text: 'BF-J/S is stable', judge: waitsAtMost(queue('bfjs'), STABLE) },
-    { section: '§VII-A1', text: 'VQS-BF is stable', judge: waitsAtMost(queue('vqs-bf'), STABLE) },
-  ],
+  claims: claims('§VII-A1', {
+    'VQS is not stable: its queue grows': growsBy(queue('vqs'), GROWTH.slope, GROWTH.within),
+    'BF-J/S is stable': waitsAtMost(queue('bfjs'), STABLE),
+    'VQS-BF is stable': waitsAtMost(queue('vqs-bf'), STABLE),
+  }),
 });
 
 export const packing3b = packingFigure('Tasks that wait, over time', {
@@ -57,17 +54,9 @@ export const packing3b = packingFigure('Tasks that wait, over time', {
     until: UNTIL,
   },
   axis: timeAxis(UNTIL),
-  claims: [
-    { section: '§VII-A2', text: 'VQS is stable', judge: waitsAtMost(queue('vqs'), STABLE) },
-    {
-      section: '§VII-A2',
-      text: 'BF-J/S is not: its queue grows',
-      judge: growsBy(queue('bfjs'), GROWTH.slope, GROWTH.within),
-    },
-    {
-      section: '§VII-A2',
-      text: 'VQS-BF is not: its queue grows',
-      judge: growsBy(queue('vqs-bf'), GROWTH.slope, 2 * GROWTH.within),
-    },
-  ],
+  claims: claims('§VII-A2', {
+    'VQS is stable': waitsAtMost(queue('vqs'), STABLE),
+    'BF-J/S is not: its queue grows': growsBy(queue('bfjs'), GROWTH.slope, GROWTH.within),
+    'VQS-BF is not: its queue grows': growsBy(queue('vqs-bf'), GROWTH.slope, 2 * GROWTH.within),
+  }),
 });

@@ -1,3 +1,4 @@
+import { claims } from '../claims.js';
 import { at, between, waitAlike, waitsLess, waitsMost } from '../judging/index.js';
 import { loadAxis, packingFigure, queue } from './paper.js';
 
@@ -24,23 +25,21 @@ export const packing4a = packingFigure('Mean tasks that wait', {
   workload: { generator: 'packing', jobs: 2_600_000, isReplaceable: false },
   model: { ...MODEL, j: 7, sizes: { kind: 'uniform', low: 0.01, high: 0.19 } },
   axis: LOADS,
-  claims: [
-    {
-      section: '§VII-A3',
-      text: 'VQS is the worst of the three',
-      judge: waitsMost(queue('vqs'), [queue('bfjs'), queue('vqs-bf')], CLEARLY, between(0.7, 0.99)),
-    },
-    {
-      section: '§VII-A3',
-      text: 'VQS-BF and BF-J/S are alike up to a load of 0.95',
-      judge: waitAlike(queue('vqs-bf'), queue('bfjs'), CLEARLY, between(0.7, 0.95)),
-    },
-    {
-      section: '§VII-A3',
-      text: 'Beyond that BF-J/S is better',
-      judge: waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1, at(0.99)),
-    },
-  ],
+  claims: claims('§VII-A3', {
+    'VQS is the worst of the three': waitsMost(
+      queue('vqs'),
+      [queue('bfjs'), queue('vqs-bf')],
+      CLEARLY,
+      between(0.7, 0.99),
+    ),
+    'VQS-BF and BF-J/S are alike up to a load of 0.95': waitAlike(
+      queue('vqs-bf'),
+      queue('bfjs'),
+      CLEARLY,
+      between(0.7, 0.95),
+    ),
+    'Beyond that BF-J/S is better': waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1, at(0.99)),
+  }),
 });
 
 export const packing4b = packingFigure('Mean tasks that wait', {
@@ -51,16 +50,13 @@ export const packing4b = packingFigure('Mean tasks that wait', {
   workload: { generator: 'packing', jobs: 520_000, isReplaceable: false },
   model: { ...MODEL, j: 4, sizes: { kind: 'uniform', low: 0.1, high: 0.9 } },
   axis: LOADS,
-  claims: [
-    {
-      section: '§VII-A3',
-      text: 'BF-J/S is best of all',
-      judge: waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], 1, between(0.8, 0.99)),
-    },
-    {
-      section: '§VII-A3',
-      text: 'At high load VQS and VQS-BF are much worse',
-      judge: waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], CLEARLY, between(0.9, 0.99)),
-    },
-  ],
+  claims: claims('§VII-A3', {
+    'BF-J/S is best of all': waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], 1, between(0.8, 0.99)),
+    'At high load VQS and VQS-BF are much worse': waitsLess(
+      queue('bfjs'),
+      [queue('vqs'), queue('vqs-bf')],
+      CLEARLY,
+      between(0.9, 0.99),
+    ),
+  }),
 });

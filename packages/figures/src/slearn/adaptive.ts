@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure, Series } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
 import { stated } from '../series.js';
@@ -87,11 +88,11 @@ export const slearnAdaptive: Figure = {
     },
     { kind: 'course', title: 'Ratios chosen, job after job (Figure 5)', of: 'ratios', at: 0, variants: [OF] },
   ],
-  claims: [
-    {
-      section: '§5.2.2',
-      text: 'The adaptive ratio is about 1% worse than the best fixed one',
-      judge: staysWithin([againstBest], { least: 0.98, most: 1.1 }, at(0)),
-    },
-  ],
+  claims: claims('§5.2.2', {
+    'The adaptive ratio is about 1% worse than the best fixed one': staysWithin(
+      [againstBest],
+      { least: 0.98, most: 1.1 },
+      at(0),
+    ),
+  }),
 };

@@ -1,4 +1,5 @@
 import { ERROR_PERCENTILES } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isAtMost, isMuchBetter } from '../judging/index.js';
 import { error, errorRatio, stated } from '../series.js';
@@ -53,26 +54,15 @@ export const slearnError: Figure = {
       ],
     },
   ],
-  claims: [
-    {
-      section: '§4.3',
-      text: 'The P50 prediction error of sampling is 9.15%',
-      judge: isAtMost(pilot, PAPER.pilot.p50, at(50)),
-    },
-    {
-      section: '§4.3',
-      text: 'Its P90 prediction error is 49.95%',
-      judge: isAtMost(pilot, PAPER.pilot.p90, at(90)),
-    },
-    {
-      section: '§4.3',
-      text: 'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)',
-      judge: isMuchBetter([errorRatio('pilot', '3sigma')], 0.5, at(50)),
-    },
-    {
-      section: '§4.3',
-      text: 'At the 90th percentile it is 5.9 times less (49.95% and 294.52%)',
-      judge: isMuchBetter([errorRatio('pilot', '3sigma')], 0.5, at(90)),
-    },
-  ],
+  claims: claims('§4.3', {
+    'The P50 prediction error of sampling is 9.15%': isAtMost(pilot, PAPER.pilot.p50, at(50)),
+    'Its P90 prediction error is 49.95%': isAtMost(pilot, PAPER.pilot.p90, at(90)),
+    'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)':
+      isMuchBetter([errorRatio('pilot', '3sigma')], 0.5, at(50)),
+    'At the 90th percentile it is 5.9 times less (49.95% and 294.52%)': isMuchBetter(
+      [errorRatio('pilot', '3sigma')],
+      0.5,
+      at(90),
+    ),
+  }),
 };

@@ -1,4 +1,5 @@
 import { ONE_PLACE } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure, Variant } from '../figure.js';
 import { reaches } from '../judging/index.js';
 import { stated } from '../series.js';
@@ -74,10 +75,8 @@ export const slearnJct: Figure = {
       text: `SLearn improves the average completion time by ${paper} times over ${name}`,
       judge: reaches(averageSpeedup(OF, name), paper),
     })),
-    {
-      section: '§5.2.4, Table 7',
-      text: 'It assigns more wide jobs to the right queue than 3Sigma: 86.45% against 76.20%',
-      judge: reaches(
+    ...claims('§5.2.4, Table 7', {
+      'It assigns more wide jobs to the right queue than 3Sigma: 86.45% against 76.20%': reaches(
         {
           name: 'right queue, slearn ÷ 3sigma',
           unit: 'ratio',
@@ -88,6 +87,6 @@ export const slearnJct: Figure = {
         },
         0.8645 / 0.762,
       ),
-    },
+    }),
   ],
 };

@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { barelyVaries } from '../judging/index.js';
 import { stated } from '../series.js';
@@ -36,11 +37,7 @@ export const slearnThin: Figure = {
   variants: [{ name: OF, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } }, BASELINES.threeSigma],
   pairs: [{ of: OF, over: BASELINES.threeSigma.name }],
   panels: [{ kind: 'lines', title: 'SLearn over 3Sigma', axisName: '3Sigma ÷ SLearn', series: [average] }],
-  claims: [
-    {
-      section: '§5.2.8',
-      text: 'The average speed-up barely varies with the limit',
-      judge: barelyVaries([average], 0.05),
-    },
-  ],
+  claims: claims('§5.2.8', {
+    'The average speed-up barely varies with the limit': barelyVaries([average], 0.05),
+  }),
 };

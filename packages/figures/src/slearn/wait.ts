@@ -1,4 +1,5 @@
 import { ONE_PLACE } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { WAIT_SEGMENTS, type WaitSegment } from '../jobwise.js';
 import { shareIsAbout, shareIsAtLeast } from '../judging/index.js';
@@ -61,21 +62,16 @@ export const slearnWait: Figure = {
       series: WAIT_SEGMENTS.flatMap((segment) => [common(segment), lower(segment)]),
     },
   ],
-  claims: [
-    {
-      section: '§5.2.5',
-      text: '36.58% of the jobs wait next to nothing under both: where load is low, work is conserved',
-      judge: shareIsAtLeast(common('none'), PAPER.none.common),
-    },
-    {
-      section: '§5.2.5',
-      text: 'Where waits are moderate, 29.81% wait less under SLearn: the others pay for sampling',
-      judge: shareIsAbout(lower('moderate'), 0.2981),
-    },
-    {
-      section: '§5.2.5',
-      text: 'Where waits are long, 83.08% wait less under SLearn: knowing more is worth more',
-      judge: shareIsAtLeast(lower('long'), 0.8308),
-    },
-  ],
+  claims: claims('§5.2.5', {
+    '36.58% of the jobs wait next to nothing under both: where load is low, work is conserved':
+      shareIsAtLeast(common('none'), PAPER.none.common),
+    'Where waits are moderate, 29.81% wait less under SLearn: the others pay for sampling': shareIsAbout(
+      lower('moderate'),
+      0.2981,
+    ),
+    'Where waits are long, 83.08% wait less under SLearn: knowing more is worth more': shareIsAtLeast(
+      lower('long'),
+      0.8308,
+    ),
+  }),
 };

@@ -1,4 +1,5 @@
 import { ONE_PLACE, settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, falls, isBelow, isMuchBetter, rises } from '../judging/index.js';
 import {
@@ -37,33 +38,27 @@ const overall: Figure = {
   axis: ONE_PLACE,
   variants: variants(...FIELD),
   panels: panels(FIELD, ''),
-  claims: [
-    {
-      section: '§6.1',
-      text: 'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3 times)',
-      judge: isTimes(misses('point-real'), misses(SIGMA), 3),
-    },
-    {
-      section: '§6.1',
-      text: 'Prio misses 2.3 times as many (accepted: twice)',
-      judge: isTimes(misses('prio'), misses(SIGMA), 2),
-    },
-    {
-      section: '§6.1',
-      text: '3Sigma misses hardly more than PointPerfEst (accepted: 5% of the jobs)',
-      judge: isNear(misses(SIGMA), misses('point-perf'), 0.05),
-    },
-    {
-      section: '§6.1',
-      text: "PointRealEst's goodput is 5.4% below 3Sigma's (accepted: 3%)",
-      judge: isMuchBetter([over(goodput('point-real'), goodput(SIGMA))], 0.03),
-    },
-    {
-      section: '§6.1',
-      text: "Prio's goodput of best-effort jobs is much less than PointRealEst's",
-      judge: isMuchBetter([over(bestEffortGoodput('prio'), bestEffortGoodput('point-real'))], 0.1),
-    },
-  ],
+  claims: claims('§6.1', {
+    'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3 times)': isTimes(
+      misses('point-real'),
+      misses(SIGMA),
+      3,
+    ),
+    'Prio misses 2.3 times as many (accepted: twice)': isTimes(misses('prio'), misses(SIGMA), 2),
+    '3Sigma misses hardly more than PointPerfEst (accepted: 5% of the jobs)': isNear(
+      misses(SIGMA),
+      misses('point-perf'),
+      0.05,
+    ),
+    "PointRealEst's goodput is 5.4% below 3Sigma's (accepted: 3%)": isMuchBetter(
+      [over(goodput('point-real'), goodput(SIGMA))],
+      0.03,
+    ),
+    "Prio's goodput of best-effort jobs is much less than PointRealEst's": isMuchBetter(
+      [over(bestEffortGoodput('prio'), bestEffortGoodput('point-real'))],
+      0.1,
+    ),
+  }),
 };
 
 const first: Figure = {
@@ -90,11 +85,13 @@ const workloads: Figure = {
   panels: panels(FIELD, 'workload'),
   claims: [
     ...comparedByMisses('§6.1', 'under each'),
-    {
-      section: '§6.1',
-      text: 'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst',
-      judge: isBelow(misses(SIGMA), misses('point-perf'), at(1, 2)),
-    },
+    ...claims('§6.1', {
+      'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': isBelow(
+        misses(SIGMA),
+        misses('point-perf'),
+        at(1, 2),
+      ),
+    }),
   ],
 };
 
@@ -111,33 +108,26 @@ const slack: Figure = {
   })),
   variants: variants(...PARTS),
   panels: panels(PARTS, 'deadline slack'),
-  claims: [
-    {
-      section: '§6.2',
-      text: 'Without distributions more deadlines are missed than with them',
-      judge: isBelow(misses(SIGMA), misses('3sigma-nodist')),
-    },
-    {
-      section: '§6.2',
-      text: 'Without distributions fewer are missed than by PointRealEst',
-      judge: isBelow(misses('3sigma-nodist'), misses('point-real')),
-    },
-    {
-      section: '§6.2',
-      text: 'At the least slack, to allow for over-estimates always is better than never',
-      judge: isBelow(misses('3sigma-noadapt'), misses('3sigma-nooe'), at(20)),
-    },
-    {
-      section: '§6.2',
-      text: 'To allow for them always costs best-effort jobs more than to do so where it is needed',
-      judge: isBelow(bestEffortGoodput('3sigma-noadapt'), bestEffortGoodput(SIGMA)),
-    },
-    {
-      section: '§6.2',
-      text: 'More slack means fewer misses',
-      judge: falls(PARTS.map(misses)),
-    },
-  ],
+  claims: claims('§6.2', {
+    'Without distributions more deadlines are missed than with them': isBelow(
+      misses(SIGMA),
+      misses('3sigma-nodist'),
+    ),
+    'Without distributions fewer are missed than by PointRealEst': isBelow(
+      misses('3sigma-nodist'),
+      misses('point-real'),
+    ),
+    'At the least slack, to allow for over-estimates always is better than never': isBelow(
+      misses('3sigma-noadapt'),
+      misses('3sigma-nooe'),
+      at(20),
+    ),
+    'To allow for them always costs best-effort jobs more than to do so where it is needed': isBelow(
+      bestEffortGoodput('3sigma-noadapt'),
+      bestEffortGoodput(SIGMA),
+    ),
+    'More slack means fewer misses': falls(PARTS.map(misses)),
+  }),
 };
 
 const load: Figure = {
@@ -154,7 +144,9 @@ const load: Figure = {
   variants: variants(...FIELD),
   panels: panels(FIELD, 'load'),
   claims: [
-    { section: '§6.4', text: 'Misses rise with load under all', judge: rises(FIELD.map(misses)) },
+    ...claims('§6.4', {
+      'Misses rise with load under all': rises(FIELD.map(misses)),
+    }),
     ...comparedByMisses('§6.4', 'at every load'),
   ],
 };
@@ -175,7 +167,9 @@ const samples: Figure = {
   claims: [
     missesFewer('§6.4', 'PointRealEst', 'point-real', 'at every number of samples'),
     isCloseToPerfect('§6.4', 'from 25 samples on', at(25, 50, 100)),
-    { section: '§6.4', text: 'More samples mean fewer misses under 3Sigma', judge: falls([misses(SIGMA)]) },
+    ...claims('§6.4', {
+      'More samples mean fewer misses under 3Sigma': falls([misses(SIGMA)]),
+    }),
   ],
 };
 
@@ -210,21 +204,20 @@ const shifts: Figure = {
       text: `A distribution (${of}) is better than a point, however far it is moved`,
       judge: isBelow(misses(of), misses(POINT)),
     })),
-    {
-      section: '§6.3',
-      text: 'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)',
-      judge: isTimes(misses(POINT), misses(MIDDLE), 1.5, at(0)),
-    },
-    {
-      section: '§6.3',
-      text: 'Within 20% narrow distributions are better than wide ones',
-      judge: isBelow(misses(NARROW), misses(WIDE), at(-20, 0, 20)),
-    },
-    {
-      section: '§6.3',
-      text: 'Further off wide ones are better',
-      judge: isBelow(misses(WIDE), misses(NARROW), at(-50, 50, 100)),
-    },
+    ...claims('§6.3', {
+      'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': isTimes(
+        misses(POINT),
+        misses(MIDDLE),
+        1.5,
+        at(0),
+      ),
+      'Within 20% narrow distributions are better than wide ones': isBelow(
+        misses(NARROW),
+        misses(WIDE),
+        at(-20, 0, 20),
+      ),
+      'Further off wide ones are better': isBelow(misses(WIDE), misses(NARROW), at(-50, 50, 100)),
+    }),
   ],
 };
 
@@ -265,28 +258,18 @@ const scale: Figure = {
       series: [misses(SIGMA)],
     },
   ],
-  claims: [
-    {
-      section: '§6.5',
-      text: 'Each plan is made within its cycle of 10 s',
-      judge: isAtMost(cycles(SIGMA, 'max'), 10),
-    },
-    {
-      section: '§6.5',
-      text: '99% of the plans are made within half of it',
-      judge: isAtMost(cycles(SIGMA, 'p99'), 5),
-    },
-    {
-      section: '§6.5',
-      text: 'A prediction takes 14 ms at most (accepted: 1 ms for 99% of them)',
-      judge: isAtMost(predictions(SIGMA, 'p99'), 0.001),
-    },
-    {
-      section: '§6.5',
-      text: 'The longest cycle is longer with distributions than with points',
-      judge: isBelow(cycles(POINTS, 'max'), cycles(SIGMA, 'max')),
-    },
-  ],
+  claims: claims('§6.5', {
+    'Each plan is made within its cycle of 10 s': isAtMost(cycles(SIGMA, 'max'), 10),
+    '99% of the plans are made within half of it': isAtMost(cycles(SIGMA, 'p99'), 5),
+    'A prediction takes 14 ms at most (accepted: 1 ms for 99% of them)': isAtMost(
+      predictions(SIGMA, 'p99'),
+      0.001,
+    ),
+    'The longest cycle is longer with distributions than with points': isBelow(
+      cycles(POINTS, 'max'),
+      cycles(SIGMA, 'max'),
+    ),
+  }),
 };
 
 export const THREE_SIGMA_FIGURES: readonly Figure[] = [

@@ -1,4 +1,5 @@
 import { settingAxis } from '../axis.js';
+import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { GANGS, isEveryTimes, misses, panels, SIGMA, TWO_HOURS, variants } from './common.js';
 
@@ -27,11 +28,11 @@ export const weights: Figure = {
   })),
   variants: variants(...SHOWN),
   panels: panels(SHOWN, 'setting'),
-  claims: [
-    {
-      section: '§6.1',
-      text: 'Prio misses twice as many deadlines as 3Sigma, under every setting',
-      judge: isEveryTimes(misses('prio'), misses(SIGMA), 2),
-    },
-  ],
+  claims: claims('§6.1', {
+    'Prio misses twice as many deadlines as 3Sigma, under every setting': isEveryTimes(
+      misses('prio'),
+      misses(SIGMA),
+      2,
+    ),
+  }),
 };
