@@ -4,8 +4,6 @@ import { type Paired, type Point, pairName } from './point.js';
 
 export type Statistic = 'p50' | 'p90' | 'mean';
 
-const NAMES: Readonly<Record<Statistic, string>> = { p50: 'p50', p90: 'p90', mean: 'mean' };
-
 /** With what the paper's text states at some places of the axis. */
 export function stated(series: Series, paper: Series['paper'] & {}): Series {
   return { ...series, paper };
@@ -14,7 +12,7 @@ export function stated(series: Series, paper: Series['paper'] & {}): Series {
 /** Run time of one variant over that of another, at the same place. Below 1 the first is the faster. */
 export function ratio(of: string, over: string, jobs: JobClass, statistic: Statistic, name?: string): Series {
   return {
-    name: name ?? `${jobs} ${NAMES[statistic]}`,
+    name: name ?? `${jobs} ${statistic}`,
     unit: 'ratio',
     value: (point) => quotient(runtime(point, of, jobs, statistic), runtime(point, over, jobs, statistic)),
   };
@@ -29,13 +27,22 @@ export function ratioToPlace(
   name?: string,
 ): Series {
   return {
-    name: name ?? `${jobs} ${NAMES[statistic]}`,
+    name: name ?? `${jobs} ${statistic}`,
     unit: 'ratio',
     value: (point, all) => {
       const there = all.find(({ tick }) => tick.x === x);
       if (there === undefined) return undefined;
       return quotient(runtime(point, of, jobs, statistic), runtime(there, of, jobs, statistic));
     },
+  };
+}
+
+/** The first over the second, at the same place. */
+export function over(first: Series, second: Series): Series {
+  return {
+    name: `${first.name} ÷ ${second.name}`,
+    unit: 'ratio',
+    value: (point, all) => quotient(first.value(point, all), second.value(point, all)),
   };
 }
 
@@ -83,18 +90,14 @@ export function error(of: string): Series {
 }
 
 /** The error of one variant over that of another, at the same percentile. */
-export function errorRatio(of: string, over: string): Series {
-  return {
-    name: `${of} ÷ ${over}`,
-    unit: 'ratio',
-    value: (point, all) => quotient(error(of).value(point, all), error(over).value(point, all)),
-  };
+export function errorRatio(of: string, to: string): Series {
+  return over(error(of), error(to));
 }
 
 /** A run time itself. */
 export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
   return {
-    name: `${jobs} ${NAMES[statistic]}, ${of}`,
+    name: `${jobs} ${statistic}, ${of}`,
     unit: 'seconds',
     value: (point) => runtime(point, of, jobs, statistic),
   };

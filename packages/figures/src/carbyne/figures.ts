@@ -1,8 +1,11 @@
 import { ONE_PLACE, settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
-import type { Figure, Panel, Paper, Series, Variant } from '../figure.js';
+import type { Figure, Panel, Paper, Series } from '../figure.js';
 import { at, isAtMost, isBelow, isMuchBetter, rises, staysWithin } from '../judging/index.js';
+import { bars, lines } from '../panels.js';
 import type { Staged } from '../point.js';
+import { over } from '../series.js';
+import { policies } from '../variants.js';
 
 const CARBYNE: Paper = {
   name: 'Carbyne',
@@ -22,10 +25,6 @@ const MACHINES = 28;
 const MACHINES_AND_JOBS =
   'Jobs of stages over the books of central, without messages, on machines of 20 cores with six resources.';
 
-function variants(...policies: readonly string[]): Variant[] {
-  return policies.map((policy) => ({ name: policy, settings: { policy } }));
-}
-
 function series(of: string, unit: Series['unit'], value: (staged: Staged) => number): Series {
   return {
     name: of,
@@ -41,22 +40,6 @@ const fairness = (of: string) => series(of, 'ratio', (staged) => staged.fairness
 const slower = (of: string) => series(of, 'share', (staged) => staged.slower);
 const muchSlower = (of: string) => series(of, 'share', (staged) => staged.muchSlower);
 
-/** The first over the second, at the same place. */
-function over(above: Series, below: Series): Series {
-  return {
-    name: `${above.name} ÷ ${below.name}`,
-    unit: 'ratio',
-    value: (point, all) => {
-      const [a, b] = [above.value(point, all), below.value(point, all)];
-      return a === undefined || b === undefined || b === 0 ? undefined : a / b;
-    },
-  };
-}
-
-function bars(title: string, axisName: string, of: readonly Series[]): Panel {
-  return { kind: 'bars', title, axisName, series: of };
-}
-
 const THREE_WAYS: readonly Panel[] = [
   bars('Fairness (Jain) of what jobs have over what they could have', 'index', FIELD.map(fairness)),
   bars('Mean completion time', 'seconds', FIELD.map(mean)),
@@ -68,7 +51,7 @@ const common = {
   mode: 'staged',
   settings: { workers: MACHINES },
   axis: ONE_PLACE,
-  variants: variants(...FIELD),
+  variants: policies(...FIELD),
 } as const satisfies Partial<Figure>;
 
 const workload = (options: string): Figure['workload'] => ({
@@ -159,14 +142,13 @@ const load: Figure = {
     label: `${times}×`,
     settings: { workers: MACHINES / times },
   })),
-  variants: variants('drf', 'carbyne', 'tetris', 'srtf'),
+  variants: policies('drf', 'carbyne', 'tetris', 'srtf'),
   panels: [
-    {
-      kind: 'lines',
-      title: 'Mean completion time under DRF over that of others',
-      axisName: 'times',
-      series: ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
-    },
+    lines(
+      'Mean completion time under DRF over that of others',
+      'times',
+      ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
+    ),
   ],
   claims: claims('§5.4.1', {
     'What Carbyne gains over DRF grows with load': rises([over(mean('drf'), mean('carbyne'))]),
@@ -190,14 +172,13 @@ const errors: Figure = {
     label: `±${percent}%`,
     settings: { estimateError: percent / 100 },
   })),
-  variants: variants('drf', 'carbyne', 'tetris', 'srtf'),
+  variants: policies('drf', 'carbyne', 'tetris', 'srtf'),
   panels: [
-    {
-      kind: 'lines',
-      title: 'Mean completion time under DRF over that of others',
-      axisName: 'times',
-      series: ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
-    },
+    lines(
+      'Mean completion time under DRF over that of others',
+      'times',
+      ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
+    ),
   ],
   claims: claims('§5.4.2', {
     'Carbyne is still better than DRF with errors of 50%': isMuchBetter(
@@ -219,14 +200,11 @@ const altruism: Figure = {
     label: `${chance}`,
     settings: { altruism: chance },
   })),
-  variants: variants('drf', 'carbyne'),
+  variants: policies('drf', 'carbyne'),
   panels: [
-    {
-      kind: 'lines',
-      title: 'Mean completion time under DRF over that under Carbyne',
-      axisName: 'times',
-      series: [over(mean('drf'), mean('carbyne'))],
-    },
+    lines('Mean completion time under DRF over that under Carbyne', 'times', [
+      over(mean('drf'), mean('carbyne')),
+    ]),
   ],
   claims: claims('§5.4.3', {
     'The more altruistic jobs are, the shorter completion times become': rises([

@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
+import { bars } from '../panels.js';
 import { ratio } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { POLICY_PAGE, POLICY_SETTINGS, SHORTER } from './policy.js';
@@ -46,8 +47,8 @@ export const goshawkParts: Figure = {
     { name: 'as it is', settings: AS_IT_IS },
   ],
   panels: [
-    { kind: 'bars', title: 'Short jobs', axisName: 'otherwise ÷ as it is', series: [short50, short90] },
-    { kind: 'bars', title: 'Long jobs', axisName: 'otherwise ÷ as it is', series: [long50, long90] },
+    bars('Short jobs', 'otherwise ÷ as it is', [short50, short90]),
+    bars('Long jobs', 'otherwise ÷ as it is', [long50, long90]),
   ],
   claims: claims(SECTION, {
     'When nobody knows which job is long, short jobs take 6% longer at most': staysWithin(

@@ -2,7 +2,9 @@ import { workersAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isBetter, isMuchBetter, staysWithin } from '../judging/index.js';
+import { lines, table } from '../panels.js';
 import { ratio, seconds } from '../series.js';
+import { policies } from '../variants.js';
 import { POLICY_PAGE, POLICY_SETTINGS, SHORTER } from './policy.js';
 
 const over = (of: string, base: string, jobs: 'short' | 'long') => [
@@ -28,30 +30,19 @@ export const goshawkSize: Figure = {
   workload: SHORTER,
   settings: POLICY_SETTINGS,
   axis: workersAxis([9_652, BUSY, 12_000, 14_960, 19_235]),
-  variants: POLICIES.map((policy) => ({ name: policy, settings: { policy } })),
+  variants: policies(...POLICIES),
   panels: [
-    {
-      kind: 'lines',
-      title: 'Short jobs',
-      axisName: 'run time ÷ Hawk’s',
-      series: [...short, ...over('goshawk-peer', 'hawk', 'short')],
-    },
-    {
-      kind: 'lines',
-      title: 'Long jobs',
-      axisName: 'run time ÷ Hawk’s',
-      series: [...long, ...over('goshawk-peer', 'hawk', 'long')],
-    },
-    {
-      kind: 'table',
-      title: 'Run times',
-      series: POLICIES.flatMap((policy) => [
+    lines('Short jobs', 'run time ÷ Hawk’s', [...short, ...over('goshawk-peer', 'hawk', 'short')]),
+    lines('Long jobs', 'run time ÷ Hawk’s', [...long, ...over('goshawk-peer', 'hawk', 'long')]),
+    table(
+      'Run times',
+      POLICIES.flatMap((policy) => [
         seconds(policy, 'short', 'p50'),
         seconds(policy, 'short', 'p90'),
         seconds(policy, 'long', 'p50'),
         seconds(policy, 'long', 'p90'),
       ]),
-    },
+    ),
   ],
   claims: claims(SECTION, {
     'Short and long jobs are nowhere slower than under hawk': isBetter([...short, ...long]),

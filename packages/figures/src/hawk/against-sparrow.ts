@@ -15,6 +15,7 @@ import {
   shareReaches,
   tendsToOne,
 } from '../judging/index.js';
+import { lines, table } from '../panels.js';
 import { busy, ratio, shareOfJobs, stated } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_SIZES, HAWK, POLICIES } from './paper.js';
 
@@ -50,31 +51,18 @@ export const hawk5: Figure = {
   variants: [POLICIES.hawk, POLICIES.sparrow],
   pairs: [{ of: 'hawk', over: 'sparrow' }],
   panels: [
-    { kind: 'lines', title: '(a) Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] },
-    { kind: 'lines', title: '(b) Short jobs', axisName: 'Hawk ÷ Sparrow', series: [short50, short90] },
-    {
-      kind: 'lines',
-      title: '(c) Jobs that fare no worse under Hawk',
-      axisName: 'share of jobs',
-      series: [betterOrEqual.short, betterOrEqual.long],
-    },
-    {
-      kind: 'lines',
-      title: '(c) Average run time',
-      axisName: 'Hawk ÷ Sparrow',
-      series: [shortMean, longMean],
-    },
-    {
-      kind: 'lines',
-      title: 'Busy workers, median while jobs are submitted',
-      axisName: 'share of workers',
-      series: [busy('sparrow'), busy('hawk')],
-    },
-    {
-      kind: 'table',
-      title: 'Jobs that fare better',
-      series: [improved.short, improvedByHalf, improved.long],
-    },
+    lines('(a) Long jobs', 'Hawk ÷ Sparrow', [long50, long90]),
+    lines('(b) Short jobs', 'Hawk ÷ Sparrow', [short50, short90]),
+    lines('(c) Jobs that fare no worse under Hawk', 'share of jobs', [
+      betterOrEqual.short,
+      betterOrEqual.long,
+    ]),
+    lines('(c) Average run time', 'Hawk ÷ Sparrow', [shortMean, longMean]),
+    lines('Busy workers, median while jobs are submitted', 'share of workers', [
+      busy('sparrow'),
+      busy('hawk'),
+    ]),
+    table('Jobs that fare better', [improved.short, improvedByHalf, improved.long]),
   ],
   claims: claims('§4.2', {
     'In the best case Hawk improves the 50th percentile run time of short jobs by 80%': bestImprovement(

@@ -10,6 +10,7 @@ import {
   rises,
   staysWithin,
 } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { ratio } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_SIZES, HAWK, POLICIES } from './paper.js';
 
@@ -84,7 +85,7 @@ function against(other: Other, number: string, of: Class, judges: Readonly<Recor
     settings: GOOGLE_SETTINGS,
     axis: GOOGLE_SIZES,
     variants: [POLICIES.hawk, POLICIES[other]],
-    panels: [{ kind: 'lines', title, axisName: `Hawk ÷ ${other}`, series: ratios(other, of) }],
+    panels: [lines(title, `Hawk ÷ ${other}`, ratios(other, of))],
     claims: claims(section, judges),
   };
 }

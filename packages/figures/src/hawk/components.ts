@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isHighestAt, isSlightlyBetter, isWorse, staysWithin } from '../judging/index.js';
+import { bars } from '../panels.js';
 import { ratio } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK } from './paper.js';
@@ -33,8 +34,8 @@ export const hawk7: Figure = {
     { name: 'hawk', settings: { central: true, partition: true, stealing: true } },
   ],
   panels: [
-    { kind: 'bars', title: 'Short jobs', axisName: 'without it ÷ Hawk', series: [short50, short90] },
-    { kind: 'bars', title: 'Long jobs', axisName: 'without it ÷ Hawk', series: [long50, long90] },
+    bars('Short jobs', 'without it ÷ Hawk', [short50, short90]),
+    bars('Long jobs', 'without it ÷ Hawk', [long50, long90]),
   ],
   claims: [
     ...claims('§4.4', {

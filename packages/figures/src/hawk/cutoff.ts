@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Claim, Figure, Panel } from '../figure.js';
 import { falls, isBetter, isMuchBetter, rises } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { ratio } from '../series.js';
 import { CUTOFFS, GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
 
@@ -13,7 +14,7 @@ const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
 const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
 
 export const hawk12: Figure = byCutoff('12', 'long', {
-  panels: [{ kind: 'lines', title: 'Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] }],
+  panels: [lines('Long jobs', 'Hawk ÷ Sparrow', [long50, long90])],
   claims: claims('§4.7', {
     'Hawk yields benefits for a range of cutoff values (50th percentile of long jobs)': isBetter([long50]),
     'For smaller cutoffs the 90th percentile of long jobs is affected more under Hawk than under Sparrow':
@@ -22,7 +23,7 @@ export const hawk12: Figure = byCutoff('12', 'long', {
 });
 
 export const hawk13: Figure = byCutoff('13', 'short', {
-  panels: [{ kind: 'lines', title: 'Short jobs', axisName: 'Hawk ÷ Sparrow', series: short }],
+  panels: [lines('Short jobs', 'Hawk ÷ Sparrow', short)],
   claims: claims('§4.7', {
     'Hawk yields benefits for a range of cutoff values (short jobs)': isMuchBetter(short, 0.2),
     'For smaller cutoffs Hawk improves the most on Sparrow': rises(short),

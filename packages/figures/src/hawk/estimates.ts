@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { barelyVaries, falls, isBetter } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { ratio } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
 
@@ -32,8 +33,8 @@ export const hawk14: Figure = {
   // Sparrow asks for no estimates.
   variants: [POLICIES.hawk, { ...POLICIES.sparrow, settings: { policy: 'sparrow', estimator: 'oracle' } }],
   panels: [
-    { kind: 'lines', title: 'Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] },
-    { kind: 'lines', title: 'Short jobs', axisName: 'Hawk ÷ Sparrow', series: short },
+    lines('Long jobs', 'Hawk ÷ Sparrow', [long50, long90]),
+    lines('Short jobs', 'Hawk ÷ Sparrow', short),
   ],
   claims: claims('§4.8', {
     'Hawk is robust to mis-estimations: the 50th percentile of long jobs stays better than Sparrow’s':

@@ -2,6 +2,7 @@ import { ONE_PLACE } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { isAtMost, shareIsAbout, shareIsAtLeast, shareStaysBelow } from '../judging/index.js';
+import { table } from '../panels.js';
 import { busy, seconds, shareLonger, stated } from '../series.js';
 import { CUTOFFS, HAWK, PAPER_ALGORITHM, POLICIES, SHORT_PARTITIONS } from './paper.js';
 
@@ -46,16 +47,12 @@ export const motivation: Figure = {
       of: 'short',
       variants: ['sparrow', 'hawk', 'hawk, backoff', 'omniscient'],
     },
-    {
-      kind: 'table',
-      title: 'In numbers',
-      series: [
-        sparrowBusy,
-        sparrowBusiest,
-        stuck,
-        ...['sparrow', 'hawk', 'hawk, backoff', 'omniscient'].map((name) => seconds(name, 'short', 'p50')),
-      ],
-    },
+    table('In numbers', [
+      sparrowBusy,
+      sparrowBusiest,
+      stuck,
+      ...['sparrow', 'hawk', 'hawk, backoff', 'omniscient'].map((name) => seconds(name, 'short', 'p50')),
+    ]),
   ],
   claims: claims('§2.3', {
     'Under Sparrow the median utilization is 86%': shareIsAbout(sparrowBusy, 0.86),

@@ -2,6 +2,7 @@ import { workersAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { bestImprovement, isBetter, isLowestAt, staysWithin } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { busy, ratio } from '../series.js';
 import { CUTOFFS, HAWK, PAPER_ALGORITHM, POLICIES, SHORT_PARTITIONS } from './paper.js';
 
@@ -52,14 +53,12 @@ function figureOf({ name, title, workers, jobs, paperJobs }: Trace): Figure {
     axis: workersAxis(SIZES.map((size) => Math.round(size * workers))),
     variants: [POLICIES.hawk, POLICIES.sparrow],
     panels: [
-      { kind: 'lines', title: 'Short jobs', axisName: 'Hawk ÷ Sparrow', series: [short50, short90] },
-      { kind: 'lines', title: 'Long jobs', axisName: 'Hawk ÷ Sparrow', series: [long50, long90] },
-      {
-        kind: 'lines',
-        title: 'Busy workers, median while jobs are submitted',
-        axisName: 'share of workers',
-        series: [busy('sparrow'), busy('hawk')],
-      },
+      lines('Short jobs', 'Hawk ÷ Sparrow', [short50, short90]),
+      lines('Long jobs', 'Hawk ÷ Sparrow', [long50, long90]),
+      lines('Busy workers, median while jobs are submitted', 'share of workers', [
+        busy('sparrow'),
+        busy('hawk'),
+      ]),
     ],
     claims: [
       ...claims('§4', {

@@ -3,6 +3,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Claim, Figure, Series, Variant } from '../figure.js';
 import { agree, at, isMuchBetter, staysWithin, tendsToOne } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { ratio, type Statistic } from '../series.js';
 import { HAWK, PAPER_ALGORITHM } from './paper.js';
 
@@ -100,18 +101,8 @@ function prototype(
     })),
     variants: VARIANTS,
     panels: [
-      {
-        kind: 'lines',
-        title: `50th percentile, ${jobs} jobs`,
-        axisName: 'Hawk ÷ Sparrow',
-        series: [live50, simulated50],
-      },
-      {
-        kind: 'lines',
-        title: `90th percentile, ${jobs} jobs`,
-        axisName: 'Hawk ÷ Sparrow',
-        series: [live90, simulated90],
-      },
+      lines(`50th percentile, ${jobs} jobs`, 'Hawk ÷ Sparrow', [live50, simulated50]),
+      lines(`90th percentile, ${jobs} jobs`, 'Hawk ÷ Sparrow', [live90, simulated90]),
     ],
     claims,
   };

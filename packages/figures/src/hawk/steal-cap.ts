@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, falls, from, isMuchBetter, isSlightlyBetter } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { ratioToPlace } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
 
@@ -23,10 +24,7 @@ export const hawk15: Figure = {
     settings: { stealCap },
   })),
   variants: [POLICIES.hawk],
-  panels: [
-    { kind: 'lines', title: 'Short jobs', axisName: '÷ a cap of 1', series: short },
-    { kind: 'lines', title: 'Long jobs', axisName: '÷ a cap of 1', series: long },
-  ],
+  panels: [lines('Short jobs', '÷ a cap of 1', short), lines('Long jobs', '÷ a cap of 1', long)],
   claims: claims('§4.9', {
     'Performance increases with the cap': falls(short),
     'Even a low value (10) gives significant benefit': isMuchBetter(short, 0.1, at(10)),

@@ -1,5 +1,6 @@
 import { type Axis, settingAxis } from '../axis.js';
 import type { Figure, Paper, Series, Variant } from '../figure.js';
+import { lines } from '../panels.js';
 
 const PACKING: Paper = {
   name: 'Packing',
@@ -33,6 +34,6 @@ export function packingFigure(
     mode: 'modelled',
     settings: {},
     variants: POLICIES,
-    panels: [{ kind: 'lines', title: drawn, axisName: 'tasks that wait', series: QUEUES }],
+    panels: [lines(drawn, 'tasks that wait', QUEUES)],
   };
 }

@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure, Series } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
+import { lines, table } from '../panels.js';
 import { stated } from '../series.js';
 import { BASELINES, EXTRACT, GS_SETTINGS } from './gs.js';
 import { SLEARN } from './paper.js';
@@ -59,33 +60,23 @@ export const slearnAdaptive: Figure = {
   variants: [{ name: OF, settings: { estimator: 'pilot' } }, BASELINES.threeSigma],
   pairs: [{ of: OF, over: OVER }],
   panels: [
-    {
-      kind: 'lines',
-      title: 'SLearn over 3Sigma',
-      axisName: '3Sigma ÷ SLearn',
-      series: [
-        average,
-        stated(
-          medianSpeedup(OF, OVER),
-          TABLE.map(([percent]) => [percent, 1]),
-        ),
-      ],
-    },
-    {
-      kind: 'table',
-      title: 'What the pilots told',
-      series: [
-        stated(
-          errorP50(OF),
-          TABLE.map(([percent, error]) => [percent, error]),
-        ),
-      ],
-    },
-    {
-      kind: 'table',
-      title: 'What was chosen, share of the sampled jobs',
-      series: [1, 2, 3, 4, 5].map((percent) => ratioChosen(OF, percent)),
-    },
+    lines('SLearn over 3Sigma', '3Sigma ÷ SLearn', [
+      average,
+      stated(
+        medianSpeedup(OF, OVER),
+        TABLE.map(([percent]) => [percent, 1]),
+      ),
+    ]),
+    table('What the pilots told', [
+      stated(
+        errorP50(OF),
+        TABLE.map(([percent, error]) => [percent, error]),
+      ),
+    ]),
+    table(
+      'What was chosen, share of the sampled jobs',
+      [1, 2, 3, 4, 5].map((percent) => ratioChosen(OF, percent)),
+    ),
     { kind: 'course', title: 'Ratios chosen, job after job (Figure 5)', of: 'ratios', at: 0, variants: [OF] },
   ],
   claims: claims('§5.2.2', {

@@ -2,6 +2,7 @@ import { ONE_PLACE } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { isBelow, reaches } from '../judging/index.js';
+import { bars, table } from '../panels.js';
 import { stated } from '../series.js';
 import { GS_SETTINGS } from './gs.js';
 import { SLEARN } from './paper.js';
@@ -39,21 +40,16 @@ export const slearnDag: Figure = {
   variants: [OF, ...OTHERS].map((name) => ({ name, settings: { estimator: name } })),
   pairs: OTHERS.map((over) => ({ of: OF, over })),
   panels: [
-    { kind: 'bars', title: 'Average speed-up', axisName: 'baseline ÷ SLearn-DAG', series: averages },
-    {
-      kind: 'bars',
-      title: 'P50 speed-up',
-      axisName: 'baseline ÷ SLearn-DAG',
-      series: OTHERS.map((name) => medianSpeedup(OF, name)),
-    },
-    {
-      kind: 'table',
-      title: 'Error of the prediction',
-      series: [
-        ...Object.entries(ERRORS).map(([name, p50]) => stated(errorP50(name), [[0, p50]])),
-        errorP50('point-est'),
-      ],
-    },
+    bars('Average speed-up', 'baseline ÷ SLearn-DAG', averages),
+    bars(
+      'P50 speed-up',
+      'baseline ÷ SLearn-DAG',
+      OTHERS.map((name) => medianSpeedup(OF, name)),
+    ),
+    table('Error of the prediction', [
+      ...Object.entries(ERRORS).map(([name, p50]) => stated(errorP50(name), [[0, p50]])),
+      errorP50('point-est'),
+    ]),
   ],
   claims: [
     ...Object.entries(AVERAGES).map(([name, paper]) => ({

@@ -2,6 +2,7 @@ import { ERROR_PERCENTILES } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isAtMost, isMuchBetter } from '../judging/index.js';
+import { table } from '../panels.js';
 import { error, errorRatio, stated } from '../series.js';
 import { SLEARN } from './paper.js';
 
@@ -37,22 +38,18 @@ export const slearnError: Figure = {
       of: 'errors',
       variants: ['pilot', '3sigma', 'history', 'hybrid'],
     },
-    {
-      kind: 'table',
-      title: 'Error of the prediction',
-      series: [
-        stated(pilot, [
-          [50, PAPER.pilot.p50],
-          [90, PAPER.pilot.p90],
-        ]),
-        stated(threeSigma, [
-          [50, PAPER.threeSigma.p50],
-          [90, PAPER.threeSigma.p90],
-        ]),
-        error('history'),
-        error('hybrid'),
-      ],
-    },
+    table('Error of the prediction', [
+      stated(pilot, [
+        [50, PAPER.pilot.p50],
+        [90, PAPER.pilot.p90],
+      ]),
+      stated(threeSigma, [
+        [50, PAPER.threeSigma.p50],
+        [90, PAPER.threeSigma.p90],
+      ]),
+      error('history'),
+      error('hybrid'),
+    ]),
   ],
   claims: claims('§4.3', {
     'The P50 prediction error of sampling is 9.15%': isAtMost(pilot, PAPER.pilot.p50, at(50)),

@@ -2,6 +2,7 @@ import { ONE_PLACE } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure, Variant } from '../figure.js';
 import { reaches } from '../judging/index.js';
+import { bars, table } from '../panels.js';
 import { stated } from '../series.js';
 import { BASELINES, EXTRACT, GS_SETTINGS, SLEARN_VARIANT } from './gs.js';
 import { SLEARN } from './paper.js';
@@ -47,27 +48,21 @@ export const slearnJct: Figure = {
   variants: [SLEARN_VARIANT, ...OTHERS, ...WRONG],
   pairs: [...OTHERS, ...WRONG].map(({ name }) => ({ of: OF, over: name })),
   panels: [
-    { kind: 'bars', title: 'Average speed-up', axisName: 'baseline ÷ SLearn', series: averages },
-    {
-      kind: 'bars',
-      title: 'P50 speed-up',
-      axisName: 'baseline ÷ SLearn',
-      series: OTHERS.map(({ name }) => (name === '3sigma' ? median : medianSpeedup(OF, name))),
-    },
-    {
-      kind: 'table',
-      title: 'What wrong estimates cost (not in the paper)',
-      series: WRONG.map(({ name }) => averageSpeedup(OF, name)),
-    },
-    {
-      kind: 'table',
-      title: 'Queues',
-      series: [
-        stated(rightQueue(OF), [[0, 0.8645]]),
-        stated(rightQueue('3sigma'), [[0, 0.762]]),
-        rightQueue('point-est'),
-      ],
-    },
+    bars('Average speed-up', 'baseline ÷ SLearn', averages),
+    bars(
+      'P50 speed-up',
+      'baseline ÷ SLearn',
+      OTHERS.map(({ name }) => (name === '3sigma' ? median : medianSpeedup(OF, name))),
+    ),
+    table(
+      'What wrong estimates cost (not in the paper)',
+      WRONG.map(({ name }) => averageSpeedup(OF, name)),
+    ),
+    table('Queues', [
+      stated(rightQueue(OF), [[0, 0.8645]]),
+      stated(rightQueue('3sigma'), [[0, 0.762]]),
+      rightQueue('point-est'),
+    ]),
   ],
   claims: [
     ...Object.entries(AVERAGES).map(([name, paper]) => ({

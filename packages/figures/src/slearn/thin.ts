@@ -2,6 +2,7 @@ import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { barelyVaries } from '../judging/index.js';
+import { lines } from '../panels.js';
 import { stated } from '../series.js';
 import { BASELINES, EXTRACT, GS_SETTINGS } from './gs.js';
 import { SLEARN } from './paper.js';
@@ -36,7 +37,7 @@ export const slearnThin: Figure = {
   ),
   variants: [{ name: OF, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } }, BASELINES.threeSigma],
   pairs: [{ of: OF, over: BASELINES.threeSigma.name }],
-  panels: [{ kind: 'lines', title: 'SLearn over 3Sigma', axisName: '3Sigma ÷ SLearn', series: [average] }],
+  panels: [lines('SLearn over 3Sigma', '3Sigma ÷ SLearn', [average])],
   claims: claims('§5.2.8', {
     'The average speed-up barely varies with the limit': barelyVaries([average], 0.05),
   }),

@@ -3,6 +3,7 @@ import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { WAIT_SEGMENTS, type WaitSegment } from '../jobwise.js';
 import { shareIsAbout, shareIsAtLeast } from '../judging/index.js';
+import { bars, table } from '../panels.js';
 import { stated } from '../series.js';
 import { BASELINES, EXTRACT, GS_SETTINGS, SLEARN_VARIANT } from './gs.js';
 import { SLEARN } from './paper.js';
@@ -50,17 +51,11 @@ export const slearnWait: Figure = {
   variants: [SLEARN_VARIANT, BASELINES.threeSigma],
   pairs: [{ of: OF, over: OVER }],
   panels: [
-    {
-      kind: 'bars',
-      title: 'Jobs by their normalised wait under SLearn',
-      axisName: 'share of the jobs',
-      series: WAIT_SEGMENTS.map(own),
-    },
-    {
-      kind: 'table',
-      title: 'Against 3Sigma',
-      series: WAIT_SEGMENTS.flatMap((segment) => [common(segment), lower(segment)]),
-    },
+    bars('Jobs by their normalised wait under SLearn', 'share of the jobs', WAIT_SEGMENTS.map(own)),
+    table(
+      'Against 3Sigma',
+      WAIT_SEGMENTS.flatMap((segment) => [common(segment), lower(segment)]),
+    ),
   ],
   claims: claims('§5.2.5', {
     '36.58% of the jobs wait next to nothing under both: where load is low, work is conserved':

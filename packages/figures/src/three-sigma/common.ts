@@ -1,4 +1,4 @@
-import type { Claim, Figure, Judge, Paper, Series, Variant } from '../figure.js';
+import type { Claim, Figure, Judge, Paper, Series } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
 import { everywhere, judging, placeOf, said, type Where } from '../judging/places.js';
@@ -30,11 +30,6 @@ export const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
 
 export const GANGS =
   'Gangs over the books of central, without messages; a policy that knows nothing learns from 10,000 jobs before.';
-
-/** Table 1, best first. */
-export function variants(...policies: readonly string[]): Variant[] {
-  return policies.map((policy) => ({ name: policy, settings: { policy } }));
-}
 
 function series(
   name: string,
@@ -69,18 +64,6 @@ export const cycles = (of: string, part: 'p99' | 'max') =>
 
 export const predictions = (of: string, part: 'p50' | 'p99') =>
   series(`${of}, ${part}`, 'seconds', of, ({ predictionSeconds }) => predictionSeconds?.[part]);
-
-/** The first over the second, at the same place. */
-export function over(first: Series, second: Series): Series {
-  return {
-    name: `${first.name} ÷ ${second.name}`,
-    unit: 'ratio',
-    value: (point, all) => {
-      const [above, below] = [first.value(point, all), second.value(point, all)];
-      return above === undefined || below === undefined || below === 0 ? undefined : above / below;
-    },
-  };
-}
 
 /** So many times as much at least, on the whole; in direction where it is more. */
 export function isTimes(first: Series, second: Series, times: number, where: Where = everywhere): Judge {

@@ -2,6 +2,9 @@ import { ONE_PLACE, settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, falls, isBelow, isMuchBetter, rises } from '../judging/index.js';
+import { lines } from '../panels.js';
+import { over } from '../series.js';
+import { policies } from '../variants.js';
 import {
   bestEffortGoodput,
   comparedByMisses,
@@ -16,12 +19,10 @@ import {
   isTimes,
   misses,
   missesFewer,
-  over,
   panels,
   predictions,
   SIGMA,
   TWO_HOURS,
-  variants,
 } from './common.js';
 import { table2 } from './table.js';
 import { weights } from './weights.js';
@@ -36,7 +37,7 @@ const overall: Figure = {
   section: '§6.1, Figure 6',
   about: `Two hours of jobs at a load of 1.4, half of them with a deadline. ${GANGS}`,
   axis: ONE_PLACE,
-  variants: variants(...FIELD),
+  variants: policies(...FIELD),
   panels: panels(FIELD, ''),
   claims: claims('§6.1', {
     'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3 times)': isTimes(
@@ -81,7 +82,7 @@ const workloads: Figure = {
     label: generator,
     settings: { generator },
   })),
-  variants: variants(...FIELD),
+  variants: policies(...FIELD),
   panels: panels(FIELD, 'workload'),
   claims: [
     ...comparedByMisses('§6.1', 'under each'),
@@ -106,7 +107,7 @@ const slack: Figure = {
     label: `${percent}%`,
     settings: { slack: percent },
   })),
-  variants: variants(...PARTS),
+  variants: policies(...PARTS),
   panels: panels(PARTS, 'deadline slack'),
   claims: claims('§6.2', {
     'Without distributions more deadlines are missed than with them': isBelow(
@@ -141,7 +142,7 @@ const load: Figure = {
     label: `${value}`,
     settings: { load: value },
   })),
-  variants: variants(...FIELD),
+  variants: policies(...FIELD),
   panels: panels(FIELD, 'load'),
   claims: [
     ...claims('§6.4', {
@@ -162,7 +163,7 @@ const samples: Figure = {
     label: `${count}`,
     settings: { samples: count },
   })),
-  variants: variants(...FIELD),
+  variants: policies(...FIELD),
   panels: panels(FIELD, 'samples'),
   claims: [
     missesFewer('§6.4', 'PointRealEst', 'point-real', 'at every number of samples'),
@@ -237,26 +238,15 @@ const scale: Figure = {
     label: rate.toLocaleString('en-US'),
     settings: { rate },
   })),
-  variants: variants(SIGMA, POINTS),
+  variants: policies(SIGMA, POINTS),
   panels: [
-    {
-      kind: 'lines',
-      title: 'A cycle',
-      axisName: 'seconds',
-      series: [SIGMA, POINTS].flatMap((of) => [cycles(of, 'p99'), cycles(of, 'max')]),
-    },
-    {
-      kind: 'lines',
-      title: 'What is predicted of a job',
-      axisName: 'seconds',
-      series: [predictions(SIGMA, 'p50'), predictions(SIGMA, 'p99')],
-    },
-    {
-      kind: 'lines',
-      title: 'Jobs with a deadline that missed it',
-      axisName: 'share of them',
-      series: [misses(SIGMA)],
-    },
+    lines(
+      'A cycle',
+      'seconds',
+      [SIGMA, POINTS].flatMap((of) => [cycles(of, 'p99'), cycles(of, 'max')]),
+    ),
+    lines('What is predicted of a job', 'seconds', [predictions(SIGMA, 'p50'), predictions(SIGMA, 'p99')]),
+    lines('Jobs with a deadline that missed it', 'share of them', [misses(SIGMA)]),
   ],
   claims: claims('§6.5', {
     'Each plan is made within its cycle of 10 s': isAtMost(cycles(SIGMA, 'max'), 10),

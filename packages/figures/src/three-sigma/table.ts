@@ -3,6 +3,7 @@ import type { Claim, Figure, Judge, Series, Variant } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
 import { everywhere, judging, said } from '../judging/places.js';
+import { bars } from '../panels.js';
 import { bestEffortSeconds, FIELD, goodput, misses, SIGMA, THREE_SIGMA } from './common.js';
 
 type Half = 'live' | 'simulated';
@@ -40,9 +41,9 @@ export const table2: Figure = {
   axis: ONE_PLACE,
   variants: VARIANTS,
   panels: [
-    bars('Jobs with a deadline that missed it', 'share of them', misses),
-    bars('Goodput', 'slot hours', goodput),
-    bars('Best-effort jobs, mean time to completion', 'seconds', bestEffortSeconds),
+    bars('Jobs with a deadline that missed it', 'share of them', SHOWN.map(misses)),
+    bars('Goodput', 'slot hours', SHOWN.map(goodput)),
+    bars('Best-effort jobs, mean time to completion', 'seconds', SHOWN.map(bestEffortSeconds)),
   ],
   claims: [
     claim(
@@ -67,10 +68,6 @@ export const table2: Figure = {
 
 function nameOf(policy: string, half: Half): string {
   return `${policy}, ${half}`;
-}
-
-function bars(title: string, axisName: string, of: (name: string) => Series): Figure['panels'][number] {
-  return { kind: 'bars', title, axisName, series: SHOWN.map(of) };
 }
 
 function claim(text: string, judge: Judge): Claim {

@@ -1,7 +1,8 @@
 import { settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
-import { GANGS, isEveryTimes, misses, panels, SIGMA, TWO_HOURS, variants } from './common.js';
+import { policies } from '../variants.js';
+import { GANGS, isEveryTimes, misses, panels, SIGMA, TWO_HOURS } from './common.js';
 
 const SHOWN = [SIGMA, 'prio'] as const;
 /** What the paper does not say, one thing changed at a time, by label; the first is what we take. */
@@ -26,7 +27,7 @@ export const weights: Figure = {
     label,
     settings: { set: CHANGES[label] },
   })),
-  variants: variants(...SHOWN),
+  variants: policies(...SHOWN),
   panels: panels(SHOWN, 'setting'),
   claims: claims('§6.1', {
     'Prio misses twice as many deadlines as 3Sigma, under every setting': isEveryTimes(
