@@ -77,6 +77,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#occupied.tellSoon(now);
       case 'need':
         if (this.#isUnregistered(from)) return;
+        this.#members.keepBooks();
         this.#dispatcher.needed(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'unused':
@@ -90,11 +91,13 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.relabel(now);
       case 'place':
         if (this.#isUnregistered(from)) return;
+        this.#members.keepBooks();
         return this.#dispatcher.place(from, message, now);
       case 'withdraw':
         return this.#dispatcher.withdraw(from, message.job, now);
       case 'declare':
         if (this.#isUnregistered(from)) return;
+        this.#members.keepBooks();
         return this.#dispatcher.declared(from, message, now);
       case 'register':
         return this.#register(from, message, now);
@@ -157,6 +160,7 @@ export class Central implements Machine<CentralTimer> {
             : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks),
         );
       case 'describeShares':
+        this.#members.keepBooks();
         return this.#answer(
           from,
           message.request,
@@ -272,6 +276,7 @@ export class Central implements Machine<CentralTimer> {
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
     if (!this.#members.register(from, message, now)) return;
+    if (message.runs.length > 0) this.#members.keepBooks();
     this.#dispatcher.found(from, message.runs, now);
     this.#members.registered(from, now);
   }

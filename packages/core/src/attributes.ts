@@ -5,7 +5,10 @@ export type Attributes = Readonly<Record<string, string>>;
 
 /** As messages list them, by name. */
 export function attributesByName(listed: readonly Attribute[]): Attributes {
-  return Object.fromEntries(listed.map(({ name, value }) => [name, value]));
+  // Thousands of workers have none.
+  return listed.length === 0
+    ? NO_ATTRIBUTES
+    : Object.fromEntries(listed.map(({ name, value }) => [name, value]));
 }
 
 /** Whether all that is wished for is there. Several values of which one will do are joined by commas. */

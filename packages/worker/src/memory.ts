@@ -46,7 +46,7 @@ export class WorkerMemory {
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
   /** By worker, where it has any. */
-  readonly gpus: (Gpus | undefined)[] = [];
+  readonly gpus = new Map<number, Gpus>();
 
   readonly slots = table({
     state: 'u8',
@@ -108,7 +108,8 @@ export class WorkerMemory {
     workers.patienceMs[row] = Number.POSITIVE_INFINITY;
     for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
     this.capacities.push(capacity);
-    this.gpus.push(Gpus.of(capacity));
+    const gpus = Gpus.of(capacity);
+    if (gpus !== undefined) this.gpus.set(row, gpus);
     this.free.push(capacity === NO_RESOURCES ? NO_RESOURCES : { ...capacity });
     this.waiting.add(LANES.length);
     return row;

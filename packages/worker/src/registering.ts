@@ -1,4 +1,4 @@
-import { type Millis, NOBODY } from '@goshawk/core';
+import { type Attribute, type Millis, NOBODY } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
 import { heldRuns } from './held-tasks.js';
 import { nextBeat } from './membership.js';
@@ -14,12 +14,14 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
   giveBackKept(w);
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
-    const { name, slots, capacity, http, attributes = [] } = w.config;
+    const { name, slots, capacity, http, attributes = NO_ATTRIBUTES } = w.config;
     const draining = w.isDraining;
     w.env.send(w.central, { type: 'register', name, slots, capacity, draining, http, runs, attributes });
   }
   beatAgain(w, now);
 }
+
+const NO_ATTRIBUTES: readonly Attribute[] = [];
 
 /** The next heartbeat, or the next attempt to register. */
 export function beatAgain(w: WorkerState, now: Millis): void {

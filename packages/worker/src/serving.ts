@@ -44,8 +44,9 @@ export function serve(w: WorkerParts, now: Millis): void {
 /** Tasks that came ahead of a free slot have one. */
 function startKept(w: WorkerParts, now: Millis): void {
   const ahead = w.knownAhead;
+  if (ahead === undefined) return;
   while (w.slots.idleCount > 0) {
-    const kept = ahead?.takeFirst();
+    const kept = ahead.takeFirst();
     if (kept === undefined) return;
     const { owner, message, entry } = kept;
     if (w.canRun(message.demand)) run(w, w.slots.ask(entry, 0, now), entry, owner, message, now);

@@ -9,6 +9,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
+import type { Gpus } from './gpus.js';
 import type { WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
@@ -96,7 +97,7 @@ export class Slots {
       slots.since[row] = series.get(row)?.since ?? now;
       series.delete(row);
     }
-    this.#memory.gpus[this.#row]?.take(row, this.#memory.entries[row]!.demand);
+    this.#gpus?.take(row, this.#memory.entries[row]!.demand);
   }
 
   /** The task has really started. @returns its time limit, counted from here, where it has one. ms */
@@ -120,7 +121,7 @@ export class Slots {
     this.#step(LIFE.release, row);
     const { demand } = entries[row]!;
     if (demand !== NO_RESOURCES) addTo(this.#memory.free[this.#row]!, demand, 1);
-    this.#memory.gpus[this.#row]?.free(row);
+    this.#gpus?.free(row);
     this.#setLong(row, false);
     slots.orphaned[row] = 0;
     entries[row] = undefined;
@@ -178,7 +179,7 @@ export class Slots {
 
   /** Indexes of the GPUs that are the task's; undefined: the worker has none to give. */
   gpusOf(index: number): readonly number[] | undefined {
-    return this.#memory.gpus[this.#row]?.heldBy(this.rowOf(index));
+    return this.#gpus?.heldBy(this.rowOf(index));
   }
 
   /** The task has reached its time limit. */
@@ -334,6 +335,11 @@ export class Slots {
         () => `${name}: ${free} free + ${inUse} used is not ${capacity}`,
       );
     }
+  }
+
+  get #gpus(): Gpus | undefined {
+    const { gpus } = this.#memory;
+    return gpus.size === 0 ? undefined : gpus.get(this.#row);
   }
 
   /** @returns the index of the first slot in the state whose row matches; −1: none does */

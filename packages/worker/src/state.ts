@@ -18,37 +18,35 @@ import { StartHealth } from './start-health.js';
 
 /** What a worker is and has, apart from how it finds work: what all of its flows read and change. */
 export class WorkerState {
-  readonly config: WorkerConfig;
-  readonly env: WorkerEnvironment;
+  // What most steps read comes first, so that a step takes few lines of a processor's cache.
   readonly memory: WorkerMemory;
   /** Of this worker, in the tables of the memory. */
   readonly row: number;
-
-  /** Ends of tasks, until their owners have confirmed them. */
-  readonly reports = new Reports();
-
-  readonly membership = new Membership();
+  readonly env: WorkerEnvironment;
+  isDraining = false;
+  /** Made when a task came to nothing for the first time. */
+  #health: StartHealth | undefined;
+  /** Made when the end of a task was foreseen for the first time. */
+  #ahead: Ahead | undefined;
+  /** Questions, and ends of tasks, each of which has its number. */
+  asks = 0;
+  tasksEnded = 0;
+  isSweepArmed = false;
   /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
   timings: Timings = LIVE_TIMINGS;
   /** For how long a series of tiny tasks may last; 0: there are none. ms */
   seriesMs: Millis = 0;
   /** Owners whose jobs another one has. */
   superseded: Set<Address> = NOBODY_SUPERSEDED;
+  readonly membership = new Membership();
+  /** Ends of tasks, until their owners have confirmed them. */
+  readonly reports = new Reports();
 
-  isDraining = false;
+  readonly config: WorkerConfig;
   /** Whoever started this worker wants it to end. */
   isStopping = false;
   hasSaidDrained = false;
-  /** Made when a task came to nothing for the first time. */
-  #health: StartHealth | undefined;
-  /** Made when the end of a task was foreseen for the first time. */
-  #ahead: Ahead | undefined;
-
   readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
-  /** Questions, and ends of tasks, each of which has its number. */
-  asks = 0;
-  tasksEnded = 0;
-  isSweepArmed = false;
 
   /** @param memory of all workers in the process; default: its own */
   constructor(config: WorkerConfig, env: WorkerEnvironment, memory = new WorkerMemory()) {

@@ -28,18 +28,22 @@ export class Stealing {
   readonly #row: number;
   readonly #env: WorkerEnvironment;
   readonly #self: Address;
+  /** Undefined where it has none. */
+  readonly #attributes: readonly Attribute[] | undefined;
   settings: ClusterSettings;
   /** Who may be asked: the general workers. */
   #victims: readonly Address[] = [];
   /** Those tried in this round for whom the memory has no room. */
-  readonly #moreTried: Address[] = [];
+  #moreTried: Address[] | undefined;
 
   constructor(w: WorkerState, settings: ClusterSettings) {
     this.#w = w;
     this.#memory = w.memory;
     this.#row = w.row;
     this.#env = w.env;
-    this.#self = w.config.self;
+    const { self, attributes = [] } = w.config;
+    this.#self = self;
+    this.#attributes = attributes.length === 0 ? undefined : attributes;
     this.settings = settings;
   }
 
@@ -161,14 +165,17 @@ export class Stealing {
       return this.#pause(now);
     }
     if (count < TRIED_WIDTH) tried[TRIED_WIDTH * row + count] = victim;
-    else this.#moreTried[count - TRIED_WIDTH] = victim;
+    else {
+      this.#moreTried ??= [];
+      this.#moreTried[count - TRIED_WIDTH] = victim;
+    }
     workers.triedCount[row] = count + 1;
     workers.asked[row] = victim;
     workers.attempts[row]!++;
     steals.attempts++;
-    const { attributes = [] } = this.#w.config;
     const request = requestOf(workers.round[row]!);
-    this.#env.send(victim, attributes.length === 0 ? request : { ...request, attributes });
+    const attributes = this.#attributes;
+    this.#env.send(victim, attributes === undefined ? request : { ...request, attributes });
     // Where nothing is lost nobody has to be looked after.
     if (timings.retryMs === 0) return;
     workers.askedAt[row] = now;
@@ -205,7 +212,7 @@ export class Stealing {
     const first = TRIED_WIDTH * this.#row;
     for (let i = first, end = first + Math.min(count, TRIED_WIDTH); i < end; i++)
       if (tried[i] === victim) return false;
-    for (let i = 0; i < count - TRIED_WIDTH; i++) if (this.#moreTried[i] === victim) return false;
+    for (let i = 0; i < count - TRIED_WIDTH; i++) if (this.#moreTried![i] === victim) return false;
     return true;
   }
 }

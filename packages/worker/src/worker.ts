@@ -54,11 +54,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
+    // Most messages of a large simulation. They come from workers, whom nobody supersedes.
     if (message.type === 'steal') return this.#robbed(from, message, now);
+    if (message.type === 'stolen') return this.#takeStolen(from, message, now);
     if (this.superseded.size > 0 && this.superseded.has(from)) return;
     switch (message.type) {
-      case 'stolen':
-        return this.#takeStolen(from, message, now);
       case 'probe':
         return enqueue(this, this.memory.probes.entryOf(from, message, now), now);
       case 'run':
@@ -203,7 +203,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
 
   #robbed(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
     // Most thieves ask where nothing waits.
-    if (this.stealing === undefined || this.memory.isQueueEmpty(this.row))
+    if (this.memory.isQueueEmpty(this.row) || this.stealing === undefined)
       return this.env.send(thief, nothingToSteal(message.round));
     this.stealing.give(thief, message, now);
     serve(this, now);

@@ -50,7 +50,7 @@ export function listWorkers(
       address: nameOf(worker.address),
       slots: worker.slots,
       capacity: worker.capacity,
-      attributes: Object.entries(worker.attributes).map(([name, value]) => ({ name, value })),
+      attributes: worker.attributes,
       partition: worker.partition,
       state: stateOf(worker),
       quarantine: worker.quarantine?.reason,

@@ -1,4 +1,11 @@
-import type { Address, ClusterSettings, MessageOf, Millis, Schedulers } from '@goshawk/core';
+import {
+  type Address,
+  type ClusterSettings,
+  centralDecides,
+  type MessageOf,
+  type Millis,
+  type Schedulers,
+} from '@goshawk/core';
 import type { CentralConfig, CentralCounters, CentralEnvironment } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
 import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
@@ -26,6 +33,8 @@ export class Membership {
   readonly #env: CentralEnvironment;
   readonly #counters: CentralCounters;
   readonly #books: Books;
+  /** The books know of the workers. Where nothing is central's to decide, they need not know of thousands. */
+  #keepsBooks: boolean;
   readonly #publisher: Publisher;
   readonly #leases: Leases;
   readonly #names: Names;
@@ -38,6 +47,7 @@ export class Membership {
     this.#counters = counters;
     this.#books = books;
     const { policy, timings } = settings;
+    this.#keepsBooks = centralDecides(policy.preset);
     this.#publisher = new Publisher(env, this.registry, this.away, settings);
     this.#leases = new Leases(this.registry, this.away, timings);
     this.#names = new Names(env, this.#leases, timings.heartbeatMs);
@@ -278,9 +288,17 @@ export class Membership {
   /** Something that others are told of the worker is new. */
   #changed(worker: WorkerRecord, now: Millis): void {
     this.#partitions.update(worker);
-    this.#books.setOpen(worker, this.#partitions.isOpen(worker));
+    if (this.#keepsBooks) this.#books.setOpen(worker, this.#partitions.isOpen(worker));
     this.#publisher.changed(worker.address);
     this.#publisher.publishSoon(now);
+  }
+
+  /** Something is to be decided, or told from the books, whatever the policy is: it may be of a time with another one. */
+  keepBooks(): void {
+    if (this.#keepsBooks) return;
+    this.#keepsBooks = true;
+    for (const worker of this.registry.workers.values())
+      this.#books.setOpen(worker, this.#partitions.isOpen(worker));
   }
 
   // ---- leaving

@@ -1,12 +1,4 @@
-import {
-  type Address,
-  type Attributes,
-  attributesByName,
-  type Member,
-  type MessageOf,
-  type Millis,
-  type Resources,
-} from '@goshawk/core';
+import type { Address, Attribute, Member, MessageOf, Millis, Resources } from '@goshawk/core';
 
 /** Where a worker stands in the cluster's split. */
 export type Side = 'inactive' | 'general' | 'short';
@@ -19,8 +11,8 @@ export interface WorkerRecord {
   /** 0: no fixed number. */
   readonly slots: number;
   readonly capacity: Resources;
-  /** Rack, zone, model: by name. */
-  readonly attributes: Attributes;
+  /** Rack, zone, model. */
+  readonly attributes: readonly Attribute[];
   partition: 'general' | 'short';
   /** As which it is counted; undefined before it is, and when it is gone. */
   side: Side | undefined;
@@ -87,7 +79,7 @@ export class Registry {
       name,
       slots,
       capacity,
-      attributes: attributesByName(attributes),
+      attributes,
       partition: 'general',
       side: undefined,
       draining,
@@ -140,8 +132,7 @@ export class Registry {
 }
 
 export function memberOf(worker: WorkerRecord): Member {
-  const { address, name, slots, capacity, partition, place } = worker;
-  const attributes = Object.entries(worker.attributes).map(([of, value]) => ({ name: of, value }));
+  const { address, name, slots, capacity, partition, place, attributes } = worker;
   return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };
 }
 

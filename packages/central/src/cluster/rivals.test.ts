@@ -38,7 +38,7 @@ class Pair {
       name: `w${this.registries[name].workers.size}`,
       slots: 1,
       capacity: {},
-      attributes: {},
+      attributes: [],
       partition: 'general',
       side: undefined,
       draining: false,

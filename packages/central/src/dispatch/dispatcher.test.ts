@@ -36,8 +36,14 @@ class Bench {
   }
 
   open(at: number, slots = 1, open = true): void {
-    const record = { address: at as Address, place: at, slots, capacity: NO_RESOURCES, attributes: {} };
-    this.dispatcher.setOpen(record as WorkerRecord, open);
+    const record = {
+      address: at as Address,
+      place: at,
+      slots,
+      capacity: NO_RESOURCES,
+      attributes: [] as const,
+    };
+    this.dispatcher.setOpen(record as Partial<WorkerRecord> as WorkerRecord, open);
     this.settle();
   }
 

@@ -412,7 +412,7 @@ export class Dispatcher {
     const worker = this.books.addWorker(
       address,
       this.books.names.capacityOf(placesOf(slots), capacity),
-      attributes,
+      attributesByName(attributes),
     );
     // What is free there it has yet to say.
     worker.free.fill(0);

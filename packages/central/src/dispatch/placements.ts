@@ -130,13 +130,25 @@ export class Placements {
 
   #send(job: BookedJob, runs: readonly BookedRun[]): void {
     const { owner, number, long } = job;
-    for (const { stage, worker, named } of runs) {
-      const { index, estimateMs } = stage;
-      const demand = this.#books.names.resourcesOf(stage.demand);
-      const of = { owner, job: number, stage: index, ...named!, long, estimateMs, demand };
-      this.#env.send(worker.address, { type: 'assign', ...of });
+    const at: MessageOf<'placed'>['at'][number][] = [];
+    for (const run of runs) {
+      const { index, estimateMs, demand: vector } = run.stage;
+      const { task, attempt } = run.named!;
+      const worker = run.worker.address;
+      const demand = this.#books.names.resourcesOf(vector);
+      this.#env.send(worker, {
+        type: 'assign',
+        owner,
+        job: number,
+        stage: index,
+        task,
+        attempt,
+        long,
+        estimateMs,
+        demand,
+      });
+      at.push({ task, attempt, worker });
     }
-    const at = runs.map(({ named, worker }) => ({ ...named!, worker: worker.address }));
     for (let from = 0; from < at.length; from += LIMITS.tasksPerMessageMax) {
       const part = at.slice(from, from + LIMITS.tasksPerMessageMax);
       this.#env.send(owner, { type: 'placed', job: number, at: part });

@@ -121,7 +121,10 @@ export class Endings {
   }
 
   endIfDone(job: Job, now: Millis): void {
-    if (job.hasEnded || job.unfinished > 0) return;
+    if (!job.hasEnded && job.unfinished === 0) this.#endJob(job, now);
+  }
+
+  #endJob(job: Job, now: Millis): void {
     job.endedAt = now;
     if (job.spec.deadlineMs !== undefined) this.#env.clearTimer('deadline', job.number);
     if (job.spec.retryBackoffMs !== undefined) this.#env.clearTimer('retry', job.number);

@@ -32,9 +32,10 @@ export class UnfitWorkers {
   }
 
   /** A task completed at the worker. @param failedAt workers that it came to nothing at before */
-  completed(job: Job, worker: Address, failedAt: readonly Address[] = []): void {
-    const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
+  completed(job: Job, worker: Address, failedAt: readonly Address[] | undefined): void {
     if (this.#disproved.size > 0) this.#disproved.delete(worker);
+    if (failedAt === undefined) return;
+    const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
     const unfit = failedAt.filter((other) => other !== worker && this.#disprove(other));
     for (const other of unfit) if (other > NOBODY) this.#tell(other, reason);
   }
