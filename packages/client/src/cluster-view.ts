@@ -4,9 +4,11 @@ import {
   type ClusterSettings,
   type ListedWorker,
   type SchedulerView,
+  UnreachableError,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
+import { poll } from './poll.js';
 import type { Session } from './session.js';
 
 export interface WorkerView extends Omit<ListedWorker, 'attributes'> {
@@ -47,6 +49,28 @@ export async function describeCluster(session: Session, options: CallOptions): P
   const { present, away, complete, warnings } = schedulers;
   const views = { schedulers: present, schedulersAway: away, warnings };
   return { name, settings, pendingTasks, complete, workers, ...views };
+}
+
+/** The settings, as central has them; undefined when that does not answer. */
+export async function clusterSettings(
+  session: Session,
+  options: CallOptions,
+): Promise<ClusterSettings | undefined> {
+  const { answered } = await poll(
+    session.requests,
+    [session.roster.central],
+    {
+      what: 'for the settings',
+      timeoutMs: session.timings.pollTimeoutMs,
+      build: (request) => ({ type: 'describeCluster' as const, request }),
+      read: ({ value }) => value.settings,
+    },
+    options,
+  ).catch((error: unknown) => {
+    if (error instanceof UnreachableError) return { answered: [] };
+    throw error;
+  });
+  return answered[0];
 }
 
 /** Page by page; one that comes meanwhile may be missing. */

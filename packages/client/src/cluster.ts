@@ -1,5 +1,5 @@
-import type { ClusterShares, DrainAnswer, TakeoverAnswer } from '@goshawk/core';
-import { type ClusterView, describeCluster } from './cluster-view.js';
+import type { ClusterSettings, ClusterShares, DrainAnswer, TakeoverAnswer } from '@goshawk/core';
+import { type ClusterView, clusterSettings, describeCluster } from './cluster-view.js';
 import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
@@ -69,6 +69,11 @@ export class Cluster implements AsyncDisposable {
       signal: options.signal,
     });
     return value;
+  }
+
+  /** Settings alone, of a cluster of many workers; undefined when central does not answer soon. */
+  settings(options: CallOptions = {}): Promise<ClusterSettings | undefined> {
+    return clusterSettings(this.#session, options);
   }
 
   /** Workers, schedulers and settings, as central sees them. @throws UnreachableError when central is away */

@@ -70,7 +70,7 @@ export {
 } from './job/view.js';
 export * from './job/waiting.js';
 export { predecessorWords, WAITING_WORDS } from './job/waiting-words.js';
-export { waitingJson, whyJson } from './job/why-json.js';
+export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
 export * from './limits.js';
 export * from './linked-lists.js';
 export * from './max-tree.js';

@@ -6,7 +6,6 @@ import {
   type JobInput,
   jobJson,
   jobJsonSchema,
-  type Millis,
   seconds,
   summaryJson,
   UnreachableError,
@@ -154,11 +153,11 @@ export const ROUTES: readonly Route[] = [
     handle: async ({ cluster }, { path, query, signal }) => {
       const there = await cluster();
       const of = query.task === undefined ? {} : { task: query.task };
-      const [explained, cutoffMs] = await Promise.all([
+      const [explained, settings] = await Promise.all([
         there.job(path.id).explain({ ...of, signal }),
-        cutoffOf(there, signal),
+        there.settings({ signal }),
       ]);
-      return { ...whyJson(explained, cutoffMs, Date.now()), sentence: whySentence(explained) };
+      return { ...whyJson(explained, settings?.policy, Date.now()), sentence: whySentence(explained) };
     },
   }),
   route({
@@ -316,12 +315,6 @@ function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.inp
 function submissionSchema(): Record<string, unknown> {
   const { $schema: _, properties, ...schema } = jobJsonSchema() as { properties: object; $schema?: string };
   return { ...schema, properties: { ...properties, key: { type: 'string', minLength: 1, maxLength: 256 } } };
-}
-
-/** Undefined while central, which has the settings, does not answer. */
-async function cutoffOf(cluster: Cluster, signal: AbortSignal): Promise<Millis | undefined> {
-  const view = await cluster.describe({ signal }).catch(unanswered);
-  return view?.settings.policy.cutoffMs;
 }
 
 function unanswered(error: unknown): undefined {

@@ -18,9 +18,10 @@ export function whySentence(explained: ExplainedJob): string {
   );
   const running = `${counted(job.tasks.running, 'task')} ${job.tasks.running === 1 ? 'runs' : 'run'}`;
   if (most === undefined) return `${running}, and none waits.`;
-  const { tasks, waitedMs, reason } = most;
+  const { tasks, waitedMs, reason, missing } = most;
   const head = `${counted(tasks, 'task')} ${tasks === 1 ? 'has' : 'have'} waited ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why}`;
   if (reason === 'other-job') return `${head}: ${(explained.after ?? []).map(predecessorWords).join('; ')}.`;
+  if (missing !== undefined) return `${head}: ${missing}.`;
   const need = central?.needs[0];
   if (need === undefined || central === undefined) return `${head}.`;
   if (need.why !== undefined) return `${head}; ${need.why}.`;

@@ -1,4 +1,4 @@
-import { InputError, type JobState, summaryJson } from '@goshawk/core';
+import { cutoffJson, InputError, type JobState, summaryJson } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
 import { openCluster } from '../jobs/open-cluster.js';
@@ -45,7 +45,10 @@ export const jobsCommand = defineCommand({
     const limit = Math.min(LISTED_MAX, from + options.limit);
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    const listed = await cluster.jobs({ states, user: options.user, all, limit, signal });
+    const [listed, settings] = await Promise.all([
+      cluster.jobs({ states, user: options.user, all, limit, signal }),
+      context.global.json ? cluster.settings({ signal }) : undefined,
+    ]);
     const jobs = listed.jobs.slice(from);
     const truncated = from + jobs.length < listed.total;
     if (context.global.json) {
@@ -55,6 +58,7 @@ export const jobsCommand = defineCommand({
       context.json({
         schema: 'goshawk.jobs/1',
         jobs: shown,
+        ...cutoffJson(settings?.policy),
         total,
         truncated,
         next,

@@ -41,7 +41,7 @@ export const whyCommand = defineCommand({
     ]);
     const cutoff = view?.settings.policy;
     if (context.global.json) {
-      context.json(whyJson(explained, cutoff?.cutoffMs, Date.now()));
+      context.json(whyJson(explained, cutoff, Date.now()));
       return ExitCode.done;
     }
     const ended = isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;

@@ -96,3 +96,35 @@ describe.each([
     }
   });
 });
+
+it('what only workers of the short partition have is said to a long job at once, and waited for', async () => {
+  const partition = ['--policy', 'hawk', '--short-partition', '0.25', '--attribute', 'rack=a,b,c,d'];
+  const up = await TestCluster.start([...partition, '--workers', '4', '--slots', '1', '--cutoff', '60']);
+  try {
+    await using cluster = await connect(up.url);
+    const shorts = async () =>
+      (await cluster.describe()).workers.filter((each) => each.partition === 'short');
+    await expect.poll(async () => (await shorts()).length, { timeout: 60_000 }).toBe(1);
+    const [short] = await shorts();
+    const rack = `rack=${short!.attributes.rack}`;
+    const only = `only workers of the short partition have ${rack} (${short!.name}), and the job uses the general one`;
+    const asked = await up.goshawk(['submit', '--sleep', '1ms', '--estimate', '1h', '--require', rack]);
+    expect(asked.exitCode, asked.stderr).toBe(0);
+    expect(asked.stderr).toContain(only);
+    const job = cluster.job(asked.stdout.trim());
+    expect((await up.goshawk(['why', job.id])).stdout).toContain(only);
+    const why = JSON.parse((await up.goshawk(['why', job.id, '--json'])).stdout);
+    expect(why).toMatchObject({ cutoffSeconds: 60, cutoffFrom: 'said' });
+    expect(why.waiting[0].missing).toContain(only);
+    const listed = await up.goshawk(['jobs', '--json']);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ cutoffSeconds: 60, cutoffFrom: 'said' });
+    // A worker of the general partition that has it.
+    const worker = up.run(['worker', '--central-url', up.url, '--name', 'more', '--attribute', rack]);
+    expect((await job.wait()).state).toBe('completed');
+    expect((await job.describe()).attemptList).toMatchObject([{ worker: 'more' }]);
+    worker.kill('SIGINT');
+    await worker.finished;
+  } finally {
+    await up.stop();
+  }
+});

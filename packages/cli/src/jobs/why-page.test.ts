@@ -32,8 +32,10 @@ it('says nothing of a time that nobody can know', () => {
     'after 28 tasks of 1 job, for as long as they take: nobody said how long that is',
   );
   expect(page(unknown)).not.toMatch(/about|\b0 ms/);
-  expect(whyJson(unknown, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: null }] } });
-  expect(whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), 10_000, 0)).toMatchObject({
+  expect(whyJson(unknown, background.cutoff, 0)).toMatchObject({
+    line: { needs: [{ expectedSeconds: null }] },
+  });
+  expect(whyJson(waits({ jobs: 0, tasks: 0, workMs: 0 }), background.cutoff, 0)).toMatchObject({
     line: { needs: [{ expectedSeconds: null }] },
   });
 });
@@ -41,7 +43,7 @@ it('says nothing of a time that nobody can know', () => {
 it('says how long it may take where somebody said', () => {
   const known = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   expect(page(known)).toContain('after 28 tasks of 1 job, about 7 s');
-  expect(whyJson(known, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
+  expect(whyJson(known, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
 });
 
 it('says between what bounds the next start lies, by earlier waits', () => {
@@ -50,7 +52,7 @@ it('says between what bounds the next start lies, by earlier waits', () => {
   const starts = { p10: 2_000, p50: 5_000, p90: 20_000, waits: 256 };
   const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, starts }] } };
   expect(page(told)).toContain('the next starts in 5 s, 2 s to 20 s in 8 of 10 cases (256 earlier waits)');
-  expect(whyJson(told, 10_000, 0)).toMatchObject({
+  expect(whyJson(told, background.cutoff, 0)).toMatchObject({
     line: { needs: [{ startsInSeconds: { p10: 2, p50: 5, p90: 20, waits: 256 } }] },
   });
 });
@@ -61,7 +63,7 @@ it('gives the word to the policy where it has one', () => {
   const why = 'each task needs cpu 2; the largest room left at a worker is cpu 1';
   const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, why }] } };
   expect(page(told)).toContain(`at central: ${why}`);
-  expect(whyJson(told, 10_000, 0)).toMatchObject({ line: { needs: [{ why }] } });
+  expect(whyJson(told, background.cutoff, 0)).toMatchObject({ line: { needs: [{ why }] } });
 });
 
 it('says where the policy plans to start the job, and in JSON when', () => {
@@ -70,13 +72,28 @@ it('says where the policy plans to start the job, and in JSON when', () => {
   const plan = { why: 'its gang fits at the next slot', expected: { inMs: 12_000, where: 'rack-1' } };
   const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, ...plan }] } };
   expect(page(told)).toContain('its gang fits at the next slot; planned for rack-1');
-  expect(whyJson(told, 10_000, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
+  expect(whyJson(told, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
+});
+
+it('says what no worker has that may run it, where it is and what to do, in place of who has it', () => {
+  const missing = 'only workers of the short partition have zone=eu (w1), and the job uses the general one';
+  const explained = waits({ jobs: 0, tasks: 0, workMs: 0 });
+  const requires = [{ name: 'zone', value: 'eu' }];
+  const waiting = [{ ...explained.waiting[0]!, reason: 'placing' as const, requires, missing }];
+  const text = whyPage({ ...explained, waiting }, { ...background, workers: [] }, painter(false));
+  expect(text).toContain(`(placing); ${missing}`);
+  expect(text).not.toContain('no worker has zone=eu');
+  expect(whyJson({ ...explained, waiting }, undefined, 0)).toMatchObject({
+    cutoffSeconds: null,
+    cutoffFrom: null,
+    waiting: [{ requires: { zone: 'eu' }, missing }],
+  });
 });
 
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
   expect(page(known)).toContain('from a mean task of 10 s on (the cutoff, said) a job is long');
-  expect(whyJson(known, 10_000, 0)).toMatchObject({ cutoffSeconds: 10 });
+  expect(whyJson(known, background.cutoff, 0)).toMatchObject({ cutoffSeconds: 10, cutoffFrom: 'said' });
 });
 
 it('says of a job that has ended no less than `job` does', () => {

@@ -116,12 +116,13 @@ function inStage(name: string): string {
 }
 
 function waitLine(
-  { stage, reason, tasks, waitedMs, requires }: StageWait,
+  { stage, reason, tasks, waitedMs, requires, missing }: StageWait,
   workers: readonly WorkerView[] | undefined,
 ): string {
   const { why } = WAITING_WORDS[reason];
-  const who = requires === undefined || workers === undefined ? '' : `; ${whoHas(requires, workers)}`;
-  return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})${who}`;
+  const known = requires === undefined || workers === undefined ? undefined : whoHas(requires, workers);
+  const who = missing === undefined ? known : plain(missing);
+  return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})${who === undefined ? '' : `; ${who}`}`;
 }
 
 /** `2 workers have zone=eu, both are full` */

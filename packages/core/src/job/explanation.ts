@@ -37,6 +37,8 @@ const stageWait = view({
   waitedMs: ms,
   /** Attributes that a worker must have to run them. */
   requires,
+  /** What of that no worker has that may run them, where it is, and what would help. */
+  missing: optional(line),
 });
 /** Tasks of one job that wait for one reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;

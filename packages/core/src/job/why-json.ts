@@ -1,5 +1,6 @@
 import { attributesByName } from '../attributes.js';
 import type { Millis } from '../ids.js';
+import { cutoffOrigin, type PolicySettings } from '../policy/settings.js';
 import {
   type CentralLine,
   expectedWaitMs,
@@ -30,10 +31,20 @@ export function waitingJson({
   };
 }
 
+/** What divides short jobs from long ones, and where that comes from: null while central does not answer. */
+export function cutoffJson(
+  cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined,
+): Record<string, unknown> {
+  return {
+    cutoffSeconds: seconds(cutoff?.cutoffMs),
+    cutoffFrom: cutoff === undefined ? null : cutoffOrigin(cutoff),
+  };
+}
+
 /** `goshawk.why/1`: what is known of one job's waiting. Times since its acceptance, in seconds; what is not known is null. */
 export function whyJson(
   explained: JobExplanation & { readonly central: CentralLine | undefined },
-  cutoffMs: Millis | undefined,
+  cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined,
   now: Millis,
 ): Record<string, unknown> {
   const {
@@ -53,7 +64,7 @@ export function whyJson(
   return {
     schema: 'goshawk.why/1',
     ...summaryJson(job, now),
-    cutoffSeconds: seconds(cutoffMs),
+    ...cutoffJson(cutoff),
     pilots:
       sampling === undefined
         ? null

@@ -4,11 +4,12 @@ import {
   type JobInput,
   type Member,
   type PolicySettings,
+  PRESETS,
   parseJobSpec,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Members } from '../joining/members.js';
-import { whyImpossible } from './admission.js';
+import { whatIsMissing, whyImpossible } from './admission.js';
 
 const GANGS: PolicySettings = { ...DEFAULT_POLICY, preset: { ...DEFAULT_POLICY.preset, gangs: true } };
 
@@ -17,13 +18,17 @@ function worker(address: number, fields: Partial<Member> = {}): Member {
   return { ...at, slots: 2, capacity: {}, partition: 'general', draining: false, attributes: [], ...fields };
 }
 
-function why(job: JobInput, workers: readonly Member[], policy = GANGS) {
+function membersOf(workers: readonly Member[]): Members {
   const members = new Members();
   if (workers.length > 0) {
     const who = { left: [], owners: [], ownersVersion: 0 };
     members.apply({ type: 'members', version: 1, since: 0, changed: [...workers], ...who });
   }
-  return whyImpossible(parseJobSpec(job), policy, members)?.message;
+  return members;
+}
+
+function why(job: JobInput, workers: readonly Member[], policy = GANGS) {
+  return whyImpossible(parseJobSpec(job), policy, membersOf(workers))?.message;
 }
 
 const tasks = (count: number) => ({ count, run: { sleep: 1 } });
@@ -97,5 +102,60 @@ describe('on workers without slots', () => {
         /^no worker has gpu 1;/,
       );
     }
+  });
+});
+
+describe('what is required', () => {
+  const GIVEN = { estimator: 'given', cutoffMs: 60_000 } as const;
+  const HAWK: PolicySettings = { ...DEFAULT_POLICY, ...GIVEN, preset: PRESETS.hawk };
+  const zone = (value: string) => ({ attributes: [{ name: 'zone', value }] });
+  const workers = [
+    worker(1, { partition: 'short', ...zone('eu') }),
+    worker(2, zone('us')),
+    worker(3, { capacity: { gpu: 1 }, ...zone('us') }),
+  ];
+  const missing = (job: Partial<JobInput>, of = workers, policy = HAWK) => {
+    const input = { tasks: tasks(1), ...job } as JobInput;
+    expect(why(input, of, policy)).toBeUndefined();
+    return whatIsMissing(parseJobSpec(input), policy, membersOf(of));
+  };
+  const only =
+    'only workers of the short partition have zone=eu (w1), and the job uses the general one: it waits until a worker there has it; give it to more workers, or make the short partition smaller (--short-partition)';
+
+  test('and only workers of the other partition have is named, with where it is and what helps', () => {
+    expect(missing({ require: { zone: 'eu' }, estimate: '1h' })).toBe(only);
+    expect(missing({ require: { zone: 'eu' }, estimate: 1 })).toBeUndefined();
+    expect(missing({ require: { zone: 'us' }, estimate: '1h' })).toBeUndefined();
+  });
+
+  test('is missing only should the job turn out long, while nobody knows that it is', () => {
+    const pilots: PolicySettings = { ...HAWK, estimator: 'pilot' };
+    expect(missing({ require: { zone: 'eu' } }, workers, pilots)).toBe(
+      `should the job turn out long: ${only}`,
+    );
+  });
+
+  test('and no worker has with the room for it, or at all, is named', () => {
+    expect(missing({ require: { zone: 'eu' }, demand: { gpu: 1 }, estimate: 1 })).toBe(
+      'no worker with zone=eu has room for gpu 1 (w1): the job waits until one does',
+    );
+    expect(missing({ require: { planet: 'mars' } })).toBe(
+      'no worker has planet=mars, and none says what its planet is: the job waits until one does',
+    );
+    expect(missing({ require: { planet: 'mars' } }, [])).toBeUndefined();
+  });
+
+  test('is there where one worker stands for both partitions, or there are none', () => {
+    const whole: PolicySettings = { ...HAWK, preset: PRESETS.goshawk };
+    expect(missing({ require: { zone: 'eu' }, estimate: '1h' }, [workers[0]!])).toBeUndefined();
+    expect(missing({ require: { zone: 'eu' }, estimate: '1h' }, workers, whole)).toBeUndefined();
+  });
+
+  test('is named in a line of bounded length', () => {
+    const many = Array.from({ length: 9 }, (_, i) => worker(10 + i, { partition: 'short', ...zone('eu') }));
+    const wanted = ['eu', ...Array.from({ length: 9 }, (_, i) => `${i}`.padEnd(100, 'z'))];
+    const line = missing({ require: { zone: wanted }, estimate: '1h' }, [worker(2), ...many])!;
+    expect(line).toContain('(w10, w11, w12 and 6 more)');
+    expect(line.length).toBeLessThan(1_000);
   });
 });

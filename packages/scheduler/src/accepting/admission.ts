@@ -39,8 +39,9 @@ export function whyImpossible(
     const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
     if (scope === 'all') continue;
     for (const stage of spec.stages) {
-      // What no worker has may come with the next one: such a job waits.
-      if (members.couldFit(scope, stage) || !members.couldFit('all', stage)) continue;
+      // Attributes that are not there may come with the next worker: such a job waits.
+      const needs = { demand: stage.demand };
+      if (members.couldFit(scope, needs) || !members.couldFit('all', needs)) continue;
       const message = `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
       return { message, hint: ASK_FOR_LESS };
     }
@@ -75,13 +76,19 @@ function boundless({ name, capacity }: Member): Impossible {
   };
 }
 
-/** What the job requires and no worker has that is there; undefined: nothing, or no worker is known. It waits for one. */
-export function whatIsMissing({ stages }: JobSpec, members: Members): string | undefined {
-  for (const { requires } of stages) {
-    if (requires === undefined || members.size === 0 || members.anyMayRun({ requires })) continue;
-    const names = Object.keys(requires).filter((name) => !members.hasAttribute(name));
-    const unknown = names.length === 0 ? '' : `, and none says what its ${names.join(' or ')} is`;
-    return `no worker has ${formatAttributes(requires)}${unknown}: the job waits until one does`;
+/**
+ * What the job requires of workers and none that may run it has; undefined: nothing, or no worker is known. It waits for one. Of
+ * a job whose class is not known yet, a class that would wait is named.
+ */
+export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Members): string | undefined {
+  const classes = possibleClasses(spec, policy);
+  for (const stage of spec.stages) {
+    const scopes = classes.map((of) => effectiveScope(policy.preset, policy.preset[of].over));
+    const missing = scopes.map((scope) => members.whatIsMissing(scope, stage));
+    const at = missing.findIndex((line) => line !== undefined);
+    if (at < 0) continue;
+    const isSure = missing.every((line) => line !== undefined);
+    return isSure ? `${missing[at]!}` : `should the job turn out ${classes[at]!}: ${missing[at]!}`;
   }
   return undefined;
 }

@@ -109,7 +109,7 @@ export class Submissions {
   }
 
   #accepted(from: Address, request: number, job: Job): void {
-    const warning = whatIsMissing(job.spec, this.#members);
+    const warning = whatIsMissing(job.spec, this.#enlistment.policy, this.#members);
     const accepted = { job: job.id, state: job.state };
     this.#answers.acknowledge(
       from,

@@ -63,7 +63,7 @@ export function explain(
     owner: context.owner,
     number: job.number,
     sampling: samplingOf(job),
-    waiting: waits.flatMap((wait) => stageWaits(job, wait, now)),
+    waiting: waits.flatMap((wait) => stageWaits(job, wait, context.circumstances, now)),
     probes: probesOf(job, context),
     probesOut: job.batches.reduce((sum, { probes }) => sum + probes.out, 0),
     probesMoved: job.probesMoved,
@@ -80,16 +80,24 @@ export function explain(
   };
 }
 
-function stageWaits(job: Job, { batch, reason, tasks }: Waits, now: Millis): StageWait[] {
+function stageWaits(
+  job: Job,
+  { batch, reason, tasks }: Waits,
+  circumstances: Circumstances,
+  now: Millis,
+): StageWait[] {
+  const scope = batch?.over ?? job.route.over;
   const of = (stage: Stage, waiting: number): StageWait => {
     const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
     const { name, requires } = stage.spec;
+    const missing = circumstances.whatIsMissing(scope, stage.spec);
     return {
       stage: name,
       reason,
       tasks: waiting,
       waitedMs: Math.max(0, now - mightStart),
       ...(requires === undefined ? {} : { requires: listAttributes(requires)! }),
+      ...(missing === undefined ? {} : { missing }),
     };
   };
   if (batch !== undefined) return [of(stageOf(job, batch), tasks)];

@@ -7,6 +7,7 @@ import {
   drawIndex,
   drawTo,
   fits,
+  formatAttributes,
   formatResources,
   type Member,
   type MessageOf,
@@ -26,6 +27,11 @@ import {
 export interface TaskNeeds extends Requiring {
   readonly demand: Resources;
 }
+
+/** Workers that a line names. */
+const NAMED = 3;
+/** Characters of what is required that a line shows. */
+const SHOWN_MAX = 500;
 
 /**
  * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
@@ -248,17 +254,28 @@ export class Members {
     return member !== undefined && hasRequired(member, requiring);
   }
 
-  /** Whether any worker has what is required. */
-  anyMayRun(requiring: Requiring): boolean {
-    for (const member of this.#all()) if (hasRequired(member, requiring)) return true;
-    return false;
-  }
-
-  /** Whether any worker has an attribute of the name. */
-  hasAttribute(name: string): boolean {
-    for (const { attributes = [] } of this.#all())
-      if (attributes.some((each) => each.name === name)) return true;
-    return false;
+  /**
+   * What is required and no worker of the scope has that has the room, where it is, and what would help; undefined: nothing, or no
+   * worker is known.
+   */
+  whatIsMissing(scope: Scope, needs: TaskNeeds): string | undefined {
+    const { demand, requires } = needs;
+    if (requires === undefined || this.size === 0 || this.couldFit(scope, needs)) return undefined;
+    const what = formatAttributes(requires).slice(0, SHOWN_MAX);
+    const able = [...this.#all()].filter((member) => hasRequired(member, needs));
+    if (able.length === 0) {
+      const names = Object.keys(requires).filter((name) => !this.#hasAttribute(name));
+      const unknown = names.length === 0 ? '' : `, and none says what its ${names.join(' or ')} is`;
+      return `no worker has ${what}${unknown}: the job waits until one does`;
+    }
+    const large = able.filter(({ capacity }) => fits(demand, capacity));
+    if (large.length === 0) {
+      const room = formatResources(demand);
+      return `no worker with ${what} has room for ${room} (${namesOf(able)}): the job waits until one does`;
+    }
+    const other = scope === 'short' ? 'general' : 'short';
+    const size = scope === 'short' ? 'larger' : 'smaller';
+    return `only workers of the ${other} partition have ${what} (${namesOf(large)}), and the job uses the ${scope} one: it waits until a worker there has it; give it to more workers, or make the short partition ${size} (--short-partition)`;
   }
 
   /** Whether a worker of the scope has what is needed in all; one that drains may come back. */
@@ -267,6 +284,12 @@ export class Members {
     for (const member of this.#all()) {
       if (isIn(member, reach) && couldRun(member, needs)) return true;
     }
+    return false;
+  }
+
+  #hasAttribute(name: string): boolean {
+    for (const { attributes = [] } of this.#all())
+      if (attributes.some((each) => each.name === name)) return true;
     return false;
   }
 
@@ -404,6 +427,11 @@ export class Members {
 /** Whether the worker could run such a task if it ran nothing else. */
 function couldRun(member: Member, needs: TaskNeeds): boolean {
   return fits(needs.demand, member.capacity) && hasRequired(member, needs);
+}
+
+function namesOf(members: readonly Member[]): string {
+  const shown = members.slice(0, NAMED).map(({ name }) => name);
+  return members.length > NAMED ? `${shown.join(', ')} and ${members.length - NAMED} more` : shown.join(', ');
 }
 
 function hasRequired({ attributes }: Member, requiring: Requiring): boolean {

@@ -10,6 +10,7 @@ const USUAL: Circumstances = {
   isCentralSilent: false,
   isDrained: () => false,
   couldFit: () => true,
+  whatIsMissing: () => undefined,
   holds: () => false,
 };
 

@@ -29,6 +29,8 @@ export interface Circumstances {
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
   /** Some worker of the scope has what is needed, in all. */
   couldFit(scope: Scope, needs: TaskNeeds): boolean;
+  /** What no worker of the scope has of what is required, in words. */
+  whatIsMissing(scope: Scope, needs: TaskNeeds): string | undefined;
   /** Nothing of the job is given out yet. */
   holds(job: Job): boolean;
 }
@@ -44,6 +46,7 @@ export function circumstancesOf(
     isCentralSilent: enlistment.isSilent(now),
     isDrained: (scope, needs) => members.isDrained(scope, needs),
     couldFit: (scope, needs) => members.couldFit(scope, needs),
+    whatIsMissing: (scope, needs) => members.whatIsMissing(scope, needs),
     holds: (job) => recovery.holds(job),
   };
 }
