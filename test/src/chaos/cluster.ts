@@ -13,7 +13,7 @@ import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
 import type { Checker } from './checker.js';
-import { ChaosDisk, type ChaosJournal, SKIPPED } from './disk.js';
+import { ChaosDisk, type ChaosJournal } from './disk.js';
 import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
@@ -470,14 +470,14 @@ export class Cluster {
 
   #schedulerConfig(process: Process, disk: ChaosDisk): SchedulerConfig {
     const { wire } = process;
-    const { previousIncarnations, lastJob, tag } = disk;
+    const { previousIncarnations, lastJob, skipped, tag } = disk;
     const inheritance =
       previousIncarnations.length === 0
         ? undefined
         : {
             entries: disk.entries(),
             now: process.now,
-            lastJob: lastJob + SKIPPED,
+            lastJob: lastJob + skipped,
             previousIncarnations: previousIncarnations.map((former) => wire.addressNamed(former)),
             piece: PIECE,
           };

@@ -22,8 +22,8 @@ export interface JournalEvents {
 /** How the process that has the journal gets its turns. */
 export type Turn = (action: () => void) => void;
 
-/** Numbers of jobs that each start passes over: those after it take more than 32 bits. */
-export const SKIPPED = 2 ** 32;
+/** Numbers of jobs that every other start passes over: those after it take more than 32 bits. */
+const SKIPPED = 2 ** 32;
 
 /**
  * A scheduler's disk, with the journal's own group commit on top. What is not synced when the process dies is lost, or
@@ -73,6 +73,11 @@ export class ChaosDisk {
     return this.#identity.formers;
   }
 
+  /** Numbers of jobs that the next owner passes over, beside those that the last one may not have written down. */
+  get skipped(): number {
+    return this.previousIncarnations.length % 2 === 0 ? SKIPPED : 0;
+  }
+
   get lastJob(): number {
     return Math.max(this.#identity.lastJob, ...this.#jobs.keys());
   }
@@ -98,7 +103,7 @@ export class ChaosDisk {
 
   /** Another incarnation has it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
-    this.#identity = succeededBy(this.#identity, self, '', this.lastJob, SKIPPED);
+    this.#identity = succeededBy(this.#identity, self, '', this.lastJob, this.skipped);
     this.#journal = new ChaosJournal(this, turn, events);
     return this.#journal;
   }
