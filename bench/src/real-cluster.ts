@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Daemon, startDaemonWithDoor } from '@goshawk/cli/testing';
+import { type Daemon, startDaemonWithHttp } from '@goshawk/cli/testing';
 
 export interface Target {
   readonly role: 'central' | 'scheduler' | 'worker';
   readonly daemon: Daemon;
   readonly endpoint: string;
-  /** Of its HTTP door. */
+  /** Of its HTTP server. */
   readonly httpPort: number;
   hasEnded: boolean;
 }
@@ -70,7 +70,7 @@ export class RealCluster {
   async #spawn(role: Target['role'], args: readonly string[]): Promise<Target> {
     const keyArgs = this.#keys === undefined ? [] : ['--keys', this.#keys];
     const heap = this.#heapMebibytes;
-    const daemon = await startDaemonWithDoor([role, ...args, ...keyArgs, '--bind', 'tcp://127.0.0.1:0'], {
+    const daemon = await startDaemonWithHttp([role, ...args, ...keyArgs, '--bind', 'tcp://127.0.0.1:0'], {
       environment: { PATH: process.env.PATH, HOME: this.#folder },
       nodeArgs: heap === undefined ? [] : [`--max-old-space-size=${heap}`],
       onLine: (line) => {

@@ -49,7 +49,7 @@ async function start(folder: string, name: string, args: readonly string[]): Pro
   const all = [...args, '--bind', 'tcp://127.0.0.1:0', '--http', '127.0.0.1:0'];
   const daemon = await startDaemon(name, all, folder);
   const url = /"url":"(http:[^"]+)"/.exec(readFileSync(join(folder, `${name}.log`), 'utf8'))?.[1];
-  if (url === undefined) throw new Error(`${name} has not said where its HTTP door is`);
+  if (url === undefined) throw new Error(`${name} has not said where its HTTP server is`);
   return { daemon, url };
 }
 

@@ -57,8 +57,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PURE = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central', 'simulator'];
 
 const BANNED_IN_PURE: readonly (readonly [pattern: RegExp, instead: string])[] = [
-  [/\bDate\.now\b|\bnew Date\(\)/, 'the `now` that every door gets'],
-  [/\bperformance\.now\b/, 'the `now` that every door gets'],
+  [/\bDate\.now\b|\bnew Date\(\)/, 'the `now` that every entry gets'],
+  [/\bperformance\.now\b/, 'the `now` that every entry gets'],
   [/\bMath\.random\b/, '`env.random()`'],
   [/\bset(?:Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, '`env.setTimer`'],
   [/\bprocess\.|\bconsole\./, 'an effect of the environment'],
@@ -314,6 +314,8 @@ const RENAMED: Readonly<Record<string, string>> = {
   census: 'audit',
   formersMax: 'previousIncarnationsMax',
   isAside: 'isQuarantined',
+  HttpDoor: 'HttpServer',
+  Door: 'FrameReceiver, EntryPoint, ScrapeTarget',
   strangerTold: 'notRegistered',
   learntFile: 'estimatorStateFile',
   leaveWord: 'registerLocalCluster',

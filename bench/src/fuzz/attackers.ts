@@ -159,7 +159,7 @@ export function frameMakers(
   };
 }
 
-/** Bytes over bare TCP: at the sockets of ZeroMQ, or at the HTTP door. */
+/** Bytes over bare TCP: at the sockets of ZeroMQ, or at the HTTP server. */
 export class TcpAttacker implements Attacker {
   readonly name: string;
   readonly share: number;

@@ -403,17 +403,17 @@ test('tells where processes may be looked at: each once, and those of schedulers
   bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });
   bench.receive(without, { ...register, name: 'w3', http: undefined });
   bench.receive(OWNER, { ...enlist, name: 's1', tag: 's1', http: '10.0.0.2:9090' });
-  const doors = [
+  const scrapeTargets = [
     { role: 'scheduler', at: '10.0.0.2:9090' },
     { role: 'worker', at: '10.0.0.1:9090' },
   ];
-  expect(bench.central.doors).toEqual(doors);
+  expect(bench.central.scrapeTargets).toEqual(scrapeTargets);
   for (; bench.now < 60_000; bench.now += LIVE_TIMINGS.heartbeatMs) {
     for (const each of [worker, same]) bench.receive(each, { type: 'heartbeat', busy: 0, queued: 0 });
     bench.central.wake('lease', 0, bench.now);
   }
   expect(bench.central.schedulerCount).toBe(0);
-  expect(bench.central.doors).toEqual(doors);
+  expect(bench.central.scrapeTargets).toEqual(scrapeTargets);
 });
 
 test('a place that is free goes to the next worker', () => {

@@ -9,7 +9,7 @@ import {
   pulls,
 } from '@goshawk/core';
 import { policyOf, type SolverAnswer } from '@goshawk/policies';
-import { countWorkers, doorsOf } from './cluster/describing.js';
+import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
 import { LearnedCutoff } from './cluster/learned-cutoff.js';
 import { Membership } from './cluster/membership.js';
 import { Rivals } from './cluster/rivals.js';
@@ -19,7 +19,7 @@ import type {
   CentralEnvironment,
   CentralStanding,
   CentralTimer,
-  Door,
+  ScrapeTarget,
 } from './contract.js';
 import { Dispatcher } from './dispatch/dispatcher.js';
 import { lineOfQueues } from './dispatch/line.js';
@@ -62,7 +62,7 @@ export class Central implements Machine<CentralTimer> {
     this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher, config.settings);
   }
 
-  // ---- doors
+  // ---- entries
 
   start(now: Millis): void {
     this.#rivals.start(now);
@@ -241,8 +241,8 @@ export class Central implements Machine<CentralTimer> {
   }
 
   /** Where processes may be looked at over HTTP. */
-  get doors(): readonly Door[] {
-    return doorsOf(this.#members.registry, this.#members.away);
+  get scrapeTargets(): readonly ScrapeTarget[] {
+    return scrapeTargetsOf(this.#members.registry, this.#members.away);
   }
 
   /** Slots that are kept for tasks on their way. */

@@ -27,7 +27,7 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
    * driver in which work takes no time has none.
    */
   readonly busyMs?: (() => Millis) | undefined;
-  /** Hands a problem to a solver, whose answer comes by the door `solved`. A driver without a solver has none. */
+  /** Hands a problem to a solver, whose answer comes by the entry `solved`. A driver without a solver has none. */
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
   /**
    * Told what a policy of one's own has thrown; central goes on. A driver that has none wants to end with it.
@@ -53,7 +53,7 @@ export interface CentralConfig {
 }
 
 /** Where others may look at a process over HTTP. */
-export interface Door {
+export interface ScrapeTarget {
   readonly role: Role;
   /** `HOST:PORT` */
   readonly at: string;

@@ -70,8 +70,8 @@ export async function startDaemon(args: readonly string[], options: DaemonOption
   };
 }
 
-/** As `startDaemon`, with an HTTP door on loopback. @returns `url` of the door as well */
-export async function startDaemonWithDoor(
+/** As `startDaemon`, with an HTTP server on loopback. @returns `url` of the door as well */
+export async function startDaemonWithHttp(
   args: readonly string[],
   options: DaemonOptions = {},
 ): Promise<Daemon & { readonly url: string }> {

@@ -33,7 +33,7 @@ export interface Environment<Timer extends string = string> {
   counted?(): Readonly<Record<string, unknown>>;
 }
 
-/** The doors of every machine: synchronous, values only, run to completion. */
+/** The entries of every machine: synchronous, values only, run to completion. */
 export interface Machine<Timer extends string = string> {
   /** Called once, before anything else. */
   start(now: Millis): void;

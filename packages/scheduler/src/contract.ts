@@ -27,7 +27,7 @@ export type SchedulerTimer =
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**
-   * Writes down what must outlive this process, and returns the place where it will be. The door `recorded` says when
+   * Writes down what must outlive this process, and returns the place where it will be. The entry `recorded` says when
    * it is durable. A driver without it keeps jobs for as long as the process lives, and nothing waits.
    */
   record?(record: JobRecord): number;

@@ -279,7 +279,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     );
   }
 
-  // ---- doors
+  // ---- entries
 
   start(now: Millis): void {
     this.#startedAt = now;

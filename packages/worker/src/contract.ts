@@ -35,7 +35,7 @@ export interface TaskOrder {
 
 export interface WorkerEnvironment extends Environment<WorkerTimer> {
   /**
-   * Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's doors.
+   * Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's entries.
    *
    * @param gpus indexes of those that are the task's until it ends; undefined: the worker has none to give
    */

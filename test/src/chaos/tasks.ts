@@ -14,7 +14,7 @@ export interface TaskInput {
   readonly prints: number;
 }
 
-interface TaskDoors {
+interface TaskEntries {
   taskStarted(slot: number): void;
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array): void;
   taskEnded(slot: number, outcome: Outcome, runMs: Millis): void;
@@ -47,13 +47,13 @@ const KILL_MS = 5;
 export class Tasks {
   readonly #calendar: Calendar;
   readonly #seed: string;
-  readonly #doors: TaskDoors;
+  readonly #entries: TaskEntries;
   readonly #runs = new Map<number, Run>();
 
-  constructor(calendar: Calendar, seed: string, doors: TaskDoors) {
+  constructor(calendar: Calendar, seed: string, entries: TaskEntries) {
     this.#calendar = calendar;
     this.#seed = seed;
-    this.#doors = doors;
+    this.#entries = entries;
   }
 
   get count(): number {
@@ -81,12 +81,16 @@ export class Tasks {
     };
     this.#runs.set(slot, run);
     this.#calendar.put(now, () => {
-      if (this.#runs.get(slot) === run) this.#doors.taskStarted(slot);
+      if (this.#runs.get(slot) === run) this.#entries.taskStarted(slot);
     });
     for (let line = 1; line <= prints; line++) {
       this.#calendar.put(now + (ms * line) / (prints + 1), () => {
         if (this.#runs.get(slot) !== run) return;
-        this.#doors.taskOutput(slot, 'stdout', new TextEncoder().encode(`${execution.value} line ${line}\n`));
+        this.#entries.taskOutput(
+          slot,
+          'stdout',
+          new TextEncoder().encode(`${execution.value} line ${line}\n`),
+        );
       });
     }
   }
@@ -121,7 +125,7 @@ export class Tasks {
       this.#runs.delete(slot);
       execution.kind = outcome.kind;
       execution.endedAt = this.#calendar.now;
-      this.#doors.taskEnded(slot, outcome, this.#calendar.now - startedAt);
+      this.#entries.taskEnded(slot, outcome, this.#calendar.now - startedAt);
     });
   }
 }

@@ -85,11 +85,11 @@ export class RealTimeDriver implements Driver {
     return this.#processes.get(by)!.letterbox.partyOf(handle);
   }
 
-  enter(party: Address, door: (now: Millis) => void): void {
+  enter(party: Address, entry: (now: Millis) => void): void {
     const { enter } = this.#processes.get(party)!;
     this.turn(() =>
-      enter('a door of its own', (machine, now) => {
-        door(now);
+      enter('an entry of its own', (machine, now) => {
+        entry(now);
         machine.checkInvariants();
         this.#options.stepped?.(party);
       }),

@@ -103,7 +103,7 @@ export class Recorder implements TaskMachine {
   do(act: (environment: TaskEnvironment, now: Millis) => void): void {
     const { driver } = this.#stand;
     driver.enter(this.address, (now) =>
-      this.#stand.step(this, 'a door of its own', now, () => act(this.environment, now)),
+      this.#stand.step(this, 'an entry of its own', now, () => act(this.environment, now)),
     );
   }
 

@@ -91,11 +91,11 @@ export class VirtualDriver implements SteppingDriver {
     return handle;
   }
 
-  enter(party: Address, door: (now: Millis) => void): void {
+  enter(party: Address, entry: (now: Millis) => void): void {
     let isDone = false;
     this.#cluster.at(this.now, (now) => {
       isDone = true;
-      door(now);
+      entry(now);
       this.#machines.get(party)?.checkInvariants();
       this.#options.stepped?.(party);
     });

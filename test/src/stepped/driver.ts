@@ -1,7 +1,7 @@
 import type { Address, Environment, Machine, Message, Millis, Outcome, Role } from '@goshawk/core';
 import type { Worker, WorkerEnvironment } from '@goshawk/worker';
 
-/** A machine that runs tasks, with the doors through which it hears of them. */
+/** A machine that runs tasks, with the entries through which it hears of them. */
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
 
 /** What such a machine gets from any driver. */
@@ -38,8 +38,8 @@ export interface Driver {
   handleOf(party: Address, by: Address): Address;
   /** Whom the machine at `by` means. */
   partyOf(handle: Address, by: Address): Address;
-  /** Lets something happen to a machine through a door that only its kind has. */
-  enter(party: Address, door: (now: Millis) => void): void;
+  /** Lets something happen to a machine through an entry that only its kind has. */
+  enter(party: Address, entry: (now: Millis) => void): void;
   /** The party stops where it stands, as by SIGKILL. */
   kill(party: Address): void;
   /** Lets the clock go on, with all that happens meanwhile. */

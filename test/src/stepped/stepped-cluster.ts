@@ -251,9 +251,9 @@ export class SteppedCluster {
     this.#driver.happenNext();
   }
 
-  /** Lets something happen to a machine through one of its doors, with all that follows at once. */
-  step(party: Party, door: () => void): void {
-    this.#driver.enter(party.address, door);
+  /** Lets something happen to a machine through one of its entries, with all that follows at once. */
+  step(party: Party, entry: () => void): void {
+    this.#driver.enter(party.address, entry);
   }
 
   /** The task in a slot of a worker is told to end in this way. @returns false when none runs there */

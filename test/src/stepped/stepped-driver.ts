@@ -97,8 +97,8 @@ export class SteppedDriver implements SteppingDriver {
     return handle;
   }
 
-  enter(address: Address, door: (now: Millis) => void): void {
-    this.#step(this.#parties.get(address)!, door);
+  enter(address: Address, entry: (now: Millis) => void): void {
+    this.#step(this.#parties.get(address)!, entry);
   }
 
   kill(address: Address): void {
@@ -178,12 +178,12 @@ export class SteppedDriver implements SteppingDriver {
     party.timers.set(name, this.#agenda.put(Math.max(at, this.#now), wake));
   }
 
-  /** Lets something happen to a machine through one of its doors, with all that follows at once. */
-  #step(party: Party, door: (now: Millis) => void): void {
+  /** Lets something happen to a machine through one of its entries, with all that follows at once. */
+  #step(party: Party, entry: (now: Millis) => void): void {
     if (this.#stepping) throw new Error(`${party.name} was entered while another machine was at work`);
     this.#stepping = true;
     try {
-      door(this.#now);
+      entry(this.#now);
       party.machine.settle?.(this.#now);
       for (let next = this.#afterStep.shift(); next !== undefined; next = this.#afterStep.shift()) next();
       party.machine.checkInvariants();

@@ -10,7 +10,7 @@ import {
   WORKERS_PER_PAGE,
   type WorkerState,
 } from '@goshawk/core';
-import type { CountedWorkers, Door } from '../contract.js';
+import type { CountedWorkers, ScrapeTarget } from '../contract.js';
 import type { AwayOwners } from './away-owners.js';
 import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 
@@ -65,10 +65,10 @@ export function listWorkers(
 
 /**
  * Where processes may be looked at: those of schedulers that are away too, which should be missed. Workers of one process
- * have one door.
+ * have one server.
  */
-export function doorsOf(registry: Registry, away: AwayOwners): Door[] {
-  const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): Door[] => {
+export function scrapeTargetsOf(registry: Registry, away: AwayOwners): ScrapeTarget[] {
+  const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): ScrapeTarget[] => {
     const places = new Set(Array.from(parties, ({ http }) => http));
     return [...places].flatMap((place) => (place === undefined ? [] : { role, at: place }));
   };

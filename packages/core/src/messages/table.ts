@@ -88,7 +88,7 @@ export const MESSAGES = {
     slots,
     capacity: resources,
     draining: flag,
-    /** `HOST:PORT` of its HTTP door as others reach it; none where there is no door, or one for its own machine only. */
+    /** `HOST:PORT` of its HTTP server as others reach it; none where there is no door, or one for its own machine only. */
     http: optional(text(512)),
     /** What a central has sent there, so that one that was just started knows it at once; the rest its owners name again. */
     runs: list(heldRun, LIMITS.heldTasksMax),

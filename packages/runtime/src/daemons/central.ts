@@ -65,9 +65,9 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       ...centralReadings(central),
       goshawk_central_disputed_addresses: process.mailbox.disputedAddresses().length,
     }),
-    doors: () => [
+    scrapeTargets: () => [
       ...(process.http === undefined ? [] : [{ role: 'central', at: process.http } as const]),
-      ...central.doors,
+      ...central.scrapeTargets,
     ],
   }));
   const { policy, preset } = options.settings.policy;

@@ -14,12 +14,12 @@ import {
 import { nanoid } from 'nanoid';
 import { Host } from '../driver/index.js';
 import {
-  doorAt,
-  type HttpDoor,
   type HttpOptions,
-  openHttpDoor,
+  type HttpServer,
+  openHttpServer,
   pagesOf,
   type RoleView,
+  reachableAt,
   type Shown,
 } from '../http/index.js';
 import { isLoopbackEndpoint } from '../loopback.js';
@@ -63,7 +63,7 @@ export interface DaemonProcess {
   addressNamed(name: string): Address;
   /** The address of the central scheduler that is at an endpoint now. */
   centralAt(endpoint: string): Address;
-  /** What its HTTP door shows of its role from now on; until then, that it is starting. */
+  /** What its HTTP server shows of its role from now on; until then, that it is starting. */
   show(view: () => RoleView): void;
   close(): Promise<void>;
   /** Ends at once: nothing that this process would say is worth anything. */
@@ -105,7 +105,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     await tracing?.close();
     end(reason);
   };
-  let http: HttpDoor | undefined;
+  let http: HttpServer | undefined;
   const fail = (error: Error): void => void close({ kind: 'failed', error });
   if (isAdvertised) endWhenAnothers(mailbox, options.logger, ended, fail);
   endWhenMoved(options, mailbox.endpoint, ended, fail);
@@ -136,7 +136,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     mailbox,
     host,
     tracing,
-    http: http && doorAt(http.url, mailbox.endpoint),
+    http: http && reachableAt(http.url, mailbox.endpoint),
     ended,
     show: (ofRole) => {
       view = ofRole;
@@ -154,15 +154,15 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
 async function openHttp(
   { http, insecure, logger }: ProcessOptions,
   shown: Omit<Shown, 'droppedLogLines'>,
-): Promise<HttpDoor | undefined> {
+): Promise<HttpServer | undefined> {
   if (http === undefined) return undefined;
-  const door = await openHttpDoor(
+  const server = await openHttpServer(
     { insecure, ...http },
     (counters) => pagesOf({ ...shown, droppedLogLines }, counters),
     logger,
   );
-  logger.info({ url: door.url }, 'one may look at this process over HTTP');
-  return door;
+  logger.info({ url: server.url }, 'one may look at this process over HTTP');
+  return server;
 }
 
 /** Keys that were replaced or revoked count from then on, without a restart. */

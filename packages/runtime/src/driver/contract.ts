@@ -19,13 +19,13 @@ export interface PartyOptions {
   readonly role: Role;
 }
 
-/** Lets something happen to a machine through a door that only its kind has. `event` is for the log. */
-export type Enter<M> = (event: string, door: (machine: M, now: Millis) => void) => void;
+/** Lets something happen to a machine through an entry that only its kind has. `event` is for the log. */
+export type Enter<M> = (event: string, entry: (machine: M, now: Millis) => void) => void;
 
 /** Makes a machine; `enter` may be used as soon as it is made. */
 export type BuildMachine<M extends Machine<never>> = (environment: Environment, enter: Enter<M>) => M;
 
-/** A machine of this process, and the way to its other doors. */
+/** A machine of this process, and the way to its other entries. */
 export interface Hosted<M> {
   readonly machine: M;
   readonly enter: Enter<M>;

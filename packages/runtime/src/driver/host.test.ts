@@ -150,7 +150,7 @@ describe('what happens to a machine', () => {
     expect(two.seen.slice(2)).toEqual([`${start + 2_000} sweep/3`, 'sweep/3 done']);
   });
 
-  test('other doors are entered in the same way', () => {
+  test('other entries are entered in the same way', () => {
     const { add, setNow } = setUp();
     const { machine, enter } = add('central');
     setNow(3);
@@ -397,7 +397,7 @@ describe('a machine that contradicts itself', () => {
     expect(fatal).toHaveLength(1);
   });
 
-  test('any error is one, from whichever door', () => {
+  test('any error is one, from whichever entry', () => {
     const { add, fatal } = setUp();
     const { enter } = add('central');
     enter('taskEnded in slot 3', () => {

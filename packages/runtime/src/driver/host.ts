@@ -13,7 +13,7 @@ import { type AddressNames, Codec, type Logger, ThrottledLog } from '@goshawk/tr
 import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 import { Failures } from './failures.js';
-import { type Door, describeInput, type Input, type Losable, mayBeLost } from './input.js';
+import { describeInput, type EntryPoint, type Input, type Losable, mayBeLost } from './input.js';
 import type { MachineCounters } from './message-counters.js';
 import { Party } from './party.js';
 import { TimerQueue } from './timers.js';
@@ -89,10 +89,11 @@ export class Host {
   /**
    * Builds a machine, gives it the mail of its index, and starts it.
    *
-   * @param build gets the machine's environment, and the way to doors that the host does not know
+   * @param build gets the machine's environment, and the way to entries that the host does not know
    */
   add<M extends Machine<never>>(options: PartyOptions, build: BuildMachine<M>): Hosted<M> {
-    const enter: Enter<M> = (event, door) => this.#take(party, { kind: 'event', event, door: door as Door });
+    const enter: Enter<M> = (event, entry) =>
+      this.#take(party, { kind: 'event', event, entry: entry as EntryPoint });
     const party = new Party(
       options,
       {

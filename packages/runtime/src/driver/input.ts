@@ -8,10 +8,10 @@ import {
   type Millis,
 } from '@goshawk/core';
 
-/** One of the doors that only some kind of machine has. */
-export type Door = (machine: Machine, now: Millis) => void;
+/** One of the entries that only some kind of machine has. */
+export type EntryPoint = (machine: Machine, now: Millis) => void;
 
-/** What may happen to a machine: each is one call of one of its doors. */
+/** What may happen to a machine: each is one call of one of its entries. */
 export type Input =
   | { readonly kind: 'start' }
   | { readonly kind: 'message'; readonly from: Address; readonly message: Message }
@@ -19,7 +19,7 @@ export type Input =
   | { readonly kind: 'disconnected'; readonly from: Address }
   /** All that came at one time has been handed over. */
   | { readonly kind: 'settle' }
-  | { readonly kind: 'event'; readonly event: string; readonly door: Door };
+  | { readonly kind: 'event'; readonly event: string; readonly entry: EntryPoint };
 
 /** What may never arrive: a machine is none the worse for it. */
 export type Losable = Extract<Input, { readonly kind: 'message' | 'disconnected' }>;

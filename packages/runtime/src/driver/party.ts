@@ -66,7 +66,7 @@ export class Party {
     });
   }
 
-  /** Calls the door that an input is for. Throws what the machine throws. */
+  /** Calls the entry that an input is for. Throws what the machine throws. */
   step(input: Input, now: Millis): void {
     switch (input.kind) {
       case 'start':
@@ -81,7 +81,7 @@ export class Party {
       case 'settle':
         return this.machine.settle?.(now);
       case 'event':
-        return input.door(this.machine, now);
+        return input.entry(this.machine, now);
     }
   }
 

@@ -5,7 +5,7 @@ import { type KillReason, Worker, type WorkerEnvironment } from '@goshawk/worker
 import { describe, expect, test } from 'vitest';
 import type { Post } from './contract.js';
 import { Host } from './host.js';
-import { addWorker, type WorkerDoors } from './worker-port.js';
+import { addWorker, type WorkerEntries } from './worker-port.js';
 
 class TestRun implements Run {
   readonly order: RunOrder;
@@ -36,7 +36,7 @@ class TestExecutor implements Executor {
 }
 
 /** Writes down what it hears of its tasks. */
-class Recorder implements WorkerDoors {
+class Recorder implements WorkerEntries {
   readonly heard: string[] = [];
   readonly outcomes: Outcome[] = [];
   onEnded: (slot: number) => void = () => {};
@@ -77,7 +77,7 @@ const order = (payload: unknown) => ({
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
-function setUp<M extends WorkerDoors>(
+function setUp<M extends WorkerEntries>(
   build: (environment: WorkerEnvironment) => M,
   mailbox: Post = silent,
   gpuNames?: string[],

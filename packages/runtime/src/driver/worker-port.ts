@@ -5,8 +5,8 @@ import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
 import { failedOutcome, taskOutcome } from './task-outcome.js';
 
-/** A machine with the doors through which a worker hears of its tasks. */
-export type WorkerDoors = Machine<never> & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
+/** A machine with the entries through which a worker hears of its tasks. */
+export type WorkerEntries = Machine<never> & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
 
 export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   /** May be shared by all workers of the process. Closing it is its owner's. */
@@ -23,7 +23,7 @@ export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
 export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: number) => void;
 
 /** Adds a worker to a host, with the executor as its hands. */
-export function addWorker<M extends WorkerDoors>(
+export function addWorker<M extends WorkerEntries>(
   host: Host,
   { index, name, executor, gpuNames, onRunEnded, onDrained }: WorkerOptions,
   build: (environment: WorkerEnvironment) => M,
@@ -51,14 +51,14 @@ interface CurrentRun {
  */
 class WorkerPort {
   readonly #executor: Executor;
-  readonly #enter: Enter<WorkerDoors>;
+  readonly #enter: Enter<WorkerEntries>;
   readonly #onRunEnded: RunEnded | undefined;
   readonly #gpuNames: readonly string[] | undefined;
   readonly #bySlot = new Map<number, CurrentRun>();
 
   constructor(
     executor: Executor,
-    enter: Enter<WorkerDoors>,
+    enter: Enter<WorkerEntries>,
     onRunEnded: RunEnded | undefined,
     gpuNames: readonly string[] | undefined,
   ) {
@@ -108,10 +108,10 @@ class WorkerPort {
     slot: number,
     current: CurrentRun,
     event: string,
-    door: (worker: WorkerDoors, now: number) => void,
+    entry: (worker: WorkerEntries, now: number) => void,
   ): void {
     this.#enter(`${event} in slot ${slot}`, (worker, now) => {
-      if (this.#bySlot.get(slot) === current) door(worker, now);
+      if (this.#bySlot.get(slot) === current) entry(worker, now);
     });
   }
 }

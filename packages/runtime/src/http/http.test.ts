@@ -4,30 +4,30 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Door } from '@goshawk/central';
+import type { ScrapeTarget } from '@goshawk/central';
 import { Histogram, type Role } from '@goshawk/core';
 import { newCounters } from '@goshawk/transport';
 import { recordingLogger } from '@goshawk/transport/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pagesOf } from './pages.js';
-import { type HttpDoor, type HttpOptions, openHttpDoor } from './server.js';
+import { type HttpOptions, type HttpServer, openHttpServer } from './server.js';
 
-const doors: HttpDoor[] = [];
+const servers: HttpServer[] = [];
 const mailbox = newCounters();
 const notReady: string[] = [];
 
 afterEach(async () => {
   notReady.length = 0;
-  for (const door of doors.splice(0)) await door.close();
+  for (const server of servers.splice(0)) await server.close();
 });
 
-const DOORS: readonly Door[] = [
+const TARGETS: readonly ScrapeTarget[] = [
   { role: 'central', at: 'central:9090' },
   { role: 'worker', at: '10.0.0.1:9090' },
   { role: 'worker', at: '10.0.0.2:9090' },
 ];
 
-async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): Promise<HttpDoor> {
+async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): Promise<HttpServer> {
   const shown = {
     role,
     endpoint: 'tcp://127.0.0.1:1',
@@ -39,15 +39,15 @@ async function open(options: Partial<HttpOptions> = {}, role: Role = 'worker'): 
     }),
     lateMs: new Histogram([1, 5]),
     droppedLogLines: () => 3,
-    view: () => ({ notReady, readings: () => ({}), doors: () => DOORS }),
+    view: () => ({ notReady, readings: () => ({}), scrapeTargets: () => TARGETS }),
   };
-  const door = await openHttpDoor(
+  const server = await openHttpServer(
     { bind: '127.0.0.1:0', ...options },
     (counters) => pagesOf(shown, counters),
     recordingLogger(),
   );
-  doors.push(door);
-  return door;
+  servers.push(server);
+  return server;
 }
 
 interface Answer {
@@ -56,12 +56,12 @@ interface Answer {
 }
 
 async function ask(
-  door: HttpDoor,
+  server: HttpServer,
   path: string,
   headers: Record<string, string> = {},
   method = 'GET',
 ): Promise<Answer> {
-  const port = Number(new URL(door.url).port);
+  const port = Number(new URL(server.url).port);
   const asked = request({ host: '127.0.0.1', port, path, method, headers });
   asked.end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
@@ -70,17 +70,17 @@ async function ask(
   return { status: response.statusCode!, body };
 }
 
-describe('the HTTP door', () => {
+describe('the HTTP server', () => {
   it('shows how the process is', async () => {
-    const door = await open();
-    expect(await ask(door, '/livez')).toStrictEqual({ status: 200, body: 'alive\n' });
-    expect(await ask(door, '/readyz')).toStrictEqual({ status: 200, body: 'ready\n' });
+    const server = await open();
+    expect(await ask(server, '/livez')).toStrictEqual({ status: 200, body: 'alive\n' });
+    expect(await ask(server, '/readyz')).toStrictEqual({ status: 200, body: 'ready\n' });
     notReady.push('it has not joined its cluster yet');
-    expect(await ask(door, '/readyz')).toStrictEqual({
+    expect(await ask(server, '/readyz')).toStrictEqual({
       status: 503,
       body: 'it has not joined its cluster yet\n',
     });
-    expect(JSON.parse((await ask(door, '/status')).body)).toMatchObject({
+    expect(JSON.parse((await ask(server, '/status')).body)).toMatchObject({
       schema: 'goshawk.status/1',
       role: 'worker',
       encrypted: true,
@@ -109,8 +109,8 @@ describe('the HTTP door', () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-http-'));
     try {
       const portFile = join(folder, 'port');
-      const door = await open({ portFile });
-      expect(readFileSync(portFile, 'utf8')).toBe(`${new URL(door.url).port}\n`);
+      const server = await open({ portFile });
+      expect(readFileSync(portFile, 'utf8')).toBe(`${new URL(server.url).port}\n`);
       await expect(open({ portFile: join(folder, 'nowhere', 'port') })).rejects.toThrow(
         /cannot write the port of HTTP down: ENOENT/,
       );
@@ -121,7 +121,7 @@ describe('the HTTP door', () => {
 
   it('asks for its token, but not for whether the process lives', async () => {
     const token = 'correct-horse-battery-staple';
-    const door = await open({ token });
+    const server = await open({ token });
     for (const headers of [
       {},
       { authorization: token },
@@ -129,17 +129,17 @@ describe('the HTTP door', () => {
       { authorization: `Basic ${token}` },
       { authorization: `Bearer ${token}x` },
     ]) {
-      expect((await ask(door, '/metrics', headers as Record<string, string>)).status).toBe(401);
+      expect((await ask(server, '/metrics', headers as Record<string, string>)).status).toBe(401);
     }
-    expect((await ask(door, '/metrics', { authorization: `Bearer ${token}` })).status).toBe(200);
-    expect((await ask(door, '/livez')).status).toBe(200);
-    expect(door.counters.refused.token).toBe(5);
+    expect((await ask(server, '/metrics', { authorization: `Bearer ${token}` })).status).toBe(200);
+    expect((await ask(server, '/livez')).status).toBe(200);
+    expect(server.counters.refused.token).toBe(5);
   });
 
   it('tells nothing to a page in a browser that was given a name for loopback', async () => {
-    const door = await open();
-    expect((await ask(door, '/status', { host: 'evil.example' })).status).toBe(421);
-    expect((await ask(door, '/status', { host: 'localhost:9' })).status).toBe(200);
+    const server = await open();
+    expect((await ask(server, '/status', { host: 'evil.example' })).status).toBe(421);
+    expect((await ask(server, '/status', { host: 'localhost:9' })).status).toBe(200);
   });
 
   it.each([
@@ -161,7 +161,7 @@ describe('the HTTP door', () => {
   });
 
   it('serves its pages, and nothing that a path leads to', async () => {
-    const door = await open();
+    const server = await open();
     const paths = [
       '/../../../../etc/passwd',
       '/livez/../../../etc/passwd',
@@ -174,35 +174,35 @@ describe('the HTTP door', () => {
       '/constructor',
     ];
     for (const path of paths) {
-      const { status, body } = await ask(door, path);
+      const { status, body } = await ask(server, path);
       expect({ path, status }).toStrictEqual({ path, status: 404 });
       expect(body).not.toMatch(/root:/);
     }
-    expect((await ask(door, '/livez')).status).toBe(200);
+    expect((await ask(server, '/livez')).status).toBe(200);
   });
 
   it('closes the connection of who asks again before the answer', async () => {
-    const door = await open();
-    const { port } = new URL(door.url);
+    const server = await open();
+    const { port } = new URL(server.url);
     const socket = connect(Number(port), '127.0.0.1');
     socket.on('error', () => {});
     socket.resume();
     socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000));
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(door.counters.requests).toBe(1);
-    expect(await ask(door, '/livez')).toMatchObject({ status: 200 });
+    expect(server.counters.requests).toBe(1);
+    expect(await ask(server, '/livez')).toMatchObject({ status: 200 });
   });
 
   it('closes the connection of who speaks something else, and goes on', async () => {
-    const door = await open();
-    const port = Number(new URL(door.url).port);
+    const server = await open();
+    const port = Number(new URL(server.url).port);
     for (const bytes of ['\0\0\0', 'GET', 'x'.repeat(100_000), 'GET / HTTP/9.9\r\n\r\n']) {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => {});
       socket.end(bytes);
       await new Promise((resolve) => socket.on('close', resolve));
     }
-    expect((await ask(door, '/livez')).status).toBe(200);
+    expect((await ask(server, '/livez')).status).toBe(200);
   });
 
   it.each(['0.0.0.0:0', '[::]:0', '10.1.2.3:0', '127.evil.example:0'])(
@@ -213,7 +213,7 @@ describe('the HTTP door', () => {
   );
 
   it('opens beyond loopback with a token', async () => {
-    const door = await open({ bind: '0.0.0.0:0', token: 'x'.repeat(16) });
-    expect((await ask(door, '/status')).status).toBe(401);
+    const server = await open({ bind: '0.0.0.0:0', token: 'x'.repeat(16) });
+    expect((await ask(server, '/status')).status).toBe(401);
   });
 });

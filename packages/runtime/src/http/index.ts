@@ -1,3 +1,3 @@
 export { pagesOf, type RoleView, type Shown } from './pages.js';
-export { doorAt } from './reachable.js';
-export { type HttpDoor, type HttpOptions, openHttpDoor } from './server.js';
+export { reachableAt } from './reachable.js';
+export { type HttpOptions, type HttpServer, openHttpServer } from './server.js';

@@ -1,4 +1,4 @@
-/** What somebody at the HTTP door may cost. */
+/** What somebody at the HTTP server may cost. */
 export const HTTP_LIMITS = {
   headersBytesMax: 8 * 1024,
   headersTimeoutMs: 5_000,

@@ -1,4 +1,4 @@
-import type { Door } from '@goshawk/central';
+import type { ScrapeTarget } from '@goshawk/central';
 import type { Histogram, Role } from '@goshawk/core';
 import type { MailboxCounters } from '@goshawk/transport';
 import type { MachineCounters } from '../driver/message-counters.js';
@@ -29,7 +29,7 @@ export interface RoleView {
   /** Only asked for metrics. */
   readings(): Readings;
   /** Of central: where all processes of the cluster may be looked at. */
-  doors?(): readonly Door[];
+  scrapeTargets?(): readonly ScrapeTarget[];
 }
 
 export function pagesOf(shown: Shown, http: HttpCounters): Pages {
@@ -45,15 +45,17 @@ export function pagesOf(shown: Shown, http: HttpCounters): Pages {
       body: exposition(readings(shown, http)),
     }),
     '/status': () => json(status(shown)),
-    ...(shown.role === 'central' ? { '/targets': () => json(targets(shown.view().doors?.() ?? [])) } : {}),
+    ...(shown.role === 'central'
+      ? { '/targets': () => json(targets(shown.view().scrapeTargets?.() ?? [])) }
+      : {}),
   };
 }
 
 /** As Prometheus reads it (`http_sd_configs`): one entry a role. */
-function targets(doors: readonly Door[]) {
-  const roles = [...new Set(doors.map(({ role }) => role))];
+function targets(all: readonly ScrapeTarget[]) {
+  const roles = [...new Set(all.map(({ role }) => role))];
   return roles.map((role) => ({
-    targets: doors.filter((door) => door.role === role).map(({ at }) => at),
+    targets: all.filter((target) => target.role === role).map(({ at }) => at),
     labels: { role },
   }));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { doorAt } from './reachable.js';
+import { reachableAt } from './reachable.js';
 
 test.each([
   ['http://0.0.0.0:9090', 'tcp://10.0.0.7:7072', '10.0.0.7:9090'],
@@ -8,8 +8,8 @@ test.each([
   ['http://10.1.0.7:9090', 'tcp://10.0.0.7:7072', '10.1.0.7:9090'],
   ['http://127.0.0.1:9090', 'tcp://127.0.0.1:7072', '127.0.0.1:9090'],
   ['http://[::1]:9090', 'tcp://127.0.0.1:7072', '[::1]:9090'],
-])('the door %s of a process at %s is at %s', (url, endpoint, at) => {
-  expect(doorAt(url, endpoint)).toBe(at);
+])('the server %s of a process at %s is at %s', (url, endpoint, at) => {
+  expect(reachableAt(url, endpoint)).toBe(at);
 });
 
 test.each([
@@ -17,5 +17,5 @@ test.each([
   ['http://[::1]:9090', 'tcp://10.0.0.7:7072'],
   ['http://0.0.0.0:9090', 'ipc:///tmp/s'],
 ])('others cannot reach %s of a process at %s', (url, endpoint) => {
-  expect(doorAt(url, endpoint)).toBeUndefined();
+  expect(reachableAt(url, endpoint)).toBeUndefined();
 });

@@ -25,7 +25,7 @@ export type Pages = Readonly<Record<string, () => Page>>;
 export interface HttpOptions {
   /** `HOST:PORT`; port 0 for any. */
   readonly bind: string;
-  /** What who asks has to show as `Authorization: Bearer …`; without it the door is on loopback only. */
+  /** What who asks has to show as `Authorization: Bearer …`; without it the server is on loopback only. */
   readonly token?: string | undefined;
   /** Beyond loopback without a token. */
   readonly insecure?: boolean | undefined;
@@ -38,7 +38,7 @@ export interface HttpCounters {
   readonly refused: Record<HttpRefusal, number>;
 }
 
-export interface HttpDoor {
+export interface HttpServer {
   /** `http://HOST:PORT` */
   readonly url: string;
   readonly counters: HttpCounters;
@@ -46,16 +46,16 @@ export interface HttpDoor {
 }
 
 /**
- * A door through which one may look: pages that are made when they are asked for, no files, nothing that
+ * A server by which one may look: pages that are made when they are asked for, no files, nothing that
  * changes anything. Requests have no bodies.
  *
  * @throws InputError when it cannot listen there, or would be open to all, or cannot write its port down
  */
-export async function openHttpDoor(
+export async function openHttpServer(
   options: HttpOptions,
   pages: (counters: HttpCounters) => Pages,
   logger: MailLogger,
-): Promise<HttpDoor> {
+): Promise<HttpServer> {
   const { host, port } = parseBind(options.bind, '127.0.0.1:9090');
   const isLoopback = isLoopbackHost(host);
   refuseToBeOpenToAll(options, isLoopback);
@@ -80,7 +80,7 @@ export async function openHttpDoor(
   await once(server, 'listening').catch((error: unknown) => {
     throw cannotListen(options.bind, error);
   });
-  server.on('error', (error) => logger.warn({ err: error }, 'the HTTP door has an error'));
+  server.on('error', (error) => logger.warn({ err: error }, 'the HTTP server has an error'));
   const { port: bound } = server.address() as AddressInfo;
   try {
     if (options.portFile !== undefined) await writeFile(options.portFile, `${bound}\n`);
@@ -101,7 +101,7 @@ export async function openHttpDoor(
   };
 }
 
-interface Behind {
+interface HandlerContext {
   readonly access: Access;
   readonly counters: HttpCounters;
   readonly pages: Pages;
@@ -113,7 +113,7 @@ const busy = new WeakSet<Socket>();
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { access, counters, pages }: Behind,
+  { access, counters, pages }: HandlerContext,
 ): void {
   const { socket } = request;
   // Pages are made at once: of what is sent before an answer, a thousand would hold the process up.

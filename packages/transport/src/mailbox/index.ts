@@ -11,7 +11,6 @@ export {
 } from './counters.js';
 export type { AuthFailure } from './dealer-carrier.js';
 export { Directory } from './directory.js';
-export type { Handler } from './door.js';
 export {
   endpointOn,
   endpointsBehind,
@@ -22,6 +21,7 @@ export {
 } from './endpoint.js';
 export * from './errors.js';
 export { FrameWriter, openFrame } from './frame.js';
+export type { Handler } from './frame-receiver.js';
 export { type DialOption, Proven } from './identification.js';
 export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';

@@ -2,7 +2,7 @@ import { ROLES, type Role } from '@goshawk/core';
 import type { MailboxCounters } from './counters.js';
 import { type AuthFailure, DealerCarrier } from './dealer-carrier.js';
 import type { KnownProcess } from './directory.js';
-import type { Door } from './door.js';
+import type { FrameReceiver } from './frame-receiver.js';
 import type { Identification } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
@@ -21,7 +21,7 @@ interface LinksOptions {
   readonly incarnation: string;
   /** Where clients are answered; none in a process that is a client itself. */
   readonly listener: Listener | undefined;
-  readonly door: Door;
+  readonly receiver: FrameReceiver;
   readonly identification: Identification;
   readonly incarnations: Incarnations;
   readonly limits: MailboxLimits;
@@ -56,16 +56,16 @@ export class Links {
 
   /** @returns undefined, and the reason is logged, if there is no way to the process. */
   to(process: KnownProcess): Link | undefined {
-    return this.links.get(process.place) ?? this.sameDoor(process) ?? this.open(process);
+    return this.links.get(process.place) ?? this.sameServer(process) ?? this.open(process);
   }
 
   /** What was sent to the process waits for a connection. */
   holdsBack(process: KnownProcess): boolean {
-    return (this.links.get(process.place) ?? this.sameDoor(process))?.isHeldBack ?? false;
+    return (this.links.get(process.place) ?? this.sameServer(process))?.isHeldBack ?? false;
   }
 
   /** Who asks an endpoint without knowing what lives there has no second connection once that is known. */
-  private sameDoor(process: ProcessName): Link | undefined {
+  private sameServer(process: ProcessName): Link | undefined {
     const { endpoint } = process;
     if (claimedRole(process) !== undefined) {
       return this.links.get(endpoint);
@@ -97,7 +97,7 @@ export class Links {
   /** A successor was heard at its place. */
   supersede(successor: ProcessName): void {
     const place = placeOf(successor);
-    const link = this.links.get(place) ?? this.sameDoor(successor);
+    const link = this.links.get(place) ?? this.sameServer(successor);
     link?.supersede(this.options.incarnations.retiredAt(place));
   }
 
@@ -156,7 +156,7 @@ export class Links {
     const { counters, limits, log, incarnation } = options;
     const retired = options.incarnations.retiredAt(place);
     if (endpoint === options.endpoint) {
-      const carrier = new LocalCarrier((bytes) => options.door.acceptLocal(bytes));
+      const carrier = new LocalCarrier((bytes) => options.receiver.acceptLocal(bytes));
       const outbox = new Outbox(null, limits);
       return new Link({ peer: name, outbox, carrier, traffic: counters.local, retired }, options);
     }
@@ -177,7 +177,7 @@ export class Links {
   }
 
   private dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
-    const { identification, limits, log, listener, door, onAuthFailure, onBroken } = this.options;
+    const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.options;
     const ways = () => identification.dialOptionsFor({ endpoint, role });
     const dealer = {
       endpoint,
@@ -191,7 +191,7 @@ export class Links {
     return listener === undefined
       ? new DealerCarrier({
           ...dealer,
-          receiver: (parts, proven) => door.acceptReply(endpoint, parts, proven),
+          receiver: (parts, proven) => receiver.acceptReply(endpoint, parts, proven),
         })
       : new DealerCarrier(dealer);
   }

@@ -6,8 +6,8 @@ import type { KeyRing } from '../keys/index.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
 import type { AuthFailure } from './dealer-carrier.js';
 import { Directory } from './directory.js';
-import { Door, type Handler } from './door.js';
 import { InvalidEndpointError } from './errors.js';
+import { FrameReceiver, type Handler } from './frame-receiver.js';
 import { Fuse, heapMax, memoryReader, threadsAlive } from './fuse.js';
 import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
@@ -91,7 +91,7 @@ export class Mailbox {
   readonly process: string;
   readonly directory: Directory;
   readonly counters: MailboxCounters;
-  private readonly door: Door;
+  private readonly receiver: FrameReceiver;
   private readonly links: Links;
   private readonly log: ThrottledLog;
   private readonly parts: Parts;
@@ -174,7 +174,7 @@ export class Mailbox {
       log: this.log,
       incarnations,
     };
-    this.door = new Door({
+    this.receiver = new FrameReceiver({
       ...shared,
       directory: this.directory,
       onOwn: () => {
@@ -188,7 +188,7 @@ export class Mailbox {
     this.links = new Links({
       ...shared,
       listener,
-      door: this.door,
+      receiver: this.receiver,
       onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
       onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),
       onBroken: (endpoint, place) => {
@@ -216,14 +216,14 @@ export class Mailbox {
    */
   register(index: number, handler: Handler): void {
     checkIndex(index);
-    if (this.door.isRegistered(index)) {
+    if (this.receiver.isRegistered(index)) {
       throw new RangeError(`party ${index} is registered already`);
     }
-    this.door.register(index, handler);
+    this.receiver.register(index, handler);
   }
 
   unregister(index: number): void {
-    this.door.unregister(index);
+    this.receiver.unregister(index);
   }
 
   /**
@@ -338,7 +338,7 @@ export class Mailbox {
     this.isFreed = listener.inlet.attend({
       receiver: (received) => {
         if (received.length > WHOLE_PARTS) this.setGuard(listener);
-        return this.door.acceptFromPeer(received);
+        return this.receiver.acceptFromPeer(received);
       },
       limits,
       counters,
@@ -423,7 +423,7 @@ export class Mailbox {
 
   private async shutDown(flushMs: number): Promise<void> {
     const { listener, rejected, zap } = this.parts;
-    this.door.close();
+    this.receiver.close();
     clearTimeout(this.fuseTimer);
     await this.links.close(flushMs);
     rejected.close();

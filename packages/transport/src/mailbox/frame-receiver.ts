@@ -23,7 +23,7 @@ import {
 /** The body is the handler's own, but binary in it is a view of the frame: to be copied rather than kept. */
 export type Handler = (from: Address, body: unknown) => void;
 
-interface DoorOptions {
+interface FrameReceiverOptions {
   /** Name of this process. */
   readonly process: string;
   readonly incarnation: string;
@@ -47,15 +47,15 @@ const SHOWN_NAME_LENGTH = 80;
  * Where everything comes in. A frame is opened, checked and addressed here, once; what does not pass is
  * counted, logged now and then, and dropped. Nothing that a peer sends makes any of this throw.
  */
-export class Door {
-  private readonly options: DoorOptions;
+export class FrameReceiver {
+  private readonly options: FrameReceiverOptions;
   private readonly handlers: (Handler | undefined)[] = [];
   /** Names that a frame for any incarnation here may carry. */
   private readonly anyTargets: ReadonlySet<string>;
   private readonly ownPlace: string | undefined;
   private isClosed = false;
 
-  constructor(options: DoorOptions) {
+  constructor(options: FrameReceiverOptions) {
     this.options = options;
     const { incarnation } = options;
     // A peer that claims no role has the role of its key.

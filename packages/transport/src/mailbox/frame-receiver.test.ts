@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type MailboxCounters, newCounters } from './counters.js';
 import { Directory } from './directory.js';
-import { Door } from './door.js';
+import { FrameReceiver } from './frame-receiver.js';
 import { Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits } from './limits.js';
@@ -14,12 +14,12 @@ const PEER = 'tcp://peer:7000!them';
 const SELF = 'tcp://self:7000!me';
 const BODY = [1, 'two', 3.5, { four: [64, 65, 127] }];
 
-function openDoor() {
+function openReceiver() {
   const counters = newCounters();
   const directory = new Directory();
   const logger = recordingLogger();
   const delivered: unknown[] = [];
-  const door = new Door({
+  const receiver = new FrameReceiver({
     process: SELF,
     incarnation: 'me',
     identification: new Unproven(SELF),
@@ -34,10 +34,10 @@ function openDoor() {
       throw error;
     },
   });
-  door.register(0, (from, body) => delivered.push([directory.nameOf(from), body]));
+  receiver.register(0, (from, body) => delivered.push([directory.nameOf(from), body]));
   const arrive = (bytes: Uint8Array, routingId = PEER) =>
-    door.acceptFromPeer([Buffer.from(routingId), Buffer.from(bytes)]);
-  return { door, counters, directory, logger, delivered, arrive };
+    receiver.acceptFromPeer([Buffer.from(routingId), Buffer.from(bytes)]);
+  return { receiver, counters, directory, logger, delivered, arrive };
 }
 
 function soundFrame(target = 'me', messages = 1): Buffer {
@@ -48,9 +48,9 @@ function refusals({ refused }: MailboxCounters): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
-describe('the door', () => {
+describe('the receiver', () => {
   test('delivers what is sound, with the name of the sender', () => {
-    const { arrive, delivered, counters } = openDoor();
+    const { arrive, delivered, counters } = openReceiver();
     const frame = soundFrame('me', 2);
     expect(arrive(frame)).toBe(2);
     expect(delivered).toStrictEqual([
@@ -61,7 +61,7 @@ describe('the door', () => {
   });
 
   test('delivers nothing of a frame of which one message is not sound', () => {
-    const { arrive, delivered, counters } = openDoor();
+    const { arrive, delivered, counters } = openReceiver();
     const frame = soundFrame('me', 2);
     frame[frame.length - 1] = 0xc1;
     expect(arrive(frame)).toBe(0);
@@ -76,7 +76,7 @@ describe('the door', () => {
     ['tcp://peer:7000!*', 'unknownSender'],
     [`tcp://${'p'.repeat(300)}:1!x`, 'unknownSender'],
   ] as const)('refuses a sender that calls itself %j, and remembers nothing of it', (name, reason) => {
-    const { arrive, counters, directory, logger } = openDoor();
+    const { arrive, counters, directory, logger } = openReceiver();
     arrive(soundFrame(), name);
     expect(counters.refused[reason]).toBe(1);
     expect(directory.size).toBe(0);
@@ -84,7 +84,7 @@ describe('the door', () => {
   });
 
   test('refuses mail for another incarnation', () => {
-    const { arrive, counters, delivered } = openDoor();
+    const { arrive, counters, delivered } = openReceiver();
     arrive(soundFrame('another'));
     arrive(soundFrame('*'));
     expect(counters.refused.wrongTarget).toBe(1);
@@ -92,14 +92,14 @@ describe('the door', () => {
   });
 
   test('takes replies only with the name of who sent them', () => {
-    const { door, counters } = openDoor();
-    door.acceptReply('tcp://server:7000', [soundFrame()]);
-    door.acceptReply('tcp://server:7000', []);
+    const { receiver, counters } = openReceiver();
+    receiver.acceptReply('tcp://server:7000', [soundFrame()]);
+    receiver.acceptReply('tcp://server:7000', []);
     expect(counters.refused).toMatchObject({ unknownSender: 1, malformed: 1 });
   });
 
   test('logs one line for a peer that sends rubbish a thousand times', () => {
-    const { arrive, counters, logger } = openDoor();
+    const { arrive, counters, logger } = openReceiver();
     for (let i = 0; i < 1_000; i++) {
       arrive(Buffer.from('rubbish'));
     }
@@ -109,10 +109,10 @@ describe('the door', () => {
   });
 
   test('is not closed by a handler that forgets the sender of what follows', () => {
-    const { door, directory, arrive } = openDoor();
+    const { receiver, directory, arrive } = openReceiver();
     const names: unknown[] = [];
-    door.unregister(0);
-    door.register(0, (from) => {
+    receiver.unregister(0);
+    receiver.register(0, (from) => {
       names.push(directory.nameOf(from));
       directory.forget(from);
     });
@@ -123,8 +123,8 @@ describe('the door', () => {
   });
 
   test('lets nothing in once it is closed', () => {
-    const { door, arrive, delivered, counters } = openDoor();
-    door.close();
+    const { receiver, arrive, delivered, counters } = openReceiver();
+    receiver.close();
     arrive(soundFrame());
     expect(delivered).toStrictEqual([]);
     expect(refusals(counters)).toBe(0);
@@ -135,7 +135,7 @@ describe('ten thousand hostile frames', () => {
   const RUNS = 10_000;
 
   function attack(bytes: fc.Arbitrary<Uint8Array>, seed: number) {
-    const outcome = openDoor();
+    const outcome = openReceiver();
     fc.assert(
       fc.property(bytes, (frame) => {
         const before = outcome.delivered.length;
