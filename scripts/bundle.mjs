@@ -2,7 +2,8 @@
 // Writes what the build has compiled into fewer files, `packages/cli/bundle`, which `packages/cli/bin/goshawk.js` runs:
 // a third of what `goshawk jobs` takes, and half of a short simulation, is finding and reading some 400 modules.
 import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
@@ -13,11 +14,12 @@ const folder = `${root}packages/cli/bundle`;
  * Packages of many small files, with what they need themselves, and those of which there are several versions. All
  * others stay where they are: they are native, find files of theirs by path, or are loaded by few commands.
  */
-const BUNDLED = /^(@goshawk\/|(zod|yargs|nanoid|msgpackr|fast-string-truncated-width)(\/|$))/;
+const BUNDLED = /^(@goshawk\/|(zod|yargs|nanoid|msgpackr|zeromq|fast-string-truncated-width)(\/|$))/;
 
 /** @param importer undefined: where it all begins */
 function isExternal(name, importer) {
   if (importer === undefined || /^[./]/.test(name)) return false;
+  if (name.startsWith('zeromq/')) return true;
   return name.startsWith('node:') || !(BUNDLED.test(name) || importer.includes('/node_modules/'));
 }
 
@@ -43,6 +45,22 @@ const laboratory = {
   },
 };
 
+/**
+ * Looking for the addon of ZeroMQ that fits takes as long as all else of ZeroMQ: what is found here is tried first, and
+ * looked for only where it does not load.
+ */
+const addon = {
+  name: 'addon',
+  transform(_code, id) {
+    if (!id.endsWith('/zeromq/lib/load-addon.js')) return null;
+    const { cache } = createRequire(id);
+    createRequire(id)(id);
+    const found = Object.keys(cache).find((file) => file.includes('/zeromq/') && file.endsWith('.node'));
+    const name = JSON.stringify(`zeromq/${relative(`${dirname(id)}/..`, found)}`);
+    return `exports.__esModule = true; try { exports.default = require(${name}); } catch { exports.default = require('zeromq/lib/load-addon.js').default; }`;
+  },
+};
+
 /** What stays outside is looked for from the bundle, and must not be another version than its importer finds. */
 const outside = {
   name: 'outside',
@@ -60,7 +78,7 @@ const outside = {
 const build = await rolldown({
   input: { main: `${root}packages/cli/dist/main.js` },
   platform: 'node',
-  plugins: [outside, ownPlace, laboratory],
+  plugins: [outside, addon, ownPlace, laboratory],
   // Of yargs the parser alone is used; what lays out its help would take 60 ms to load.
   treeshake: { moduleSideEffects: (id) => !/\/node_modules\/(yargs|y18n|cliui|string-width)\//.test(id) },
 });

@@ -19,10 +19,10 @@ import {
   type Logger,
   Mailbox,
   parsePartyName,
+  randomName,
   type SendResult,
   watchKeys,
 } from '@goshawk/transport';
-import { nanoid } from 'nanoid';
 
 export interface Listener {
   /**
@@ -65,7 +65,7 @@ export class Connection {
     const directory = new Directory();
     const authFailures = new Map<string, AuthFailure>();
     const mailbox = await Mailbox.open({
-      incarnation: nanoid(),
+      incarnation: randomName(),
       directory,
       logger,
       limits: { closeFlushMs: CLOSE_FLUSH_MS },

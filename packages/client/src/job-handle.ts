@@ -9,7 +9,7 @@ import {
   type Millis,
   type Question,
 } from '@goshawk/core';
-import { nanoid } from 'nanoid';
+import { randomName } from '@goshawk/transport';
 import { onAbort } from './abort.js';
 import { badAnswer, JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { lineAt } from './explanations.js';
@@ -200,7 +200,7 @@ export class JobHandle<Value = unknown> {
    * @throws InputError `not-ended` while this job goes on, `nothing-failed` when all tasks completed
    */
   async retryFailed(options: CallOptions & { readonly key?: string } = {}): Promise<JobHandle<Value>> {
-    const { key = nanoid() } = options;
+    const { key = randomName() } = options;
     checkKey(key);
     let sentAtMs: Millis | undefined;
     const answer = await this.#ask(

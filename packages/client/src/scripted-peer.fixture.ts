@@ -7,8 +7,7 @@ import {
   type MessageType,
   type Question,
 } from '@goshawk/core';
-import { Codec, Directory, Mailbox, SILENT_LOGGER } from '@goshawk/transport';
-import { nanoid } from 'nanoid';
+import { Codec, Directory, Mailbox, randomName, SILENT_LOGGER } from '@goshawk/transport';
 
 export interface Replies {
   /** As the table of messages declares it for the question. @param type where a question has several */
@@ -34,7 +33,7 @@ export class ScriptedPeer implements AsyncDisposable {
 
   static async start(script: Script = () => {}, bind = 'tcp://127.0.0.1:0'): Promise<ScriptedPeer> {
     const directory = new Directory();
-    const mailbox = await Mailbox.open({ bind, incarnation: nanoid(), directory, logger: SILENT_LOGGER });
+    const mailbox = await Mailbox.open({ bind, incarnation: randomName(), directory, logger: SILENT_LOGGER });
     return new ScriptedPeer(mailbox, script);
   }
 

@@ -8,7 +8,7 @@ import {
   quoted,
   UnreachableError,
 } from '@goshawk/core';
-import { nanoid } from 'nanoid';
+import { randomName } from '@goshawk/transport';
 import { pause } from './abort.js';
 import type { CallOptions } from './options.js';
 import { prepareJob } from './prepare-job.js';
@@ -125,7 +125,7 @@ const DRAWS_MAX = 1_000;
 /** A new key; no job waits for a scheduler that is not there only because its key was drawn so. */
 function drawKey({ roster }: Session, draining: ReadonlySet<string>): string {
   for (let draws = 1; ; draws++) {
-    const key = nanoid();
+    const key = randomName();
     const owner = roster.forKey(key);
     const isThere = owner !== undefined && !roster.isAway(owner) && !draining.has(owner.name);
     if (isThere || draws >= DRAWS_MAX) return key;

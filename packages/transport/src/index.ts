@@ -3,3 +3,4 @@ export * from './codec/index.js';
 export * from './keys/index.js';
 export * from './logger.js';
 export * from './mailbox/index.js';
+export { randomName } from './random-name.js';

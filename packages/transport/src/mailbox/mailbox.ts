@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Address, type ClientKey, type Millis, ROLES, type Role, untilNextPeriod } from '@goshawk/core';
-import { nanoid } from 'nanoid';
 import { messageSent } from '../channels.js';
 import type { KeyRing } from '../keys/index.js';
+import { randomName } from '../random-name.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
 import type { AuthFailure } from './dealer-carrier.js';
 import { Directory } from './directory.js';
@@ -124,7 +124,7 @@ export class Mailbox {
     const rejected = new RejectedConnections(counters, options.logger, limits.rejectionsLogIntervalMs);
     const shared = { limits, counters, rejected };
     if (bind === undefined) {
-      const endpoint = clientEndpoint(nanoid(), keys?.name);
+      const endpoint = clientEndpoint(randomName(), keys?.name);
       const keyed = keys && { ring: keys, zapDomain: '' };
       return new Mailbox(options, {
         ...shared,
