@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
 import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
 
@@ -52,7 +52,7 @@ export async function resolveEndpoint(text: string): Promise<string> {
   }
   const { host, port } = endpoint;
   try {
-    const addresses = await lookup(host, { all: true });
+    const addresses = await lookup(host);
     const chosen = addresses.find(({ family }) => family === 4) ?? addresses[0];
     if (chosen !== undefined) {
       return formatTcp(chosen.address, port);
@@ -69,7 +69,7 @@ export async function endpointsBehind(text: string): Promise<string[]> {
   if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) {
     return [text];
   }
-  const addresses = await lookup(endpoint.host, { all: true });
+  const addresses = await lookup(endpoint.host);
   return addresses.map(({ address }) => formatTcp(address, endpoint.port));
 }
 
@@ -91,4 +91,10 @@ export function endpointOn(bind: string, port: number, addresses: readonly strin
 
 export function formatTcp(host: string, port: number): string {
   return `tcp://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+/** Loaded where there is a name to look up: most endpoints are numbers. */
+async function lookup(host: string): Promise<LookupAddress[]> {
+  const dns = await import('node:dns/promises');
+  return dns.lookup(host, { all: true });
 }

@@ -13,7 +13,7 @@ import { type Identification, Proven, rolesHeardBy, Unproven } from './identific
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
 import { Links } from './links.js';
-import { type Listener, listen } from './listen.js';
+import type { Listener } from './listen.js';
 import { type MailLogger, ThrottledLog } from './log.js';
 import { lookAtOwnPlace, type Reached } from './own-place.js';
 import {
@@ -29,7 +29,7 @@ import {
 import type { Reading } from './receive.js';
 import { RejectedConnections } from './rejected-connections.js';
 import { type Keyed, prepareContext } from './socket-options.js';
-import { enterZapDomain, type ZapDomain } from './zap.js';
+import type { ZapDomain } from './zap.js';
 
 export interface MailboxOptions {
   /** Where to listen: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
@@ -133,6 +133,8 @@ export class Mailbox {
         keyed,
       });
     }
+    // A client, which should start fast, needs neither.
+    const [{ listen }, { enterZapDomain }] = await Promise.all([import('./listen.js'), import('./zap.js')]);
     const keyed: Keyed | undefined = keys && { ring: keys, zapDomain: '' };
     const zap = keyed && (await enterZapDomain(admission(keyed, rejected)));
     if (keyed !== undefined && zap !== undefined) keyed.zapDomain = zap.name;
