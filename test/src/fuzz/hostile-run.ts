@@ -1,20 +1,35 @@
-import { LIVE_TIMINGS, type Role } from '@goshawk/core';
+import { LIVE_TIMINGS, type Message, type Role } from '@goshawk/core';
+import { Codec } from '@goshawk/transport';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
-import { SteppedCluster } from '../stepped/stepped-cluster.js';
+import { type Party, SteppedCluster } from '../stepped/stepped-cluster.js';
 import { HostileMessages } from './hostile.js';
 
 const STEPS = 200;
 
+const WIRE = new Codec({
+  intern: () => {
+    throw new Error('nothing is decoded here');
+  },
+  nameOf: (address) => `party ${address}`,
+});
+
 /**
- * Somebody of a role says anything to anybody, while the cluster goes on. Each step checks invariants.
+ * Somebody of a role says anything to anybody, while the cluster goes on. Each step checks invariants, and that what machines
+ * say of it fits the wire.
  *
  * @throws what a machine throws
  */
 export function playHostile(seed: string, role: Role): void {
   const draw = new Draw(seed);
   const settings = { ...drawSettings(draw, ['given', 'pilot']), timings: LIVE_TIMINGS };
-  const cluster = new SteppedCluster({ settings, seed });
+  const observer = {
+    sent: (_: Party, __: unknown, message: Message) => {
+      // No machine submits.
+      if (message.type !== 'submit') WIRE.encode(message);
+    },
+  };
+  const cluster = new SteppedCluster({ settings, seed, observer });
   const messages = new HostileMessages(draw, () => [...cluster.parties.keys()]);
   cluster.addCentral();
   for (const name of ['s1', 's2']) cluster.addScheduler(name);

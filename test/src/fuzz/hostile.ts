@@ -106,7 +106,8 @@ export class HostileMessages {
       return senders.includes(from) && receivers.includes(to) && type !== 'welcome';
     });
     if (types.length === 0) return undefined;
-    const type = this.#draw.pick(types);
+    // A job has more to get wrong than any question.
+    const type = types.includes('submit') && this.#draw.chance(0.5) ? 'submit' : this.#draw.pick(types);
     const message = { type, ...this.#record(MESSAGES[type].fields) } as Message;
     return message.type === 'submit' ? { ...message, spec: hostileJob(this.#draw) } : message;
   }

@@ -151,11 +151,11 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     hostile: true,
-    name: 'amounts-without-end',
-    what: 'an amount as text may be more than a number can say',
-    file: 'core/job/bytes',
-    find: 'if (amount <= LIMITS.amountMax)\n        return amount;',
-    replace: 'return amount;',
+    name: 'durations-without-end',
+    what: 'a duration as text may be more than a number can say',
+    file: 'core/durations',
+    find: 'if (ms <= LIMITS.durationMaxMs)\n        return ms;',
+    replace: 'return ms;',
   },
   {
     name: 'room-of-ended-jobs-kept',
