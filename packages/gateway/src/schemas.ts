@@ -97,6 +97,8 @@ export const job = z.looseObject({
       attempt: count,
       state: z.string(),
       worker: z.string(),
+      /** Names of those that it had, once it has ended. */
+      gpus: z.array(z.string()),
       startedAt: time,
       runSeconds: seconds,
       code: z.string().nullable(),

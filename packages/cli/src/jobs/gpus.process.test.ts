@@ -4,6 +4,11 @@ import { TestCluster } from '../test-cluster.fixture.js';
 
 let up: TestCluster;
 
+/** What `goshawk job` says of the attempts: the worker and the GPUs of each. */
+async function attemptsOf(id: string): Promise<{ worker: string; gpus: string[]; state: string }[]> {
+  return JSON.parse((await up.goshawk(['job', id, '--json'])).stdout).attempts;
+}
+
 beforeAll(async () => {
   up = await TestCluster.start([
     '--workers',
@@ -19,6 +24,30 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await up.stop();
+});
+
+it('a job says afterwards on which GPUs its attempts ran, also after its scheduler was started again', async () => {
+  await using cluster = await connect(up.url);
+  const good = await cluster.submit({ demand: { gpu: 2 }, tasks: [{ exec: ['true'] }] });
+  const bad = await cluster.submit({ demand: { gpu: 1 }, tasks: [{ exec: ['false'] }] });
+  const none = await cluster.submit({ tasks: [{ exec: ['true'] }] });
+  for (const job of [good, bad, none]) await job.wait();
+  const check = async () => {
+    expect(await attemptsOf(good.id)).toMatchObject([{ state: 'completed', gpus: ['0', '1'] }]);
+    const [failed] = await attemptsOf(bad.id);
+    expect(failed).toMatchObject({ state: 'failed', gpus: [expect.stringMatching(/^[0-3]$/)] });
+    expect(await attemptsOf(none.id)).toMatchObject([{ gpus: [] }]);
+    const { worker } = failed!;
+    expect((await up.goshawk(['job', good.id])).stdout).toMatch(
+      new RegExp(`gpus +task 0: 0, 1 on ${worker}`),
+    );
+    expect((await up.goshawk(['job', none.id])).stdout).not.toContain('gpus');
+  };
+  await check();
+  const scheduler = up.children().find(({ command }) => command.includes('goshawk.js scheduler'))!;
+  process.kill(scheduler.pid, 'SIGKILL');
+  await expect.poll(async () => (await up.goshawk(['job', good.id])).exitCode, { timeout: 60_000 }).toBe(0);
+  await check();
 });
 
 it('tasks that run together have GPUs of their own, those that ask for none see none, and a killed task frees its own', async () => {

@@ -33,6 +33,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('after', (job.after ?? []).map(predecessorWords)),
     ...section('because', job.cancelReason === undefined ? [] : [plain(job.cancelReason)]),
     ...(isFinal(job.state) ? endings(job) : progress(job)),
+    ...section('gpus', gpuLines(job)),
     ...section('failed', failureLines(job)),
     ...section('', isFinal(job.state) ? remedyLines(job) : []),
   ];
@@ -71,6 +72,19 @@ function remainingLines({ stages }: JobDetail): string[] {
     workMs += unfinished * estimateMs;
   }
   return [`${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} of it one after another`];
+}
+
+/** Attempts whose GPUs are shown. */
+const GPUS_SHOWN = 5;
+
+/** On which GPUs attempts ran that have ended. */
+function gpuLines({ attemptList }: JobDetail): string[] {
+  const ran = attemptList.filter(({ gpus }) => gpus !== undefined);
+  const shown = ran.slice(0, GPUS_SHOWN).map(({ task, attempt, worker, gpus = [] }) => {
+    const again = attempt > 1 ? `, attempt ${attempt}` : '';
+    return `task ${task}${again}: ${plain(gpus.join(', '))} on ${plain(worker)}`;
+  });
+  return ran.length > GPUS_SHOWN ? [...shown, 'more with --json'] : shown;
 }
 
 /** Pilots that are shown. */

@@ -69,6 +69,7 @@ function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unkno
     attempt: attempt.attempt,
     state: attempt.state,
     worker: attempt.worker,
+    gpus: attempt.gpus ?? [],
     startedAt: at(job, attempt.startedMs),
     runSeconds: seconds(attempt.runMs),
     code: attempt.code || null,

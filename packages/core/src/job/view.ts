@@ -81,6 +81,8 @@ const attemptView = view({
   message: optional(line),
   exitCode: optional(integer),
   signal: optional(text(32)),
+  /** Names of the GPUs that it had, once it has ended; not there where it had none. */
+  gpus: optional(list(name, LIMITS.gpusMax)),
 });
 /** One run of a task. */
 export type AttemptView = NonNullable<(typeof attemptView)['infer']>;

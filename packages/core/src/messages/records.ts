@@ -52,7 +52,7 @@ export type BatchPart = (typeof BATCH_PARTS)[number];
 export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 export type OutcomeKind = (typeof OUTCOMES)[number];
 
-export const outcome = record({
+export const outcome = view({
   kind: choice(...OUTCOMES),
   /** What the task returned (`module` tasks). */
   value: open,
@@ -62,6 +62,8 @@ export const outcome = record({
   errorMessage: line,
   exitCode: optional(integer),
   signal: optional(text(32)),
+  /** Names of the GPUs that the run had for itself, as it was told them; not there where it had none. */
+  gpus: optional(list(name, LIMITS.gpusMax)),
 });
 /** How a run ended. */
 export type Outcome = NonNullable<(typeof outcome)['infer']>;

@@ -254,6 +254,9 @@ function attemptTable(attempts: readonly Attempt[]): HTMLElement {
         title: 'worker',
         of: ({ worker }) => h('a', { href: `#/workers/${encodeURIComponent(worker)}` }, worker),
       },
+      ...(attempts.some(({ gpus }) => gpus.length > 0)
+        ? [{ title: 'GPUs', of: ({ gpus }: Attempt) => gpus.join(', ') }]
+        : []),
       { title: 'ran', isNumber: true, of: ({ runSeconds }) => duration(runSeconds) },
       { title: 'message', isExtra: true, of: ({ message }) => message ?? '' },
     ],

@@ -43,6 +43,8 @@ export function addWorker<M extends WorkerEntries>(
 interface CurrentRun {
   /** Undefined for an order that could not even be started. */
   run: Run | undefined;
+  /** Names of those that are its own. */
+  readonly gpus: readonly string[];
 }
 
 /**
@@ -71,10 +73,10 @@ class WorkerPort {
   execute(slot: number, order: TaskOrder, gpus?: readonly number[]): void {
     // The machine gives a slot away only when its task has ended; if not, nobody waits for that task.
     this.#bySlot.get(slot)?.run?.kill('cancelled');
-    const current: CurrentRun = { run: undefined };
+    const names = gpus?.map((gpu) => this.#gpuNames?.[gpu] ?? `${gpu}`);
+    const current: CurrentRun = { run: undefined, gpus: names ?? [] };
     this.#bySlot.set(slot, current);
-    const gpuNames = gpus?.map((gpu) => this.#gpuNames?.[gpu] ?? `${gpu}`).join(',');
-    const checked = runOrder(order, gpuNames);
+    const checked = runOrder(order, names?.join(','));
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
@@ -99,7 +101,8 @@ class WorkerPort {
       // Before the machine hears of it, since it may give the slot its next task at once.
       this.#bySlot.delete(slot);
       this.#onRunEnded?.(order, outcome, runMs, now);
-      worker.taskEnded(slot, outcome, runMs, now);
+      const gpus = current.gpus.map((name) => name.slice(0, LIMITS.nameLengthMax));
+      worker.taskEnded(slot, gpus.length === 0 ? outcome : { ...outcome, gpus }, runMs, now);
     });
   }
 

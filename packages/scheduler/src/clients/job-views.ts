@@ -124,7 +124,7 @@ function detail(
     })),
     sampling: samplingOf(job),
     attempts: { total: job.history.total, failed: job.history.failedCount, lost: job.history.lostCount },
-    attemptList: listAttempts(job, now, nameOf),
+    attemptList: listAttempts(job, now, nameOf, recall),
     failures,
     failuresTruncated: failed > LISTED_MAX,
     meanRunMs: completed === 0 ? undefined : runMs / completed,
@@ -166,13 +166,19 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
 }
 
-function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string): AttemptView[] {
+function listAttempts(
+  job: Job,
+  now: Millis,
+  nameOf: (worker: number) => string,
+  recall: Recall | undefined,
+): AttemptView[] {
   const listed = [...job.history.reports.setbacks];
   for (let task = 0; task < job.taskCount && listed.length < LISTED_MAX; task++) {
     const state = job.tasks.stateOf(task);
     if (state !== TaskState.running && state !== TaskState.completed) continue;
     const isRunning = state === TaskState.running;
     const startedAt = job.tasks.startedAt[task]!;
+    const gpus = isRunning ? undefined : job.history.reports.gpusOf(task, recall);
     listed.push({
       task,
       attempt: job.tasks.attempts[task]!,
@@ -180,6 +186,7 @@ function listAttempts(job: Job, now: Millis, nameOf: (worker: number) => string)
       worker: nameOf(job.tasks.workers[task]!),
       startedMs: startedAt - job.acceptedAt,
       runMs: isRunning ? now - startedAt : job.tasks.runMs[task]!,
+      ...(gpus === undefined ? {} : { gpus }),
     });
   }
   return listed;

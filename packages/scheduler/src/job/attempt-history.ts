@@ -124,6 +124,7 @@ export class AttemptHistory {
     this.workedMs += runMs;
     this.longestMs = Math.max(this.longestMs, runMs);
     this.reports.setValue(task, outcome.value, place);
+    this.reports.setGpus(task, outcome.gpus, place);
     return this.#blame?.completed(task, this.#tasks.workerOf(task));
   }
 
@@ -221,6 +222,7 @@ export class AttemptHistory {
       message: outcome.errorMessage,
       exitCode: outcome.exitCode,
       signal: outcome.signal,
+      ...(outcome.gpus === undefined ? {} : { gpus: outcome.gpus }),
     });
   }
 }

@@ -30,6 +30,7 @@ export class TaskReports {
   #setbacks: AttemptView[] | undefined;
   #values: Map<number, unknown> | undefined;
   #errors: Map<number, TaskError> | undefined;
+  #gpus: Map<number, readonly string[]> | undefined;
   /** One more than the place of a task's last report that tells anything; 0: it has none. */
   #places: Float64Array | undefined;
 
@@ -59,6 +60,15 @@ export class TaskReports {
     this.bytes += heapBytes(value);
   }
 
+  /** @param place where the journal has them */
+  setGpus(task: number, gpus: readonly string[] | undefined, place?: number): void {
+    if (gpus === undefined) return;
+    if (place !== undefined) return this.#put(task, place);
+    this.#gpus ??= new Map();
+    this.#gpus.set(task, gpus);
+    this.bytes += heapBytes(gpus);
+  }
+
   /** @param place where the journal has it */
   setError(task: number, error: TaskError, place?: number): void {
     if (place !== undefined) return this.#put(task, place);
@@ -72,6 +82,11 @@ export class TaskReports {
   valueOf(task: number, recall: Recall | undefined): unknown {
     const outcome = this.#recalled(task, recall)?.outcome;
     return outcome?.kind === 'completed' ? outcome.value : this.#values?.get(task);
+  }
+
+  /** GPUs that a task had that completed; undefined where it had none. */
+  gpusOf(task: number, recall: Recall | undefined): readonly string[] | undefined {
+    return this.#recalled(task, recall)?.outcome.gpus ?? this.#gpus?.get(task);
   }
 
   /** The last failure of a task that failed. */
