@@ -110,9 +110,9 @@ function withZones(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/zones`);
   const removed = plan.faults.flatMap((fault) => (fault.kind === 'remove' ? [fault.process] : []));
   const staying = plan.workers.filter(({ name }) => !removed.includes(name));
-  // Long tasks do not run in the short partition, which may have all workers of a zone.
+  // A partition that the job does not use may have all workers of a zone. Where short jobs use no other one, it is never empty.
   const { preset, shortPartition } = plan.settings.policy;
-  if (preset.partition && shortPartition !== 0) return plan;
+  if (preset.partition && (shortPartition !== 0 || preset.short.over === 'short')) return plan;
   if (!draw.chance(0.4) || staying.length === 0) return plan;
   const rock = draw.pick(staying);
   const workers = plan.workers.map((worker) => ({
