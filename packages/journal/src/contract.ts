@@ -77,6 +77,8 @@ export interface Journal {
    * cannot be read at once has none: what is wanted again is to be kept.
    */
   readonly recall: ((job: number, place: number) => JobRecord | undefined) | undefined;
+  /** All records of a job, on the disk or not, with their places; those that cannot be read are left out. */
+  readonly recallJob: ((job: number) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
   /** Nothing is written for want of room. */
   readonly isStopped: boolean;

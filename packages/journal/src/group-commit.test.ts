@@ -24,6 +24,10 @@ class SlowDisk implements Disk {
   at(): undefined {
     return undefined;
   }
+
+  of(): readonly [] {
+    return [];
+  }
 }
 
 function setUp() {

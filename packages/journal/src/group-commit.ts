@@ -1,6 +1,7 @@
 import { Histogram, type JobRecord, type Millis } from '@goshawk/core';
 import { journalCommitted } from './channels.js';
 import type { JournalListener, JournalMetrics, JournalState } from './contract.js';
+import type { Filed } from './reading.js';
 import { encodeRecord } from './record-codec.js';
 
 /** One appended record. Of a job that is forgotten everything goes: there are no bytes. */
@@ -23,6 +24,8 @@ export interface Disk {
   takePlace(): number;
   /** What is there; undefined when nothing is. */
   at(job: number, place: number): Buffer | undefined;
+  /** What is there of a job, in the order of writing. */
+  of(job: number): readonly Filed[];
 }
 
 /** How a group commit gets on after this turn of the event loop, and after a while. */
@@ -91,6 +94,16 @@ export class GroupCommit {
     return (
       entryAt(this.#waiting, place)?.bytes ?? entryAt(this.#group, place)?.bytes ?? this.#disk.at(job, place)
     );
+  }
+
+  /** All that was appended of a job, on the disk or on its way, in the order of writing. */
+  of(job: number): Iterable<Filed> {
+    const filed = new Map(this.#disk.of(job).map((each) => [each[2], each]));
+    for (const list of [this.#group, this.#waiting]) {
+      for (const { job: of, place, bytes } of list)
+        if (of === job && bytes !== undefined) filed.set(place, [job, bytes, place]);
+    }
+    return filed.values();
   }
 
   /** There is room for new jobs again, or none. What has failed stays so. */

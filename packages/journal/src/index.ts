@@ -9,7 +9,7 @@ export { type LmdbJournalOptions, openLmdbJournal } from './lmdb-journal.js';
 export { type JournalSummary, OfflineJournal, type Verified } from './offline.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl } from './postgres/url.js';
-export type { Damaged } from './reading.js';
+export type { Damaged, Filed } from './reading.js';
 export { decodeRecord } from './record-codec.js';
 export { importJournal, type Repaired, repairJournal } from './repair.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';

@@ -76,6 +76,20 @@ describe('versions', () => {
   });
 });
 
+test('all records of a job are read back, in their order and each once, on the disk and on their way there', async () => {
+  await written(accepted(1), accepted(2), attempt(1, 0));
+  const journal = await openHere();
+  void [...journal.records(() => expect.fail('a record is damaged'))];
+  const kindsOf = (job: number) => Array.from(journal.recallJob!(job), ([, { kind }]) => kind);
+  expect(kindsOf(1)).toStrictEqual(['accepted', 'attempt']);
+  journal.append(attempt(1, 1));
+  journal.append(ended(1));
+  expect(kindsOf(1)).toStrictEqual(['accepted', 'attempt', 'attempt', 'ended']);
+  expect(kindsOf(2)).toStrictEqual(['accepted']);
+  expect(kindsOf(3)).toStrictEqual([]);
+  await journal.close();
+});
+
 describe('damage', () => {
   test('a record that has changed on the disk is found when it is read', async () => {
     await written(accepted(1), attempt(1, 0));

@@ -4,7 +4,7 @@ import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Disk, type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { LmdbStore, makeFolder } from './lmdb-store.js';
-import { type Damaged, readAgain, soundRecords } from './reading.js';
+import { type Damaged, type Filed, readAgain, soundRecords } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
 export interface LmdbJournalOptions {
@@ -130,8 +130,16 @@ class LmdbJournal implements Journal, Disk {
   readonly recall = (job: number, place: number): JobRecord | undefined =>
     readAgain(this.#commits.at(job, place), job);
 
+  readonly recallJob = (job: number): Iterable<readonly [place: number, record: JobRecord]> =>
+    // Damage was told of when it was opened, and costs no more now than then.
+    soundRecords(this.#commits.of(job), () => {});
+
   takePlace(): number {
     return this.#store.takePlace();
+  }
+
+  of(job: number): readonly Filed[] {
+    return this.#store.of(job);
   }
 
   at(job: number, place: number): Buffer | undefined {

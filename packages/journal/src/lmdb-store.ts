@@ -118,6 +118,14 @@ export class LmdbStore {
     return this.#records.get(keyBytes(job, place));
   }
 
+  of(job: number): readonly Filed[] {
+    const range = { start: keyBytes(job), end: keyBytes(job + 1) };
+    return Array.from(
+      this.#records.getRange(range),
+      ({ key, value }): Filed => [job, value, recordKeyOf(key)?.[1] ?? 0],
+    );
+  }
+
   /** Fills a new file. Not durable before it is closed and synced. */
   fill(identity: Identity, records: readonly JobRecord[]): void {
     this.#root.transactionSync(() => {

@@ -33,6 +33,8 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   record?(record: JobRecord): number;
   /** Reads back what was written down of a job at a place, durable or not; undefined where nothing can be read. */
   recall?(job: number, place: number): JobRecord | undefined;
+  /** Reads back all that was written down of a job, durable or not, from its acceptance on. */
+  recallJob?(job: number): Iterable<JournalEntry>;
   /**
    * What the cluster's estimator had learnt before is none of its own, or of a newer version; it begins anew. The
    * message says why.

@@ -27,6 +27,7 @@ export class DurableBench {
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
+  #isUnreadable = false;
   #report = 0;
 
   /** @param joins whether central welcomes it at once */
@@ -40,6 +41,10 @@ export class DurableBench {
         clearTimer: (timer, key) => void this.timers.delete(`${timer} ${key}`),
         record: (record) => former.size + this.records.push(record) - 1,
         recall: (_job, place) => former.get(place) ?? this.records[place - former.size],
+        recallJob: (job) =>
+          [...former.values(), ...this.records].flatMap((record, place): JournalEntry[] =>
+            record.job === job && !this.#isUnreadable ? [[place, record]] : [],
+          ),
       },
     );
     this.scheduler.start(0);
@@ -81,6 +86,11 @@ export class DurableBench {
     const report = ++this.#report;
     const rest = { runMs: 5, output: [], outputBytes: 0, ask: 0 };
     this.receive(from, { type: 'ended', report, job, task, attempt, outcome, ...rest });
+  }
+
+  /** What was written down cannot be read back before the next start. */
+  loseRecords(): void {
+    this.#isUnreadable = true;
   }
 
   /** Everything that was written down is on the disk. */

@@ -52,7 +52,7 @@ import { type Job, TaskState } from './job/job.js';
 import { Enlistment } from './joining/enlistment.js';
 import { Members } from './joining/members.js';
 import { Usage } from './joining/usage.js';
-import { JobStore, type Retention } from './keeping/job-store.js';
+import { JobStore, type Retention, type Trace } from './keeping/job-store.js';
 import { Ledger } from './keeping/ledger.js';
 import { type MemoryShares, sharesOf } from './keeping/memory-shares.js';
 import { Unwritten } from './keeping/unwritten.js';
@@ -65,7 +65,7 @@ import {
 } from './observing/snapshot.js';
 import { Tallies } from './observing/tallies.js';
 import { Pieces } from './recovering/pieces.js';
-import { inherit } from './recovering/rebuild.js';
+import { inherit, rebuiltJob } from './recovering/rebuild.js';
 import { Recovery } from './recovering/recovery.js';
 import { RunningTaskAudit } from './recovering/running-task-audit.js';
 import { SweepTimer } from './recovering/sweep-timer.js';
@@ -151,7 +151,22 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const ledger = new Ledger(env, config, shares);
     this.#ledger = ledger;
     const retention = retentionOf(config, (job, now) => ledger.forgotten(job, now));
-    const jobs = new JobStore(config.tag, lastJob, retention, config.logBytesMax, shares);
+    const recallJob = ({ number, endedAt }: Trace): Job | undefined =>
+      rebuiltJob(env.recallJob!(number), {
+        wallOffsetMs: config.wallOffsetMs,
+        now: endedAt,
+        idOf: (job) => jobs.idOf(job),
+        formerly: (worker) => members.formerly(worker),
+        isShort: () => jobs.isShort,
+      });
+    const jobs: JobStore = new JobStore(
+      config.tag,
+      lastJob,
+      retention,
+      config.logBytesMax,
+      shares,
+      env.recallJob && recallJob,
+    );
     this.#jobs = jobs;
     // Recovering.
     this.#pieces = new Pieces(env, inheritance?.piece);
@@ -579,9 +594,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#members.size;
   }
 
-  /** What the jobs that have not ended take of its memory, as it estimates it. */
+  /** What the jobs that have not ended take of its memory, and keys of those that have, as it estimates it. */
   get activeBytes(): number {
     return this.#jobs.activeBytes;
+  }
+
+  /** Of it, what is kept of jobs that have ended. */
+  get traceBytes(): number {
+    return this.#jobs.traceBytes;
   }
 
   /** Answers that wait for the disk. */

@@ -347,6 +347,7 @@ export class Cluster {
       ...process.environment(),
       record: (record) => journal.append(record),
       recall: (job, place) => journal.recall(job, place),
+      recallJob: (job) => journal.recallJob(job),
       jobEnded() {},
       drained() {},
     });
@@ -495,6 +496,8 @@ export class Cluster {
       wallOffsetMs: process.wallOffsetMs(this.#places.get(name)!.wallErrorMs),
       // What has just ended is kept however few that are.
       endedJobsMax: 3,
+      // Of those that ended all but some five are only on the disk.
+      memoryBytes: 1 << 19,
       logBytesMax: 1 << 20,
     };
   }

@@ -3,6 +3,7 @@ import {
   type Disk,
   decodeRecord,
   type Entry,
+  type Filed,
   GroupCommit,
   type Identity,
   type JournalState,
@@ -101,6 +102,10 @@ export class ChaosDisk {
     return this.#jobs.get(job)?.get(place);
   }
 
+  of(job: number): readonly Filed[] {
+    return Array.from(this.#jobs.get(job) ?? [], ([place, bytes]): Filed => [job, bytes, place]);
+  }
+
   /** Another incarnation has it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
     this.#identity = succeededBy(this.#identity, self, '', this.lastJob, this.skipped);
@@ -178,6 +183,14 @@ export class ChaosJournal implements Disk {
   recall(job: number, place: number): JobRecord | undefined {
     const bytes = this.#commits.at(job, place);
     return bytes && decodeRecord(bytes);
+  }
+
+  recallJob(job: number): JournalEntry[] {
+    return Array.from(this.#commits.of(job), ([, bytes, place]) => [place, decodeRecord(bytes)]);
+  }
+
+  of(job: number): readonly Filed[] {
+    return this.#disk.of(job);
   }
 
   takePlace(): number {

@@ -432,9 +432,10 @@ class ChaosRun {
       if (!(machine as unknown as Worker).isIdle) left.push(`${id} is not idle`);
     }
     for (const { id, name, machine } of this.#cluster.alive('scheduler')) {
-      const { activeJobs, activeBytes } = machine as unknown as Scheduler;
+      const { activeJobs, activeBytes, traceBytes } = machine as unknown as Scheduler;
       if (activeJobs > 0) left.push(`${id} holds ${activeJobs} jobs`);
-      else if (activeBytes !== 0) left.push(`${id} counts ${activeBytes} bytes for jobs that have ended`);
+      else if (activeBytes !== traceBytes)
+        left.push(`${id} counts ${activeBytes - traceBytes} bytes for jobs that have ended`);
       if (!this.#cluster.isQuiet(name)) left.push(`${id} waits for its disk`);
     }
     for (const { id, machine } of this.#cluster.alive('central')) {

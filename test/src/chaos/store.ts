@@ -87,6 +87,11 @@ export class SharedChaosJournal implements Disk {
     return this.#groups.takePlace();
   }
 
+  /** What is wanted again is kept. */
+  of(): readonly [] {
+    return [];
+  }
+
   at(): undefined {
     return undefined;
   }

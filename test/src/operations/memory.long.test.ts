@@ -42,3 +42,22 @@ it('a scheduler takes results of three times its heap, gives them back, and star
     expect(String(value).startsWith(`${task}x`)).toBe(true);
   });
 }, 180_000);
+
+it('a job of before sixteen thousand others is still there, though they are more than the heap would hold', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-memory-'));
+  cleanUp.push(() => rm(folder, { recursive: true }));
+  const module = join(folder, 'same.mjs');
+  await writeFile(module, 'export default (input) => input;');
+  const central = await started('central', []);
+  const at = ['--name', 's0', '--central-url', central.endpoint, '--data-folder', join(folder, 'journal')];
+  await started('scheduler', at, { NODE_OPTIONS: '--max-old-space-size=100' });
+  await started('worker', ['--central-url', central.endpoint, '--slots', '2']);
+  await using cluster = await connect(central.endpoint);
+  const first = await cluster.submit({ tasks: [{ module, input: 'first' }] });
+  expect(await first.result()).toStrictEqual(['first']);
+  const inputs = Array.from({ length: 16_000 }, (_, input) => input);
+  let next = 0;
+  for await (const value of cluster.map({ module }, inputs)) expect(value).toBe(next++);
+  expect(next).toBe(inputs.length);
+  expect(await first.result()).toStrictEqual(['first']);
+}, 300_000);

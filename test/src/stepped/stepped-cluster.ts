@@ -121,6 +121,7 @@ export class SteppedCluster {
         ...(disk && {
           record: (record) => disk.record(record),
           recall: (job, place) => disk.recall(job, place),
+          recallJob: (job) => disk.recallJob(job),
         }),
         jobEnded: (job) => this.#observer.jobEnded?.(this.party(address), job),
         drained: () => this.#observer.drained?.(this.party(address)),

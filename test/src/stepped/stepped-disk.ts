@@ -1,5 +1,5 @@
 import type { Address, JobRecord, Millis } from '@goshawk/core';
-import type { Inheritance } from '@goshawk/scheduler';
+import type { Inheritance, JournalEntry } from '@goshawk/scheduler';
 
 /** What one scheduler writes down, from incarnation to incarnation. What was not committed goes with the crash. */
 export class SteppedDisk {
@@ -20,6 +20,12 @@ export class SteppedDisk {
 
   recall(_job: number, place: number): JobRecord | undefined {
     return this.#durable[place] ?? this.#waiting[place - this.#durable.length];
+  }
+
+  recallJob(job: number): JournalEntry[] {
+    return [...this.#durable, ...this.#waiting].flatMap((record, place): JournalEntry[] =>
+      record.job === job ? [[place, record]] : [],
+    );
   }
 
   /** @returns how many records of the present incarnation are durable now */

@@ -289,6 +289,7 @@ class PostgresJournal implements SharedJournal, Disk {
   readonly lastJob: number;
   /** It is not at hand: what is wanted again is kept by whoever wants it. */
   readonly recall = undefined;
+  readonly recallJob = undefined;
   readonly #link: Link;
   readonly #opened: Opened;
   readonly #commits: GroupCommit;
@@ -357,6 +358,10 @@ class PostgresJournal implements SharedJournal, Disk {
 
   takePlace(): number {
     return this.#groups.takePlace();
+  }
+
+  of(): readonly [] {
+    return [];
   }
 
   at(): undefined {

@@ -106,9 +106,13 @@ export class JobJournal {
     );
   }
 
-  get effects(): Pick<SchedulerEnvironment, 'record' | 'recall'> {
-    const { recall } = this.#journal;
-    return { record: (record) => this.#journal.append(record), ...(recall && { recall }) };
+  get effects(): Pick<SchedulerEnvironment, 'record' | 'recall' | 'recallJob'> {
+    const { recall, recallJob } = this.#journal;
+    return {
+      record: (record) => this.#journal.append(record),
+      ...(recall && { recall }),
+      ...(recallJob && { recallJob }),
+    };
   }
 
   /** What `/readyz` says while nothing is written. */

@@ -148,7 +148,9 @@ export const METRICS = {
       '1 while nothing is heard of central: short jobs go on, long ones wait.',
     ),
     goshawk_scheduler_held_answers: gauge('Answers held until their records are durable.'),
-    goshawk_scheduler_active_jobs_bytes: gauge('Estimated memory of active jobs.'),
+    goshawk_scheduler_active_jobs_bytes: gauge(
+      'Estimated memory of active jobs, and of the keys of ended ones.',
+    ),
   }),
   ...of('scheduler with a journal', {
     goshawk_journal_state: alike(

@@ -1,6 +1,7 @@
 import {
   type Address,
   type Counters,
+  type JobState,
   type JobSummary,
   LIMITS,
   type Message,
@@ -145,21 +146,26 @@ export class ClientApi {
 
   /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
   #list(from: Address, message: MessageOf<'listJobs'>): void {
-    const wanted = (job: Job) =>
-      (message.states.length === 0 || message.states.includes(job.state)) &&
-      (message.user === undefined || job.spec.user === message.user) &&
-      this.#maySee(job);
+    const isWanted = (state: JobState, user: string | undefined): boolean =>
+      (message.states.length === 0 || message.states.includes(state)) &&
+      (message.user === undefined || user === message.user) &&
+      (this.#onlyOf === undefined || user === this.#onlyOf);
+    const wanted = ({ state, spec }: Job) => isWanted(state, spec.user);
     const active = [...this.#jobs.active()].filter(wanted);
-    const kept = [...this.#jobs.endedNewestFirst()];
-    this.#budget.took(this.#jobs.activeCount + kept.length);
-    const ended = kept.filter(wanted);
-    const shown = [...active, ...ended.slice(0, message.endedMax)].slice(0, message.jobsMax);
+    const ended = [...this.#jobs.endedNewestFirst()].filter(wanted);
+    const room = Math.min(message.endedMax, message.jobsMax - active.length) - ended.length;
+    const away = this.#jobs.awayNewestFirst(({ state, user }) => isWanted(state, user), Math.max(0, room));
+    this.#budget.took(this.#jobs.count + READING_COST * away.jobs.length);
+    const shown = [...active, ...[...ended, ...away.jobs].slice(0, message.endedMax)].slice(
+      0,
+      message.jobsMax,
+    );
     const page = new Page<JobSummary>();
     // Those that one answer has no room for are among the total.
     shown.every((job) => page.take(this.#views.summary(job)));
     this.#answers.answer(from, message.request, 'jobList', {
       jobs: page.items,
-      total: active.length + ended.length,
+      total: active.length + ended.length + away.total,
       ...this.#quotas(message.user),
     });
   }
@@ -256,6 +262,9 @@ const FORGOTTEN_HINT =
   'read results when a job ends; --keep-jobs and --keep-for of its scheduler say how many are kept, and how long';
 
 const TOO_MANY_LOOKS = 'this scheduler is asked about all of its jobs too often';
+
+/** To read a job back, in jobs that are listed. */
+const READING_COST = 50;
 
 /** To find out why a job waits, in jobs that are listed. */
 const EXPLAINING_COST = 10;

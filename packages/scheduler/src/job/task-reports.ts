@@ -22,6 +22,8 @@ const NONE: readonly AttemptView[] = [];
 export class TaskReports {
   /** What lies nowhere else takes of the heap, estimated. */
   bytes = 0;
+  /** What lies in the journal would take, estimated. */
+  recordedBytes = 0;
   /** Memory is short: what can be done without is not kept. */
   isBrief = false;
   readonly #job: number;
@@ -54,7 +56,7 @@ export class TaskReports {
   /** @param place where the journal has it */
   setValue(task: number, value: unknown, place?: number): void {
     if (value === undefined || value === null) return;
-    if (place !== undefined) return this.#put(task, place);
+    if (place !== undefined) return this.#put(task, place, value);
     this.#values ??= new Map();
     this.#values.set(task, value);
     this.bytes += heapBytes(value);
@@ -71,7 +73,7 @@ export class TaskReports {
 
   /** @param place where the journal has it */
   setError(task: number, error: TaskError, place?: number): void {
-    if (place !== undefined) return this.#put(task, place);
+    if (place !== undefined) return this.#put(task, place, error);
     if (this.#places !== undefined) this.#places[task] = 0;
     this.#errors ??= new Map();
     this.bytes += heapBytes(error) - heapBytes(this.#errors.get(task));
@@ -94,7 +96,8 @@ export class TaskReports {
     return this.#recalled(task, recall) ?? this.#errors?.get(task);
   }
 
-  #put(task: number, place: number): void {
+  #put(task: number, place: number, told: unknown): void {
+    this.recordedBytes += heapBytes(told);
     this.#places ??= new Float64Array(this.#tasks);
     this.#places[task] = place + 1;
   }

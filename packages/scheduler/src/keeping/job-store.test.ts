@@ -92,7 +92,7 @@ describe('where memory is short', () => {
   });
 
   test('of users who hold the same each has to give', () => {
-    const bench = new Bench({}, 200_000);
+    const bench = new Bench({}, 250_000);
     for (let i = 0; i < 100; i++) for (const user of ['ada', 'bob', 'eve']) bench.run(user, undefined, large);
     const users = bench.kept.map((number) => bench.store.byNumber(number)!.spec.user);
     for (const user of ['ada', 'bob', 'eve']) {

@@ -13,13 +13,20 @@ export interface Retention {
   forgot(job: number, now: Millis): void;
 }
 
-/** What is left of a job that had to make room: enough to know its key again. */
-interface Trace {
+/**
+ * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
+ * Of a job that was put away all else lies in the journal.
+ */
+export interface Trace {
   readonly number: number;
   readonly key: string | undefined;
+  readonly user: string | undefined;
   readonly state: JobState;
   readonly endedAt: Millis;
 }
+
+/** Makes the job of what the journal has of it; undefined where that cannot be read. */
+type RecallJob = (job: Trace) => Job | undefined;
 
 /** What a user has here that has not ended. */
 interface HeldByUser {
@@ -30,16 +37,27 @@ interface HeldByUser {
 
 const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
 
-/** In bytes, beside the key. */
-const TRACE_BYTES = 200;
+/** In bytes, beside key and user. */
+const TRACE_BYTES = 300;
+/** A job is put away where to read it back takes a few milliseconds at most: so much of it lies in the journal. In bytes. */
+const PUT_AWAY_BYTES_MAX = 128 * 1024;
+/** Of those that were read back the last are kept, since who asks for one asks again. */
+const RECALLED_MAX = 8;
+/** Of those that were put away so many are forgotten at a time: after a start all may have their age at once. */
+const FORGOTTEN_MAX = 1_000;
+/** More are not read back for one list. */
+const LISTED_MAX = 200;
+/** Many are put away at a time: each time all that have ended are looked at. */
+const PUT_AWAY_SHARE = 0.5;
 /** Room is made for a while: each time all that have ended are looked at. */
 const ROOM_SHARE = 0.9;
 
 /**
  * The jobs of one owner: those that have not ended, and the last of those that have.
  *
- * A job that has ended is not forgotten sooner than `LIMITS.endedAgeMinMs` because there are too many. Where memory is
- * short, jobs go sooner, those of the user who holds most; their keys and ends are known for as long all the same.
+ * A job that has ended is not forgotten sooner than `LIMITS.endedAgeMinMs` because there are too many. Where a journal can
+ * be read, all but the last of them lie there alone, and come back when they are asked for. Where memory is short all the
+ * same, jobs go sooner, those of the user who holds most; their keys and ends are known for as long.
  */
 export class JobStore {
   readonly logs: TaskLogs;
@@ -51,7 +69,14 @@ export class JobStore {
   #ended = new Map<number, Job>();
   /** Of jobs that had to make room, about in the order in which they ended. */
   readonly #traces = new Map<number, Trace>();
+  /** Of jobs that lie in the journal whole, about in the order in which they ended. */
+  #away = new Map<number, Trace>();
   #traceBytes = 0;
+  /** What those take that may be put away. */
+  #movableBytes = 0;
+  readonly #recallJob: RecallJob | undefined;
+  /** The one that was asked for last is the last. */
+  readonly #recalled = new Map<number, Job>();
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
   readonly #bytesHeld = new JobBytes();
@@ -62,27 +87,50 @@ export class JobStore {
   #keptUntil: Millis = Number.NEGATIVE_INFINITY;
 
   /** @param lastJob the highest number that must not be given again */
-  constructor(tag: string, lastJob: number, retention: Retention, logBytesMax: number, shares: MemoryShares) {
+  constructor(
+    tag: string,
+    lastJob: number,
+    retention: Retention,
+    logBytesMax: number,
+    shares: MemoryShares,
+    recallJob?: RecallJob,
+  ) {
     this.#tag = tag;
     this.#lastJob = lastJob;
     this.#next = lastJob + 1;
     this.#retention = retention;
     this.#shares = shares;
+    this.#recallJob = recallJob;
     this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax));
   }
 
   /** Nothing is known of any job. */
   get isEmpty(): boolean {
-    return this.#active.size + this.#ended.size + this.#traces.size === 0;
+    return this.#active.size + this.#keptCount + this.#traces.size === 0;
+  }
+
+  /** Jobs that have ended and can be asked for. */
+  get #keptCount(): number {
+    return this.#ended.size + this.#away.size;
   }
 
   get activeCount(): number {
     return this.#active.size;
   }
 
+  /** All that can be asked for. */
+  get count(): number {
+    return this.#active.size + this.#keptCount;
+  }
+
   /** What cannot be forgotten takes: jobs that have not ended, and keys. Estimated. */
   get activeBytes(): number {
     return this.#bytesHeld.active + this.#traceBytes;
+  }
+
+  /** Of it, keys and ends of jobs that have ended. */
+  get traceBytes(): number {
+    return this.#traceBytes;
   }
 
   /** What can be done without is not to be kept. */
@@ -124,10 +172,11 @@ export class JobStore {
   /** The job was not to be, and nothing was written of it. */
   withdraw(job: Job): void {
     const { number } = job;
-    if (this.#active.delete(number)) this.#countActive(job, -1);
-    this.#ended.delete(number);
-    this.#bytesHeld.jobEnded(number);
-    this.#bytesHeld.forget(number);
+    if (this.#active.delete(number)) {
+      this.#countActive(job, -1);
+      this.#bytesHeld.jobEnded(number);
+      this.#bytesHeld.forget(number);
+    } else this.#drop(job);
     this.logs.forget(number);
     const key = this.#keys.get(number);
     if (key !== undefined && this.#byKey.get(key) === number) this.#byKey.delete(key);
@@ -138,12 +187,13 @@ export class JobStore {
   restore(job: Job, key: string | undefined): void {
     this.add(job, key);
     if (job.hasEnded) this.#moveToEnded(job);
-    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
+    this.#keepWithinShares();
   }
 
   /** All were restored: those that ended are kept in the order of their ends. */
   restored(): void {
     this.#ended = new Map([...this.#ended].sort(([, a], [, b]) => a.endedAt! - b.endedAt!));
+    this.#away = new Map([...this.#away].sort(([, a], [, b]) => a.endedAt - b.endedAt));
   }
 
   /** What the job takes, estimated. */
@@ -168,12 +218,38 @@ export class JobStore {
     for (let i = jobs.length - 1; i >= 0; i--) yield jobs[i]!;
   }
 
+  /**
+   * Of those that lie in the journal, newest first.
+   *
+   * @param max so many of them, at most
+   */
+  awayNewestFirst(wanted: (trace: Trace) => boolean, max: number): { jobs: Job[]; total: number } {
+    const traces = [...this.#away.values()].filter(wanted).reverse();
+    const jobs = traces.slice(0, Math.min(max, LISTED_MAX)).map((trace) => this.#recallJob!(trace));
+    return { jobs: jobs.filter((job) => job !== undefined), total: traces.length };
+  }
+
+  /** Where it is in memory. */
   byNumber(number: number): Job | undefined {
     return this.#active.get(number) ?? this.#ended.get(number);
   }
 
   byId(id: string): Job | undefined {
-    return this.byNumber(this.#numberOf(id));
+    return this.#byNumberAnywhere(this.#numberOf(id));
+  }
+
+  #byNumberAnywhere(number: number): Job | undefined {
+    return this.byNumber(number) ?? this.#readBack(number);
+  }
+
+  #readBack(number: number): Job | undefined {
+    const trace = this.#away.get(number);
+    const job = trace && (this.#recalled.get(number) ?? this.#recallJob!(trace));
+    if (job === undefined) return undefined;
+    this.#recalled.delete(number);
+    this.#recalled.set(number, job);
+    if (this.#recalled.size > RECALLED_MAX) this.#recalled.delete(this.#recalled.keys().next().value!);
+    return job;
   }
 
   /** There was such a job here, and it has ended. */
@@ -184,7 +260,11 @@ export class JobStore {
   }
 
   traceOfId(id: string): Trace | undefined {
-    return this.#traces.get(this.#numberOf(id));
+    return this.#traceOf(this.#numberOf(id));
+  }
+
+  #traceOf(number: number): Trace | undefined {
+    return this.#traces.get(number) ?? this.#away.get(number);
   }
 
   /** @returns 0 for what is no id of a job here */
@@ -196,12 +276,12 @@ export class JobStore {
 
   byKey(key: string): Job | undefined {
     const number = this.#byKey.get(key);
-    return number === undefined ? undefined : this.byNumber(number);
+    return number === undefined ? undefined : this.#byNumberAnywhere(number);
   }
 
   /** What is left of the job with this key, where the job itself had to make room. */
   traceOf(key: string): Trace | undefined {
-    return this.#traces.get(this.#byKey.get(key) ?? 0);
+    return this.#traceOf(this.#byKey.get(key) ?? 0);
   }
 
   /** Moves the job to those that have ended; of them, those go that are not to be kept any more. */
@@ -215,6 +295,7 @@ export class JobStore {
     this.#active.delete(job.number);
     this.#ended.set(job.number, job);
     this.#bytesHeld.jobEnded(job.number);
+    if (this.#isMovable(job)) this.#movableBytes += this.#bytesHeld.of(job.number);
     this.#countActive(job, -1);
   }
 
@@ -239,23 +320,48 @@ export class JobStore {
   /** Forgets the ended jobs that are too old, too many, or take too much. */
   forgetOld(now: Millis): void {
     if (now >= this.#keptUntil) this.#forgetByAge(now);
+    this.#keepWithinShares();
+  }
+
+  #keepWithinShares(): void {
+    if (this.#movableBytes > this.#shares.endedMax) this.#putAway();
     if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
+  }
+
+  #isMovable({ number, history }: Job): boolean {
+    if (this.#recallJob === undefined) return false;
+    return this.#bytesHeld.of(number) + history.reports.recordedBytes <= PUT_AWAY_BYTES_MAX;
+  }
+
+  /** Leaves those that ended first to the journal. */
+  #putAway(): void {
+    for (const job of this.#ended.values()) {
+      if (this.#movableBytes <= PUT_AWAY_SHARE * this.#shares.endedMax) break;
+      if (!this.#isMovable(job)) continue;
+      this.#drop(job);
+      this.#keepTrace(this.#away, job);
+    }
   }
 
   #forgetByAge(now: Millis): void {
     const { jobsMax, keepMs } = this.#retention;
-    for (const [number, { endedAt }] of this.#ended) {
-      const age = now - endedAt!;
-      const isTooMany = this.#ended.size > jobsMax && age > LIMITS.endedAgeMinMs;
-      if (!isTooMany && age <= keepMs) break;
-      this.#drop(number);
-      this.#forget(number, now);
+    const isOld = (endedAt: Millis): boolean => {
+      const age = now - endedAt;
+      return age > keepMs || (this.#keptCount > jobsMax && age > LIMITS.endedAgeMinMs);
+    };
+    let left = FORGOTTEN_MAX;
+    for (const trace of this.#away.values()) {
+      if (!isOld(trace.endedAt) || left-- === 0) break;
+      this.#dropTrace(this.#away, trace, now);
     }
-    for (const [number, { key, endedAt }] of this.#traces) {
-      if (now - endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
-      this.#traces.delete(number);
-      this.#traceBytes -= traceBytes(key);
-      this.#forget(number, now);
+    for (const job of this.#ended.values()) {
+      if (!isOld(job.endedAt!)) break;
+      this.#drop(job);
+      this.#forget(job.number, now);
+    }
+    for (const trace of this.#traces.values()) {
+      if (now - trace.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
+      this.#dropTrace(this.#traces, trace, now);
     }
   }
 
@@ -277,25 +383,35 @@ export class JobStore {
       for (const job of held.jobs) {
         if (held.bytes <= level) break;
         held.bytes -= this.#bytesHeld.of(job.number);
-        this.#leaveTrace(job);
+        this.#drop(job);
+        this.logs.forget(job.number);
+        this.#keepTrace(this.#traces, job);
       }
     }
   }
 
-  #leaveTrace({ number, state, endedAt }: Job): void {
-    this.#drop(number);
-    const key = this.#keys.get(number);
-    this.#traces.set(number, { number, key, state, endedAt: endedAt! });
-    this.#traceBytes += traceBytes(key);
+  #keepTrace(traces: Map<number, Trace>, { number, state, endedAt, spec: { user } }: Job): void {
+    const trace = { number, key: this.#keys.get(number), user, state, endedAt: endedAt! };
+    traces.set(number, trace);
+    this.#traceBytes += bytesOfTrace(trace);
   }
 
-  #drop(number: number): void {
-    this.#ended.delete(number);
-    this.#bytesHeld.forget(number);
-    this.logs.forget(number);
+  #dropTrace(traces: Map<number, Trace>, trace: Trace, now: Millis): void {
+    traces.delete(trace.number);
+    this.#recalled.delete(trace.number);
+    this.#traceBytes -= bytesOfTrace(trace);
+    this.#forget(trace.number, now);
+  }
+
+  /** Of those that have ended. */
+  #drop(job: Job): void {
+    if (!this.#ended.delete(job.number)) return;
+    if (this.#isMovable(job)) this.#movableBytes -= this.#bytesHeld.of(job.number);
+    this.#bytesHeld.forget(job.number);
   }
 
   #forget(number: number, now: Millis): void {
+    this.logs.forget(number);
     const key = this.#keys.get(number);
     if (key !== undefined) this.#byKey.delete(key);
     this.#keys.delete(number);
@@ -303,6 +419,6 @@ export class JobStore {
   }
 }
 
-function traceBytes(key: string | undefined): number {
-  return TRACE_BYTES + (key?.length ?? 0);
+function bytesOfTrace({ key, user }: Trace): number {
+  return TRACE_BYTES + (key?.length ?? 0) + (user?.length ?? 0);
 }

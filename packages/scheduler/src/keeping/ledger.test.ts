@@ -233,7 +233,8 @@ describe('what tasks return', () => {
   });
 });
 
-test('a job that had to make room is said to be forgotten, and its key still is its key', () => {
+/** A scheduler that has run and written down twenty jobs, of which its memory does not hold all. */
+function twentyJobs(): DurableBench {
   const bench = new DurableBench(undefined, 0, true, { memoryBytes: 40_000 });
   bench.members(W1);
   for (let i = 1; i <= 20; i++) {
@@ -242,6 +243,39 @@ test('a job that had to make room is said to be forgotten, and its key still is 
     bench.commit();
   }
   bench.take();
+  return bench;
+}
+
+test('jobs that ended lie in the journal, and come back when they are asked for, also after a restart', () => {
+  const first = twentyJobs();
+  const second = new DurableBench(first.inheritance(), 1_000, true, { memoryBytes: 40_000 });
+  second.take();
+  for (const bench of [first, second]) {
+    bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false });
+    bench.receive(CLIENT, { type: 'describeJob', request: 11, id: 's-2', spec: false });
+    bench.receive(CLIENT, {
+      type: 'listJobs',
+      request: 12,
+      states: [],
+      user: undefined,
+      endedMax: 15,
+      jobsMax: 100,
+    });
+    const [end, detail, list] = bench.take();
+    expect(end).toMatchObject({ type: 'jobEnded', value: { job: { id: 's-1', state: 'completed' } } });
+    expect(detail).toMatchObject({
+      type: 'jobDetail',
+      value: { state: 'completed', tasks: { completed: 1 } },
+    });
+    expect(list).toMatchObject({ type: 'jobList', value: { total: 20 } });
+    const listed = list?.type === 'jobList' ? list.value.jobs.map(({ id }) => id) : [];
+    expect(new Set(listed).size).toBe(15);
+  }
+});
+
+test('a job that had to make room is said to be forgotten, and its key still is its key', () => {
+  const bench = twentyJobs();
+  bench.loseRecords();
   bench.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
   bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false });
   expect(bench.take()).toMatchObject([

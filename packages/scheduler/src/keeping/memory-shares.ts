@@ -4,6 +4,8 @@ export interface MemoryShares {
   readonly activeMax: number;
   /** All jobs: with more, ended ones are forgotten. */
   readonly jobsMax: number;
+  /** Ended jobs that the journal has as well: with more, the first of them lie there alone. */
+  readonly endedMax: number;
   /** With more, what can be done without is not kept of jobs, and what tasks return only in the journal. */
   readonly shortAbove: number;
   /** What tasks have printed. */
@@ -14,11 +16,15 @@ export interface MemoryShares {
   readonly heldMax: number;
 }
 
+/** Some ten thousand small jobs: more in memory would help nobody. */
+const ENDED_BYTES_MAX = 32 * 1024 * 1024;
+
 /** @param bytes the whole budget: about half of the heap, so that there is room for what is on its way */
 export function sharesOf(bytes: number): MemoryShares {
   return {
     activeMax: bytes * 0.45,
     jobsMax: bytes * 0.55,
+    endedMax: Math.min(bytes * 0.05, ENDED_BYTES_MAX),
     shortAbove: bytes * 0.65,
     logsMax: bytes * 0.15,
     unwrittenMax: bytes * 0.15,

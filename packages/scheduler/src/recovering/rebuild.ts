@@ -62,6 +62,16 @@ export function* rebuildJobs(
   rebuild?.done(rebuilt);
 }
 
+/** Makes an ended job of its records; undefined where they do not tell of its end. */
+export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
+  let rebuilt: Job | undefined;
+  const steps = rebuildJobs(entries, context, (job) => {
+    rebuilt = job;
+  });
+  for (const _ of steps);
+  return rebuilt?.hasEnded ? rebuilt : undefined;
+}
+
 class Rebuild {
   readonly job: Job;
   readonly #key: string | undefined;

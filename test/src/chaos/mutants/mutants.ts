@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'key-forgotten',
     what: 'a key that has been here gives another job',
     file: 'scheduler/keeping/job-store',
-    find: 'return number === undefined ? undefined : this.byNumber(number);',
+    find: 'return number === undefined ? undefined : this.#byNumberAnywhere(number);',
     replace: 'return undefined;',
   },
   {
@@ -168,8 +168,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'forgotten-too-soon',
     what: 'a job that has just ended makes room for others, and takes its key and results with it',
     file: 'scheduler/keeping/job-store',
-    find: 'this.#ended.size > jobsMax && age > LIMITS.endedAgeMinMs;',
-    replace: 'this.#ended.size > jobsMax && age >= 0 * LIMITS.endedAgeMinMs;',
+    find: 'this.#keptCount > jobsMax && age > LIMITS.endedAgeMinMs',
+    replace: 'this.#keptCount > jobsMax && age >= 0 * LIMITS.endedAgeMinMs',
   },
   {
     name: 'told-to-end-and-goes-on',
