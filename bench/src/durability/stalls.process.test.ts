@@ -76,6 +76,30 @@ for (const judge of ['central', 'scheduler'] as const) {
   });
 }
 
+test('what a worker ran that stood still until it was given up ends there when it goes on, and runs elsewhere or again', async () => {
+  const { client } = await cluster();
+  await using _ = client;
+  const run = {
+    exec: ['sh', '-c', 'echo $$ >> pids; echo $GOSHAWK_TASK >> lines; until [ -e go ]; do sleep 0.1; done'],
+    cwd: folder,
+  };
+  const job = await client.submit({ tasks: { count: 4, run } });
+  await expect.poll(lines).toEqual(['0', '1', '2', '3']);
+  const running = (): number[] => {
+    const pids = readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n').map(Number);
+    return pids.filter((pid) => existsSync(`/proc/${pid}`));
+  };
+  const worker = daemons.at(-1)!;
+  worker.signal('SIGSTOP');
+  await expect.poll(async () => (await job.describe()).attempts.lost).toBe(2);
+  worker.signal('SIGCONT');
+  await expect.poll(lines).toHaveLength(6);
+  await expect.poll(running).toHaveLength(4);
+  writeFileSync(join(folder, 'go'), '');
+  expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { total: 6, lost: 2, failed: 0 } });
+  await expect.poll(running).toHaveLength(0);
+});
+
 test('a worker that is told to end finishes what runs, with more patience than a timer of Node can hold', async () => {
   const { central, client } = await cluster();
   await using _ = client;

@@ -28,7 +28,10 @@ interface Habits {
   readonly inputsPerClient?: number;
 }
 
-/** Frames over ZeroMQ connections. */
+/**
+ * Frames over ZeroMQ connections. Who is cut off amid a message of parts may be ended by libzmq 4.3.5 (`session_base.cpp:233`): this
+ * process alone, for what daemons send has one part.
+ */
 export class FrameAttacker implements Attacker {
   readonly name: string;
   readonly share: number;

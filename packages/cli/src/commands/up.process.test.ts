@@ -143,6 +143,25 @@ describe('goshawk up', () => {
     expect(await modeOf('logs', 's0.log')).toBe(0o600);
   });
 
+  it('has a scheduler that stands still named by what lists jobs, and by the exit code where that is asked for', async () => {
+    await up.says(/the cluster is up at/);
+    const { pid } = childrenOf(up.pid).find(({ command }) => command.includes('--name s0 '))!;
+    process.kill(pid, 'SIGSTOP');
+    const [listed, strict] = await Promise.all([
+      runGoshawk(['jobs', '--all', '--json'], environment),
+      runGoshawk(['jobs', '--all', '--strict'], environment),
+    ]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ silent: [expect.stringContaining('s0')] });
+    expect(listed.exitCode).toBe(0);
+    expect(strict.stdout + strict.stderr).toMatch(/s0/);
+    expect(strict.exitCode).toBe(3);
+    process.kill(pid, 'SIGCONT');
+    await vi.waitFor(
+      async () => expect(await runGoshawk(['jobs', '--strict'], environment)).toMatchObject({ exitCode: 0 }),
+      { timeout: 60_000 },
+    );
+  });
+
   it('leaves no process when it is interrupted while it starts', async () => {
     await up.says(/starting/);
     await expect.poll(() => childrenOf(up.pid).length, { interval: 5 }).toBeGreaterThan(0);

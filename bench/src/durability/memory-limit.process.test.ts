@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from '@goshawk/client';
+import { afterEach, expect, test } from 'vitest';
+import { startDaemon } from '../daemons.js';
+import { TestDaemons } from './test-daemons.fixture.js';
+
+const LIMIT_BYTES = 256 * 1024 * 1024;
+
+/** A group of processes that may have so much memory together, as a container's; undefined where this user may make none. */
+function groupOf(bytes: number): string | undefined {
+  const places = [
+    ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
+    ['/sys/fs/cgroup', 'memory.max'],
+  ] as const;
+  for (const [root, limit] of places) {
+    const group = join(root, `goshawk-test-${process.pid}`);
+    try {
+      mkdirSync(group);
+      if (!existsSync(join(group, limit))) throw new Error('memory is not limited here');
+      writeFileSync(join(group, limit), `${bytes}`);
+      return group;
+    } catch {
+      if (existsSync(group)) rmdirSync(group);
+    }
+  }
+  return undefined;
+}
+
+const group = groupOf(LIMIT_BYTES);
+afterEach(async () => {
+  // It goes when the last process of it has.
+  await expect.poll(() => group === undefined || (rmdirSync(group), true)).toBe(true);
+});
+const daemons = new TestDaemons('memory-limit');
+
+test.skipIf(group === undefined)(
+  'a module that takes memory without end fails with that reason where its worker has 256 MiB, and the worker and its other tasks go on (only where cgroups can be made)',
+  async () => {
+    const { folder } = daemons;
+    const joining = join(folder, 'join-group.cjs');
+    writeFileSync(
+      joining,
+      `require('node:fs').writeFileSync(${JSON.stringify(join(group!, 'cgroup.procs'))}, String(process.pid));`,
+    );
+    const module = join(folder, 'eats.mjs');
+    writeFileSync(
+      module,
+      'export default () => { for (const all = []; ; ) all.push(new Array(1e5).fill(0.5)); };',
+    );
+    const central = await daemons.start('central', 'central', '--bind', 'tcp://127.0.0.1:0');
+    const at = ['--central-url', central.endpoint];
+    await daemons.start('s', 'scheduler', '--name', 's', ...at, '--data-folder', join(folder, 's'));
+    const args = ['worker', '--name', 'w', '--slots', '4', ...at, '--data-folder', join(folder, 'w')];
+    const environment = { ...process.env, NODE_OPTIONS: `--require ${joining}` };
+    const worker = await startDaemon('w', args, join(folder, 'logs'), environment);
+    daemons.all.push(worker);
+    await using client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
+    await expect.poll(async () => (await client.describe()).workers).toHaveLength(1);
+    expect(readFileSync(join(group!, 'cgroup.procs'), 'utf8').split('\n')).toContain(`${worker.pid}`);
+    const run = { exec: ['sh', '-c', 'until [ -e go ]; do sleep 0.1; done'], cwd: folder };
+    const others = await client.submit({ tasks: { count: 3, run } });
+    await expect.poll(async () => (await others.describe()).tasks.running).toBe(3);
+    const eats = await client.submit({ tasks: [{ module }, { module }, { module }] });
+    const { state, failures, attempts } = await eats.wait();
+    expect({ state, attempts }).toMatchObject({ state: 'failed', attempts: { total: 3, lost: 0 } });
+    expect(failures.map(({ code }) => code)).toStrictEqual([
+      'out-of-memory',
+      'out-of-memory',
+      'out-of-memory',
+    ]);
+    writeFileSync(join(folder, 'go'), '');
+    expect(await others.wait()).toMatchObject({ state: 'completed', attempts: { total: 3, lost: 0 } });
+    expect((await client.counters()).central).toMatchObject({ workersJoined: 1, workersLost: 0 });
+  },
+);
