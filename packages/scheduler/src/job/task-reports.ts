@@ -65,7 +65,7 @@ export class TaskReports {
   /** @param place where the journal has them */
   setGpus(task: number, gpus: readonly string[] | undefined, place?: number): void {
     if (gpus === undefined) return;
-    if (place !== undefined) return this.#put(task, place);
+    if (place !== undefined) return this.#put(task, place, gpus);
     this.#gpus ??= new Map();
     this.#gpus.set(task, gpus);
     this.bytes += heapBytes(gpus);
