@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
     await project.known(SCHEDULERS, WORKERS);
   }, 300_000);
 
-  afterAll(() => project[Symbol.asyncDispose](), 120_000);
+  afterAll(() => project[Symbol.asyncDispose](), 300_000);
 
   test('Google-like jobs all complete, while half of the workers leave and come back', async () => {
     const replay = project.start(
