@@ -37,7 +37,8 @@ export class Job {
   readonly id: string;
   readonly spec: JobSpec;
   readonly arriving: ArrivingJob;
-  readonly judgement: Judgement;
+  /** Of the estimator, when the job came, or its owner was started again. */
+  judgement: Judgement;
   readonly acceptedAt: Millis;
   /** Factor of the work that it is ordered by. */
   readonly slack: number;

@@ -85,10 +85,48 @@ describe('what a scheduler learns of run times', () => {
     sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true } });
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
-    const job = { arriving, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
-    sampler.resume(job as unknown as Job, 10_000);
-    sampler.resume({ ...job, estimateMs: 7 } as unknown as Job, 10_000);
+    const judgement = { kind: 'unknown' };
+    const job = { arriving, judgement, classifiedBy: 'given', redecide: (to: object) => decided.push(to) };
+    sampler.resume({ ...job, believedMs: 0 } as unknown as Job, 10_000);
+    sampler.resume({ ...job, believedMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
+  });
+
+  describe('is believed of a job after its owner was started again, and it comes no sooner than before:', () => {
+    const tasks = (count: number) => ({ count, run: { sleep: 1 } });
+    const staged = {
+      stages: [
+        { name: 'a', tasks: tasks(2), estimate: 4_000 },
+        { name: 'b', after: ['a'], tasks: tasks(2), estimate: 8_000 },
+      ],
+    };
+    const erratic = [50, 50_000, 5, 5_000, 5, 50_000, 50, 5_000, 5, 50_000, 50, 5_000];
+
+    test.each([
+      ['what its stages were said to take', 'auto', [], staged],
+      ['what jobs like it have taken', 'history', [4_000, 6_000], { name: 'nightly', tasks: tasks(2) }],
+      ['what is guessed of too few tasks to sample', 'auto', erratic, { name: 'nightly', tasks: tasks(2) }],
+      ['what is guessed while pilots run', 'hybrid', [4_000, 6_000], { name: 'nightly', tasks: tasks(20) }],
+    ])('%s', (_, estimator, learnt, spec) => {
+      const sampler = samplerOf();
+      sampler.adopt({ ...DEFAULT_POLICY, estimator });
+      for (const runMs of learnt) sampler.learn(endedJob(runMs));
+      const estimatorStates = sampler.takeEstimatorStates();
+      const needs = (before?: DurableBench) => {
+        const bench = new DurableBench(before?.inheritance(), 100, false, { estimatorStates });
+        bench.receive(CENTRAL, welcome({ estimator, preset: { ...PRESETS.goshawk } }));
+        bench.members(W1);
+        if (before === undefined) bench.accept(spec);
+        else bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
+        bench.commit();
+        const sent = bench.take().filter((message) => message.type === 'need');
+        const told = sent.map(({ stage, part, estimateMs }) => ({ stage, part, estimateMs }));
+        return { bench, told };
+      };
+      const { bench, told } = needs();
+      expect(Math.max(...told.map(({ estimateMs }) => estimateMs))).toBeGreaterThan(0);
+      expect(new Set(needs(bench).told)).toEqual(new Set(told));
+    });
   });
 
   test('of the stages of a job is believed by its next owner, who has learnt nothing', () => {

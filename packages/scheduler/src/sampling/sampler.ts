@@ -16,7 +16,7 @@ import {
   type SamplePlan,
   type Verdict,
 } from '@goshawk/predictor';
-import { decideBy, UNDECIDED } from '../accepting/classify.js';
+import { decide, decideBy, UNDECIDED } from '../accepting/classify.js';
 import { slowdownAt } from '../binding/slowdown.js';
 import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
 import type { Needer } from '../finding/needing.js';
@@ -104,21 +104,24 @@ export class Sampler {
 
   /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
   resume(job: Job, now: Millis): void {
-    if (this.#policy?.preset.declares) this.#believe(job);
+    this.#believe(job);
     if (job.isAwaiting) return;
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
-    const judgement = this.judge(job.arriving);
-    if (judgement.kind !== 'sample') return;
-    this.start(job, judgement);
+    if (job.judgement.kind !== 'sample') return;
+    this.start(job, job.judgement);
     this.look(job, now);
   }
 
-  /** What is believed of run times is not written down of each job: it follows from what was learnt, which is. */
+  /**
+   * What is believed of run times, or guessed, is not written down of each job: it follows from what was learnt, which is.
+   * Of which nothing is believed counts as no work at all, and comes before all others.
+   */
   #believe(job: Job): void {
-    const judgement = job.estimateMs === undefined ? this.judge(job.arriving) : undefined;
-    if (judgement?.kind !== 'estimate') return;
-    const { meanMs: estimateMs, distribution } = judgement.estimate;
-    job.redecide({ estimateMs, ...(distribution === undefined ? {} : { distribution }) });
+    if (job.judgement.kind !== 'unknown') return;
+    job.judgement = this.judge(job.arriving);
+    if (job.judgement.kind === 'unknown' || job.believedMs > 0) return;
+    const { estimateMs, guessMs, distribution } = decide(job.judgement, this.#policy!);
+    job.redecide({ estimateMs, guessMs, ...(distribution === undefined ? {} : { distribution }) });
   }
 
   /** Draws the pilots among the tasks of the largest stage that may start at once. */
