@@ -32,7 +32,8 @@ export class Cluster implements AsyncDisposable {
 
   /**
    * Calls an exported function of a module with each input and yields the results in the order of the inputs. Each input is
-   * a job of one task; `inFlight` bounds the jobs at a time. Leaving the loop cancels them.
+   * a job of one task; `inFlight` bounds the jobs at a time. Leaving the loop cancels them. A cluster that is overloaded slows
+   * it down, for as long as it is.
    *
    * @typeParam Value what the function returns; undefined where it returns nothing, or null
    * @throws JobFailed and JobCancelled of the first input, in order, whose job did not complete; what `submit` throws

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { refusal } from './errors.js';
 import { type MapCluster, mapInputs } from './map.js';
 
 const WORK = { module: '/there/work.mjs', export: 'square' };
@@ -8,10 +9,24 @@ const WORK = { module: '/there/work.mjs', export: 'square' };
 class Gates implements MapCluster {
   readonly submitted: number[] = [];
   readonly cancelled: number[] = [];
+  /** So many times it has enough for now. */
+  refusals = 0;
+  code = 'overloaded';
   readonly #ends = new Map<number, { resolve(values: unknown[]): void; reject(error: Error): void }>();
 
   async submit({ tasks }: Parameters<MapCluster['submit']>[0]) {
     const { input } = (tasks as { input: number }[])[0]!;
+    if (this.refusals > 0) {
+      this.refusals--;
+      throw refusal({
+        type: 'refused',
+        request: 1,
+        code: this.code,
+        message: 'no',
+        hint: '',
+        retryMs: undefined,
+      });
+    }
     this.submitted.push(input);
     const result = new Promise<unknown[]>((resolve, reject) => this.#ends.set(input, { resolve, reject }));
     return {
@@ -87,6 +102,41 @@ describe('map', () => {
     expect((await next).value).toBe(1);
     // Leaving does not wait for it either.
     await values.return(undefined);
+  });
+
+  describe('where the cluster has enough for now', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout'] }));
+    afterEach(() => void vi.useRealTimers());
+
+    it('waits, however often it is refused, and loses no input', async () => {
+      const cluster = new Gates();
+      cluster.refusals = 100;
+      const { next, values } = reader(mapInputs(cluster, WORK, [1, 2], { inFlight: 2 }));
+      while (cluster.refusals > 0) await vi.advanceTimersByTimeAsync(1_000);
+      await vi.advanceTimersByTimeAsync(1_000);
+      cluster.end(1);
+      cluster.end(2);
+      expect([(await next).value, (await values.next()).value]).toEqual([1, 4]);
+      expect((await values.next()).done).toBe(true);
+    });
+
+    it('ends where nobody waits for it any more', async () => {
+      const cluster = new Gates();
+      cluster.refusals = Number.POSITIVE_INFINITY;
+      const stop = new AbortController();
+      const { next } = reader(mapInputs(cluster, WORK, [1], { signal: stop.signal }));
+      await vi.advanceTimersByTimeAsync(10_000);
+      stop.abort(new Error('enough'));
+      await expect(next).rejects.toThrow('enough');
+    });
+
+    it('throws what does not end by itself', async () => {
+      const cluster = new Gates();
+      cluster.refusals = 1;
+      cluster.code = 'journal-full';
+      const { next } = reader(mapInputs(cluster, WORK, [1], {}));
+      await expect(next).rejects.toMatchObject({ code: 'journal-full' });
+    });
   });
 
   it('throws of the first in order that failed, and cancels the others', async () => {

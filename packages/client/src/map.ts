@@ -1,3 +1,5 @@
+import { GoshawkError, type Millis } from '@goshawk/core';
+import { pause } from './abort.js';
 import type { JobSubmission } from './submission.js';
 
 /** The function that is called with each input: an export of an ES module, by its path or `file:` URL. */
@@ -25,6 +27,8 @@ export interface MapCluster {
 }
 
 const IN_FLIGHT = 64;
+/** After a refusal for which the cluster was asked as often as it said. */
+const OVERLOADED_PAUSE_MS: Millis = 1_000;
 
 type Came<Input> =
   | { readonly kind: 'input'; readonly next: IteratorResult<Input, unknown> }
@@ -42,9 +46,20 @@ export async function* mapInputs<Input>(
   const stop = new AbortController();
   const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const unfinished = new Set<{ cancel(): Promise<unknown> }>();
+  // Inputs without end are only slowed down by a cluster that has enough for now: it takes the next as soon as it can.
+  const submit = async (submission: JobSubmission) => {
+    for (;;) {
+      try {
+        return await cluster.submit(submission, { signal: until });
+      } catch (error) {
+        if (!(error instanceof GoshawkError) || error.code !== 'overloaded') throw error;
+        await pause(OVERLOADED_PAUSE_MS, until);
+      }
+    }
+  };
   const run = async (input: Input): Promise<Came<Input>> => {
     const task = { module, ...(name === undefined ? {} : { export: name }), input };
-    const handle = await cluster.submit({ ...job, tasks: [task] } as JobSubmission, { signal: until });
+    const handle = await submit({ ...job, tasks: [task] } as JobSubmission);
     unfinished.add(handle);
     const [value] = await handle.result({ signal: until });
     unfinished.delete(handle);

@@ -52,9 +52,10 @@ import { type Job, TaskState } from './job/job.js';
 import { Enlistment } from './joining/enlistment.js';
 import { Members } from './joining/members.js';
 import { Usage } from './joining/usage.js';
-import { JobStore, type Retention, type Trace } from './keeping/job-store.js';
+import { JobStore, type Recalled, type Retention } from './keeping/job-store.js';
 import { Ledger } from './keeping/ledger.js';
 import { type MemoryShares, sharesOf } from './keeping/memory-shares.js';
+import type { Trace } from './keeping/traces.js';
 import { Unwritten } from './keeping/unwritten.js';
 import { JobEvents } from './observing/job-events.js';
 import {
@@ -151,7 +152,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     const ledger = new Ledger(env, config, shares);
     this.#ledger = ledger;
     const retention = retentionOf(config, (job, now) => ledger.forgotten(job, now));
-    const recallJob = ({ number, endedAt }: Trace): Job | undefined =>
+    const recallJob = ({ number, endedAt }: Trace): Recalled | undefined =>
       rebuiltJob(env.recallJob!(number), {
         wallOffsetMs: config.wallOffsetMs,
         now: endedAt,
@@ -165,6 +166,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       retention,
       config.logBytesMax,
       shares,
+      () => env.random(),
       env.recallJob && recallJob,
     );
     this.#jobs = jobs;

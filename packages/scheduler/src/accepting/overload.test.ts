@@ -16,6 +16,7 @@ class Bench {
     { jobsMax: 100, keepMs: 1e9, forgot: (job) => this.forgotten.push(job) },
     1_000,
     { ...sharesOf(1e9), jobsMax: 10_000 },
+    () => 0.5,
   );
   readonly forgotten: number[] = [];
   readonly overload: Overload;

@@ -68,7 +68,7 @@ export class Overload {
     if (activeBytes >= activeBytesMax) {
       const mebibytes = Math.round(activeBytes / 2 ** 20);
       return this.#refuse(
-        `the jobs of this scheduler that have not ended take ${mebibytes} MiB of its memory, which is all it has for them`,
+        `jobs that have not ended, and keys of those that lately have, take ${mebibytes} MiB of this scheduler’s memory, which is all it has for them`,
       );
     }
     return undefined;

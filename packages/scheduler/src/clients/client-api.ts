@@ -154,7 +154,7 @@ export class ClientApi {
     const active = [...this.#jobs.active()].filter(wanted);
     const ended = [...this.#jobs.endedNewestFirst()].filter(wanted);
     const room = Math.min(message.endedMax, message.jobsMax - active.length) - ended.length;
-    const away = this.#jobs.awayNewestFirst(({ state, user }) => isWanted(state, user), Math.max(0, room));
+    const away = this.#jobs.awayNewestFirst(isWanted, Math.max(0, room));
     this.#budget.took(this.#jobs.count + READING_COST * away.jobs.length);
     const shown = [...active, ...[...ended, ...away.jobs].slice(0, message.endedMax)].slice(
       0,

@@ -2,22 +2,32 @@ import { LIMITS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
-import { JobStore, type Retention } from './job-store.js';
+import { JobStore, type Recalled, type Retention } from './job-store.js';
 import { sharesOf } from './memory-shares.js';
 
 class Bench {
   readonly forgotten: number[] = [];
   readonly store: JobStore;
+  readonly journal: Map<number, Recalled> | undefined;
   now = 0;
 
-  constructor(retention: Partial<Retention> = {}, jobsMax = 1e9) {
+  /** @param journal where given, what ended is put away in it */
+  constructor(
+    retention: Partial<Retention> = {},
+    jobsMax = 1e9,
+    journal?: Map<number, Recalled>,
+    endedMax = sharesOf(1e9).endedMax,
+  ) {
+    this.journal = journal;
     const forgot = (job: number) => this.forgotten.push(job);
     this.store = new JobStore(
       's',
       0,
       { jobsMax: 2, keepMs: Number.POSITIVE_INFINITY, forgot, ...retention },
       1_000,
-      { ...sharesOf(1e9), jobsMax },
+      { ...sharesOf(1e9), jobsMax, endedMax },
+      () => 0.5,
+      journal && (({ number }) => journal.get(number)),
     );
   }
 
@@ -26,6 +36,7 @@ class Bench {
     const { number } = this.store.nextName();
     const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, acceptedAt: this.now });
     this.store.add(job, key);
+    this.journal?.set(number, { job, key });
     job.endedAt = this.now;
     this.store.ended(job, this.now);
     return job;
@@ -119,7 +130,7 @@ describe('where memory is short', () => {
   test('there is an end to keys, too: they count as what cannot be forgotten', () => {
     const bench = new Bench({}, 20_000);
     for (let i = 0; i < 1_000; i++) bench.run('eve', `k${i}`);
-    expect(bench.store.activeBytes).toBeGreaterThan(200_000);
+    expect(bench.store.activeBytes).toBeGreaterThan(100_000);
     bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
     expect(bench.store.activeBytes).toBe(0);
   });
@@ -137,4 +148,61 @@ test('what a job’s tasks have returned counts as the job’s, also of one that
   expect(bench.store.activeBytes).toBe(0);
   bench.run('eve', undefined, 'x'.repeat(20_000));
   expect(bench.kept).toStrictEqual([2]);
+});
+
+describe('jobs that ended, where a journal has them', () => {
+  test('lie there alone but for the last 32 MiB of them, however large the memory is', () => {
+    const most = new Bench({}, 1e12, new Map(), sharesOf(64e9).endedMax);
+    const jobs = 30_000;
+    let largest = 0;
+    for (let i = 0; i < jobs; i++) {
+      const job = most.run('ada', `k${i}`);
+      if (i % 100 === 0) largest = Math.max(largest, most.kept.length * most.store.bytesOf(job));
+    }
+    expect(largest).toBeGreaterThan(30 * 1024 ** 2);
+    expect(largest).toBeLessThanOrEqual(32 * 1024 ** 2);
+    expect(most.kept.at(-1)).toBe(jobs);
+    expect(most.store.count).toBe(jobs);
+    expect(most.store.traceBytes).toBeLessThan(100 * jobs);
+    for (const number of [1, 15_000, jobs]) {
+      expect(most.store.byId(`s-${number}`)).toMatchObject({ number });
+      expect(most.store.byKey(`k${number - 1}`)).toMatchObject({ number });
+    }
+    expect(most.store.byKey('another')).toBeUndefined();
+  });
+
+  test('a small memory keeps a twentieth of itself of them', () => {
+    expect(sharesOf(100e6).endedMax).toBe(5e6);
+  });
+
+  test('are forgotten a thousand at a time, the first that ended first, and their keys are free', () => {
+    const bench = new Bench({ jobsMax: 10 }, 1e9, new Map(), 100_000);
+    for (let i = 1; i <= 5_000; i++) bench.run('ada', `k${i}`);
+    const kept = bench.kept.length;
+    bench.now = LIMITS.endedAgeMinMs + 1;
+    bench.store.forgetOld(bench.now);
+    expect(bench.forgotten.slice(0, 1_000)).toStrictEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
+    // Those in memory go all at once: they are few.
+    expect(bench.forgotten).toHaveLength(1_000 + kept);
+    expect([bench.store.byKey('k1'), bench.store.traceOf('k1')]).toEqual([undefined, undefined]);
+    expect(bench.store.isForgotten('s-1')).toBe(true);
+    expect(bench.store.byKey('k2000')).toMatchObject({ number: 2_000 });
+    let looks = 1;
+    for (; bench.store.count > 10; looks++) bench.store.forgetOld(bench.now);
+    expect(looks).toBe(5);
+    expect(bench.store.count).toBe(10);
+    // The next with that key is another job.
+    const { number } = bench.run('ada', 'k1');
+    expect(bench.store.byKey('k1')).toMatchObject({ number });
+  });
+
+  test('that cannot be read any more are known by their keys and ends', () => {
+    const bench = new Bench({}, 1e9, new Map(), 20_000);
+    for (let i = 1; i <= 100; i++) bench.run('ada', `k${i}`);
+    bench.journal!.clear();
+    expect(bench.store.byKey('k1')).toBeUndefined();
+    expect(bench.store.traceOf('k1')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.traceOf('another')).toBeUndefined();
+    expect(bench.store.byKey('k100')).toMatchObject({ number: 100 });
+  });
 });

@@ -3,6 +3,7 @@ import type { Job } from '../job/job.js';
 import { bytesOf, JobBytes } from './job-bytes.js';
 import { levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
+import { type Trace, Traces } from './traces.js';
 
 /** Which jobs are kept after their end. */
 export interface Retention {
@@ -13,20 +14,14 @@ export interface Retention {
   forgot(job: number, now: Millis): void;
 }
 
-/**
- * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
- * Of a job that was put away all else lies in the journal.
- */
-export interface Trace {
-  readonly number: number;
+/** A job that was read back, and its key. */
+export interface Recalled {
+  readonly job: Job;
   readonly key: string | undefined;
-  readonly user: string | undefined;
-  readonly state: JobState;
-  readonly endedAt: Millis;
 }
 
 /** Makes the job of what the journal has of it; undefined where that cannot be read. */
-type RecallJob = (job: Trace) => Job | undefined;
+type RecallJob = (job: Trace) => Recalled | undefined;
 
 /** What a user has here that has not ended. */
 interface HeldByUser {
@@ -37,8 +32,6 @@ interface HeldByUser {
 
 const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
 
-/** In bytes, beside key and user. */
-const TRACE_BYTES = 300;
 /** A job is put away where to read it back takes a few milliseconds at most: so much of it lies in the journal. In bytes. */
 const PUT_AWAY_BYTES_MAX = 128 * 1024;
 /** Of those that were read back the last are kept, since who asks for one asks again. */
@@ -68,15 +61,15 @@ export class JobStore {
   /** In the order in which they ended. */
   #ended = new Map<number, Job>();
   /** Of jobs that had to make room, about in the order in which they ended. */
-  readonly #traces = new Map<number, Trace>();
+  readonly #traces: Traces;
   /** Of jobs that lie in the journal whole, about in the order in which they ended. */
-  #away = new Map<number, Trace>();
-  #traceBytes = 0;
+  readonly #away: Traces;
   /** What those take that may be put away. */
   #movableBytes = 0;
   readonly #recallJob: RecallJob | undefined;
   /** The one that was asked for last is the last. */
-  readonly #recalled = new Map<number, Job>();
+  readonly #recalled = new Map<number, Recalled>();
+  /** Of those in memory. */
   readonly #byKey = new Map<string, number>();
   readonly #keys = new Map<number, string>();
   readonly #bytesHeld = new JobBytes();
@@ -86,13 +79,17 @@ export class JobStore {
   /** Nothing is forgotten by its age before. */
   #keptUntil: Millis = Number.NEGATIVE_INFINITY;
 
-  /** @param lastJob the highest number that must not be given again */
+  /**
+   * @param lastJob the highest number that must not be given again
+   * @param random in [0, 1)
+   */
   constructor(
     tag: string,
     lastJob: number,
     retention: Retention,
     logBytesMax: number,
     shares: MemoryShares,
+    random: () => number,
     recallJob?: RecallJob,
   ) {
     this.#tag = tag;
@@ -101,17 +98,19 @@ export class JobStore {
     this.#retention = retention;
     this.#shares = shares;
     this.#recallJob = recallJob;
+    this.#traces = new Traces(true, random);
+    this.#away = new Traces(false, random);
     this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax));
   }
 
   /** Nothing is known of any job. */
   get isEmpty(): boolean {
-    return this.#active.size + this.#keptCount + this.#traces.size === 0;
+    return this.#active.size + this.#keptCount + this.#traces.length === 0;
   }
 
   /** Jobs that have ended and can be asked for. */
   get #keptCount(): number {
-    return this.#ended.size + this.#away.size;
+    return this.#ended.size + this.#away.length;
   }
 
   get activeCount(): number {
@@ -125,12 +124,12 @@ export class JobStore {
 
   /** What cannot be forgotten takes: jobs that have not ended, and keys. Estimated. */
   get activeBytes(): number {
-    return this.#bytesHeld.active + this.#traceBytes;
+    return this.#bytesHeld.active + this.traceBytes;
   }
 
   /** Of it, keys and ends of jobs that have ended. */
   get traceBytes(): number {
-    return this.#traceBytes;
+    return this.#traces.bytes + this.#away.bytes;
   }
 
   /** What can be done without is not to be kept. */
@@ -139,7 +138,7 @@ export class JobStore {
   }
 
   #bytes(): number {
-    return this.#bytesHeld.active + this.#bytesHeld.ended + this.#traceBytes;
+    return this.#bytesHeld.active + this.#bytesHeld.ended + this.traceBytes;
   }
 
   activeOf(user: string | undefined): Readonly<HeldByUser> {
@@ -178,9 +177,15 @@ export class JobStore {
       this.#bytesHeld.forget(number);
     } else this.#drop(job);
     this.logs.forget(number);
+    this.#takeKey(number);
+  }
+
+  /** @returns the key, which is no longer known here */
+  #takeKey(number: number): string | undefined {
     const key = this.#keys.get(number);
     if (key !== undefined && this.#byKey.get(key) === number) this.#byKey.delete(key);
     this.#keys.delete(number);
+    return key;
   }
 
   /** A job that was there before this process. */
@@ -193,7 +198,7 @@ export class JobStore {
   /** All were restored: those that ended are kept in the order of their ends. */
   restored(): void {
     this.#ended = new Map([...this.#ended].sort(([, a], [, b]) => a.endedAt! - b.endedAt!));
-    this.#away = new Map([...this.#away].sort(([, a], [, b]) => a.endedAt - b.endedAt));
+    this.#away.sort();
   }
 
   /** What the job takes, estimated. */
@@ -223,10 +228,13 @@ export class JobStore {
    *
    * @param max so many of them, at most
    */
-  awayNewestFirst(wanted: (trace: Trace) => boolean, max: number): { jobs: Job[]; total: number } {
-    const traces = [...this.#away.values()].filter(wanted).reverse();
-    const jobs = traces.slice(0, Math.min(max, LISTED_MAX)).map((trace) => this.#recallJob!(trace));
-    return { jobs: jobs.filter((job) => job !== undefined), total: traces.length };
+  awayNewestFirst(
+    isWanted: (state: JobState, user: string | undefined) => boolean,
+    max: number,
+  ): { jobs: Job[]; total: number } {
+    const { traces, total } = this.#away.lastOf(isWanted, Math.min(max, LISTED_MAX));
+    const jobs = traces.map((trace) => this.#recallJob!(trace)?.job);
+    return { jobs: jobs.filter((job) => job !== undefined), total };
   }
 
   /** Where it is in memory. */
@@ -239,17 +247,20 @@ export class JobStore {
   }
 
   #byNumberAnywhere(number: number): Job | undefined {
-    return this.byNumber(number) ?? this.#readBack(number);
+    const job = this.byNumber(number);
+    if (job !== undefined) return job;
+    const trace = this.#away.byNumber(number);
+    return trace && this.#readBack(trace)?.job;
   }
 
-  #readBack(number: number): Job | undefined {
-    const trace = this.#away.get(number);
-    const job = trace && (this.#recalled.get(number) ?? this.#recallJob!(trace));
-    if (job === undefined) return undefined;
+  #readBack(trace: Trace): Recalled | undefined {
+    const { number } = trace;
+    const recalled = this.#recalled.get(number) ?? this.#recallJob!(trace);
+    if (recalled === undefined) return undefined;
     this.#recalled.delete(number);
-    this.#recalled.set(number, job);
+    this.#recalled.set(number, recalled);
     if (this.#recalled.size > RECALLED_MAX) this.#recalled.delete(this.#recalled.keys().next().value!);
-    return job;
+    return recalled;
   }
 
   /** There was such a job here, and it has ended. */
@@ -260,11 +271,8 @@ export class JobStore {
   }
 
   traceOfId(id: string): Trace | undefined {
-    return this.#traceOf(this.#numberOf(id));
-  }
-
-  #traceOf(number: number): Trace | undefined {
-    return this.#traces.get(number) ?? this.#away.get(number);
+    const number = this.#numberOf(id);
+    return this.#traces.byNumber(number) ?? this.#away.byNumber(number);
   }
 
   /** @returns 0 for what is no id of a job here */
@@ -276,12 +284,20 @@ export class JobStore {
 
   byKey(key: string): Job | undefined {
     const number = this.#byKey.get(key);
-    return number === undefined ? undefined : this.#byNumberAnywhere(number);
+    if (number !== undefined) return this.byNumber(number);
+    for (const trace of this.#away.withKey(key)) {
+      const recalled = this.#readBack(trace);
+      if (recalled?.key === key) return recalled.job;
+    }
+    return undefined;
   }
 
   /** What is left of the job with this key, where the job itself had to make room. */
   traceOf(key: string): Trace | undefined {
-    return this.#traceOf(this.#byKey.get(key) ?? 0);
+    for (const trace of this.#traces.withKey(key)) return trace;
+    // What cannot be read is taken for the one that was asked for, which it is but for one key in billions.
+    for (const trace of this.#away.withKey(key)) if (this.#readBack(trace) === undefined) return trace;
+    return undefined;
   }
 
   /** Moves the job to those that have ended; of them, those go that are not to be kept any more. */
@@ -313,7 +329,7 @@ export class JobStore {
    * was right then, or is now.
    */
   start(now: Millis): void {
-    if (this.#ended.size > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
+    if (this.#keptCount > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
     this.forgetOld(now);
   }
 
@@ -349,19 +365,20 @@ export class JobStore {
       const age = now - endedAt;
       return age > keepMs || (this.#keptCount > jobsMax && age > LIMITS.endedAgeMinMs);
     };
-    let left = FORGOTTEN_MAX;
-    for (const trace of this.#away.values()) {
-      if (!isOld(trace.endedAt) || left-- === 0) break;
-      this.#dropTrace(this.#away, trace, now);
+    for (let left = FORGOTTEN_MAX; left > 0; left--) {
+      const trace = this.#away.first;
+      if (trace === undefined || !isOld(trace.endedAt)) break;
+      this.#dropFirst(this.#away, now);
     }
     for (const job of this.#ended.values()) {
       if (!isOld(job.endedAt!)) break;
       this.#drop(job);
       this.#forget(job.number, now);
     }
-    for (const trace of this.#traces.values()) {
-      if (now - trace.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
-      this.#dropTrace(this.#traces, trace, now);
+    for (let left = FORGOTTEN_MAX; left > 0; left--) {
+      const trace = this.#traces.first;
+      if (trace === undefined || now - trace.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
+      this.#dropFirst(this.#traces, now);
     }
   }
 
@@ -390,17 +407,15 @@ export class JobStore {
     }
   }
 
-  #keepTrace(traces: Map<number, Trace>, { number, state, endedAt, spec: { user } }: Job): void {
-    const trace = { number, key: this.#keys.get(number), user, state, endedAt: endedAt! };
-    traces.set(number, trace);
-    this.#traceBytes += bytesOfTrace(trace);
+  #keepTrace(traces: Traces, { number, state, endedAt, spec: { user } }: Job): void {
+    traces.push({ number, key: this.#takeKey(number), user, state, endedAt: endedAt! });
   }
 
-  #dropTrace(traces: Map<number, Trace>, trace: Trace, now: Millis): void {
-    traces.delete(trace.number);
-    this.#recalled.delete(trace.number);
-    this.#traceBytes -= bytesOfTrace(trace);
-    this.#forget(trace.number, now);
+  #dropFirst(traces: Traces, now: Millis): void {
+    const { number } = traces.first!;
+    traces.shift();
+    this.#recalled.delete(number);
+    this.#forget(number, now);
   }
 
   /** Of those that have ended. */
@@ -412,13 +427,7 @@ export class JobStore {
 
   #forget(number: number, now: Millis): void {
     this.logs.forget(number);
-    const key = this.#keys.get(number);
-    if (key !== undefined) this.#byKey.delete(key);
-    this.#keys.delete(number);
+    this.#takeKey(number);
     this.#retention.forgot(number, now);
   }
-}
-
-function bytesOfTrace({ key, user }: Trace): number {
-  return TRACE_BYTES + (key?.length ?? 0) + (user?.length ?? 0);
 }

@@ -11,7 +11,7 @@ import { arrivingJobOf } from '../accepting/arriving.js';
 import type { Inheritance, JournalEntry } from '../contract.js';
 import { Job, TaskState } from '../job/job.js';
 import type { Members } from '../joining/members.js';
-import type { JobStore } from '../keeping/job-store.js';
+import type { JobStore, Recalled } from '../keeping/job-store.js';
 
 /** Gets a job as it was when its owner last wrote something down. */
 type Rebuilt = (job: Job, key: string | undefined) => void;
@@ -63,13 +63,13 @@ export function* rebuildJobs(
 }
 
 /** Makes an ended job of its records; undefined where they do not tell of its end. */
-export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
-  let rebuilt: Job | undefined;
-  const steps = rebuildJobs(entries, context, (job) => {
-    rebuilt = job;
+export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Recalled | undefined {
+  let rebuilt: Recalled | undefined;
+  const steps = rebuildJobs(entries, context, (job, key) => {
+    rebuilt = { job, key };
   });
   for (const _ of steps);
-  return rebuilt?.hasEnded ? rebuilt : undefined;
+  return rebuilt?.job.hasEnded ? rebuilt : undefined;
 }
 
 class Rebuild {

@@ -55,8 +55,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'key-forgotten',
     what: 'a key that has been here gives another job',
     file: 'scheduler/keeping/job-store',
-    find: 'return number === undefined ? undefined : this.#byNumberAnywhere(number);',
+    find: 'if (number !== undefined)\n            return this.byNumber(number);',
     replace: 'return undefined;',
+  },
+  {
+    name: 'key-put-away',
+    what: 'a key gives another job once its job lies in the journal alone',
+    file: 'scheduler/keeping/job-store',
+    find: 'if (recalled?.key === key)',
+    replace: 'if (false)',
   },
   {
     name: 'slot-freed-twice',

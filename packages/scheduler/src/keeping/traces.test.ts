@@ -1,0 +1,93 @@
+import { JOB_STATES } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Trace, Traces } from './traces.js';
+
+function trace(number: number, fields: Partial<Trace> = {}): Trace {
+  return { number, key: `k${number}`, user: undefined, state: 'completed', endedAt: number, ...fields };
+}
+
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      number: fc.integer({ min: 1, max: 1e15 }),
+      // Few, so that some have the same.
+      key: fc.option(fc.integer({ min: 0, max: 20 }).map(String), { nil: undefined }),
+      user: fc.constantFrom(undefined, 'ada', 'bob'),
+      state: fc.constantFrom(...JOB_STATES),
+      endedAt: fc.integer({ min: 0, max: 1_000 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.constant('shift' as const) },
+);
+
+describe('traces', () => {
+  test.each([true, false])('are what was put in, first in first out (keys are kept: %s)', (keepsKeys) => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
+        const traces = new Traces(keepsKeys, () => 0.3);
+        let model: Trace[] = [];
+        const seen = (of: Trace | undefined) => of && { ...of, key: keepsKeys ? of.key : undefined };
+        for (const [index, each] of steps.entries()) {
+          if (each !== 'shift') {
+            if (model.some(({ number }) => number === each.number)) continue;
+            traces.push(each);
+            model.push(each);
+          } else if (model.length > 0) {
+            traces.shift();
+            model.shift();
+          }
+          expect([traces.length, traces.first]).toEqual([model.length, seen(model[0])]);
+          if (index % 50 !== 49) continue;
+          if (index % 100 === 99) {
+            traces.sort();
+            model = model.toSorted((a, b) => a.endedAt - b.endedAt);
+          }
+          for (const of of model) {
+            expect(traces.byNumber(of.number)).toEqual(seen(of));
+            if (of.key === undefined) continue;
+            const alike = model.filter(({ key }) => key === of.key).map(seen);
+            expect(new Set(traces.withKey(of.key))).toEqual(new Set(alike));
+          }
+          expect(traces.byNumber(2e15)).toBeUndefined();
+          expect([...traces.withKey('21')]).toEqual([]);
+          const theirs = model.filter(({ user }) => user === 'ada').reverse();
+          expect(traces.lastOf((_, user) => user === 'ada', 3)).toEqual({
+            traces: theirs.slice(0, 3).map(seen),
+            total: theirs.length,
+          });
+        }
+        while (traces.length > 0) traces.shift();
+        expect(traces.bytes).toBe(0);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('of a million jobs take little, are found, and go in the order of their ends', () => {
+    const count = 1_000_000;
+    const traces = new Traces(false, () => 0.3);
+    for (let number = 1; number <= count; number++) traces.push(trace(number));
+    expect(traces.bytes).toBeLessThan(100 * count);
+    for (const number of [1, 2, 500_000, count]) {
+      expect(traces.byNumber(number)).toEqual({ ...trace(number), key: undefined });
+      expect([...traces.withKey(`k${number}`)].map((found) => found.number)).toContain(number);
+    }
+    let inOrder = 0;
+    for (let number = 1; number < count; number++) {
+      if (traces.first!.number === number) inOrder++;
+      traces.shift();
+    }
+    expect(inOrder).toBe(count - 1);
+    expect(traces.byNumber(count)).toBeDefined();
+    expect(traces.byNumber(1)).toBeUndefined();
+  });
+
+  test('of users beyond number know each by its name', () => {
+    const traces = new Traces(true, () => 0.3);
+    for (let number = 1; number <= 3_000; number++)
+      traces.push(trace(number, { user: `u${number % 1_500}` }));
+    for (const number of [1, 1_499, 2_999]) expect(traces.byNumber(number)!.user).toBe(`u${number % 1_500}`);
+  });
+});

@@ -1,0 +1,252 @@
+import { JOB_STATES, type JobState, type Millis } from '@goshawk/core';
+
+/**
+ * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
+ * Of a job that was put away all else lies in the journal.
+ */
+export interface Trace {
+  readonly number: number;
+  /** Undefined where it has none, and where it can be read back with the job. */
+  readonly key: string | undefined;
+  readonly user: string | undefined;
+  readonly state: JobState;
+  readonly endedAt: Millis;
+}
+
+/** Columns, and both indexes at twice as many places as rows. In bytes, beside the texts. */
+const ROW_BYTES = 80;
+/** A text of its own, beside its characters. In bytes. */
+const TEXT_BYTES = 24;
+const ROWS_MIN = 64;
+/** So many names of users are kept once, however many jobs they have. */
+const USERS_MAX = 1_000;
+
+/**
+ * Traces of jobs that have ended, the first to go first. There may be a million of them, since none may go within some
+ * minutes: so they are columns of numbers, in rings, and no objects.
+ */
+export class Traces {
+  readonly #keepsKeys: boolean;
+  readonly #random: () => number;
+  /** Drawn on use: who keeps no traces draws no number. */
+  #seed: number | undefined;
+  #numbers = new Float64Array(0);
+  #endedAt = new Float64Array(0);
+  #states = new Uint8Array(0);
+  /** Of the keys; 0: none. */
+  #hashes = new Uint32Array(0);
+  #keys: (string | undefined)[] = [];
+  #users: (string | undefined)[] = [];
+  #byNumber = new RowIndex(0, () => 0);
+  #byKey = new RowIndex(0, () => 0);
+  #head = 0;
+  #length = 0;
+  #textBytes = 0;
+  readonly #names = new Map<string, string>();
+
+  /**
+   * @param keepsKeys else they have to be read elsewhere, to tell those apart that look alike here
+   * @param random in [0, 1): drawn once, so that nobody knows which keys look alike
+   */
+  constructor(keepsKeys: boolean, random: () => number) {
+    this.#keepsKeys = keepsKeys;
+    this.#random = random;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What they take, estimated. */
+  get bytes(): number {
+    return this.#length * ROW_BYTES + this.#textBytes;
+  }
+
+  /** The first to go. */
+  get first(): Trace | undefined {
+    return this.#length === 0 ? undefined : this.#at(this.#head);
+  }
+
+  push({ number, key, user, state, endedAt }: Trace): void {
+    if (this.#length === this.#numbers.length) this.#resize(Math.max(ROWS_MIN, 2 * this.#length));
+    const row = this.#rowAt(this.#length++);
+    this.#numbers[row] = number;
+    this.#endedAt[row] = endedAt;
+    this.#states[row] = JOB_STATES.indexOf(state);
+    this.#hashes[row] = key === undefined ? 0 : this.#hashOf(key);
+    this.#users[row] = this.#nameOf(user);
+    if (this.#keepsKeys) this.#keys[row] = key;
+    this.#textBytes += this.#textBytesAt(row);
+    this.#index(row);
+  }
+
+  shift(): void {
+    const row = this.#head;
+    this.#textBytes -= this.#textBytesAt(row);
+    this.#byNumber.remove(row);
+    if (this.#hashes[row] !== 0) this.#byKey.remove(row);
+    this.#users[row] = undefined;
+    if (this.#keepsKeys) this.#keys[row] = undefined;
+    this.#head = this.#rowAt(1);
+    this.#length--;
+    const rows = this.#numbers.length;
+    if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
+  }
+
+  byNumber(number: number): Trace | undefined {
+    for (const row of this.#byNumber.rowsOf(hashOfNumber(number)))
+      if (this.#numbers[row] === number) return this.#at(row);
+    return undefined;
+  }
+
+  /** Those that have the key; where keys are not kept, those that may have it. */
+  *withKey(key: string): Iterable<Trace> {
+    if (this.#length === 0) return;
+    for (const row of this.#byKey.rowsOf(this.#hashOf(key)))
+      if (!this.#keepsKeys || this.#keys[row] === key) yield this.#at(row);
+  }
+
+  /**
+   * The last of those that are wanted, the last one first.
+   *
+   * @param max so many of them, at most
+   */
+  lastOf(
+    isWanted: (state: JobState, user: string | undefined) => boolean,
+    max: number,
+  ): { traces: Trace[]; total: number } {
+    const traces: Trace[] = [];
+    let total = 0;
+    for (let i = this.#length - 1; i >= 0; i--) {
+      const row = this.#rowAt(i);
+      if (!isWanted(JOB_STATES[this.#states[row]!]!, this.#users[row])) continue;
+      if (++total <= max) traces.push(this.#at(row));
+    }
+    return { traces, total };
+  }
+
+  /** From now on those that ended first are the first to go. */
+  sort(): void {
+    const rows = this.#rows();
+    this.#resize(
+      this.#numbers.length,
+      rows.sort((one, other) => this.#endedAt[one]! - this.#endedAt[other]!),
+    );
+  }
+
+  #at(row: number): Trace {
+    return {
+      number: this.#numbers[row]!,
+      key: this.#keepsKeys ? this.#keys[row] : undefined,
+      user: this.#users[row],
+      state: JOB_STATES[this.#states[row]!]!,
+      endedAt: this.#endedAt[row]!,
+    };
+  }
+
+  #rowAt(index: number): number {
+    return (this.#head + index) & (this.#numbers.length - 1);
+  }
+
+  #rows(): Uint32Array {
+    return Uint32Array.from({ length: this.#length }, (_, index) => this.#rowAt(index));
+  }
+
+  #index(row: number): void {
+    this.#byNumber.add(row);
+    if (this.#hashes[row] !== 0) this.#byKey.add(row);
+  }
+
+  /** @param size a power of two */
+  #resize(size: number, order = this.#rows()): void {
+    const { length } = order;
+    const column = <T extends Float64Array | Uint32Array | Uint8Array>(wider: T, from: T): T => {
+      for (let i = 0; i < length; i++) wider[i] = from[order[i]!]!;
+      return wider;
+    };
+    const texts = (from: readonly (string | undefined)[]) =>
+      Array.from({ length: size }, (_, i) => (i < length ? from[order[i]!] : undefined));
+    this.#numbers = column(new Float64Array(size), this.#numbers);
+    this.#endedAt = column(new Float64Array(size), this.#endedAt);
+    this.#states = column(new Uint8Array(size), this.#states);
+    this.#hashes = column(new Uint32Array(size), this.#hashes);
+    this.#users = texts(this.#users);
+    if (this.#keepsKeys) this.#keys = texts(this.#keys);
+    const numbers = this.#numbers;
+    const hashes = this.#hashes;
+    this.#byNumber = new RowIndex(2 * size, (row) => hashOfNumber(numbers[row]!));
+    this.#byKey = new RowIndex(2 * size, (row) => hashes[row]!);
+    this.#head = 0;
+    for (let row = 0; row < length; row++) this.#index(row);
+  }
+
+  #textBytesAt(row: number): number {
+    const key = this.#keepsKeys ? this.#keys[row] : undefined;
+    return (key === undefined ? 0 : TEXT_BYTES + key.length) + (this.#users[row]?.length ?? 0);
+  }
+
+  #nameOf(user: string | undefined): string | undefined {
+    if (user === undefined) return undefined;
+    const known = this.#names.get(user);
+    if (known !== undefined) return known;
+    if (this.#names.size >= USERS_MAX) this.#names.clear();
+    this.#names.set(user, user);
+    return user;
+  }
+
+  /** FNV-1a; never 0. */
+  #hashOf(key: string): number {
+    this.#seed ??= Math.floor(this.#random() * 2 ** 32);
+    let hash = 0x811c9dc5 ^ this.#seed;
+    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+    return hash >>> 0 || 1;
+  }
+}
+
+/** Numbers that follow each other lie apart, else all would be one run of places. */
+function hashOfNumber(number: number): number {
+  const hash = Math.imul(number ^ (number >>> 16), 0x85ebca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+/** Rows by hashes: open addressing with linear probing, which moves what follows back when one goes. */
+class RowIndex {
+  /** One more than the row; 0: free. */
+  readonly #places: Uint32Array;
+  readonly #mask: number;
+  readonly #hashOf: (row: number) => number;
+
+  /** @param size a power of two, and more than there will be rows */
+  constructor(size: number, hashOf: (row: number) => number) {
+    this.#places = new Uint32Array(size);
+    this.#mask = size - 1;
+    this.#hashOf = hashOf;
+  }
+
+  add(row: number): void {
+    let place = this.#hashOf(row) & this.#mask;
+    while (this.#places[place] !== 0) place = (place + 1) & this.#mask;
+    this.#places[place] = row + 1;
+  }
+
+  *rowsOf(hash: number): Iterable<number> {
+    if (this.#places.length === 0) return;
+    for (let place = hash & this.#mask; this.#places[place] !== 0; place = (place + 1) & this.#mask) {
+      const row = this.#places[place]! - 1;
+      if (this.#hashOf(row) === hash) yield row;
+    }
+  }
+
+  remove(row: number): void {
+    let gap = this.#hashOf(row) & this.#mask;
+    while (this.#places[gap] !== row + 1) gap = (gap + 1) & this.#mask;
+    for (let next = (gap + 1) & this.#mask; this.#places[next] !== 0; next = (next + 1) & this.#mask) {
+      const home = this.#hashOf(this.#places[next]! - 1) & this.#mask;
+      // It may move to the gap if that is not before its home.
+      if (((next - home) & this.#mask) < ((next - gap) & this.#mask)) continue;
+      this.#places[gap] = this.#places[next]!;
+      gap = next;
+    }
+    this.#places[gap] = 0;
+  }
+}
