@@ -121,6 +121,16 @@ export function ownerGone(id: string, whom: string, silentMs: Millis): Unreachab
   );
 }
 
+/** Central has not heard of its scheduler either. */
+export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError): UnreachableError {
+  return new UnreachableError(
+    'owner-away',
+    `${id} belongs to ${whom}, which is away`,
+    'it is known again when that scheduler is back, started with the same data folder',
+    { cause },
+  );
+}
+
 export function unknownJob(id: string): InputError {
   return new InputError(
     'unknown-job',

@@ -1,7 +1,7 @@
 import type { JobEvent } from '@goshawk/core';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
-import { detail, FAST, FakeCluster, summary } from './fake-cluster.fixture.js';
+import { detail, FAST, FakeCluster, obligingScheduler, summary } from './fake-cluster.fixture.js';
 import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
 import type { Script } from './scripted-peer.fixture.js';
 
@@ -169,6 +169,29 @@ describe('the result of a job', () => {
     });
     await using cluster = await fake.connect();
     await expect(cluster.job('t0-1').result()).rejects.toMatchObject({ code: 'bad-answer' });
+  });
+});
+
+describe('a question about a job', () => {
+  const silentOwner = () =>
+    FakeCluster.start(2, (index) => (index === 0 ? () => {} : obligingScheduler('t1')));
+
+  test('whose scheduler is away says that it is, and when the job is known again', async () => {
+    await using fake = await silentOwner();
+    fake.listed = [1];
+    fake.away = [0];
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 200 });
+    await expect(cluster.job('t0-1').describe()).rejects.toMatchObject({
+      code: 'owner-away',
+      message: `t0-1 belongs to scheduler s0 at ${fake.schedulers[0]!.endpoint}, which is away`,
+      hint: expect.stringContaining('data folder'),
+    });
+  });
+
+  test('whose scheduler is silent and not known to be away leaves open why', async () => {
+    await using fake = await silentOwner();
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 200 });
+    await expect(cluster.job('t0-1').describe()).rejects.toMatchObject({ code: 'unreachable' });
   });
 });
 

@@ -2,6 +2,7 @@ import { type Millis, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Alarms } from './alarms.js';
 import type { Connection } from './connection.js';
+import { jobsOwnerAway } from './errors.js';
 import type { CallOptions, ClientTimings } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
@@ -27,13 +28,14 @@ export async function askOwner<Q extends Question>(
   { signal }: CallOptions,
 ): Promise<Answer<Q>> {
   const { roster, requests } = session;
-  const owner = await roster.findOwner(id, signal);
-  return requests.ask<Q>({
-    ...order,
-    to: () => roster.ownerOf(id) ?? owner,
-    onSilence: () => roster.refreshSoon(),
-    signal,
-  });
+  const found = await roster.findOwner(id, signal);
+  const owner = (): KnownScheduler => roster.ownerOf(id) ?? found;
+  try {
+    return await requests.ask<Q>({ ...order, to: owner, onSilence: () => roster.refreshSoon(), signal });
+  } catch (error) {
+    const isSilent = error instanceof UnreachableError && error.code === 'unreachable';
+    throw isSilent && roster.isAway(owner()) ? jobsOwnerAway(id, owner().title, error) : error;
+  }
 }
 
 /**
