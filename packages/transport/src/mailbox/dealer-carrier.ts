@@ -177,8 +177,11 @@ export class DealerCarrier implements Carrier {
         break;
       case 'handshake:error:protocol':
       case 'handshake:error:auth':
-      case 'handshake:error:other':
         this.refused();
+        break;
+      case 'handshake:error:other':
+        // Who breaks off may not know our keys; of who brings none it wants none, and has just ended.
+        if (this.isKeyed) this.refused();
         break;
       default:
         break;

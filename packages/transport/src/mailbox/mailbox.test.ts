@@ -1,7 +1,7 @@
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Address } from '@goshawk/core';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Dealer } from 'zeromq';
 import { AddressInUseError, InvalidEndpointError, UnresolvableHostError } from './errors.js';
 import { Inbox, Mailboxes, packFrame } from './testing.fixture.js';
@@ -426,6 +426,26 @@ describe('what arrives', () => {
     b.send(0, b.directory.intern(`${a.process}/0`), ['sound']);
     await atA.until(1);
     await untilTrue(() => a.counters.inboundConnections === 1);
+  });
+
+  test('to who ends amid the first words is kept for who comes after it, and nobody is said to want keys', async () => {
+    let ended = 0;
+    const dying = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.resetAndDestroy());
+      ended++;
+    });
+    await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve));
+    const { port } = dying.address() as AddressInfo;
+    const onAuthFailure = vi.fn();
+    const client = await mailboxes.openClient({ onAuthFailure });
+    client.send(0, client.directory.intern(`tcp://127.0.0.1:${port}!*/0`), ['kept']);
+    await untilTrue(() => ended > 2);
+    await new Promise((resolve) => dying.close(resolve));
+    const successor = new Inbox(await mailboxes.open({ bind: `tcp://127.0.0.1:${port}` }));
+    await successor.until(1);
+    expect(successor.bodies).toStrictEqual([['kept']]);
+    expect(onAuthFailure).not.toHaveBeenCalledWith(expect.anything(), expect.any(String));
   });
 
   test('in a frame that is too large is refused, and its sender named', async () => {
