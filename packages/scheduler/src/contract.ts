@@ -111,8 +111,11 @@ export interface LoadLimits {
   readonly activeBytesMax: number;
 }
 
-/** What estimators save, by their names. */
+/** What estimators save, by their names, and how long jobs were. */
 export type EstimatorStates = Readonly<Record<string, unknown>>;
+
+/** Under this name: what the cluster's cutoff is learned from. */
+export const JOB_LENGTHS = 'job lengths';
 
 /** A record, and where the journal has it; undefined where it cannot be read back. */
 export type JournalEntry = readonly [place: number | undefined, record: JobRecord];

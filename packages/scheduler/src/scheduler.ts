@@ -25,13 +25,14 @@ import { Answers } from './clients/answers.js';
 import { ClientApi } from './clients/client-api.js';
 import { JobViews } from './clients/job-views.js';
 import { Watching } from './clients/watching.js';
-import type {
-  EstimatorStates,
-  LoadLimits,
-  SchedulerConfig,
-  SchedulerCounters,
-  SchedulerEnvironment,
-  SchedulerTimer,
+import {
+  type EstimatorStates,
+  JOB_LENGTHS,
+  type LoadLimits,
+  type SchedulerConfig,
+  type SchedulerCounters,
+  type SchedulerEnvironment,
+  type SchedulerTimer,
 } from './contract.js';
 import { AbandonedAttempts } from './ending/abandoned-attempts.js';
 import { Cancelling } from './ending/cancelling.js';
@@ -147,7 +148,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     // Joining.
     const enlistment = new Enlistment(config, env, members);
     this.#enlistment = enlistment;
-    this.#usage = new Usage(env);
+    this.#usage = new Usage(env, config.estimatorStates?.[JOB_LENGTHS]);
     // Keeping.
     const ledger = new Ledger(env, config, shares);
     this.#ledger = ledger;
@@ -574,7 +575,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** What its estimators have learnt of run times, to be kept; undefined where nothing since it was last asked. */
   takeEstimatorStates(): EstimatorStates | undefined {
-    return this.#sampler.takeEstimatorStates();
+    const learnt = this.#sampler.takeEstimatorStates();
+    return learnt && { ...learnt, [JOB_LENGTHS]: this.#usage.jobLengths };
   }
 
   /** How things stand now, for whoever looks at the process: a few steps for each job that has not ended. */

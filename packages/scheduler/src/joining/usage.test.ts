@@ -6,10 +6,10 @@ const [CENTRAL, ANOTHER] = [1, 2] as [Address, Address];
 const POLICY = { ...DEFAULT_POLICY, cutoffMs: 10_000 };
 
 /** What is sent to whom, and the time of the timer that is set, or of the last. */
-function bench() {
+function bench(jobLengths?: unknown) {
   const told: [Address, Message][] = [];
   const timers: number[] = [];
-  const usage = new Usage({
+  const env = {
     random: () => 0.5,
     send: (to: Address, message: Message) => told.push([to, message]),
     setTimer: (_: string, __: number, at: number) => timers.push(at),
@@ -17,7 +17,8 @@ function bench() {
     nameOf: () => '',
     jobEnded() {},
     drained() {},
-  });
+  };
+  const usage = new Usage(env, jobLengths);
   return { usage, told, timers };
 }
 
@@ -105,4 +106,34 @@ test('jobs that completed are told where the cutoff is learned, and to another c
     [CENTRAL, { ...came(0), completed: [long] }],
     [ANOTHER, { ...came(0), completed: [short, long] }],
   ]);
+});
+
+describe('jobs of an earlier incarnation', () => {
+  const LEARNS = { ...POLICY, cutoffJobs: 0 };
+  const jobs = [{ length: 40, jobs: 120, workMs: 122_880 }];
+
+  test('are told to a central that has learned no cutoff, and kept with those that came after', () => {
+    const { usage, told } = bench(jobs);
+    usage.startAnew(CENTRAL, LEARNS, 0);
+    expect(told).toEqual([[CENTRAL, { ...came(0), completed: jobs }]]);
+    usage.jobCompleted(Float64Array.of(1_024), 0);
+    expect(usage.jobLengths).toEqual([{ length: 40, jobs: 121, workMs: 123_904 }]);
+  });
+
+  test.each([
+    ['has learned one', 120],
+    ['was told one', null],
+  ])('are not told to a central that %s', (_, cutoffJobs) => {
+    const { usage, told } = bench(jobs);
+    usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs }, 0);
+    expect(told).toEqual([]);
+    // It has gone, with all that it knew.
+    usage.startAnew(ANOTHER, LEARNS, 0);
+    expect(told).toEqual([[ANOTHER, { ...came(0), completed: jobs }]]);
+  });
+
+  test.each([undefined, null, 'jobs', [null], [{ length: 0.5, jobs: 1, workMs: 1 }], [{ length: 1 }]])(
+    'are none where %j was saved',
+    (saved) => expect(bench(saved).usage.jobLengths).toEqual([]),
+  );
 });

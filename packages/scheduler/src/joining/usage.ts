@@ -2,6 +2,8 @@ import {
   type Address,
   DecayingSum,
   JobLengths,
+  LENGTHS_MAX,
+  type LengthCount,
   type MessageOf,
   type Millis,
   NOBODY,
@@ -35,8 +37,15 @@ export class Usage {
   #untold = new JobLengths();
   #armed = false;
 
-  constructor(env: SchedulerEnvironment) {
+  /** @param jobLengths of jobs that completed under an earlier incarnation, as it saved them */
+  constructor(env: SchedulerEnvironment, jobLengths: unknown = []) {
     this.#env = env;
+    if (isLengthCounts(jobLengths)) this.#lengths.add(jobLengths);
+  }
+
+  /** Of all jobs that completed, to be kept. */
+  get jobLengths(): readonly LengthCount[] {
+    return this.#lengths.counts();
   }
 
   /**
@@ -50,7 +59,9 @@ export class Usage {
       this.#cameMs = this.#lately.at(now);
       this.#cameTasks = 0;
       this.#untold = new JobLengths();
-      this.#untold.add(this.#lengths.counts());
+      // A central that has learned its cutoff has heard of the jobs of an earlier incarnation.
+      const hasHeard = this.#central === NOBODY && policy.cutoffJobs !== 0;
+      if (!hasHeard) this.#untold.add(this.#lengths.counts());
     }
     this.#central = central;
     if (this.#cameMs > 0 || this.#untold.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
@@ -133,4 +144,11 @@ export class Usage {
     this.#armed = true;
     this.#env.setTimer('usage', 0, now + (this.#cameTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS));
   }
+}
+
+function isLengthCounts(saved: unknown): saved is LengthCount[] {
+  const isCount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
+  const isOne = (of: Partial<LengthCount> | null): boolean =>
+    Number.isInteger(of?.length) && isCount(of?.length) && isCount(of?.jobs) && isCount(of?.workMs);
+  return Array.isArray(saved) && saved.every(isOne) && saved.length <= LENGTHS_MAX + 1;
 }

@@ -66,7 +66,7 @@ describe('what a scheduler learns of run times', () => {
     bench.end(W1, bench.ask(W1, 1)!);
     expect(bench.scheduler.takeEstimatorStates()).toBeUndefined();
     bench.commit();
-    expect(Object.keys(bench.scheduler.takeEstimatorStates()!)).toEqual(['history']);
+    expect(Object.keys(bench.scheduler.takeEstimatorStates()!)).toEqual(['history', 'job lengths']);
   });
 
   test('is there again when the cluster comes back to an estimator', () => {
