@@ -54,6 +54,18 @@ it('holds eight of ten of later waits, whatever stands before them', () => {
   expect(within).toBeLessThan(900);
 });
 
+it('goes by waits behind as much work more than by others', () => {
+  const times = seen(500, { basisMs: () => 10 * SECOND, waitMs: () => 10 * SECOND });
+  seen(500, { basisMs: () => 1_000 * SECOND, waitMs: () => 4_000 * SECOND }, times);
+  const near = times.expect({ kind: 'short', basisMs: 20 * SECOND })!;
+  expect(near.p50 / (20 * SECOND)).toBeCloseTo(1, 1);
+  const far = times.expect({ kind: 'short', basisMs: 900 * SECOND })!;
+  expect(far.p50 / (900 * SECOND)).toBeCloseTo(4, 1);
+  // Where all are as far, they count alike.
+  const elsewhere = seen(500, { kind: 'long', basisMs: () => SECOND, waitMs: () => 3 * SECOND }, times);
+  expect(elsewhere.expect({ kind: 'long', basisMs: 60 * SECOND })!.p10 / (60 * SECOND)).toBeCloseTo(3, 0);
+});
+
 it('forgets the oldest waits', () => {
   const times = seen(2_048, { waitMs: () => 60 * SECOND });
   seen(2_048, { waitMs: () => SECOND }, times);

@@ -2,13 +2,15 @@ import type { Millis, StartWait } from '@goshawk/core';
 
 /** Earlier waits that are kept of a group, and those of them that are looked at for one answer. */
 const KEPT = 2_048;
-const NEAREST = 256;
+const NEAREST = 1_024;
 /** With fewer earlier waits nothing is said. */
 const LEAST = 20;
 /** Open questions about one that waits. */
 const OPEN_MAX = 64;
 /** What a basis of 0 is taken for beside others. */
 const OFFSET_MS = 100;
+/** Waits whose log(basis) differs by less are alike. */
+const ALIKE = 0.001;
 
 interface Question {
   readonly askedAt: Millis;
@@ -33,8 +35,9 @@ export interface WaitBasis {
 
 /**
  * When what waits will start, by how earlier waits came out: q10, q50 and q90 of wait ÷ basis over the NEAREST earlier ones
- * in log(basis). Those without a basis are compared by their waits alone. Questions count by the time for which they stand,
- * as if somebody had asked at random times: else times in which much happens, and short waits, count too much.
+ * in log(basis), the nearer the more. Those without a basis are compared by their waits alone. Questions count by the time
+ * for which they stand, as if somebody had asked at random times: else times in which much happens, and short waits, count
+ * too much.
  */
 export class StartTimes<Stage extends object> {
   readonly #groups = new Map<string, Group>();
@@ -120,14 +123,15 @@ class Group {
   /** @param shares ascending */
   nearest(basisMs: Millis, shares: readonly number[]): { quantiles: number[]; waits: number } {
     const from = Math.log(basisMs + OFFSET_MS);
-    const distance = (at: number): number => Math.abs(this.#bases[at]! - from);
-    const order = this.#bases.map((_, at) => at).sort((a, b) => distance(a) - distance(b));
-    const nearest = order.slice(0, NEAREST).sort((a, b) => this.#ratios[a]! - this.#ratios[b]!);
-    const total = nearest.reduce((sum, at) => sum + this.#weights[at]!, 0);
+    const distances = this.#bases.map((basis) => Math.abs(basis - from));
+    const nearest = [...distances.keys()].sort((a, b) => distances[a]! - distances[b]!).slice(0, NEAREST);
+    const reach = distances[nearest.at(-1)!]! + ALIKE;
+    const weightOf = (at: number): number => this.#weights[at]! * (1 - distances[at]! / reach);
+    const total = nearest.reduce((sum, at) => sum + weightOf(at), 0);
     const quantiles: number[] = [];
     let weight = 0;
-    for (const at of nearest) {
-      weight += this.#weights[at]!;
+    for (const at of nearest.sort((a, b) => this.#ratios[a]! - this.#ratios[b]!)) {
+      weight += weightOf(at);
       // Sums of decimal numbers may be off by a little.
       while (weight >= shares[quantiles.length]! * total * (1 - 1e-9)) quantiles.push(this.#ratios[at]!);
     }
