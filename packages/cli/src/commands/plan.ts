@@ -109,13 +109,15 @@ function classLine({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook
   return `${decided}: ${by}; ${divide}`;
 }
 
-function fittingLine({ name, tasks, demand, requires, fitting, workers }: StageOutlook): string {
+function fittingLine(stage: StageOutlook): string {
+  const { name, tasks, demand, requires, partition, fitting, workers } = stage;
   const needs = Object.entries(demand).map(([resource, amount]) => `${resource} ${formatCount(amount)}`);
   const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
   const has = requires === undefined ? [] : [`have ${plain(formatAttributes(requires))}`];
   const all = [...has, ...(needs.length === 0 ? [] : [`have room for ${needs.join(', ')}`])];
   const room = all.length === 0 ? 'may run a task of it' : all.join(', and ');
-  return `${of}${formatCount(fitting)} of ${formatCount(workers)} ${room}`;
+  const used = partition === undefined ? '' : ` of the ${partition} partition, which it uses,`;
+  return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
 }
 
 function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {

@@ -19,7 +19,7 @@ const view = (estimator = 'auto', preset = policy.preset) => ({
     address: `w${index}`,
     slots: 1,
     capacity: { cpu: index === 0 ? 8 : 2 },
-    partition: 'general' as const,
+    partition: 'general' as 'general' | 'short',
     state: state as 'active',
     busy: 0,
     queued: 0,
@@ -89,6 +89,16 @@ describe('the outlook of a job', () => {
       stages: [{ fitting: 0 }],
       startMs: undefined,
     });
+  });
+
+  it('counts workers of the partition that its class uses', () => {
+    const hawk = view('given', presetNamed('hawk'));
+    hawk.workers[0]!.partition = 'short';
+    const of = (estimate: string, more: object = {}) =>
+      outlookOf(spec({ estimate, ...more }), hawk, central(3), []).stages[0];
+    expect(of('30s')).toMatchObject({ partition: 'general', fitting: 2, workers: 2 });
+    expect(of('30s', { demand: { cpu: 4 } })).toMatchObject({ fitting: 0 });
+    expect(of('1s', { demand: { cpu: 4 } })).toMatchObject({ fitting: 1, workers: 3 });
   });
 
   it.each([

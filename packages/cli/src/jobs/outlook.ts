@@ -2,6 +2,7 @@ import type { ClusterView, ClusterWaiting } from '@goshawk/client';
 import {
   countTasks,
   cutoffOrigin,
+  effectiveScope,
   type JobClass,
   type JobSpec,
   type JobSummary,
@@ -35,7 +36,9 @@ export interface StageOutlook {
   readonly demand: Resources;
   /** Attributes that a worker must have. */
   readonly requires?: Readonly<Record<string, string>>;
-  /** Workers that take work, have what is required and would have room for such a task, were they idle; and all that take work. */
+  /** The one that the job uses; undefined: all workers. */
+  readonly partition?: 'general' | 'short';
+  /** Its workers that take work, have what is required and would have room for such a task, were they idle; and all that take work. */
   readonly fitting: number;
   readonly workers: number;
 }
@@ -65,12 +68,16 @@ export function outlookOf(
   const { cutoffMs, preset } = policy;
   const estimateMs = estimateOf(spec);
   const decided = classOf(estimateMs, policy.estimator, cutoffMs);
-  const active = workers.filter(({ state }) => state === 'active');
+  const scope = decided === undefined ? 'all' : effectiveScope(preset, preset[decided].over);
+  const active = workers.filter(
+    ({ state, partition }) => state === 'active' && (scope === 'all' || partition === scope),
+  );
   const stages = spec.stages.map(({ name, tasks, demand, requires }) => ({
     name,
     tasks: countTasks(tasks),
     demand,
     ...(requires === undefined ? {} : { requires }),
+    ...(scope === 'all' ? {} : { partition: scope }),
     fitting: active.filter((worker) => fits(demand, worker.capacity) && mayRun(worker, { requires })).length,
     workers: active.length,
   }));
