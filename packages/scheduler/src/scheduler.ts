@@ -446,8 +446,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#startIfRecovered(now);
     this.#sweep.arm(now);
     // It may still be under way. If it was given back, the worker says so once more.
-    for (const { job, task } of this.#audit.missing(from, message))
-      if (!job.cancelling) this.#delivery.send(job, task);
+    for (const { job, task } of this.#audit.missing(from, message)) this.#delivery.send(job, task);
   }
 
   /** Once it is known what runs of the jobs that were here before, the rest may be given out. */

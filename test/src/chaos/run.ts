@@ -13,8 +13,11 @@ import type { Execution } from './tasks.js';
 import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
 
-/** All that was accepted ends within this after everything has healed. */
-const LIVENESS_MS = 600_000;
+/**
+ * All that was accepted ends within this after everything has healed: also what waits for the one worker with an attribute, set
+ * aside for five minutes since tasks failed there, more than once.
+ */
+const LIVENESS_MS = 900_000;
 /** Nothing is held anywhere so long after that. */
 const CALM_MS = 120_000;
 /** What was of a scheduler that has lost its disk is held for as long as somebody may come back for it. */

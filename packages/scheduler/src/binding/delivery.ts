@@ -84,8 +84,12 @@ export class Delivery {
     return hasSent;
   }
 
-  /** However often it comes, the worker runs the task once, or gives it back. */
+  /**
+   * However often it comes, the worker runs the task once, or gives it back. What was cancelled is not sent again: its worker is
+   * told that it was, until it says that it has ended.
+   */
   send(job: Job, task: TaskIndex): void {
+    if (job.cancelling) return;
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attempts[task]!;
     const by = job.tasks.assignedBy[task];

@@ -1,0 +1,22 @@
+import { PRESETS } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { DurableBench } from '../durable.fixture.js';
+import { CENTRAL, CLIENT, W1, welcome } from '../lone-scheduler.fixture.js';
+
+test('a task that its worker has not heard of is sent again, and not after its job was cancelled', () => {
+  const bench = new DurableBench(undefined, 0, false);
+  bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.commit();
+  const match = { worker: W1, match: 7 };
+  bench.receive(CENTRAL, { type: 'matched', calm: undefined, job: 1, stage: 0, workers: [match] });
+  const toWorker = () => bench.take().flatMap(({ type }) => (/^run$|^cancelTask$/.test(type) ? [type] : []));
+  expect(toWorker()).toEqual(['run']);
+  bench.receive(CENTRAL, { type: 'unheard', job: 1, ...match });
+  expect(toWorker()).toEqual(['run']);
+  bench.receive(CLIENT, { type: 'cancelJob', request: 5, id: 's-1' });
+  bench.receive(CENTRAL, { type: 'unheard', job: 1, ...match });
+  bench.commit();
+  expect(toWorker()).toEqual(['cancelTask']);
+});
