@@ -132,8 +132,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'no-census',
     what: 'nobody asks whether what is believed to run does run',
     file: 'scheduler/scheduler',
-    find: 'if (!job.cancelling)\n                this.#delivery.send(job, task);',
-    replace: '{}',
+    find: 'for (const { job, task } of this.#audit.missing(from, message))\n            this.#delivery.send(job, task);',
+    replace: '',
   },
   {
     name: 'placed-for-ever',
