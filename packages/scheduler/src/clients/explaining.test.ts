@@ -142,6 +142,15 @@ describe('why a job waits', () => {
     ]);
   });
 
+  test('is that no worker has what is required, of those that central was asked to place', () => {
+    const bench = new Bench({ preset: { ...PRESETS.hawk }, cutoffMs: 1_000 });
+    const id = bench.submit({ tasks: [{ sleep: 5_000 }], estimate: 5_000, require: { zone: 'eu' } }, 0);
+    expect(bench.why(id, 10, 0)).toMatchObject({
+      waiting: [{ reason: 'required', tasks: 1, requires: [{ name: 'zone', value: 'eu' }] }],
+      task: { reason: 'required' },
+    });
+  });
+
   test('is that central knows of it and has nobody, or is away', () => {
     const bench = new Bench({ preset: { ...PRESETS.goshawk } });
     const id = bench.submit({ tasks: [{ sleep: 5 }], estimate: 5 }, 0);

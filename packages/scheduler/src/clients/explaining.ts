@@ -101,7 +101,7 @@ function stageWaits(
     };
   };
   if (batch !== undefined) return [of(stageOf(job, batch), tasks)];
-  const state = reason === 'placing' ? TaskState.placing : TaskState.placed;
+  const state = reason === 'queued' ? TaskState.placed : TaskState.placing;
   return job.stages
     .map((stage) => of(stage, tasksOf(stage, job, state)))
     .filter(({ tasks: waiting }) => waiting > 0);
@@ -150,7 +150,8 @@ function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReas
     if (job.isAwaiting && job.dag.stageOf(task).blockers === 0) return 'other-job';
     return job.resting.has(task) ? 'back-off' : 'stage';
   }
-  if (state === TaskState.placing) return 'placing';
+  if (state === TaskState.placing)
+    return waits.find((of) => of.batch === undefined && of.reason !== 'queued')?.reason;
   if (state === TaskState.placed) return 'queued';
   const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
   return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;

@@ -6,7 +6,7 @@ import {
   WAITING_REASONS,
   type WaitingReason,
 } from '@goshawk/core';
-import type { Batch } from '../job/batch.js';
+import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
 import type { Members, TaskNeeds } from '../joining/members.js';
@@ -90,7 +90,7 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     for (const stage of job.stages)
       note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }
-  note(undefined, 'placing', job.tasks.countOf(TaskState.placing));
+  note(undefined, placingReason(job, circumstances), job.tasks.countOf(TaskState.placing));
   note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
   let headroom = job.headroom;
   for (const batch of startable(job)) {
@@ -100,6 +100,13 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     note(batch, 'job-limit', batch.waiting - mayStart);
   }
   return waits;
+}
+
+/** Why tasks wait that central was asked for. */
+export function placingReason(job: Job, { couldFit }: Circumstances): 'placing' | 'required' {
+  const isUnmet = ({ spec, unfinished }: Stage): boolean =>
+    unfinished === 0 || (spec.requires !== undefined && !couldFit(job.route.over, spec));
+  return job.stages.every(isUnmet) ? 'required' : 'placing';
 }
 
 /** Each waiting task in one batch: the rest of a sampled job is counted with its stage. */
