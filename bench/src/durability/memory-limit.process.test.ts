@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { startDaemon } from '../daemons.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
@@ -30,7 +30,9 @@ function groupOf(bytes: number): string | undefined {
 const group = groupOf(LIMIT_BYTES);
 afterEach(async () => {
   // It goes when the last process of it has.
-  await expect.poll(() => group === undefined || (rmdirSync(group), true)).toBe(true);
+  await vi.waitFor(() => {
+    if (group !== undefined) rmdirSync(group);
+  });
 });
 const daemons = new TestDaemons('memory-limit');
 

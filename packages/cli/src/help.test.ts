@@ -36,7 +36,7 @@ describe('help', () => {
 
   it('shows common settings of a policy, and names the place of the others', async () => {
     const page = await helpOn(['up', '--help'], 100);
-    expect(page).toMatch(/--policy NAME[\s\S]*--estimator NAME[\s\S]*--cutoff SECONDS/);
+    expect(page).toMatch(/--policy NAME[\s\S]*--estimator NAME[\s\S]*--cutoff TIME/);
     expect(page).not.toContain('--steal-cap N');
     expect(page).toContain('goshawk policies NAME');
   });

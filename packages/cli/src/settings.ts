@@ -42,8 +42,9 @@ export const POLICY_OPTIONS = {
   },
   cutoff: {
     type: 'text',
-    value: 'SECONDS|p90',
-    describe: 'mean task run time from which a job is long; p90: percentile of the jobs of the workload',
+    value: 'TIME|p90',
+    describe:
+      'mean task run time from which a job is long, such as 10s or 500ms; a number alone is seconds; p90: percentile of the jobs of the workload',
     whenUnset: 'p90; of a live cluster learned from its jobs, 10 s until then',
   },
   shortPartition: {
@@ -358,10 +359,14 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
     );
   }
   const seconds = text.trim() === '' ? Number.NaN : Number(text);
-  if (!Number.isFinite(seconds) || seconds < 0) {
-    throw new InputError('bad-option', `--cutoff: "${text}" is neither a number of seconds nor p90`);
+  const ms = /[a-z]$/.test(text) ? parseDuration(text, '--cutoff') : seconds * 1_000;
+  if (!Number.isFinite(ms) || ms < 0) {
+    throw new InputError(
+      'bad-option',
+      `--cutoff: "${text}" is no number of seconds, no time such as 10s, and not p90`,
+    );
   }
-  return (seconds * 1_000) / (facts?.divisor ?? 1);
+  return ms / (facts?.divisor ?? 1);
 }
 
 function shortPartitionOf(

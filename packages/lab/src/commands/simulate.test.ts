@@ -127,9 +127,14 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'a percentile past the last',
       ['--cutoff', 'p101'],
-      '--cutoff: "p101" is neither a number of seconds nor p90',
+      '--cutoff: "p101" is no number of seconds, no time such as 10s, and not p90',
     ],
-    ['a negative cutoff', ['--cutoff', '-3'], '--cutoff: "-3" is neither a number of seconds nor p90'],
+    [
+      'a negative cutoff',
+      ['--cutoff', '-3'],
+      '--cutoff: "-3" is no number of seconds, no time such as 10s, and not p90',
+    ],
+    ['a cutoff of an unknown unit', ['--cutoff', '3w'], '--cutoff: "3w" is not a duration'],
     [
       'an estimator that there is not',
       ['--estimator', 'crystal-ball'],
@@ -299,7 +304,7 @@ describe('simulate takes', () => {
   it('a job of more tasks than slots: it goes round', async () => {
     const trace = await trOf(`0 5000 1${' 1'.repeat(5_000)}`);
     const policies = 'hawk,sparrow,central,split';
-    for (const cutoff of ['10', '0.5']) {
+    for (const cutoff of ['10', '500ms']) {
       const { runs } = await simulate(trace, '--workers', '3', '--policy', policies, '--cutoff', cutoff);
       expect(runs).toHaveLength(4);
       for (const { jobs, tasks, runtimeSeconds } of runs) {
