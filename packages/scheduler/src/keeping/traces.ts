@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobState, type Millis } from '@goshawk/core';
+import { hashText, JOB_STATES, type JobState, type Millis, scramble } from '@goshawk/core';
 
 /**
  * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
@@ -94,7 +94,7 @@ export class Traces {
   }
 
   byNumber(number: number): Trace | undefined {
-    for (const row of this.#byNumber.rowsOf(hashOfNumber(number)))
+    for (const row of this.#byNumber.rowsOf(scramble(number)))
       if (this.#numbers[row] === number) return this.#at(row);
     return undefined;
   }
@@ -174,7 +174,7 @@ export class Traces {
     if (this.#keepsKeys) this.#keys = texts(this.#keys);
     const numbers = this.#numbers;
     const hashes = this.#hashes;
-    this.#byNumber = new RowIndex(2 * size, (row) => hashOfNumber(numbers[row]!));
+    this.#byNumber = new RowIndex(2 * size, (row) => scramble(numbers[row]!));
     this.#byKey = new RowIndex(2 * size, (row) => hashes[row]!);
     this.#head = 0;
     for (let row = 0; row < length; row++) this.#index(row);
@@ -194,19 +194,11 @@ export class Traces {
     return user;
   }
 
-  /** FNV-1a; never 0. */
+  /** Never 0. */
   #hashOf(key: string): number {
     this.#seed ??= Math.floor(this.#random() * 2 ** 32);
-    let hash = 0x811c9dc5 ^ this.#seed;
-    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-    return hash >>> 0 || 1;
+    return hashText(key, this.#seed) || 1;
   }
-}
-
-/** Numbers that follow each other lie apart, else all would be one run of places. */
-function hashOfNumber(number: number): number {
-  const hash = Math.imul(number ^ (number >>> 16), 0x85ebca6b);
-  return (hash ^ (hash >>> 13)) >>> 0;
 }
 
 /** Rows by hashes: open addressing with linear probing, which moves what follows back when one goes. */
