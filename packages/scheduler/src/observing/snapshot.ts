@@ -6,7 +6,7 @@ import {
   WAITING_REASONS,
   type WaitingReason,
 } from '@goshawk/core';
-import type { Batch, Stage } from '../job/batch.js';
+import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Enlistment } from '../joining/enlistment.js';
 import type { Members, TaskNeeds } from '../joining/members.js';
@@ -90,7 +90,8 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     for (const stage of job.stages)
       note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }
-  note(undefined, placingReason(job, circumstances), job.tasks.countOf(TaskState.placing));
+  const placing = job.tasks.countOf(TaskState.placing);
+  if (placing > 0) note(undefined, placingReason(job, circumstances), placing);
   note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
   let headroom = job.headroom;
   for (const batch of startable(job)) {
@@ -100,13 +101,6 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     note(batch, 'job-limit', batch.waiting - mayStart);
   }
   return waits;
-}
-
-/** Why tasks wait that central was asked for. */
-export function placingReason(job: Job, { couldFit }: Circumstances): 'placing' | 'required' {
-  const isUnmet = ({ spec, unfinished }: Stage): boolean =>
-    unfinished === 0 || (spec.requires !== undefined && !couldFit(job.route.over, spec));
-  return job.stages.every(isUnmet) ? 'required' : 'placing';
 }
 
 /** Each waiting task in one batch: the rest of a sampled job is counted with its stage. */
@@ -121,9 +115,9 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
-  const { demand, requires } = batch.spec;
+  const { demand } = batch.spec;
   const scope = batch.over ?? job.route.over;
-  if (requires !== undefined && !circumstances.couldFit(scope, batch.spec)) return 'required';
+  if (isUnmet(scope, batch.spec, circumstances)) return 'required';
   if (circumstances.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.out > 0) return 'probing';
   if (job.needsCentral) {
@@ -131,6 +125,17 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
     return Object.keys(demand).length === 0 ? 'matching' : 'resources';
   }
   return job.maySeek ? 'seeking' : 'probing';
+}
+
+/** Why tasks wait that central was asked for. */
+function placingReason(job: Job, circumstances: Circumstances): WaitingReason {
+  const waits = job.stages.filter(({ unfinished }) => unfinished > 0);
+  return waits.every(({ spec }) => isUnmet(job.route.over, spec, circumstances)) ? 'required' : 'placing';
+}
+
+/** No worker of the scope has what is required, and the room. */
+function isUnmet(scope: Scope, needs: TaskNeeds, { couldFit }: Circumstances): boolean {
+  return needs.requires !== undefined && !couldFit(scope, needs);
 }
 
 function noneWaits(): Record<WaitingReason, number> {
