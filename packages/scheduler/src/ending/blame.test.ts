@@ -87,6 +87,42 @@ describe('a worker that fails what others complete', () => {
     expect(after(20, 5, 10)).toEqual([]);
     expect(after(0, 50)).toEqual([]);
   });
+
+  test('is not told so where only it has completed any', () => {
+    const bench = submitted(100, 0, W1, W2);
+    for (let task = 0; task < 20; task++) bench.end(W1, ask(bench, W1, 1)!, COMPLETED);
+    bench.take();
+    for (let task = 0; task < 20; task++) bench.end(W1, ask(bench, W1, 1)!, FAILED);
+    expect(unfit(bench)).toEqual([]);
+  });
+
+  test('is not told so of tasks that no other worker could run', () => {
+    const bench = new DurableBench();
+    const told = joined(1, [W1, W2], 4) as MessageOf<'members'>;
+    const changed = told.changed.map((member) =>
+      member.address === W1 ? { ...member, attributes: [{ name: 'gpu', value: 'a100' }] } : member,
+    );
+    bench.receive(CENTRAL, { ...told, changed });
+    bench.submit({
+      stages: [
+        { name: 'first', tasks: { count: 20, run: { sleep: 1 } } },
+        {
+          tasks: { count: 20, run: { sleep: 1 } },
+          require: { gpu: 'a100' },
+          name: 'second',
+          after: ['first'],
+        },
+      ],
+    });
+    for (let task = 0; task < 20; task++) bench.end(W2, ask(bench, W2, 1)!, COMPLETED);
+    bench.take();
+    for (let task = 0; task < 20; task++) {
+      const run = bench.ask(W1, 1, 1);
+      expect(run).toBeDefined();
+      bench.end(W1, run!, FAILED);
+    }
+    expect(unfit(bench)).toEqual([]);
+  });
 });
 
 describe('a worker that fails the first attempts of many small jobs, which complete elsewhere', () => {

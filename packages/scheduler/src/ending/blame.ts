@@ -82,15 +82,14 @@ export class Blame {
   }
 
   /**
-   * The worker fails what others complete.
+   * So many tasks have to complete elsewhere before the worker is at fault; undefined: it fails too few in a row.
    *
-   * @param completed tasks of the job
-   * @param failed its attempts that failed, or could not be started
+   * @param failed attempts of the job that failed, or could not be started
    */
-  isUnfit(worker: Address, completed: number, failed: number): boolean {
+  completionsToBlame(worker: Address, failed: number): number | undefined {
     const failing = this.#failing.get(worker);
-    if (failing === undefined || failing.inARow < STREAK_TOLD_AT) return false;
-    return completed >= COMPLETED_PER_FAILURE * Math.max(1, failed - failing.all);
+    if (failing === undefined || failing.inARow < STREAK_TOLD_AT) return undefined;
+    return COMPLETED_PER_FAILURE * Math.max(1, failed - failing.all);
   }
 
   /** A task completed. @returns the workers that it came to nothing at before */

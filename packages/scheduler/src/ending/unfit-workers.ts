@@ -24,11 +24,12 @@ export class UnfitWorkers {
     this.#members = members;
   }
 
-  /** The task's attempt came to nothing at its worker. */
+  /** The task's attempt came to nothing at its worker, which is no worse than others where no other could run it. */
   failed(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
-    const reason = worker <= NOBODY ? undefined : job.history.unfitness(worker);
-    if (reason !== undefined) this.#tell(worker, reason);
+    if (worker <= NOBODY || !job.history.isUnfit(worker)) return;
+    if (!this.#members.hasBesides([worker], 'all', job.dag.stageOf(task).spec)) return;
+    this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here and complete elsewhere` });
   }
 
   /** A task completed at the worker. @param failedAt workers that it came to nothing at before */
@@ -36,8 +37,10 @@ export class UnfitWorkers {
     if (this.#disproved.size > 0) this.#disproved.delete(worker);
     if (failedAt === undefined) return;
     const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
-    const unfit = failedAt.filter((other) => other !== worker && this.#disprove(other));
-    for (const other of unfit) if (other > NOBODY) this.#tell(other, reason);
+    for (const other of failedAt) {
+      if (other > NOBODY && other !== worker && this.#disprove(other) && !this.#isLast(other))
+        this.#env.send(other, { type: 'unfit', reason });
+    }
   }
 
   #disprove(worker: Address): boolean {
@@ -49,9 +52,8 @@ export class UnfitWorkers {
     return false;
   }
 
-  /** Not the last worker that takes work: everybody's jobs would wait for it. */
-  #tell(worker: Address, reason: string): void {
-    if (this.#members.hasBesides([worker], 'all', ANYTHING))
-      this.#env.send(worker, { type: 'unfit', reason });
+  /** No other worker takes work: everybody's jobs would wait for it. */
+  #isLast(worker: Address): boolean {
+    return !this.#members.hasBesides([worker], 'all', ANYTHING);
   }
 }

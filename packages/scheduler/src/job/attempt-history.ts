@@ -170,12 +170,11 @@ export class AttemptHistory {
     this.#blamed().workersLost(workers);
   }
 
-  /** Tasks come to nothing by themselves there, in a row, while the job completes elsewhere: what to tell the worker. */
-  unfitness(worker: Address): string | undefined {
-    const failed = this.failedCount + this.#failedStarts;
-    const completed = this.#tasks.countOf(TaskState.completed);
-    if (this.#blame?.isUnfit(worker, completed, failed) !== true) return undefined;
-    return `tasks of ${this.#job.id} fail here and complete elsewhere`;
+  /** Tasks come to nothing by themselves at the worker, in a row, while many more complete elsewhere. */
+  isUnfit(worker: Address): boolean {
+    const enough = this.#blame?.completionsToBlame(worker, this.failedCount + this.#failedStarts);
+    if (enough === undefined || this.#tasks.countOf(TaskState.completed) < enough) return false;
+    return this.#tasks.completedBesides(worker) >= enough;
   }
 
   /**

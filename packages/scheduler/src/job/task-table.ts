@@ -48,6 +48,16 @@ export class TaskTable {
     return this.workers[task] as Address;
   }
 
+  /** Tasks that this incarnation of the owner saw complete at other workers. */
+  completedBesides(worker: Address): number {
+    let count = 0;
+    for (let task = 0; task < this.count; task++) {
+      const at = this.workers[task]!;
+      if (this.states[task] === TaskState.completed && at !== worker && at > NOBODY) count++;
+    }
+    return count;
+  }
+
   isFinal(task: TaskIndex): boolean {
     return this.states[task]! >= TaskState.completed;
   }
