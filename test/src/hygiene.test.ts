@@ -237,6 +237,14 @@ test('node:http is taken by process.getBuiltinModule: with Node 24 an import loa
   expect(wrong).toEqual([]);
 });
 
+test('a log line has the name and role of its process once', () => {
+  const line = /[lL]og(ger)?\.(debug|info|warn|error|fatal)\(\s*\{(|[^}]*,)\s*(name|role)\b\s*[,:}]/;
+  const doubled = sources.flatMap(({ path, text, isTest }) =>
+    !isTest && path.startsWith('packages/') && line.test(text) ? [`${path}: ${line.exec(text)![0]}`] : [],
+  );
+  expect(doubled).toEqual([]);
+});
+
 describe('pure packages', () => {
   test('name no clock, no chance, no socket and no promise', () => {
     const wrong = sources.flatMap(({ path, text, isTest }) => {

@@ -17,6 +17,6 @@ export class NotStarted {
     if (this.#logged.has(line)) return;
     this.#logged.add(line);
     if (this.#logged.size > JOBS_MAX) this.#logged.delete(this.#logged.values().next().value!);
-    this.#logger.warn({ name: worker, job }, `a task could not be started: ${reason}`);
+    this.#logger.warn({ worker, job }, `a task could not be started: ${reason}`);
   }
 }

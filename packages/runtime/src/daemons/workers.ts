@@ -57,7 +57,7 @@ const REGISTER_RETRY_MS = 500;
 function logsOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
   return {
     nameTaken: nameTaken(name, logger),
-    quarantined: (reason, ms) => logger.warn({ name, ms }, `takes no work for a while: ${reason}`),
+    quarantined: (reason, ms) => logger.warn({ worker: name, ms }, `takes no work for a while: ${reason}`),
   };
 }
 

@@ -383,9 +383,7 @@ describe('a machine that contradicts itself', () => {
     machine.on = () => invariant(false, 'two slots run one task');
     post.arrive(0, HEARTBEAT);
     const input = `heartbeat{busy: 1, queued: 2} from ${PEER_NAME}`;
-    expect(lines).toMatchObject([
-      { party: 'central', role: 'central', input, err: { name: 'InvariantError' } },
-    ]);
+    expect(lines).toMatchObject([{ party: 'central', input, err: { name: 'InvariantError' } }]);
     expect(fatal).toHaveLength(1);
     expect(fatal[0]).toBeInstanceOf(InvariantError);
     expect(fatal[0]?.message).toBe(`central: ${input}: two slots run one task`);

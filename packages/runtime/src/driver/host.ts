@@ -185,7 +185,7 @@ export class Host {
     this.#complaints.error(
       `failure ${failure}`,
       'a machine could not take this, which is dropped: a bug in goshawk; it goes on',
-      { failure, party: party.name, role: party.role, input: described, err: error },
+      { failure, party: party.name, input: described, err: error },
     );
     if (input.kind === 'message') party.refuse(input.from, input.message, failure);
   }
@@ -194,7 +194,7 @@ export class Host {
     this.close();
     const described = describeInput(input, (address) => this.#nameOf(address));
     this.#options.logger.fatal(
-      { party: party.name, role: party.role, input: described, err: error },
+      { party: party.name, input: described, err: error },
       'a machine contradicted itself: a bug in goshawk; this process ends',
     );
     this.#options.onFatal(
