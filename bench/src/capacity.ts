@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
 import { measureLive } from './capacity/live.js';
 import { DESIGNS, type Design, simulatePoint } from './capacity/simulated.js';
+import { note, readOptions } from './script.js';
 
 /**
  * How many tasks a second can one central match, and what happens beyond? Live: what a task costs central's process,
@@ -11,22 +11,15 @@ import { DESIGNS, type Design, simulatePoint } from './capacity/simulated.js';
  * The simulated central is far slower than the live one, 0.5 ms a message unless told otherwise, so that more than it
  * can do is not a million tasks; what counts is the rate over that at which it saturates.
  */
-const { values } = parseArgs({
-  options: {
-    rates: { type: 'string', default: '500,1000,2000,4000' },
-    seconds: { type: 'string', default: '5' },
-    runs: { type: 'string', default: '3' },
-    live: { type: 'boolean', default: true },
-    simulated: { type: 'boolean', default: true },
-    service: { type: 'string', default: '0.5' },
-    'simulated-rates': { type: 'string', default: '400,800,1200,1600,2000' },
-    json: { type: 'boolean', default: false },
-  },
-  allowNegative: true,
+const options = readOptions({
+  rates: [500, 1_000, 2_000, 4_000],
+  seconds: 5,
+  runs: 3,
+  live: true,
+  simulated: true,
+  service: 0.5,
+  'simulated-rates': [400, 800, 1_200, 1_600, 2_000],
 });
-
-const numbers = (text: string): number[] => text.split(',').map(Number);
-const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function live(): Promise<BenchResult[]> {
   const samples = new Map<string, { unit: string; runs: number[] }>();
@@ -34,9 +27,9 @@ async function live(): Promise<BenchResult[]> {
     const { runs } = samples.get(name) ?? { runs: [] };
     samples.set(name, { unit, runs: [...runs, value] });
   };
-  for (let run = 0; run < Number(values.runs); run++) {
+  for (let run = 0; run < options.runs; run++) {
     for (const policy of ['goshawk', 'goshawk-peer']) {
-      const points = await measureLive(policy, numbers(values.rates), Number(values.seconds));
+      const points = await measureLive(policy, options.rates, options.seconds);
       for (const { offered, done, p50, p90, centralMicros } of points) {
         const at = `${policy} at ${offered}/s`;
         note(
@@ -56,9 +49,9 @@ async function live(): Promise<BenchResult[]> {
 
 async function simulated(): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
-  for (const rate of numbers(values['simulated-rates'])) {
+  for (const rate of options['simulated-rates']) {
     for (const design of Object.keys(DESIGNS) as Design[]) {
-      const { p50, p90, p99, atCentral } = await simulatePoint(design, rate, Number(values.service));
+      const { p50, p90, p99, atCentral } = await simulatePoint(design, rate, options.service);
       const at = `simulated, ${design} at ${rate}/s`;
       note(`  ${at}: delay ${[p50, p90, p99].map((ms) => ms.toFixed(1)).join('/')} ms`);
       results.push(result(`${at}: delay p50`, 'ms', [p50]), result(`${at}: delay p90`, 'ms', [p90]));
@@ -69,6 +62,6 @@ async function simulated(): Promise<BenchResult[]> {
   return results;
 }
 
-const results = [...(values.live ? await live() : []), ...(values.simulated ? await simulated() : [])];
-printReport(report('capacity', results), values.json);
+const results = [...(options.live ? await live() : []), ...(options.simulated ? await simulated() : [])];
+printReport(report('capacity', results), options.json);
 process.exit(0);

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   CARBYNE_POLICIES,
   measureTrial,
@@ -9,6 +8,7 @@ import {
   trialPolicy,
 } from '@goshawk/policies';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
+import { readOptions } from './script.js';
 
 /**
  * Carbyne and its field on jobs of stages, as its paper compares them: over the books alone, without messages. One row a
@@ -16,32 +16,30 @@ import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
  * under drf. `--one` takes all machines as one.
  */
 
-const { values } = parseArgs({
-  options: {
-    workload: { type: 'string', default: 'dag-like:jobs=100,interarrival=12' },
-    machines: { type: 'string', default: '56' },
-    seeds: { type: 'string', default: '5' },
-    policies: { type: 'string', default: 'drf,tetris,sjf,srtf,carbyne-paper,carbyne,carbyne-pack' },
-    one: { type: 'boolean', default: false },
-    quantum: { type: 'string', default: '0' },
-  },
+const options = readOptions({
+  workload: 'dag-like:jobs=100,interarrival=12',
+  machines: 56,
+  seeds: 5,
+  policies: ['drf', 'tetris', 'sjf', 'srtf', 'carbyne-paper', 'carbyne', 'carbyne-pack'],
+  one: false,
+  quantum: 0,
 });
 
-const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
-const cluster = { machines: Number(values.machines), machine: DAG_MACHINE, isOne: values.one };
+const seeds = Array.from({ length: options.seeds }, (_, i) => i + 1);
+const cluster = { machines: options.machines, machine: DAG_MACHINE, isOne: options.one };
 const modules: Readonly<Record<string, PolicyModule>> = CARBYNE_POLICIES;
-const settings = values.policies.split(',').map(settingOf);
+const settings = options.policies.map(settingOf);
 
 /** `carbyne`, or with options: `carbyne/hold=2/leftover=score`. */
 function settingOf(text: string): { module: PolicyModule; options: PolicyOptions } {
-  const [name = '', ...options] = text.split('/');
-  const given = options.map((option) => {
+  const [name = '', ...own] = text.split('/');
+  const given = own.map((option) => {
     const [key = '', value = ''] = option.split('=');
     return [key, Number.isNaN(Number(value)) ? value : Number(value)] as const;
   });
   const module = modules[name];
   if (module === undefined) throw new TypeError(`no policy "${name}"`);
-  return { module, options: { quantumMs: Number(values.quantum), ...Object.fromEntries(given) } };
+  return { module, options: { quantumMs: options.quantum, ...Object.fromEntries(given) } };
 }
 
 const rows = new Map<string, TrialMetrics[]>();
@@ -49,20 +47,20 @@ const times = new Map<string, number>();
 let tasks = 0;
 const longestPaths: number[] = [];
 for (const seed of seeds) {
-  const jobs = [...configureGenerator(`${values.workload},seed=${seed}`).generate()];
+  const jobs = [...configureGenerator(`${options.workload},seed=${seed}`).generate()];
   tasks += jobs.reduce((sum, { durationsSeconds }) => sum + durationsSeconds.length, 0);
   longestPaths.push(jobs.reduce((sum, job) => sum + longestPath(job), 0) / jobs.length);
-  settings.forEach(({ module, options }, i) => {
-    const name = values.policies.split(',')[i]!;
+  settings.forEach(({ module, options: own }, i) => {
+    const name = options.policies[i]!;
     const start = performance.now();
-    const measured = measureTrial(jobs, cluster, trialPolicy(module, options, seed), seed);
+    const measured = measureTrial(jobs, cluster, trialPolicy(module, own, seed), seed);
     times.set(name, (times.get(name) ?? 0) + performance.now() - start);
     rows.set(name, [...(rows.get(name) ?? []), measured]);
   });
 }
 
 process.stdout.write(
-  `${values.workload}, ${Math.round(tasks / seeds.length)} tasks, ${values.machines} machines, ` +
+  `${options.workload}, ${Math.round(tasks / seeds.length)} tasks, ${options.machines} machines, ` +
     `mean longest path ${median(longestPaths).toFixed(1)} s\n`,
 );
 process.stdout.write(

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { fail, note, readOptions } from './script.js';
 
 /**
  * Is this build's simulator faster than another one's? A machine's speed changes by more within a minute than most changes to
@@ -13,15 +13,14 @@ import { type BenchResult, printReport, report, result } from './bench-report.js
  */
 type Build = 'here' | 'there';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
+const options = readOptions(
+  {
     /** Another checkout, built. */
-    with: { type: 'string' },
-    rounds: { type: 'string', default: '6' },
-    json: { type: 'boolean', default: false },
+    with: undefined,
+    rounds: 6,
   },
-});
+  true,
+);
 
 const SIMULATION = ['google-like:jobs=6000', '--workers', '15000', '--policy', 'hawk', '--cutoff', '1129'];
 
@@ -37,7 +36,7 @@ function commandOf(tree: string): string {
 }
 
 function measure(tree: string): Measured {
-  const args = positionals.length > 0 ? positionals : SIMULATION;
+  const args = options.positionals.length > 0 ? options.positionals : SIMULATION;
   const began = performance.now();
   const printed = execFileSync(process.execPath, [commandOf(tree), 'simulate', ...args, '--json'], {
     encoding: 'utf8',
@@ -53,14 +52,12 @@ function measure(tree: string): Measured {
 
 function duel(trees: Readonly<Record<Build, string>>): void {
   const measured: Record<Build, Measured[]> = { here: [], there: [] };
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     const order: Build[] = round % 2 === 0 ? ['here', 'there'] : ['there', 'here'];
     for (const build of order) measured[build].push(measure(trees[build]));
     const [here, there] = [measured.here.at(-1)!, measured.there.at(-1)!];
     const told = `${here.nsPerEvent.toFixed(0)} ns an event here, ${there.nsPerEvent.toFixed(0)} there`;
-    process.stderr.write(
-      `  ${told}; ${here.seconds.toFixed(2)} s and ${there.seconds.toFixed(2)} s in all\n`,
-    );
+    note(`  ${told}; ${here.seconds.toFixed(2)} s and ${there.seconds.toFixed(2)} s in all`);
   }
   const results: BenchResult[] = [];
   for (const [name, what, unit] of [
@@ -73,13 +70,10 @@ function duel(trees: Readonly<Record<Build, string>>): void {
     results.push(result(`${name}, here, best`, unit, [Math.min(...of('here'))]));
     results.push(result(`${name}, here over there`, '', ratios));
   }
-  printReport(report('duel', results), values.json);
+  printReport(report('duel', results), options.json);
 }
 
-const there = values.with;
-if (there === undefined || !existsSync(commandOf(there))) {
-  process.stderr.write(
-    'say which build to compare with: --with FOLDER, a checkout in which npm run build was run\n',
-  );
-  process.exitCode = 2;
-} else duel({ here: fileURLToPath(new URL('../..', import.meta.url)), there });
+const there = options.with;
+if (there === undefined || !existsSync(commandOf(there)))
+  fail('say which build to compare with: --with FOLDER, a checkout in which npm run build was run');
+duel({ here: fileURLToPath(new URL('../..', import.meta.url)), there });

@@ -1,50 +1,44 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { printReport, report, result } from './bench-report.js';
 import { Cluster } from './durability/cluster.js';
 import { killAfterAnswer } from './durability/kill-after-answer.js';
 import { oneKeyTwoClients } from './durability/one-key.js';
 import { throughput } from './durability/throughput.js';
+import { Folder, note, readOptions } from './script.js';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '200' },
-    keys: { type: 'string', default: '100' },
-    jobs: { type: 'string', default: '2000' },
-    runs: { type: 'string', default: '3' },
-    folder: { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  kills: 200,
+  keys: 100,
+  jobs: 2_000,
+  runs: 3,
+  folder: undefined,
 });
 
-const note = (line: string): void => void process.stderr.write(`${line}\n`);
-const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'goshawk-durability-'));
-let cluster = await Cluster.start(folder);
+const folder = new Folder('durability', options.folder);
+let cluster = await Cluster.start(folder.path);
 let isGood = true;
 try {
-  note(`a scheduler is killed ${values.kills} times right after an answer`);
-  const killed = await killAfterAnswer(cluster, Number(values.kills), (done) => {
+  note(`a scheduler is killed ${options.kills} times right after an answer`);
+  const killed = await killAfterAnswer(cluster, options.kills, (done) => {
     if (done % 20 === 0) note(`  ${done} kills`);
   });
   isGood &&= killed.lost.length === 0 && killed.doubled.length === 0 && killed.completed === killed.accepted;
   note(`  ${killed.accepted} jobs accepted, ${killed.lost.length} lost, ${killed.completed} completed`);
-  note(`each of ${values.keys} keys is submitted by two clients at once`);
+  note(`each of ${options.keys} keys is submitted by two clients at once`);
   await cluster.stop();
   // To one whose scheduler is away some of the keys would belong.
-  cluster = await Cluster.start(join(folder, 'keys'));
+  cluster = await Cluster.start(join(folder.path, 'keys'));
   await cluster.startScheduler('one');
   await cluster.startScheduler('two');
-  const keys = await oneKeyTwoClients(cluster, Number(values.keys));
+  const keys = await oneKeyTwoClients(cluster, options.keys);
   isGood &&= keys.doubled.length === 0;
   await cluster.stop();
   const written: number[] = [];
   const remembered: number[] = [];
-  for (let run = 0; run < Number(values.runs); run++) {
+  for (let run = 0; run < options.runs; run++) {
     for (const withJournal of [true, false]) {
-      const fresh = await Cluster.start(join(folder, `throughput-${run}-${withJournal}`));
-      const jobsPerSecond = await throughput(fresh, withJournal, Number(values.jobs));
+      const fresh = await Cluster.start(join(folder.path, `throughput-${run}-${withJournal}`));
+      const jobsPerSecond = await throughput(fresh, withJournal, options.jobs);
       note(`  ${withJournal ? 'with' : 'without'} a journal: ${jobsPerSecond.toFixed(0)} jobs/s`);
       (withJournal ? written : remembered).push(jobsPerSecond);
       await fresh.stop();
@@ -59,9 +53,9 @@ try {
     result('throughput with the journal', 'jobs/s', written),
     result('throughput in memory', 'jobs/s', remembered),
   ];
-  printReport(report('durability', results), values.json);
+  printReport(report('durability', results), options.json);
 } finally {
   await cluster.stop();
-  if (values.folder === undefined && isGood) rmSync(folder, { recursive: true, force: true });
+  if (isGood) folder.remove();
 }
 process.exitCode = isGood ? 0 : 1;

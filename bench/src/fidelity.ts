@@ -10,28 +10,24 @@
  * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine. `--keep` leaves all that was
  * recorded, and the jobs as they were run; `--again` simulates from such a folder without another live run.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type BenchResult, report, table } from './bench-report.js';
 import { type Pair, runPair, simulateAgain } from './fidelity/pair.js';
 import { differences, measurements, misses } from './fidelity/results.js';
+import { Folder, note, readOptions } from './script.js';
 
-const { values: options } = parseArgs({
-  options: {
-    pairs: { type: 'string', default: '5' },
-    for: { type: 'string', default: '40s' },
-    policy: { type: 'string', default: 'hawk,sparrow' },
-    workload: { type: 'string', default: 'google-like:jobs=3300,seed=12' },
-    workers: { type: 'string', default: '100' },
-    simulations: { type: 'string', default: '5' },
-    seed: { type: 'string', default: '1' },
-    'save-delays': { type: 'string' },
-    keep: { type: 'string' },
-    again: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  pairs: 5,
+  for: '40s',
+  policy: ['hawk', 'sparrow'],
+  workload: 'google-like:jobs=3300,seed=12',
+  workers: 100,
+  simulations: 5,
+  seed: 1,
+  'save-delays': undefined,
+  keep: undefined,
+  again: false,
 });
 
 function rowsOf(results: readonly BenchResult[]): string[][] {
@@ -39,34 +35,29 @@ function rowsOf(results: readonly BenchResult[]): string[][] {
   return results.map(({ name, unit, value, runs }) => [name, text(value), runs.map(text).join(', '), unit]);
 }
 
-const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'goshawk-fidelity-'));
+using folder = new Folder('fidelity', options.keep);
 const pairs: Pair[] = [];
-try {
-  const firstSeed = Number(options.seed);
-  for (let seed = firstSeed; seed < firstSeed + Number(options.pairs); seed++) {
-    for (const policy of options.policy.split(',')) {
-      const pair = await (options.again ? simulateAgain : runPair)({
-        policy,
-        workload: options.workload,
-        workers: Number(options.workers),
-        pace: ['--for', options.for],
-        seed,
-        simulations: Number(options.simulations),
-        folder,
-      });
-      pairs.push(pair);
-      process.stderr.write(`${policy}, seed ${seed}, load ${pair.loadBefore.toFixed(1)}\n`);
-    }
+for (let { seed } = options; seed < options.seed + options.pairs; seed++) {
+  for (const policy of options.policy) {
+    const pair = await (options.again ? simulateAgain : runPair)({
+      policy,
+      workload: options.workload,
+      workers: options.workers,
+      pace: ['--for', options.for],
+      seed,
+      simulations: options.simulations,
+      folder: folder.path,
+    });
+    pairs.push(pair);
+    note(`${policy}, seed ${seed}, load ${pair.loadBefore.toFixed(1)}`);
   }
-  const saveTo = options['save-delays'];
-  if (saveTo !== undefined) {
-    mkdirSync(saveTo, { recursive: true });
-    for (const { options: of, profile } of pairs) {
-      writeFileSync(join(saveTo, `${of.policy}-${of.seed}.json`), JSON.stringify(profile));
-    }
+}
+const saveTo = options['save-delays'];
+if (saveTo !== undefined) {
+  mkdirSync(saveTo, { recursive: true });
+  for (const { options: of, profile } of pairs) {
+    writeFileSync(join(saveTo, `${of.policy}-${of.seed}.json`), JSON.stringify(profile));
   }
-} finally {
-  if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
 }
 
 const found = differences(pairs);
@@ -79,5 +70,5 @@ if (options.json) {
 }
 
 const missed = misses(found);
-for (const { name, value } of missed) process.stderr.write(`${name} is off by ${value.toFixed(1)}%\n`);
+for (const { name, value } of missed) note(`${name} is off by ${value.toFixed(1)}%`);
 process.exitCode = missed.length > 0 ? 1 : 0;

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { type FuzzResult, fuzz } from './fuzz/run.js';
+import { note, readOptions } from './script.js';
 
 /**
  * Can anything that somebody sends harm a cluster? Random bytes, frames with some bytes changed, sound frames of
@@ -55,25 +55,16 @@ function problems(runs: readonly Run[]): string[] {
   ]);
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      json: { type: 'boolean', default: false },
-      inputs: { type: 'string', default: '1200000' },
-      seed: { type: 'string', default: '1' },
-    },
-  });
-  const runs: Run[] = [];
-  for (const hasKeys of [true, false]) {
-    const name = hasKeys ? 'with keys' : 'without keys';
-    const note = (line: string): void => void process.stderr.write(`${name}: ${line}\n`);
-    const inputs = Number(values.inputs) / 2;
-    runs.push({ name, result: await fuzz({ seed: Number(values.seed), inputs, hasKeys, note }) });
-    note(JSON.stringify(runs.at(-1)!.result.refused));
-  }
-  printReport(report('fuzz', results(runs)), values.json);
-  for (const problem of problems(runs)) process.stderr.write(`${problem}\n`);
-  process.exitCode = problems(runs).length > 0 ? 1 : 0;
+const options = readOptions({ inputs: 1_200_000, seed: 1 });
+const runs: Run[] = [];
+for (const hasKeys of [true, false]) {
+  const name = hasKeys ? 'with keys' : 'without keys';
+  const inputs = options.inputs / 2;
+  const noteOfRun = (line: string): void => note(`${name}: ${line}`);
+  const result = await fuzz({ seed: options.seed, inputs, hasKeys, note: noteOfRun });
+  runs.push({ name, result });
+  noteOfRun(JSON.stringify(result.refused));
 }
-
-await main();
+printReport(report('fuzz', results(runs)), options.json);
+for (const problem of problems(runs)) note(problem);
+process.exitCode = problems(runs).length > 0 ? 1 : 0;

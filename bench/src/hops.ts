@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { connect } from '@goshawk/client';
 import { MESSAGE_TYPES } from '@goshawk/core';
 import { percentile, report, result, table } from './bench-report.js';
-import { firstLine, GOSHAWK } from './daemons.js';
+import { GOSHAWK } from './daemons.js';
 import { COMMITTED_COLUMNS, HANDLED_COLUMNS, readRecordings, SENT_COLUMNS } from './fidelity/recording.js';
+import { Folder, readOptions } from './script.js';
+import { startUp } from './up.js';
 
 /**
  * Where the time of one job of one task that does nothing goes: when each of its messages was sent, how long it was on its way,
@@ -20,14 +21,11 @@ const WARM_UP = 100;
 const IN_MEMORY = '/dev/shm';
 const RECORDER = new URL('./fidelity/recorder.js', import.meta.url);
 
-const { values } = parseArgs({
-  options: {
-    jobs: { type: 'string', default: '300' },
-    policy: { type: 'string', default: 'goshawk' },
-    command: { type: 'string', default: GOSHAWK },
-    client: { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  jobs: 300,
+  policy: 'goshawk',
+  command: GOSHAWK,
+  client: undefined,
 });
 
 /** Something that happened once, or not, in each job. Times are ms since its submission. */
@@ -48,41 +46,31 @@ interface Event {
 
 async function runJobs(url: string): Promise<void> {
   await using cluster = await connect(url);
-  for (let job = -WARM_UP; job < Number(values.jobs); job++) {
+  for (let job = -WARM_UP; job < options.jobs; job++) {
     await (await cluster.submit({ name: 'single', tasks: [{ sleep: 0 }] })).wait();
   }
 }
 
 async function record(place: string): Promise<readonly Event[]> {
-  const folder = mkdtempSync(join(place, 'goshawk-hops-'));
-  const recordings = join(folder, 'recordings');
+  using folder = new Folder('hops', undefined, place);
+  const recordings = join(folder.path, 'recordings');
   mkdirSync(recordings);
   const recorder = new URL(RECORDER);
   recorder.searchParams.set('folder', recordings);
-  const env = { ...process.env, XDG_STATE_HOME: folder, NODE_OPTIONS: `--import=${recorder.href}` };
-  const shape = ['--policy', values.policy, '--workers', '2', '--slots', '4', '--schedulers', '1'];
-  const up = spawn(
-    process.execPath,
-    [values.command, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...shape],
-    { stdio: ['pipe', 'pipe', 'inherit'], env },
-  );
-  const gone = once(up, 'exit');
-  try {
-    const { cluster } = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
+  const recorded = { NODE_OPTIONS: `--import=${recorder.href}` };
+  const shape = ['--policy', options.policy, '--workers', '2', '--slots', '4', '--schedulers', '1'];
+  {
+    await using up = await startUp(folder.path, shape, recorded, options.command);
     const self = fileURLToPath(import.meta.url);
-    const client = spawn(process.execPath, [self, '--client', cluster, '--jobs', values.jobs], {
+    const client = spawn(process.execPath, [self, '--client', up.url, '--jobs', `${options.jobs}`], {
       stdio: ['ignore', 'inherit', 'inherit'],
-      env,
+      env: { ...process.env, XDG_STATE_HOME: folder.path, ...recorded },
     });
     const [code] = await once(client, 'exit');
     if (code !== 0) throw new Error(`the client has ended with ${code}`);
-  } finally {
-    up.kill('SIGINT');
-    await gone;
   }
-  const events = eventsOf(recordings);
-  rmSync(folder, { recursive: true, force: true });
-  return events;
+  // Recordings are written when processes end.
+  return eventsOf(recordings);
 }
 
 /** What was sent is joined with what was handled: between two parties messages stay in order. */
@@ -162,7 +150,7 @@ async function measure(): Promise<void> {
   const results = [];
   for (const [title, place] of Object.entries(places)) {
     const hops = hopsOf(await record(place));
-    if (!values.json) show(`journal ${title}`, hops);
+    if (!options.json) show(`journal ${title}`, hops);
     for (const { name, times, beganMs, onItsWayMs, handledMs } of hops) {
       const named = `journal ${title}, ${name}`;
       results.push(result(`${named}, times a job`, '', [times]));
@@ -171,8 +159,8 @@ async function measure(): Promise<void> {
       results.push(result(`${named}, handled in`, 'ms', [percentile(handledMs, 0.5)]));
     }
   }
-  if (values.json) process.stdout.write(`${JSON.stringify(report('hops', results))}\n`);
+  if (options.json) process.stdout.write(`${JSON.stringify(report('hops', results))}\n`);
 }
 
-if (values.client === undefined) await measure();
-else await runJobs(values.client);
+if (options.client === undefined) await measure();
+else await runJobs(options.client);

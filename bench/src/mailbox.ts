@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { generateKeys } from '@goshawk/transport';
-import { type BenchResult, percentile, report, result, table } from './bench-report.js';
+import { type BenchResult, percentile, printReport, report, result, table } from './bench-report.js';
 import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
+import { note, readOptions } from './script.js';
 
 /**
  * How fast is the mailbox, and how much of that is the price of what it does?
@@ -45,7 +45,8 @@ async function openSide(name: WireName): Promise<Side> {
   ]);
   peer.once('exit', (code) => {
     if (code !== 0) {
-      fail(1)(new Error(`the other process of the bench ended with code ${code}`));
+      note(`the other process of the bench ended with code ${code}`);
+      process.exit(1);
     }
   });
   const [{ address }] = (await once(peer, 'message')) as [{ address: string }];
@@ -131,25 +132,13 @@ function readable(measured: readonly BenchResult[]): string {
   return table(rows);
 }
 
-/** @throws for arguments that are none. */
-function options(): { readonly isJson: boolean; readonly runs: number } {
-  const { values } = parseArgs({
-    options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '5' } },
-  });
-  const runs = Number(values.runs);
-  if (!Number.isInteger(runs) || runs < 1) {
-    throw new RangeError(`--runs must be a whole number above 0, not "${values.runs}"`);
-  }
-  return { isJson: values.json, runs };
-}
-
 async function measure(runs: number): Promise<BenchResult[]> {
   const samples: Samples = new Map();
   const sides: Side[] = [];
   for (const name of WIRES) sides.push(await openSide(name));
   for (let run = 0; run < runs; run++) {
     for (const side of sides) {
-      process.stderr.write(`run ${run + 1} of ${runs}: ${side.name}\n`);
+      note(`run ${run + 1} of ${runs}: ${side.name}`);
       await measureOnce(side, samples);
     }
   }
@@ -160,18 +149,7 @@ async function measure(runs: number): Promise<BenchResult[]> {
   return results(samples);
 }
 
-function fail(exitCode: number): (error: unknown) => never {
-  return (error) => {
-    process.stderr.write(`${(error as Error).message}\n`);
-    process.exit(exitCode);
-  };
-}
-
-async function main(): Promise<void> {
-  const { isJson, runs } = await Promise.resolve().then(options).catch(fail(2));
-  const measured = await measure(runs);
-  const text = isJson ? JSON.stringify(report('mailbox', measured), null, 2) : readable(measured);
-  process.stdout.write(`${text}\n`);
-}
-
-main().catch(fail(1));
+const { runs, json } = readOptions({ runs: 5 });
+const measured = await measure(runs);
+if (json) printReport(report('mailbox', measured), true);
+else process.stdout.write(`${readable(measured)}\n`);

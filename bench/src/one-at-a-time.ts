@@ -1,13 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { printSpreads } from './bench-report.js';
-import { firstLine, GOSHAWK } from './daemons.js';
+import { Folder, note, readOptions } from './script.js';
+import { startUp } from './up.js';
 
 /**
  * What does a journal cost whoever waits for a job of one task that does nothing? One cluster with its journals in folders and one
@@ -16,15 +12,12 @@ import { firstLine, GOSHAWK } from './daemons.js';
  */
 const WARM_UP = 50;
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '500' },
-    policy: { type: 'string', default: 'goshawk' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 500,
+  policy: 'goshawk',
 });
 
-const folder = mkdtempSync(join(tmpdir(), 'goshawk-one-at-a-time-'));
+using folder = new Folder('one-at-a-time');
 const { initStore, Link, parseJournalUrl, PostgresServer } = await inPostgres();
 const server = await PostgresServer.start();
 const url = await server.createDatabase('jobs');
@@ -32,20 +25,13 @@ await initStore(url);
 await server.sql('create table rows (body bytea not null)', 'jobs');
 
 async function startCluster(name: string, environment: NodeJS.ProcessEnv) {
-  const home = join(folder, name);
-  const shape = ['--policy', values.policy, '--workers', '8', '--schedulers', '2'];
-  const up = spawn(
-    process.execPath,
-    [GOSHAWK, 'up', '--json', '--quiet', '--no-secure', '--data-folder', home, ...shape],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: home, ...environment } },
-  );
-  const gone = once(up, 'exit');
-  const told = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
-  const cluster = await connect(told.cluster);
+  const home = join(folder.path, name);
+  const shape = ['--policy', options.policy, '--workers', '8', '--schedulers', '2'];
+  const up = await startUp(home, shape, environment);
+  const cluster = await connect(up.url);
   const stop = async (): Promise<void> => {
-    await cluster[Symbol.asyncDispose]();
-    up.kill('SIGINT');
-    await gone;
+    await cluster.close();
+    await up[Symbol.asyncDispose]();
   };
   return { cluster, stop, acceptedMs: [] as number[], endedMs: [] as number[] };
 }
@@ -57,7 +43,7 @@ const clusters = {
 const link = new Link(parseJournalUrl(url), 'bare');
 const body = Buffer.alloc(300);
 const commitMs: number[] = [];
-for (let round = -WARM_UP; round < Number(values.rounds); round++) {
+for (let round = -WARM_UP; round < options.rounds; round++) {
   for (const { cluster, acceptedMs, endedMs } of Object.values(clusters)) {
     const began = performance.now();
     const job = await cluster.submit({ name: 'single', tasks: [{ sleep: 0 }] });
@@ -78,7 +64,7 @@ const spreads = Object.entries(clusters).flatMap(([name, { acceptedMs, endedMs }
 printSpreads(
   'one-at-a-time',
   [...spreads, { name: 'a bare commit', unit: 'ms', values: commitMs }],
-  values.json,
+  options.json,
 );
 const [groups, jobs] = (
   await server.sql(
@@ -86,8 +72,7 @@ const [groups, jobs] = (
     'jobs',
   )
 ).split('|');
-process.stderr.write(`  PostgreSQL: ${groups} commits for ${jobs} jobs\n`);
+note(`  PostgreSQL: ${groups} commits for ${jobs} jobs`);
 await link.close();
 for (const { stop } of Object.values(clusters)) await stop();
 await server.remove();
-rmSync(folder, { recursive: true, force: true });

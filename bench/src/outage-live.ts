@@ -12,37 +12,35 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { type Daemon, GOSHAWK, startDaemon } from './daemons.js';
+import { Folder, note, readOptions } from './script.js';
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    killed: { type: 'string', default: 'never,5,11,22' },
-    away: { type: 'string', default: '20' },
-    runs: { type: 'string', default: '3' },
-    workers: { type: 'string', default: '100' },
-    processes: { type: 'string', default: '2' },
-    schedulers: { type: 'string', default: '10' },
-    jobs: { type: 'string', default: '3300' },
-    load: { type: 'string', default: '0.9' },
-    for: { type: 'string', default: '60s' },
-    cutoff: { type: 'string', default: '0.0902' },
-    seed: { type: 'string', default: '1' },
-    estimator: { type: 'string', default: 'oracle' },
-    central: { type: 'string', default: '' },
-    keep: { type: 'string' },
-    json: { type: 'boolean', default: false },
+const options = readOptions(
+  {
+    killed: ['never', '5', '11', '22'],
+    away: 20,
+    runs: 3,
+    workers: 100,
+    processes: 2,
+    schedulers: 10,
+    jobs: 3_300,
+    load: 0.9,
+    for: '60s',
+    cutoff: 0.0902,
+    seed: 1,
+    estimator: 'oracle',
+    central: '',
+    keep: undefined,
   },
-});
+  true,
+);
 
-const AWAY_SECONDS = Number(options.away);
+const AWAY_SECONDS = options.away;
 
 /** Of each job, as `goshawk replay --save-results` writes it. */
 interface JobRecord {
@@ -78,16 +76,16 @@ async function play(folder: string, killedAt: number | undefined): Promise<Playe
   };
   const startCentral = (bind: string): Promise<Daemon> => {
     const settings = options.central.split(' ').filter((word) => word !== '');
-    return start('central', ['central', '--bind', bind, '--cutoff', options.cutoff, ...settings]);
+    return start('central', ['central', '--bind', bind, '--cutoff', `${options.cutoff}`, ...settings]);
   };
   try {
     const central = await startCentral('tcp://127.0.0.1:0');
     const at = ['--central-url', central.endpoint, '--bind', 'tcp://127.0.0.1:0'];
     const place = (name: string) => [...at, '--name', name, '--data-folder', join(folder, name)];
-    const names = (prefix: string, count: string) =>
-      Array.from({ length: Number(count) }, (_, index) => `${prefix}${index}`);
+    const names = (prefix: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     for (const name of names('s', options.schedulers)) await start(name, ['scheduler', ...place(name)]);
-    const each = Number(options.workers) / Number(options.processes);
+    const each = options.workers / options.processes;
     for (const name of names('w', options.processes))
       await start(name, ['worker', ...place(name), '--workers', `${each}`]);
     const { child, began } = replay(folder, central.endpoint);
@@ -107,15 +105,15 @@ async function play(folder: string, killedAt: number | undefined): Promise<Playe
   const [, ...lines] = readFileSync(join(folder, 'results.jsonl'), 'utf8').trim().split('\n');
   const jobs = lines.map((line) => JSON.parse(line) as JobRecord);
   const failed = jobs.filter(({ outcome }) => outcome !== 'completed').length;
-  if (failed > 0 || jobs.length !== Number(options.jobs))
+  if (failed > 0 || jobs.length !== options.jobs)
     throw new Error(`${jobs.length} jobs, of which ${failed} did not complete`);
   return { killedAt, jobs };
 }
 
 function replay(folder: string, cluster: string): { child: ChildProcess; began: Promise<void> } {
-  const workload = positionals[0] ?? '../shared/traces/google-sub.tr';
+  const workload = options.positionals[0] ?? '../shared/traces/google-sub.tr';
   const { jobs, load, seed, estimator } = options;
-  const args = ['--jobs', jobs, '--load', load, '--for', options.for, '--seed', seed];
+  const args = ['--jobs', `${jobs}`, '--load', `${load}`, '--for', options.for, '--seed', `${seed}`];
   const results = ['--estimator', estimator, '--save-results', join(folder, 'results.jsonl')];
   const child = spawn(
     process.execPath,
@@ -165,25 +163,22 @@ function resultsOf(name: string, played: readonly Played[], usualP90: number | u
   return results;
 }
 
-const outages = options.killed
-  .split(',')
-  .map((text) => ({ text, killedAt: text === 'never' ? undefined : Number(text) }));
-const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'goshawk-outage-'));
+const outages = options.killed.map((text) => ({
+  text,
+  killedAt: text === 'never' ? undefined : Number(text),
+}));
+using folder = new Folder('outage', options.keep);
 const played = new Map<string, Played[]>(outages.map(({ text }) => [text, []]));
-try {
-  for (let run = 1; run <= Number(options.runs); run++) {
-    for (const { text, killedAt } of outages) {
-      const own = join(folder, `killed-${text}-${run}`);
-      mkdirSync(own, { recursive: true });
-      const one = await play(own, killedAt);
-      played.get(text)!.push(one);
-      const short = secondsOf(one.jobs, 'short');
-      const shown = [0.5, 0.9, 0.99].map((share) => percentile(short, share).toFixed(3)).join('/');
-      process.stderr.write(`killed ${text}, run ${run}: short ${shown} s\n`);
-    }
+for (let run = 1; run <= options.runs; run++) {
+  for (const { text, killedAt } of outages) {
+    const own = join(folder.path, `killed-${text}-${run}`);
+    mkdirSync(own, { recursive: true });
+    const one = await play(own, killedAt);
+    played.get(text)!.push(one);
+    const short = secondsOf(one.jobs, 'short');
+    const shown = [0.5, 0.9, 0.99].map((share) => percentile(short, share).toFixed(3)).join('/');
+    note(`killed ${text}, run ${run}: short ${shown} s`);
   }
-} finally {
-  if (options.keep === undefined) rmSync(folder, { recursive: true, force: true });
 }
 const usual = played.get('never')?.map(({ jobs }) => percentile(secondsOf(jobs, 'short'), 0.9));
 const usualP90 = usual && percentile(usual, 0.5);

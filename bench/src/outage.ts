@@ -8,7 +8,6 @@
  * Times are seconds of the workload. That central is gone is heard at once, by the connections that break; with
  * `--silent` its machine has lost power, and its silence is noticed after one and a half to two and a half heartbeats.
  */
-import { parseArgs } from 'node:util';
 import {
   type ClusterSettings,
   DEFAULT_POLICY,
@@ -21,27 +20,27 @@ import type { Job } from '@goshawk/scheduler';
 import { type CentralOutage, clusterWithOutage } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
 import { printSpreads } from './bench-report.js';
+import { readOptions } from './script.js';
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    workers: { type: 'string', default: '1073' },
-    every: { type: 'string', default: '10' },
-    first: { type: 'string', default: '2' },
-    policy: { type: 'string', default: 'goshawk' },
-    cutoff: { type: 'string', default: '981' },
-    heartbeat: { type: 'string', default: '30' },
-    at: { type: 'string', default: '10000' },
-    away: { type: 'string', default: '0,600,3600' },
-    silent: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
+const options = readOptions(
+  {
+    workers: 1_073,
+    every: 10,
+    first: 2,
+    policy: 'goshawk',
+    cutoff: 981,
+    heartbeat: 30,
+    at: 10_000,
+    away: [0, 600, 3_600],
+    silent: false,
   },
-});
+  true,
+);
 
 const SCHEDULERS = 10;
-const CUTOFF_MS = Number(options.cutoff) * 1_000;
-const HEARTBEAT_MS = Number(options.heartbeat) * 1_000;
-const KILLED_AT_MS = Number(options.at) * 1_000;
+const CUTOFF_MS = options.cutoff * 1_000;
+const HEARTBEAT_MS = options.heartbeat * 1_000;
+const KILLED_AT_MS = options.at * 1_000;
 /** Run this far at a time, so that the cluster, whose heartbeats never end, can be stopped when all jobs have ended. */
 const SLICE_MS = 600_000;
 
@@ -63,7 +62,7 @@ function play(jobs: readonly TraceJob[], awayMs: Millis): Record<'short' | 'long
   const outage: CentralOutage = { fromMs: KILLED_AT_MS, untilMs: KILLED_AT_MS + awayMs, noticedBy };
   const cluster = clusterWithOutage(
     {
-      workers: Number(options.workers),
+      workers: options.workers,
       schedulers: SCHEDULERS,
       settings,
       seed: 1,
@@ -91,14 +90,13 @@ function play(jobs: readonly TraceJob[], awayMs: Millis): Record<'short' | 'long
   return seconds;
 }
 
-const workload = await openWorkload(positionals[0] ?? '../shared/traces/google-sub.tr');
+const workload = await openWorkload(options.positionals[0] ?? '../shared/traces/google-sub.tr');
 const jobs: TraceJob[] = [];
 let seen = 0;
-for await (const job of workload.jobs())
-  if (seen++ % Number(options.every) === Number(options.first)) jobs.push(job);
+for await (const job of workload.jobs()) if (seen++ % options.every === options.first) jobs.push(job);
 
-const spreads = options.away.split(',').flatMap((away) => {
-  const seconds = play(jobs, Number(away) * 1_000);
+const spreads = options.away.flatMap((away) => {
+  const seconds = play(jobs, away * 1_000);
   return (['short', 'long'] as const).map((kind) => {
     return { name: `${kind}, central away for ${away} s`, unit: 's', values: seconds[kind] };
   });

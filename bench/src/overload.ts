@@ -1,13 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import type { Flooded } from './overload/flooder.js';
 import { metricsOf, RealCluster, residentMebibytes, type Target } from './real-cluster.js';
+import { Folder, readOptions } from './script.js';
 
 /**
  * What happens to a scheduler that is sent more jobs than it can run? Its workers run at most 200 tasks of 20 ms a
@@ -91,20 +89,12 @@ async function measure(cluster: RealCluster, seconds: number): Promise<BenchResu
   ];
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { json: { type: 'boolean', default: false }, seconds: { type: 'string', default: '15' } },
-  });
-  const folder = await mkdtemp(join(tmpdir(), 'goshawk-overload-'));
-  const cluster = new RealCluster(folder, undefined, ['--active-jobs-max', `${ACTIVE_JOBS_MAX}`]);
-  try {
-    await cluster.start();
-    const measured = await measure(cluster, Number(values.seconds));
-    printReport(report('overload', measured), values.json);
-  } finally {
-    cluster.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+const { seconds, json } = readOptions({ seconds: 15 });
+using folder = new Folder('overload');
+const cluster = new RealCluster(folder.path, undefined, ['--active-jobs-max', `${ACTIVE_JOBS_MAX}`]);
+try {
+  await cluster.start();
+  printReport(report('overload', await measure(cluster, seconds)), json);
+} finally {
+  cluster.stop();
 }
-
-await main();

@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
 import { drawJobs, meanSize, PACKING_NAMES, runPacking, type SizeDraw } from '@goshawk/policies';
 import { percentile, table } from './bench-report.js';
 import { chanceOfRanks } from './packing/chance.js';
+import { fail, readOptions } from './script.js';
 
 /**
  * Mean queues of the set-ups of figures 4a and 4b against those of an independent program, of which the least and the greatest
@@ -75,50 +75,40 @@ function meanQueues(
   });
 }
 
-function main(): void {
-  const { values } = parseArgs({ options: { seeds: { type: 'string', default: '24' } } });
-  const seeds = Number(values.seeds);
-  if (!(Number.isInteger(seeds) && seeds >= SEEDS_MIN))
-    throw new RangeError(`--seeds must be a whole number of ${SEEDS_MIN} at least`);
-  const rows = [['figure, load, policy', 'least', 'median', 'greatest', 'theirs', 'below', 'above', 'p']];
-  const chances: number[] = [];
-  for (const setUp of SET_UPS) {
-    for (const { load, of } of setUp.ranges) {
-      for (const [at, policy] of PACKING_NAMES.entries()) {
-        const { least, greatest, to } = of[at]!;
-        const queues = meanQueues(setUp, load, policy, seeds);
-        const rounded = queues.map((queue) => Math.round(queue / to) * to);
-        const below = rounded.filter((queue) => queue < least).length;
-        const above = rounded.filter((queue) => queue > greatest).length;
-        const chance = chanceOfRanks(seeds, SEEDS_THERE, { below, above });
-        chances.push(chance);
-        rows.push([
-          `${setUp.figure}, ${load}, ${policy}`,
-          ...[0, 0.5, 1].map((fraction) => percentile(queues, fraction).toPrecision(3)).map(plain),
-          Number.isFinite(greatest) ? `${least}–${greatest}` : `> ${least}`,
-          `${below}`,
-          Number.isFinite(greatest) ? `${above}` : '',
-          chance.toFixed(3),
-        ]);
-      }
-    }
-  }
-  const joint = Math.min(1, Math.min(...chances) * chances.length);
-  const agrees = joint >= SIGNIFICANT;
-  process.stdout.write(`${table(rows)}\n`);
-  process.stdout.write(
-    `${agrees ? 'chance explains all differences' : 'chance does not explain all differences'}: least p times ${chances.length} cells ${joint.toFixed(2)}\n`,
-  );
-  process.exitCode = agrees ? 0 : 1;
-}
-
 function plain(number: string): string {
   return `${Number(number)}`;
 }
 
-try {
-  main();
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exit(error instanceof RangeError ? 2 : 1);
+const { seeds } = readOptions({ seeds: 24 });
+if (!(Number.isInteger(seeds) && seeds >= SEEDS_MIN))
+  fail(`--seeds must be a whole number of ${SEEDS_MIN} at least`);
+const rows = [['figure, load, policy', 'least', 'median', 'greatest', 'theirs', 'below', 'above', 'p']];
+const chances: number[] = [];
+for (const setUp of SET_UPS) {
+  for (const { load, of } of setUp.ranges) {
+    for (const [at, policy] of PACKING_NAMES.entries()) {
+      const { least, greatest, to } = of[at]!;
+      const queues = meanQueues(setUp, load, policy, seeds);
+      const rounded = queues.map((queue) => Math.round(queue / to) * to);
+      const below = rounded.filter((queue) => queue < least).length;
+      const above = rounded.filter((queue) => queue > greatest).length;
+      const chance = chanceOfRanks(seeds, SEEDS_THERE, { below, above });
+      chances.push(chance);
+      rows.push([
+        `${setUp.figure}, ${load}, ${policy}`,
+        ...[0, 0.5, 1].map((fraction) => percentile(queues, fraction).toPrecision(3)).map(plain),
+        Number.isFinite(greatest) ? `${least}–${greatest}` : `> ${least}`,
+        `${below}`,
+        Number.isFinite(greatest) ? `${above}` : '',
+        chance.toFixed(3),
+      ]);
+    }
+  }
 }
+const joint = Math.min(1, Math.min(...chances) * chances.length);
+const agrees = joint >= SIGNIFICANT;
+process.stdout.write(`${table(rows)}\n`);
+process.stdout.write(
+  `${agrees ? 'chance explains all differences' : 'chance does not explain all differences'}: least p times ${chances.length} cells ${joint.toFixed(2)}\n`,
+);
+process.exitCode = agrees ? 0 : 1;

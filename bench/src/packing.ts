@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   drawJobs,
   meanSize,
@@ -8,6 +7,7 @@ import {
   type SizeDraw,
 } from '@goshawk/policies';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { readOptions } from './script.js';
 
 /**
  * Arrivals and departures a second that each packing policy decides, without messages: 400,000 tasks of two mixes of sizes
@@ -42,38 +42,19 @@ function measure(
   return events / (process.cpuUsage(started).user / 1e6);
 }
 
-function main(): void {
-  const { values } = parseArgs({
-    options: {
-      json: { type: 'boolean', default: false },
-      servers: { type: 'string', default: '10000' },
-      runs: { type: 'string', default: '3' },
-    },
-  });
-  const [servers, runs] = [Number(values.servers), Number(values.runs)];
-  if (!(Number.isInteger(servers) && servers > 0))
-    throw new RangeError('--servers must be a whole number above 0');
-  if (!(Number.isInteger(runs) && runs > 0)) throw new RangeError('--runs must be a whole number above 0');
-  const results: BenchResult[] = [];
-  for (const mix of MIXES) {
-    for (const load of LOADS) {
-      const rates = PACKING_NAMES.map((policy) =>
-        Array.from({ length: runs }, () => measure(policy, mix, load, servers)),
-      );
-      for (const [at, policy] of PACKING_NAMES.entries()) {
-        const name = `${policy}, sizes ${mix.name}, load ${load}`;
-        results.push(result(`${name}: events`, '1/s', rates[at]!));
-        const ratios = rates[at]!.map((rate, run) => rate / rates[0]![run]!);
-        if (at > 0) results.push(result(`${name}: ratio to fifo-ff`, '', ratios));
-      }
+const { servers, runs, json } = readOptions({ servers: 10_000, runs: 3 });
+const results: BenchResult[] = [];
+for (const mix of MIXES) {
+  for (const load of LOADS) {
+    const rates = PACKING_NAMES.map((policy) =>
+      Array.from({ length: runs }, () => measure(policy, mix, load, servers)),
+    );
+    for (const [at, policy] of PACKING_NAMES.entries()) {
+      const name = `${policy}, sizes ${mix.name}, load ${load}`;
+      results.push(result(`${name}: events`, '1/s', rates[at]!));
+      const ratios = rates[at]!.map((rate, run) => rate / rates[0]![run]!);
+      if (at > 0) results.push(result(`${name}: ratio to fifo-ff`, '', ratios));
     }
   }
-  printReport(report('packing', results), values.json);
 }
-
-try {
-  main();
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exit(error instanceof RangeError ? 2 : 1);
-}
+printReport(report('packing', results), json);

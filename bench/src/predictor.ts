@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Random } from '@goshawk/core';
 import { type ArrivingJob, type EndedJob, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
-import { type BenchResult, report, result, table } from './bench-report.js';
+import { type BenchResult, printReport, report, result, table } from './bench-report.js';
+import { note, readOptions } from './script.js';
 
 /**
  * What it costs to learn from the past: the time of a prediction and of an update, and the memory of a history,
@@ -138,37 +138,14 @@ function show({ value, unit }: BenchResult): string {
   return `${value.toFixed(unit === 'ms' ? 0 : 2)} ${unit}`;
 }
 
-/** @throws for arguments that are none. */
-function options(): { readonly isJson: boolean; readonly runs: number } {
-  const { values } = parseArgs({
-    options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '3' } },
-  });
-  const runs = Number(values.runs);
-  if (!Number.isInteger(runs) || runs < 1) {
-    throw new RangeError(`--runs must be a whole number above 0, not "${values.runs}"`);
+const { runs, json } = readOptions({ runs: 3 });
+const results = ESTIMATORS.flatMap((name) => {
+  const measured: Measured[] = [];
+  for (let run = 1; run <= runs; run++) {
+    note(`${name}: run ${run} of ${runs}`);
+    measured.push(measureOnce(name, run));
   }
-  return { isJson: values.json, runs };
-}
-
-function main(): void {
-  const { isJson, runs } = options();
-  const results = ESTIMATORS.flatMap((name) => {
-    const measured: Measured[] = [];
-    for (let run = 1; run <= runs; run++) {
-      process.stderr.write(`${name}: run ${run} of ${runs}\n`);
-      measured.push(measureOnce(name, run));
-    }
-    return resultsOf(name, measured);
-  });
-  const text = isJson
-    ? JSON.stringify(report('predictor', results), null, 2)
-    : table(results.map((measured) => [measured.name, show(measured)]));
-  process.stdout.write(`${text}\n`);
-}
-
-try {
-  main();
-} catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
-  process.exit(error instanceof RangeError ? 2 : 1);
-}
+  return resultsOf(name, measured);
+});
+if (json) printReport(report('predictor', results), true);
+else process.stdout.write(`${table(results.map((measured) => [measured.name, show(measured)]))}\n`);

@@ -1,21 +1,19 @@
-import { parseArgs } from 'node:util';
 import { percentile, table } from './bench-report.js';
 import { type MeasuredTable, writeMeasurement } from './measurement.js';
 import { type Costs, pauseMs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.js';
+import { note, readOptions } from './script.js';
 
 /**
  * What one task costs central, schedulers and workers, in microseconds of a processor: by how many workers the cluster has, by
  * how many schedulers, and by how many jobs wait; with the exponent b of cost = a · n^b, fitted by least squares to
  * the logarithms. What an idle cluster costs is measured before, and taken away.
  */
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    workers: { type: 'string', default: '10,100,1000' },
-    schedulers: { type: 'string', default: '1,10,100' },
-    backlogs: { type: 'string', default: '100,1000,10000' },
-    write: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 3,
+  workers: [10, 100, 1_000],
+  schedulers: [1, 10, 100],
+  backlogs: [100, 1_000, 10_000],
+  write: false,
 });
 const IDLE_MS = 10_000;
 /** Cold code costs several times as much. */
@@ -29,8 +27,6 @@ interface Point {
   /** Of the cluster while nothing runs: processors, and MiB in memory. */
   readonly idle?: { readonly processors: number; readonly mebibytes: number };
 }
-
-const numbers = (text: string): number[] => text.split(',').map(Number);
 
 function minus(one: Costs, other: Costs, scale = 1): Costs {
   return Object.fromEntries(ROLES.map((role) => [role, one[role] - scale * other[role]])) as Costs;
@@ -98,29 +94,29 @@ function exponent(points: readonly (readonly [n: number, cost: number])[]): numb
 const SERIES = [
   {
     title: 'workers of 1 slot, 1 scheduler',
-    sizes: numbers(values.workers),
+    sizes: options.workers,
     measure: (workers: number) => steady({ workers, slots: 1, schedulers: 1 }),
   },
   {
     title: 'schedulers in one process, 100 workers',
-    sizes: numbers(values.schedulers),
+    sizes: options.schedulers,
     measure: (schedulers: number) => steady({ workers: 100, slots: 1, schedulers }),
   },
   {
     title: 'jobs of one task that wait, 10 workers, 1 scheduler',
-    sizes: numbers(values.backlogs),
+    sizes: options.backlogs,
     measure: backlog,
   },
 ];
 
 const measured = SERIES.map(({ sizes }) => new Map(sizes.map((size) => [size, [] as Point[]])));
-for (let round = 1; round <= Number(values.rounds); round++) {
+for (let round = 1; round <= options.rounds; round++) {
   for (const [which, { title, sizes, measure }] of SERIES.entries()) {
     for (const size of sizes) {
       const point = await measure(size);
       measured[which]!.get(size)!.push(point);
       const shown = ROLES.map((role) => `${role} ${point.costs[role].toFixed(0)}`).join(', ');
-      process.stderr.write(`round ${round}: ${size} ${title}: µs a task: ${shown}\n`);
+      note(`round ${round}: ${size} ${title}: µs a task: ${shown}`);
     }
   }
 }
@@ -156,4 +152,4 @@ function tableOf({ title, sizes }: (typeof SERIES)[number], points: Map<number, 
 const tables = SERIES.map((series, which) => tableOf(series, measured[which]!));
 for (const { title, columns, rows } of tables)
   process.stdout.write(`${title}\n${table([columns, ...rows.map((row) => row.map(String))])}\n\n`);
-if (values.write) writeMeasurement('scaling', tables);
+if (options.write) writeMeasurement('scaling', tables);

@@ -8,29 +8,24 @@
  * A shape is so many processes of so many workers. Processes tell of their own processor time, to the µs; what they
  * take when nobody looks is measured before and taken off.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
 import { type Daemon, startDaemon } from './daemons.js';
+import { Folder, readOptions } from './script.js';
 
-const { values: options } = parseArgs({
-  options: {
-    shapes: { type: 'string', default: '4x25,10x1' },
-    scrapes: { type: 'string', default: '200' },
-    every: { type: 'string', default: '15' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  shapes: ['4x25', '10x1'],
+  scrapes: 200,
+  every: 15,
 });
 
 const WORKERS = 100;
 /** For as long nobody looks, before somebody does. ms */
 const IDLE_MS = 5_000;
-const scrapes = Number(options.scrapes);
-const everySeconds = Number(options.every);
+const { scrapes, every: everySeconds } = options;
 /** A connection for each scrape. */
 const agent = new Agent({ keepAlive: false });
 
@@ -84,7 +79,8 @@ async function costOf(target: Target): Promise<Cost> {
 
 async function measure(shape: string): Promise<BenchResult[]> {
   const [processes, workers] = shape.split('x').map(Number) as [number, number];
-  const folder = mkdtempSync(join(tmpdir(), 'goshawk-scrape-'));
+  using own = new Folder('scrape');
+  const folder = own.path;
   const targets: Target[] = [];
   try {
     const central = await start(folder, 'central', ['central']);
@@ -123,10 +119,9 @@ async function measure(shape: string): Promise<BenchResult[]> {
     ];
   } finally {
     for (const { daemon } of targets) await daemon.kill();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
 const results: BenchResult[] = [];
-for (const shape of options.shapes.split(',')) results.push(...(await measure(shape)));
+for (const shape of options.shapes) results.push(...(await measure(shape)));
 printReport(report('scrape', results), options.json);

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { percentile, printReport, report, result } from './bench-report.js';
+import { Folder, note, readOptions } from './script.js';
 import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
 
 /**
@@ -10,44 +7,41 @@ import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/r
  * one process, central and schedulers included, is killed and started again, or stopped for up to two leases. In the end
  * each accepted job must have its result, once, by the client and by the journals, and memory must be flat.
  */
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    workers: { type: 'string', default: '100' },
-    'workers-per-process': { type: 'string', default: '5' },
-    schedulers: { type: 'string', default: '4' },
-    rate: { type: 'string', default: '8' },
-    every: { type: 'string', default: '2500' },
-    folder: { type: 'string' },
-    quiet: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  minutes: 10,
+  seed: 1,
+  workers: 100,
+  'workers-per-process': 5,
+  schedulers: 4,
+  rate: 8,
+  every: 2_500,
+  folder: undefined,
+  quiet: false,
 });
 
-const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'goshawk-soak-'));
+const folder = new Folder('soak', options.folder);
 const beganAt = performance.now();
 const soaked = await soak({
-  folder,
-  seed: Number(values.seed),
-  minutes: Number(values.minutes),
-  workers: Number(values.workers),
-  workersPerProcess: Number(values['workers-per-process']),
-  schedulers: Number(values.schedulers),
-  jobsPerSecond: Number(values.rate),
-  faultEveryMs: Number(values.every),
+  folder: folder.path,
+  seed: options.seed,
+  minutes: options.minutes,
+  workers: options.workers,
+  workersPerProcess: options['workers-per-process'],
+  schedulers: options.schedulers,
+  jobsPerSecond: options.rate,
+  faultEveryMs: options.every,
   note: (line) => {
-    if (values.quiet) return;
-    process.stderr.write(`${((performance.now() - beganAt) / 1_000).toFixed(1).padStart(7)} s  ${line}\n`);
+    if (options.quiet) return;
+    note(`${((performance.now() - beganAt) / 1_000).toFixed(1).padStart(7)} s  ${line}`);
   },
 });
-printReport(report('soak', resultsOf(soaked)), values.json);
+printReport(report('soak', resultsOf(soaked)), options.json);
 const isGood = isSound(soaked);
 if (!isGood) {
   const { lost, notCompleted, wrong, doubled, endedByThemselves } = soaked;
-  process.stderr.write(`${JSON.stringify({ lost, notCompleted, wrong, doubled, endedByThemselves })}\n`);
-  process.stderr.write(`logs and journals are in ${folder}\n`);
-} else if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  note(JSON.stringify({ lost, notCompleted, wrong, doubled, endedByThemselves }));
+  note(`logs and journals are in ${folder.path}`);
+} else folder.remove();
 process.exitCode = isGood ? 0 : 1;
 
 function resultsOf(soaked: SoakReport) {

@@ -8,56 +8,45 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { CARBYNE_POLICIES } from '@goshawk/policies';
 import type { Comparison } from '@goshawk/report';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { GOSHAWK } from './daemons.js';
+import { Folder, note, readOptions } from './script.js';
 import { stagedJobs, WORKER_RESOURCES, WORKER_SLOTS } from './staged/jobs.js';
 import { type LiveRun, runLive } from './staged/live.js';
 
-const { values: options } = parseArgs({
-  options: {
-    jobs: { type: 'string', default: '40' },
-    every: { type: 'string', default: '3000' },
-    workers: { type: 'string', default: '20' },
-    seed: { type: 'string', default: '1' },
-    policies: { type: 'string', default: 'all' },
-    killed: { type: 'string', default: 'carbyne,drf' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  jobs: 40,
+  every: 3_000,
+  workers: 20,
+  seed: 1,
+  policies: 'all',
+  killed: ['carbyne', 'drf'],
 });
 
-const seed = Number(options.seed);
-const workers = Number(options.workers);
-const jobs = stagedJobs(seed, Number(options.jobs), Number(options.every));
-const named = (list: string) => list.split(',').filter((name) => name !== '');
-const policies = options.policies === 'all' ? Object.keys(CARBYNE_POLICIES) : named(options.policies);
-const note = (line: string) => void process.stderr.write(`${line}\n`);
+const { seed, workers } = options;
+const jobs = stagedJobs(seed, options.jobs, options.every);
+const policies = options.policies === 'all' ? Object.keys(CARBYNE_POLICIES) : options.policies.split(',');
 const FRACTIONS = [0.5, 0.9] as const;
 const KILL_EVERY_MS = 5_000;
 
-const folder = mkdtempSync(join(tmpdir(), 'goshawk-staged-'));
+using folder = new Folder('staged');
 const results: BenchResult[] = [];
 const wrong: string[] = [];
-try {
-  for (const policy of policies) {
-    const live = await measured(policy, 0);
-    const simulated = await simulate(live.journal, policy);
-    for (const fraction of FRACTIONS) {
-      const inLive = percentile(live.jctSeconds, fraction);
-      const off = simulated.map((each) => 100 * (each[fraction] / inLive - 1));
-      results.push(result(`${policy}, p${fraction * 100}: simulated over live, less 1`, '%', off));
-    }
+for (const policy of policies) {
+  const live = await measured(policy, 0);
+  const simulated = await simulate(live.journal, policy);
+  for (const fraction of FRACTIONS) {
+    const inLive = percentile(live.jctSeconds, fraction);
+    const off = simulated.map((each) => 100 * (each[fraction] / inLive - 1));
+    results.push(result(`${policy}, p${fraction * 100}: simulated over live, less 1`, '%', off));
   }
-  for (const policy of named(options.killed)) await measured(policy, KILL_EVERY_MS);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }
+for (const policy of options.killed) await measured(policy, KILL_EVERY_MS);
 printReport(report('staged', results), options.json);
 for (const line of wrong) note(line);
 process.exitCode = wrong.length > 0 ? 1 : 0;
@@ -71,7 +60,7 @@ async function measured(policy: string, killEveryMs: number): Promise<LiveRun> {
     workersPerProcess: killEveryMs > 0 ? 1 : 5,
     killEveryMs,
     seed,
-    folder: join(folder, `${policy}-${killEveryMs}`),
+    folder: join(folder.path, `${policy}-${killEveryMs}`),
     note,
   });
   const { jctSeconds, marks, kills, lost, doubled, notCompleted } = run;

@@ -6,18 +6,17 @@
  *
  * Errors are of a job's whole run time, from its first task to its last, in percent of it; by nearest rank.
  */
-import { parseArgs } from 'node:util';
 import { type ArrivingJob, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { type PastJob, readPastJobs } from '@goshawk/traces';
 import { printSpreads } from './bench-report.js';
+import { readOptions } from './script.js';
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    estimators: { type: 'string', default: '3sigma,history,point-est' },
-    json: { type: 'boolean', default: false },
+const options = readOptions(
+  {
+    estimators: ['3sigma', 'history', 'point-est'],
   },
-});
+  true,
+);
 
 function arriving(job: PastJob): ArrivingJob {
   const { name = 'job', logicalName, user, schedulingClass, tasks, submitSeconds } = job;
@@ -64,8 +63,8 @@ function errorsOf(estimatorName: string, jobs: readonly PastJob[], goesOn: boole
   }
 }
 
-const jobs = await readPastJobs(positionals[0] ?? '../shared/traces/google-history.csv.gz');
-const found = options.estimators.split(',').flatMap((name) =>
+const jobs = await readPastJobs(options.positionals[0] ?? '../shared/traces/google-history.csv.gz');
+const found = options.estimators.flatMap((name) =>
   [true, false].map((goesOn) => {
     const values = errorsOf(name, jobs, goesOn);
     return { name: `${name}, ${goesOn ? 'goes on learning' : 'learns no more'}`, unit: '%', values };

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { inPostgres } from '@goshawk/journal';
 import { percentile, printReport, report, result } from './bench-report.js';
+import { Folder, note, readOptions } from './script.js';
 import { SharedCluster } from './takeover/cluster.js';
 import { failovers } from './takeover/failover.js';
 import { outage } from './takeover/outage.js';
@@ -16,34 +14,29 @@ import { rounds } from './takeover/rounds.js';
  * nothing that runs may be started again. The same is asked when PostgreSQL fails over to a synchronous standby, and when it
  * is away for a while.
  */
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    stops: { type: 'string', default: '50' },
-    workers: { type: 'string', default: '200' },
-    jobs: { type: 'string', default: '40' },
-    failovers: { type: 'string', default: '20' },
-    outage: { type: 'string', default: '60' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  kills: 50,
+  stops: 50,
+  workers: 200,
+  jobs: 40,
+  failovers: 20,
+  outage: 60,
 });
 
-const note = (line: string): void => void process.stderr.write(`${line}\n`);
 const { PostgresServer } = await inPostgres();
-const folder = mkdtempSync(join(tmpdir(), 'goshawk-takeover-'));
+const folder = new Folder('takeover');
 const server = await PostgresServer.start();
 let isGood = true;
 let isDone = false;
 try {
   const results = [];
   for (const how of ['killed', 'stopped'] as const) {
-    const count = Number(how === 'killed' ? values.kills : values.stops);
+    const count = how === 'killed' ? options.kills : options.stops;
     if (count === 0) continue;
     const url = await server.createDatabase(how);
-    const workers = Number(values.workers);
+    const { workers, jobs } = options;
     const shape = { schedulers: 4, workers, workersPerProcess: 25, slots: 5 };
-    const jobs = Number(values.jobs);
-    const cluster = await SharedCluster.start(join(folder, how), url, shape);
+    const cluster = await SharedCluster.start(join(folder.path, how), url, shape);
     const tasksPerJob = (workers * shape.slots) / jobs;
     const done = await rounds({ cluster, rounds: count, jobs, tasksPerJob, how, note });
     await cluster.stop();
@@ -71,8 +64,8 @@ try {
         result('stopped: ended after it went on, longest', 'ms', [Math.max(...done.endedMs)]),
       );
   }
-  if (Number(values.failovers) > 0) {
-    const done = await failovers(join(folder, 'failovers'), Number(values.failovers), note);
+  if (options.failovers > 0) {
+    const done = await failovers(join(folder.path, 'failovers'), options.failovers, note);
     isGood &&= [done.lost, done.notCompleted, done.doubled].every(({ length }) => length === 0);
     results.push(
       result('failovers', 'count', [done.gapMs.length]),
@@ -84,14 +77,14 @@ try {
       result('failovers: no job accepted for, longest', 'ms', [Math.max(...done.gapMs)]),
     );
   }
-  if (Number(values.outage) > 0) {
-    const done = await outage(join(folder, 'outage'), 1_000 * Number(values.outage), note);
+  if (options.outage > 0) {
+    const done = await outage(join(folder.path, 'outage'), 1_000 * options.outage, note);
     for (const refusal of new Set(done.refusals)) note(`  refused: ${refusal}`);
     isGood &&= [done.lost, done.notCompleted, done.doubled].every(({ length }) => length === 0);
     isGood &&=
       done.reruns === 0 && done.refusals.every((refusal) => refusal.startsWith('journal-unavailable'));
     results.push(
-      result('outage', 's', [Number(values.outage)]),
+      result('outage', 's', [options.outage]),
       result('outage: jobs accepted', 'jobs', [done.accepted]),
       result('outage: of them lost', 'jobs', [done.lost.length]),
       result('outage: of them not completed', 'jobs', [done.notCompleted.length]),
@@ -102,11 +95,11 @@ try {
       result('outage: from its start to the next job accepted', 'ms', [done.backMs]),
     );
   }
-  printReport(report('takeover', results), values.json);
+  printReport(report('takeover', results), options.json);
   isDone = true;
 } finally {
   await server.remove();
-  if (isGood && isDone) rmSync(folder, { recursive: true, force: true });
-  else note(`logs are in ${folder}`);
+  if (isGood && isDone) folder.remove();
+  else note(`logs are in ${folder.path}`);
 }
 process.exitCode = isGood ? 0 : 1;

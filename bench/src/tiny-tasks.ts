@@ -1,14 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
-import { firstLine, GOSHAWK } from './daemons.js';
 import { processorTime } from './processor-time.js';
+import { Folder, note, readOptions } from './script.js';
+import { startUp } from './up.js';
 
 /**
  * How many tasks that do nothing does a cluster get done in a second, as its client sees it? 20,000 of them in 200 jobs
@@ -27,14 +22,11 @@ const WAYS = {
 const SINGLE_JOBS = 200;
 type Way = keyof typeof WAYS;
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '3' },
-    schedulers: { type: 'string', default: '2' },
-    policy: { type: 'string', default: 'goshawk' },
-    ways: { type: 'string', default: 'with series,without series' },
-    json: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  runs: 3,
+  schedulers: 2,
+  policy: 'goshawk',
+  ways: ['with series', 'without series'],
 });
 
 interface Measured {
@@ -46,22 +38,16 @@ interface Measured {
 }
 
 async function measureOnce(way: Way): Promise<Measured> {
-  const folder = mkdtempSync(join(tmpdir(), 'goshawk-tiny-tasks-'));
+  using folder = new Folder('tiny-tasks');
   const { initStore, PostgresServer } = await inPostgres();
   const server = way === 'in PostgreSQL' ? await PostgresServer.start() : undefined;
   const journal = await server?.createDatabase('jobs');
   if (journal !== undefined) await initStore(journal);
   const environment = journal === undefined ? {} : { GOSHAWK_JOURNAL: journal };
-  const shape = ['--policy', values.policy, '--workers', '8', '--schedulers', values.schedulers];
-  const up = spawn(
-    process.execPath,
-    [GOSHAWK, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...shape, ...WAYS[way]],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: folder, ...environment } },
-  );
-  const gone = once(up, 'exit');
+  const shape = ['--policy', options.policy, '--workers', '8', '--schedulers', `${options.schedulers}`];
   try {
-    const told = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
-    await using cluster = await connect(told.cluster);
+    await using up = await startUp(folder.path, [...shape, ...WAYS[way]], environment);
+    await using cluster = await connect(up.url);
     const run = async (jobs: number): Promise<number> => {
       const began = performance.now();
       const submitted = Array.from({ length: jobs }, async () => {
@@ -73,9 +59,9 @@ async function measureOnce(way: Way): Promise<Measured> {
     };
     // The first ones find cold code.
     await run(JOBS / 10);
-    const before = processorTime(up.pid!);
+    const before = processorTime(up.pid);
     const perSecond = await run(JOBS);
-    const spent = [...processorTime(up.pid!)].map(
+    const spent = [...processorTime(up.pid)].map(
       ([kind, ms]) => [kind, (ms - (before.get(kind) ?? 0)) / (JOBS * TASKS)] as const,
     );
     const singleMs: number[] = [];
@@ -86,20 +72,17 @@ async function measureOnce(way: Way): Promise<Measured> {
     }
     return { perSecond, singleMs, processorMs: new Map(spent) };
   } finally {
-    up.kill('SIGINT');
-    await gone;
     await server?.remove();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-const ways = values.ways.split(',') as Way[];
+const ways = options.ways as readonly Way[];
 const measured = new Map<Way, Measured[]>(ways.map((way) => [way, []]));
-for (let run = 0; run < Number(values.runs); run++) {
+for (let run = 0; run < options.runs; run++) {
   for (const way of ways) {
     const once = await measureOnce(way);
     const shares = [...once.processorMs].map(([kind, ms]) => `${kind} ${(1_000 * ms).toFixed(0)}`);
-    process.stderr.write(`  ${way}: ${once.perSecond.toFixed(0)} tasks/s; µs a task: ${shares.join(', ')}\n`);
+    note(`  ${way}: ${once.perSecond.toFixed(0)} tasks/s; µs a task: ${shares.join(', ')}`);
     measured.get(way)!.push(once);
   }
 }
@@ -117,4 +100,4 @@ for (const [way, runs] of measured) {
     results.push(result(`${way}: processor time of ${kind}`, 'µs/task', micros));
   }
 }
-printReport(report('tiny-tasks', results), values.json);
+printReport(report('tiny-tasks', results), options.json);

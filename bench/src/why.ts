@@ -8,7 +8,6 @@
  * Pinball loss at q is mean(max(q·(y − ŷ), (q − 1)·(y − ŷ))); its ratio is to the better of two that know less: work ahead ÷
  * slots, and the median of earlier waits of the class.
  */
-import { parseArgs } from 'node:util';
 import {
   type ClusterSettings,
   DEFAULT_POLICY,
@@ -26,24 +25,24 @@ import { type Job, TaskState } from '@goshawk/scheduler';
 import { VirtualCluster } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
 import { printReport, report, result } from './bench-report.js';
+import { readOptions } from './script.js';
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    workers: { type: 'string', default: '1000' },
-    load: { type: 'string', default: '0.9' },
-    questions: { type: 'string', default: '4000' },
-    policy: { type: 'string', default: 'goshawk' },
-    estimator: { type: 'string', default: 'pilot' },
-    cutoff: { type: 'string', default: '981' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'boolean', default: false },
+const options = readOptions(
+  {
+    workers: 1_000,
+    load: 0.9,
+    questions: 4_000,
+    policy: 'goshawk',
+    estimator: 'pilot',
+    cutoff: 981,
+    seed: '1',
   },
-});
+  true,
+);
 
 const SCHEDULERS = 10;
 const SETTLING_MS = 1_000;
-const WORKERS = Number(options.workers);
+const WORKERS = options.workers;
 const SHARES = [0.1, 0.5, 0.9] as const;
 
 interface Question {
@@ -58,13 +57,13 @@ interface Question {
 const random = Random.seeded(options.seed);
 const jobs: TraceJob[] = [];
 for await (const job of (
-  await openWorkload(positionals[0] ?? `google-like:jobs=20000,seed=${options.seed}`)
+  await openWorkload(options.positionals[0] ?? `google-like:jobs=20000,seed=${options.seed}`)
 ).jobs())
   jobs.push(job);
 const workSeconds = jobs.reduce((sum, job) => sum + job.meanSeconds * job.durationsSeconds.length, 0);
 const spanSeconds = jobs.at(-1)!.submitSeconds;
 /** Arrivals are drawn out or pressed together until they make the load. */
-const stretch = workSeconds / (WORKERS * Number(options.load)) / spanSeconds;
+const stretch = workSeconds / (WORKERS * options.load) / spanSeconds;
 
 const questions = play();
 printReport(report('why', judged(questions)), options.json);
@@ -76,7 +75,7 @@ function play(): Question[] {
       ...DEFAULT_POLICY,
       policy,
       preset: presetNamed(policy),
-      cutoffMs: Number(options.cutoff) * 1_000,
+      cutoffMs: options.cutoff * 1_000,
       estimator: options.estimator,
     },
     timings: RELIABLE_TIMINGS,
@@ -111,7 +110,7 @@ function play(): Question[] {
       active.set(cluster.schedulers[scheduler]!.submit(spec, undefined, now), scheduler);
     });
   }
-  const gapMs = (spanSeconds * stretch * 1_000) / Number(options.questions);
+  const gapMs = (spanSeconds * stretch * 1_000) / options.questions;
   const ask = (now: Millis): void => {
     const waiting = [...active].filter(([job]) => job.tasks.countOf(TaskState.waiting) > 0);
     if (waiting.length > 0) {

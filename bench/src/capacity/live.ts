@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
 import { startScheduler, startWorkers } from '@goshawk/runtime';
 import { SILENT_LOGGER } from '@goshawk/transport';
 import { startDaemon } from '../daemons.js';
 import { processorTime } from '../processor-time.js';
+import { Folder } from '../script.js';
 
 const WORKERS = 200;
 const SCHEDULERS = 4;
@@ -34,7 +32,8 @@ export async function measureLive(
   rates: readonly number[],
   seconds: number,
 ): Promise<LivePoint[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'goshawk-capacity-'));
+  using own = new Folder('capacity');
+  const folder = own.path;
   const args = ['central', '--bind', 'tcp://127.0.0.1:0', '--policy', policy];
   const central = await startDaemon('central', [...args, '--matching', 'always', '--series', 'none'], folder);
   const around = { bind: 'tcp://127.0.0.1:0', central: central.endpoint, logger: SILENT_LOGGER };
@@ -61,7 +60,6 @@ export async function measureLive(
   } finally {
     for (const daemon of daemons) await daemon.stop();
     await central.kill();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '@goshawk/core';
 import { generateKeys, type KeyRing, keyRing, writeKeyFolder } from '@goshawk/transport';
 import { metricsOf, RealCluster, residentMebibytes } from '../real-cluster.js';
+import { Folder } from '../script.js';
 import {
   type Attacker,
   clientIdentity,
@@ -57,7 +56,8 @@ const REST_MS = 10_000;
 
 /** Throws inputs at every socket and HTTP door of a real cluster, while jobs are submitted to it. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'goshawk-fuzz-'));
+  using own = new Folder('fuzz');
+  const folder = own.path;
   const keys = options.hasKeys ? generateKeys() : undefined;
   if (keys !== undefined) writeKeyFolder(join(folder, 'keys'), keys);
   const cluster = new RealCluster(folder, keys && join(folder, 'keys'), [], HEAP_MEBIBYTES);
@@ -71,7 +71,6 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   } finally {
     submitter?.kill('SIGKILL');
     cluster.stop();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

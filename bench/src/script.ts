@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+/** Undefined stands for a text that may be left out. Lists are written with commas. */
+type Default = number | string | boolean | readonly number[] | readonly string[] | undefined;
+
+type Value<D extends Default> = D extends number
+  ? number
+  : D extends boolean
+    ? boolean
+    : D extends readonly number[]
+      ? readonly number[]
+      : D extends readonly string[]
+        ? readonly string[]
+        : D extends string
+          ? string
+          : string | undefined;
+
+type Options<D extends Record<string, Default>> = { readonly [Name in keyof D]: Value<D[Name]> } & {
+  readonly json: boolean;
+  readonly positionals: readonly string[];
+};
+
+/**
+ * Options of a measurement's command line, of the kinds of their defaults, and `--json`. `--no-NAME` clears a flag. Ends the
+ * process with exit code 2 where one of them is wrong.
+ *
+ * @param takesPositionals others are refused
+ */
+export function readOptions<const D extends Record<string, Default>>(
+  defaults: D,
+  takesPositionals = false,
+): Options<D> {
+  const known: Record<string, Default> = { ...defaults, json: false };
+  const kinds = Object.entries(known).map(
+    ([name, value]) => [name, { type: typeof value === 'boolean' ? 'boolean' : 'string' }] as const,
+  );
+  try {
+    const { values, positionals } = parseArgs({
+      options: Object.fromEntries(kinds),
+      allowPositionals: takesPositionals,
+      allowNegative: true,
+    });
+    const read = Object.entries(known).map(([name, value]) => [name, readValue(name, values[name], value)]);
+    return { ...Object.fromEntries(read), positionals };
+  } catch (error) {
+    fail((error as Error).message);
+  }
+}
+
+function readValue(name: string, given: unknown, preset: Default): Default {
+  if (given === undefined || typeof given === 'boolean') return given ?? preset;
+  const text = String(given);
+  if (typeof preset === 'number') return readNumber(name, text);
+  if (typeof preset !== 'object') return text;
+  const words = text.split(',').filter((word) => word !== '');
+  return typeof preset[0] === 'number' ? words.map((word) => readNumber(name, word)) : words;
+}
+
+function readNumber(name: string, text: string): number {
+  const number = Number(text);
+  if (text.trim() === '' || !(number >= 0)) throw new RangeError(`--${name} takes numbers, not "${text}"`);
+  return number;
+}
+
+/** Ends the process: whoever called it has to say something else. */
+export function fail(message: string): never {
+  note(message);
+  process.exit(2);
+}
+
+/** To stderr: how far a measurement is. */
+export function note(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Of a measurement. With `using` it goes at the end of the block; else where `remove` is called. */
+export class Folder implements Disposable {
+  readonly path: string;
+  readonly #isOwn: boolean;
+
+  /** @param given is never removed; without it a folder `goshawk-NAME-…` is made at the place */
+  constructor(name: string, given?: string, place = tmpdir()) {
+    this.path = given ?? mkdtempSync(join(place, `goshawk-${name}-`));
+    this.#isOwn = given === undefined;
+  }
+
+  remove(): void {
+    if (this.#isOwn) rmSync(this.path, { recursive: true, force: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.remove();
+  }
+}
