@@ -114,7 +114,7 @@ class Driver implements AsyncDisposable {
   #need({ waiting, busy, slots, wanted }: Orders): string {
     const { min, max = 0 } = this.#options;
     if (wanted === min) return `there are never fewer than ${min}`;
-    const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} of ${counted(slots, 'slot')} are busy`;
+    const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} of ${counted(slots, 'slot')} ${slots === 1 ? 'is' : 'are'} busy`;
     return wanted === max ? `${seen}; no more than ${max} are allowed` : seen;
   }
 

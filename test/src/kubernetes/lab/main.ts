@@ -2,6 +2,7 @@
 //
 //     GOSHAWK_KUBERNETES=DIR   where Kubernetes was built; built there (4 to 5 minutes) when it was not
 //     NODE_IMAGE=IMAGE         the base of the image
+import { autoscaleByPod } from './autoscaling.js';
 import {
   deletePods,
   drainNode,
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
     await evictSchedulers(lab);
     await excludeNode(lab);
     await drainNode(lab, node);
+    await autoscaleByPod(lab, node);
     await remove(lab, job);
     transcript.heading('all is well');
   } catch (error) {
