@@ -10,8 +10,8 @@ import { note, readOptions } from './script.js';
  * Exit code 1 when a process has ended, has grown, or a job has failed.
  */
 
-/** A process may grow by so much while it is attacked, in MiB: caches that have a bound, and the heap's slack. */
-const GROWTH_MAX = 150;
+/** A process may have grown by so much after it was attacked, as a share of what it had. */
+const GROWTH_MAX = 0.2;
 
 interface Run {
   readonly name: string;
@@ -50,7 +50,7 @@ function problems(runs: readonly Run[]): string[] {
     ...crashed.map((role) => `${name}: ${role} ended`),
     ...(jobs.failed > 0 ? [`${name}: ${jobs.failed} jobs failed`] : []),
     ...Object.entries(memory)
-      .filter(([, [before, after]]) => after - before > GROWTH_MAX)
+      .filter(([, [before, after]]) => after / before > 1 + GROWTH_MAX)
       .map(([role, [before, after]]) => `${name}: ${role} grew from ${before} to ${after} MiB`),
   ]);
 }

@@ -51,7 +51,7 @@ const BURST = 500;
 const HEAP_MEBIBYTES = 300;
 /** Before anything is thrown. */
 const CALM_MS = 3_000;
-/** After all was thrown. */
+/** After all was thrown, with nothing to do. */
 const REST_MS = 10_000;
 
 /** Throws inputs at every socket and HTTP door of a real cluster, while jobs are submitted to it. */
@@ -120,6 +120,7 @@ async function attackAll(
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   const jobs = await reported(submitter);
+  submitter.kill('SIGKILL');
   for (const attacker of attackers) attacker.close();
   const alive = targets.filter(({ hasEnded }) => !hasEnded);
   const delayMs: Record<string, number> = {};
