@@ -11,10 +11,11 @@ import {
 } from '@goshawk/core';
 import { randomName } from '@goshawk/transport';
 import { onAbort } from './abort.js';
-import { badAnswer, JobCancelled, JobFailed, WaitTimeout } from './errors.js';
+import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { lineAt } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
+import { readValues } from './job-results.js';
 import type { CallOptions } from './options.js';
 import type { Answer, Order } from './requests.js';
 import { askOwner, type Session } from './session.js';
@@ -125,22 +126,7 @@ export class JobHandle<Value = unknown> {
     const job = await this.wait(options);
     if (job.state === 'failed') throw new JobFailed(job);
     if (job.state === 'cancelled') throw new JobCancelled(job);
-    const values = new Array<Value | undefined>(job.tasks.total).fill(undefined);
-    for (let from: number | undefined = 0; from !== undefined; ) {
-      const first: number = from;
-      const answer = await this.#ask(
-        {
-          what: 'for the results of a job',
-          build: (request) => ({ type: 'readResults', request, id: this.id, from: first }),
-        },
-        options,
-      );
-      const page = answer.value;
-      for (const { task, value } of page.values) values[task] = value as Value;
-      if (page.next !== undefined && page.next <= first) throw badAnswer(answer.whom, 'further results');
-      from = page.next;
-    }
-    return values;
+    return (await readValues(this.#session, this.id, job.tasks.total, options)) as (Value | undefined)[];
   }
 
   /**

@@ -1,21 +1,35 @@
+import { EventEmitter, once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { InputError, type JobEvent } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { refusal } from './errors.js';
+import { detail } from './fake-cluster.fixture.js';
 import { type MapCluster, mapInputs } from './map.js';
 
 const WORK = { module: '/there/work.mjs', export: 'square' };
 
-/** A cluster whose jobs end when the test says so. */
+/** A cluster whose tasks end when the test says so. */
 class Gates implements MapCluster {
-  readonly submitted: number[] = [];
+  /** Inputs of each job. */
+  readonly jobs: number[][] = [];
+  /** Of each job that was cancelled. */
   readonly cancelled: number[] = [];
   /** So many times it has enough for now. */
   refusals = 0;
   code = 'overloaded';
-  readonly #ends = new Map<number, { resolve(values: unknown[]): void; reject(error: Error): void }>();
+  /** How long tasks have run, as it says. */
+  runMs = 1_000;
+  /** Inputs that no job may have. */
+  wrong: unknown = undefined;
+  readonly #ended = new Map<number, TaskState>();
+  #news = new EventEmitter().setMaxListeners(0);
+
+  get submitted(): number[] {
+    return this.jobs.flat();
+  }
 
   async submit({ tasks }: Parameters<MapCluster['submit']>[0]) {
-    const { input } = (tasks as { input: number }[])[0]!;
+    const inputs = (tasks as { input: number }[]).map(({ input }) => input);
     if (this.refusals > 0) {
       this.refusals--;
       throw refusal({
@@ -27,20 +41,25 @@ class Gates implements MapCluster {
         retryMs: undefined,
       });
     }
-    this.submitted.push(input);
-    const result = new Promise<unknown[]>((resolve, reject) => this.#ends.set(input, { resolve, reject }));
+    if (inputs.some((input) => input === this.wrong))
+      throw new InputError('bad-job', `${this.wrong} is wrong`);
+    const number = this.jobs.push(inputs);
     return {
-      result: () => result,
-      cancel: async () => void this.cancelled.push(input),
+      events: () => this.#events(`job-${number}`, inputs),
+      values: async () =>
+        inputs.map((input) => (this.#ended.get(input) === 'completed' ? input * input : undefined)),
+      cancel: async () => void this.cancelled.push(...inputs),
     };
   }
 
-  end(input: number): void {
-    this.#ends.get(input)!.resolve([input * input]);
+  end(...inputs: number[]): void {
+    for (const input of inputs) this.#ended.set(input, 'completed');
+    this.#news.emit('news');
   }
 
   fail(input: number): void {
-    this.#ends.get(input)!.reject(new Error(`${input} failed`));
+    this.#ended.set(input, 'failed');
+    this.#news.emit('news');
   }
 
   async has(...inputs: number[]): Promise<void> {
@@ -49,12 +68,42 @@ class Gates implements MapCluster {
     for (let turn = 0; turn < 20; turn++) await setImmediate();
     expect(this.submitted).toEqual(inputs);
   }
+
+  async *#events(id: string, inputs: number[]): AsyncGenerator<JobEvent> {
+    for (;;) {
+      const states = inputs.map((input) => this.#ended.get(input));
+      const completed = states.filter((state) => state === 'completed').length;
+      const failed = states.filter((state) => state === 'failed').length;
+      const tasks = { total: inputs.length, waiting: 0, running: 0, completed, failed, cancelled: 0 };
+      if (completed + failed === inputs.length) {
+        const attemptList = states.map((state, task) => ({ task, state }));
+        const failures = states.flatMap((state, task) =>
+          state === 'failed' ? { task, message: `${inputs[task]} failed` } : [],
+        );
+        const runPercentilesMs = { p50: this.runMs, p90: this.runMs, max: this.runMs };
+        const job = detail(id, failed > 0 ? 'failed' : 'completed', {
+          ...{ tasks, attemptList, failures, runPercentilesMs },
+        });
+        return yield { kind: 'ended', job, starts: undefined, runs: undefined };
+      }
+      const news = once(this.#news, 'news');
+      yield { kind: 'progress', job: detail(id, 'running', { tasks }) };
+      await news;
+    }
+  }
 }
+
+type TaskState = 'completed' | 'failed';
 
 /** Takes values one by one. */
 function reader(values: AsyncGenerator<unknown>) {
   const next = values.next();
   return { next, values };
+}
+
+async function all(values: AsyncIterable<unknown>, taken: unknown[] = []): Promise<unknown[]> {
+  for await (const value of values) taken.push(value);
+  return taken;
 }
 
 describe('map', () => {
@@ -147,7 +196,7 @@ describe('map', () => {
     cluster.end(1);
     expect((await next).value).toBe(1);
     await expect(values.next()).rejects.toThrow('2 failed');
-    expect(cluster.cancelled).toEqual([2, 3]);
+    expect(cluster.cancelled).toEqual([3]);
   });
 
   it('cancels what is under way when the loop is left, and lets its inputs go', async () => {
@@ -167,5 +216,95 @@ describe('map', () => {
     await values.return(undefined);
     expect(cluster.cancelled).toEqual([2, 3]);
     expect(isOpen).toBe(false);
+  });
+
+  describe('where inputs take a moment only', () => {
+    const INPUTS = Array.from({ length: 200 }, (_, index) => index);
+
+    /** Its tasks end as they come. */
+    class Quick extends Gates {
+      constructor() {
+        super();
+        this.runMs = 0.1;
+      }
+
+      override async submit(job: Parameters<MapCluster['submit']>[0]) {
+        const taken = await super.submit(job);
+        this.end(...(job.tasks as { input: number }[]).map(({ input }) => input));
+        return taken;
+      }
+    }
+
+    it('puts more and more of them into a job, up to a quarter of those in flight, and keeps their order', async () => {
+      const cluster = new Quick();
+      const values = await all(mapInputs(cluster, WORK, INPUTS, { inFlight: 32 }));
+      expect(values).toEqual(INPUTS.map((input) => input * input));
+      expect(cluster.submitted).toEqual(INPUTS);
+      const sizes = cluster.jobs.map(({ length }) => length);
+      expect(sizes[0]).toBe(1);
+      expect(Math.max(...sizes)).toBe(8);
+    });
+
+    it('makes a job of each where a limit of the job is meant of each input', async () => {
+      for (const limit of [{ timeLimit: 1_000 }, { maxRunning: 1 }, { deadline: 1_000 }]) {
+        const cluster = new Quick();
+        await all(mapInputs(cluster, WORK, INPUTS, limit));
+        expect(cluster.jobs).toHaveLength(INPUTS.length);
+      }
+    });
+
+    it('makes jobs of large inputs small, and takes an input that is larger than that', async () => {
+      const cluster = new Quick();
+      const large = INPUTS.map((input) => ({ input, text: 'x'.repeat(input === 100 ? 1_000_000 : 20_000) }));
+      expect(await all(mapInputs(cluster, WORK, large, {}))).toHaveLength(INPUTS.length);
+      expect(Math.max(...cluster.jobs.map(({ length }) => length))).toBe(3);
+    });
+
+    it('gives the values before an input that is wrong, and throws of that one', async () => {
+      const cluster = new Quick();
+      cluster.wrong = 150;
+      const taken: unknown[] = [];
+      await expect(all(mapInputs(cluster, WORK, INPUTS, {}), taken)).rejects.toThrow('150 is wrong');
+      expect(taken).toHaveLength(150);
+    });
+  });
+
+  describe('of several inputs in one job', () => {
+    /** The job of 8 of these has not ended. */
+    async function shared() {
+      const cluster = new Gates();
+      cluster.runMs = 0.1;
+      const first = Array.from({ length: 40 }, (_, index) => index + 1);
+      const values = mapInputs(cluster, WORK, [...first, ...first.map((input) => input + 100)], {
+        inFlight: 32,
+      });
+      cluster.end(...first);
+      for (const input of first) expect((await values.next()).value).toBe(input * input);
+      const next = values.next();
+      const ofEight = () => cluster.jobs.find((inputs) => inputs.length === 8 && inputs[0]! > 100);
+      await expect.poll(ofEight).toBeDefined();
+      const job = ofEight()!;
+      const before = cluster.submitted.filter((input) => input > 100 && input < job[0]!);
+      return { cluster, values, next, job, before };
+    }
+
+    it('gives results while one that comes after them has none', async () => {
+      const { cluster, values, next, job, before } = await shared();
+      cluster.end(...before, ...job.slice(0, 3), job[7]!);
+      const taken = [(await next).value];
+      while (taken.length < before.length + 3) taken.push((await values.next()).value);
+      expect(taken).toEqual([...before, ...job.slice(0, 3)].map((input) => input * input));
+      await values.return(undefined);
+      expect(cluster.cancelled).toEqual(expect.arrayContaining(job));
+    });
+
+    it('gives results of those before one that failed, and throws then', async () => {
+      const { cluster, values, next, job, before } = await shared();
+      cluster.end(...before, ...job.filter((_, index) => index !== 3));
+      cluster.fail(job[3]!);
+      await next;
+      for (let taken = 1; taken < before.length + 3; taken++) expect((await values.next()).done).toBe(false);
+      await expect(values.next()).rejects.toThrow(`${job[3]} failed`);
+    });
   });
 });

@@ -1,5 +1,7 @@
-import { GoshawkError, type Millis } from '@goshawk/core';
+import { GoshawkError, InputError, isFinal, type JobDetail, type JobEvent, type Millis } from '@goshawk/core';
 import { pause } from './abort.js';
+import { JobCancelled, JobFailed } from './errors.js';
+import type { CallOptions } from './options.js';
 import type { JobSubmission } from './submission.js';
 
 /** The function that is called with each input: an export of an ES module, by its path or `file:` URL. */
@@ -10,90 +12,285 @@ export interface MapWork {
 }
 
 export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages' | 'key'> {
-  /** Jobs that have been submitted and whose results have not been taken. Default 64. */
+  /** Inputs that have been taken and whose results have not. Default 64, or 256 of inputs that take less than 10 ms. */
   readonly inFlight?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** What it needs of a cluster. */
 export interface MapCluster {
-  submit(
-    job: JobSubmission,
-    options: { readonly signal?: AbortSignal | undefined },
-  ): Promise<{
-    result(options: { readonly signal?: AbortSignal | undefined }): Promise<unknown[]>;
-    cancel(): Promise<unknown>;
-  }>;
+  submit(job: JobSubmission, options: CallOptions): Promise<MapJob>;
+}
+
+export interface MapJob {
+  events(options: CallOptions): AsyncIterable<JobEvent>;
+  /** What its tasks have returned so far, by task. */
+  values(tasks: number, options: CallOptions): Promise<unknown[]>;
+  cancel(): Promise<unknown>;
 }
 
 const IN_FLIGHT = 64;
+const IN_FLIGHT_OF_SHORT = 256;
 /** After a refusal for which the cluster was asked as often as it said. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
+/** Inputs share a job where together they run no longer than this, and are no larger. */
+const JOB_MS: Millis = 20;
+const JOB_BYTES = 64 * 1024;
+/** Weight of the latest job in the run time of an input as it is believed. */
+const NEWEST_WEIGHT = 0.25;
+
+/** An input, and who waits for its value. */
+interface Call<Input> {
+  readonly input: Input;
+  readonly value: Promise<Came<Input>>;
+  give(value: unknown): void;
+  fail(error: unknown): void;
+}
 
 type Came<Input> =
   | { readonly kind: 'input'; readonly next: IteratorResult<Input, unknown> }
-  | { readonly kind: 'value'; readonly value: unknown };
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'turn' };
 
 /** See `Cluster.map`. */
 export async function* mapInputs<Input>(
   cluster: MapCluster,
-  { module, export: name }: MapWork,
+  work: MapWork,
   inputs: Iterable<Input> | AsyncIterable<Input>,
-  { inFlight = IN_FLIGHT, signal, ...job }: MapOptions,
+  { inFlight, signal, ...job }: MapOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   const iterator =
     Symbol.asyncIterator in inputs ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
   const stop = new AbortController();
   const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-  const unfinished = new Set<{ cancel(): Promise<unknown> }>();
-  // Inputs without end are only slowed down by a cluster that has enough for now: it takes the next as soon as it can.
-  const submit = async (submission: JobSubmission) => {
-    for (;;) {
-      try {
-        return await cluster.submit(submission, { signal: until });
-      } catch (error) {
-        if (!(error instanceof GoshawkError) || error.code !== 'overloaded') throw error;
-        await pause(OVERLOADED_PAUSE_MS, until);
-      }
-    }
-  };
-  const run = async (input: Input): Promise<Came<Input>> => {
-    const task = { module, ...(name === undefined ? {} : { export: name }), input };
-    const handle = await submit({ ...job, tasks: [task] } as JobSubmission);
-    unfinished.add(handle);
-    const [value] = await handle.result({ signal: until });
-    unfinished.delete(handle);
-    return { kind: 'value', value };
-  };
+  const jobs = new MapJobs<Input>(cluster, work, job, until, inFlight);
   const running: Promise<Came<Input>>[] = [];
   let pulled: Promise<Came<Input>> | undefined;
+  let turn: Promise<Came<Input>> | undefined;
   let hasMore = true;
   try {
     for (;;) {
-      if (hasMore && pulled === undefined && running.length < inFlight)
+      if (hasMore && pulled === undefined && running.length < jobs.inFlight)
         pulled = (async () => ({ kind: 'input', next: await iterator.next() }))();
-      const awaited = [pulled, running[0]].filter((each) => each !== undefined);
+      if (jobs.isFull || !hasMore) jobs.submit();
+      // What has come in one turn goes together; more is waited for only while there is enough to do.
+      if (jobs.gathered > 0 && !jobs.areEnough)
+        turn ??= new Promise((resolve) => setImmediate(resolve, { kind: 'turn' }));
+      const awaited = [pulled, running[0], turn].filter((each) => each !== undefined);
       if (awaited.length === 0) return;
       const came = await Promise.race(awaited);
       if (came.kind === 'value') {
         running.shift();
         yield came.value;
-        continue;
-      }
-      pulled = undefined;
-      if (came.next.done) hasMore = false;
-      else {
-        const one = run(came.next.value);
-        // Of what fails only the first in order is thrown.
-        one.catch(() => {});
-        running.push(one);
+      } else if (came.kind === 'turn') {
+        turn = undefined;
+        if (!jobs.areEnough) jobs.submit();
+      } else {
+        pulled = undefined;
+        if (came.next.done) hasMore = false;
+        else running.push(jobs.gather(came.next.value));
       }
     }
   } finally {
     stop.abort();
-    await Promise.allSettled([...unfinished].map((handle) => handle.cancel()));
+    await jobs.cancel();
     pulled?.catch(() => {});
     // An input that is waited for may never come: nobody waits for it here.
     if (hasMore) Promise.resolve(iterator.return?.()).catch(() => {});
   }
+}
+
+/** Makes jobs of inputs: one of each, or of several where the last ones ran for a few milliseconds. */
+class MapJobs<Input> {
+  readonly #cluster: MapCluster;
+  readonly #task: { readonly module: string; readonly export?: string };
+  readonly #job: Omit<JobSubmission, 'tasks' | 'stages' | 'key'>;
+  readonly #until: AbortSignal;
+  readonly #inFlight: number | undefined;
+  readonly #isOneEach: boolean;
+  readonly #unfinished = new Set<MapJob>();
+  #calls: Call<Input>[] = [];
+  #bytes = 0;
+  /** Inputs that were submitted and have no value yet. */
+  #underWay = 0;
+  /** The longest run of a job, in the mean of the latest ones. */
+  #runMs: Millis = JOB_MS;
+
+  constructor(
+    cluster: MapCluster,
+    { module, export: name }: MapWork,
+    job: Omit<JobSubmission, 'tasks' | 'stages' | 'key'>,
+    until: AbortSignal,
+    inFlight: number | undefined,
+  ) {
+    this.#cluster = cluster;
+    this.#task = { module, ...(name === undefined ? {} : { export: name }) };
+    this.#job = job;
+    this.#until = until;
+    this.#inFlight = inFlight;
+    // What is said of a job is meant of each input.
+    this.#isOneEach = [job.timeLimit, job.maxRunning, job.deadline].some((each) => each !== undefined);
+  }
+
+  /** So many inputs may be without a result that was taken. */
+  get inFlight(): number {
+    return this.#inFlight ?? (this.#together > 1 ? IN_FLIGHT_OF_SHORT : IN_FLIGHT);
+  }
+
+  get gathered(): number {
+    return this.#calls.length;
+  }
+
+  get isFull(): boolean {
+    return (
+      this.#bytes >= JOB_BYTES ||
+      this.#calls.length >= Math.max(1, Math.min(this.#together, this.inFlight / 4))
+    );
+  }
+
+  /** Whether the cluster has enough to do without those that were gathered. */
+  get areEnough(): boolean {
+    return this.#underWay >= this.inFlight / 2;
+  }
+
+  /** How many inputs would share a job, as long as they take. */
+  get #together(): number {
+    return this.#isOneEach ? 1 : Math.floor(JOB_MS / this.#runMs);
+  }
+
+  gather(input: Input): Promise<Came<Input>> {
+    const bytes = sizeOf(input, JOB_BYTES);
+    if (this.#bytes + bytes > JOB_BYTES) this.submit();
+    const call = callWith(input);
+    this.#calls.push(call);
+    this.#bytes += bytes;
+    return call.value;
+  }
+
+  /** Submits what was gathered. */
+  submit(): void {
+    const calls = this.#calls;
+    if (calls.length === 0) return;
+    this.#calls = [];
+    this.#bytes = 0;
+    this.#underWay += calls.length;
+    void this.#run(calls);
+  }
+
+  /** Cancels what has not ended. */
+  async cancel(): Promise<void> {
+    await Promise.allSettled([...this.#unfinished].map((job) => job.cancel()));
+  }
+
+  async #run(calls: readonly Call<Input>[]): Promise<void> {
+    const given = new Given(calls);
+    try {
+      const job = await this.#submit(calls);
+      // Nothing was taken: all but one may be right.
+      if (job === undefined) return void (await Promise.all(calls.map((call) => this.#run([call]))));
+      this.#unfinished.add(job);
+      const end = await this.#follow(job, given);
+      this.#unfinished.delete(job);
+      if (end.state === 'completed') this.#ran(end);
+      const completed = completedFirst(end, calls.length);
+      if (completed > given.count) {
+        const values = await job.values(calls.length, { signal: this.#until });
+        this.#underWay -= given.give(values, completed);
+      }
+      if (end.state === 'failed') throw new JobFailed(end);
+      if (end.state === 'cancelled') throw new JobCancelled(end);
+    } catch (error) {
+      this.#underWay -= given.fail(error);
+    }
+  }
+
+  /** @returns undefined where several are not taken as one job */
+  async #submit(calls: readonly Call<Input>[]): Promise<MapJob | undefined> {
+    const tasks = calls.map(({ input }) => ({ ...this.#task, input }));
+    for (;;) {
+      try {
+        return await this.#cluster.submit({ ...this.#job, tasks } as JobSubmission, { signal: this.#until });
+      } catch (error) {
+        if (calls.length > 1 && error instanceof InputError) return undefined;
+        // Inputs without end are only slowed down by a cluster that has enough for now: it takes the next as soon as it can.
+        if (!(error instanceof GoshawkError) || error.code !== 'overloaded') throw error;
+        await pause(OVERLOADED_PAUSE_MS, this.#until);
+      }
+    }
+  }
+
+  /** Gives values that are there while a later one is not. */
+  async #follow(job: MapJob, given: Given<Input>): Promise<JobDetail> {
+    for await (const event of job.events({ signal: this.#until })) {
+      if (event.kind === 'ended') return event.job;
+      // Where all have ended, what comes next is that the end is on the disk.
+      if (isFinal(event.job.state) || event.job.tasks.completed <= given.count) continue;
+      const values = await job.values(event.job.tasks.total, { signal: this.#until });
+      const missing = values.indexOf(undefined);
+      this.#underWay -= given.give(values, missing === -1 ? values.length : missing);
+    }
+    throw new Error('the last event of a job is its end');
+  }
+
+  #ran({ runPercentilesMs }: JobDetail): void {
+    this.#runMs += NEWEST_WEIGHT * ((runPercentilesMs?.max ?? JOB_MS) - this.#runMs);
+  }
+}
+
+/** How many of a job's calls have been given their values, from the first on. */
+class Given<Input> {
+  count = 0;
+  readonly #calls: readonly Call<Input>[];
+
+  constructor(calls: readonly Call<Input>[]) {
+    this.#calls = calls;
+  }
+
+  /** @returns how many were given theirs */
+  give(values: readonly unknown[], upTo: number): number {
+    const before = this.count;
+    while (this.count < upTo) this.#calls[this.count]!.give(values[this.count++]);
+    return this.count - before;
+  }
+
+  /** @returns how many had none */
+  fail(error: unknown): number {
+    const rest = this.#calls.slice(this.count);
+    for (const call of rest) call.fail(error);
+    return rest.length;
+  }
+}
+
+function callWith<Input>(input: Input): Call<Input> {
+  let give: Call<Input>['give'] = () => {};
+  let fail: Call<Input>['fail'] = () => {};
+  const value = new Promise<Came<Input>>((resolve, reject) => {
+    give = (came) => resolve({ kind: 'value', value: came });
+    fail = reject;
+  });
+  // Of what fails only the first in order is thrown.
+  value.catch(() => {});
+  return { input, value, give, fail };
+}
+
+/** So many of the job's tasks, from the first on, have completed. */
+function completedFirst({ state, attemptList }: JobDetail, tasks: number): number {
+  if (state === 'completed') return tasks;
+  const completed = new Set(attemptList.flatMap((each) => (each.state === 'completed' ? each.task : [])));
+  let count = 0;
+  while (completed.has(count)) count++;
+  return count;
+}
+
+/** About how many bytes it takes in a message; where it is more than `max`, something above that. */
+function sizeOf(value: unknown, max: number): number {
+  if (typeof value === 'string') return value.length + 1;
+  if (ArrayBuffer.isView(value)) return value.byteLength;
+  if (typeof value !== 'object' || value === null) return 8;
+  let size = 8;
+  for (const [key, each] of Object.entries(value)) {
+    size += key.length + sizeOf(each, max - size);
+    if (size > max) break;
+  }
+  return size;
 }

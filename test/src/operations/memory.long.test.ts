@@ -57,7 +57,9 @@ it('a job of before sixteen thousand others is still there, though they are more
   expect(await first.result()).toStrictEqual(['first']);
   const inputs = Array.from({ length: 16_000 }, (_, input) => input);
   let next = 0;
-  for await (const value of cluster.map({ module }, inputs)) expect(value).toBe(next++);
+  // With a limit of its own each input is a job.
+  const each = { maxRunning: 1 };
+  for await (const value of cluster.map({ module }, inputs, each)) expect(value).toBe(next++);
   expect(next).toBe(inputs.length);
   expect(await first.result()).toStrictEqual(['first']);
 }, 300_000);
