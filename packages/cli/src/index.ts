@@ -25,13 +25,13 @@ export { isOwn } from './own-names.js';
 export { setOptions } from './policy-options.js';
 export {
   capacityOf,
-  checkSlots,
   RESOURCES_OPTION,
   SLOTS_OPTION,
   SLOTS_OR_NONE_OPTION,
   timesAll,
 } from './resources.js';
 export {
+  checkSlots,
   NO_FACTS,
   POLICY_OPTIONS,
   type PolicyOptions,

@@ -1,13 +1,4 @@
-import {
-  GPU,
-  InputError,
-  LIMITS,
-  type PolicySettings,
-  parseBytes,
-  quoted,
-  type Resources,
-} from '@goshawk/core';
-import { ALL_POLICY_NAMES, presetNamed } from '@goshawk/policies';
+import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources } from '@goshawk/core';
 import type { OptionSpec } from './options.js';
 
 /** Both of a worker; wherever there are workers. */
@@ -68,20 +59,6 @@ export function gpuNamesOf(capacity: Resources, visible: string | undefined): re
 /** Of so many workers together. */
 export function timesAll(capacity: Resources, workers: number): Resources {
   return Object.fromEntries(Object.entries(capacity).map(([name, amount]) => [name, amount * workers]));
-}
-
-/** @throws InputError when workers have no fixed number of slots, and the policy counts slots */
-export function checkSlots(
-  slots: number,
-  { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
-): void {
-  if (slots > 0 || preset.packs) return;
-  const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs);
-  throw new InputError(
-    'bad-option',
-    `--slots none: policy ${policy} needs slots`,
-    `give a number of slots, or a policy that packs: ${packing.join(', ')}`,
-  );
 }
 
 /** @throws InputError when it is not NAME=AMOUNT,… */

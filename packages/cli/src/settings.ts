@@ -329,6 +329,20 @@ function pilotsMaxOf(text: string | undefined, preset: Preset): PolicySettings['
   throw new InputError('bad-option', `--pilots-max: "${text}" is neither a number from 1 on nor none`);
 }
 
+/** @throws InputError when workers have no fixed number of slots, and the policy counts slots */
+export function checkSlots(
+  slots: number,
+  { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
+): void {
+  if (slots > 0 || preset.packs) return;
+  const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs);
+  throw new InputError(
+    'bad-option',
+    `--slots none: policy ${policy} needs slots`,
+    `give a number of slots, or a policy that packs: ${packing.join(', ')}`,
+  );
+}
+
 /** @throws InputError when some combination is refused by the settings' own schema */
 export function clusterSettings(policy: PolicySettings, timings: Timings = LIVE_TIMINGS): ClusterSettings {
   return clusterSettingsSchema.parse({ policy, timings });

@@ -8,8 +8,8 @@ import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { counted } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
-import { capacityOf, checkSlots, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { POLICY_OPTIONS, policySettings } from '../settings.js';
+import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
+import { checkSlots, POLICY_OPTIONS, policySettings } from '../settings.js';
 import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
 import {

@@ -213,7 +213,8 @@ export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs:
 
 /** @throws InputError with one line that names the setting */
 export function parseClusterSettings(value: unknown): ClusterSettings {
-  const result = clusterSettingsSchema.safeParse(value);
+  // A process reads them once or twice: without compiling a checker for that.
+  const result = clusterSettingsSchema.safeParse(value, { jitless: true });
   if (!result.success) throw new InputError('bad-settings', `settings: ${describeIssue(result.error)}`);
   return result.data;
 }

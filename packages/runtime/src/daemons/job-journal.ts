@@ -3,7 +3,6 @@ import type { Address, Histogram, Millis } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
-import { customAlphabet } from 'nanoid';
 import type { Enter } from '../driver/index.js';
 
 /** Of a damaged journal; `goshawk journal verify` lists all. */
@@ -31,8 +30,14 @@ const SKIPPED_MAX = 1_000_000_000;
 
 const NOTHING_WRITTEN = 'the journal’s disk is full: nothing is written';
 
-/** Letters and digits that cannot be taken for one another; job ids begin with them. */
-export const newTag = customAlphabet('23456789abcdefghjkmnpqrstuvwxyz', 5);
+/** Letters and digits that cannot be taken for one another. */
+const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz';
+const TAG_LENGTH = 5;
+
+/** What job ids begin with. */
+export function newTag(): string {
+  return Array.from({ length: TAG_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+}
 
 /**
  * A scheduler's journal and the scheduler: records one way, and word of what is durable the other.

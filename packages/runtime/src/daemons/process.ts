@@ -9,9 +9,9 @@ import {
   MailboxError,
   type MailboxOptions,
   parseEndpoint,
+  randomName,
   watchKeys,
 } from '@goshawk/transport';
-import { nanoid } from 'nanoid';
 import { Host } from '../driver/index.js';
 import {
   type HttpOptions,
@@ -78,7 +78,7 @@ export interface DaemonProcess {
 export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
   checkEndpoint(options.bind);
   refuseToBeOpenToAll(options);
-  const incarnation = incarnationOf(role, nanoid());
+  const incarnation = incarnationOf(role, randomName());
   const tracing = await openTracing(role, incarnation, options.logger);
   const directory = new Directory();
   const mailbox = await openMailbox({

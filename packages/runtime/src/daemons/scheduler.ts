@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Millis } from '@goshawk/core';
+import { type Millis, parseJobSpec } from '@goshawk/core';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
   type EstimatorStates,
@@ -300,6 +300,8 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     adopted.set(party, its);
     its.serve(party.enter, lost);
   };
+  // The first job that is parsed takes 10 ms, in which the schema is made: before a client waits for it.
+  parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
   journal?.serve(enter, (error) => process.fail(error));
   logger.info({ endpoint, central: options.central }, 'scheduler is up');

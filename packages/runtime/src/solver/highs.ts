@@ -1,5 +1,5 @@
 import type { Program, ProgramSolution, SolveProgram } from '@goshawk/policies';
-import module, { type Highs, type Model } from 'highs';
+import type { Highs, Model } from 'highs';
 
 /**
  * HiGHS compiled to WebAssembly: one thread, and the same answer for the same program wherever it runs, since what
@@ -11,11 +11,10 @@ export interface Solver {
   readonly version: string;
 }
 
-/** The package's types are those of a CommonJS module, whose default export would be a field; what is loaded is one of ES. */
-const loadHighs = module as unknown as typeof module.default;
-
 export async function loadSolver(): Promise<Solver> {
-  const highs = await loadHighs();
+  const { default: module } = await import('highs');
+  // The package's types are those of a CommonJS module, whose default export would be a field; what is loaded is one of ES.
+  const highs = await (module as unknown as typeof module.default)();
   return { version: highs.version.string, solve: (program) => solve(highs, program) };
 }
 
