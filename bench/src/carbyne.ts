@@ -1,3 +1,4 @@
+import { meanOf, sumOf } from '@goshawk/core';
 import {
   CARBYNE_POLICIES,
   measureTrial,
@@ -48,8 +49,8 @@ let tasks = 0;
 const longestPaths: number[] = [];
 for (const seed of seeds) {
   const jobs = [...configureGenerator(`${options.workload},seed=${seed}`).generate()];
-  tasks += jobs.reduce((sum, { durationsSeconds }) => sum + durationsSeconds.length, 0);
-  longestPaths.push(jobs.reduce((sum, job) => sum + longestPath(job), 0) / jobs.length);
+  tasks += sumOf(jobs, ({ durationsSeconds }) => durationsSeconds.length);
+  longestPaths.push(meanOf(jobs, (job) => longestPath(job)));
   settings.forEach(({ module, options: own }, i) => {
     const name = options.policies[i]!;
     const start = performance.now();

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { type FuzzResult, fuzz } from './fuzz/run.js';
 import { note, readOptions } from './script.js';
@@ -19,7 +20,7 @@ interface Run {
 }
 
 function totalOf({ inputs }: FuzzResult): number {
-  return Object.values(inputs).reduce((sum, count) => sum + count, 0);
+  return sumOf(Object.values(inputs));
 }
 
 function results(runs: readonly Run[]): BenchResult[] {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sumOf } from '@goshawk/core';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import type { Flooded } from './overload/flooder.js';
 import { metricsOf, RealCluster, residentMebibytes, type Target } from './real-cluster.js';
@@ -44,8 +45,8 @@ async function phase(
   const flooded: Flooded = {
     answeredMs: reports.flatMap(({ answeredMs }) => answeredMs),
     endedMs: reports.flatMap(({ endedMs }) => endedMs),
-    refused: reports.reduce((sum, { refused }) => sum + refused, 0),
-    failed: reports.reduce((sum, { failed }) => sum + failed, 0),
+    refused: sumOf(reports, ({ refused }) => refused),
+    failed: sumOf(reports, ({ failed }) => failed),
   };
   return { name, flooded, seconds };
 }

@@ -1,3 +1,4 @@
+import { meanOf, sumOf } from '@goshawk/core';
 import { percentile, table } from './bench-report.js';
 import { type MeasuredTable, writeMeasurement } from './measurement.js';
 import { type Costs, pauseMs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.js';
@@ -49,7 +50,7 @@ async function steady(shape: Shape): Promise<Point> {
   await run(cluster, JOBS);
   const tookMs = performance.now() - began;
   const busy = minus(minus(cluster.costs(), busyBefore), idle, tookMs / IDLE_MS);
-  const processors = ROLES.reduce((sum, role) => sum + idle[role], 0) / IDLE_MS;
+  const processors = sumOf(ROLES, (role) => idle[role]) / IDLE_MS;
   return { costs: perTask(busy, JOBS * TASKS_A_JOB), idle: { processors, mebibytes } };
 }
 
@@ -85,10 +86,10 @@ async function backlog(jobs: number): Promise<Point> {
 /** b of cost = a · n^b. */
 function exponent(points: readonly (readonly [n: number, cost: number])[]): number {
   const logs = points.map(([n, cost]) => [Math.log(n), Math.log(cost)] as const);
-  const mean = (at: 0 | 1): number => logs.reduce((sum, point) => sum + point[at], 0) / logs.length;
+  const mean = (at: 0 | 1): number => meanOf(logs, (point) => point[at]);
   const [x, y] = [mean(0), mean(1)];
-  const covariance = logs.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0);
-  return covariance / logs.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
+  const covariance = sumOf(logs, (point) => (point[0] - x) * (point[1] - y));
+  return covariance / sumOf(logs, (point) => (point[0] - x) ** 2);
 }
 
 const SERIES = [

@@ -12,6 +12,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { meanOf } from '@goshawk/core';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
 import { type Daemon, startDaemon } from './daemons.js';
 import { Folder, readOptions } from './script.js';
@@ -102,7 +103,7 @@ async function measure(shape: string): Promise<BenchResult[]> {
     targets.push(...ofWorkers);
     for (const target of ofWorkers) costs.push(await costOf(target));
     const each = costs.map(({ processorMs }) => processorMs);
-    const mean = each.reduce((sum, ms) => sum + ms, 0) / each.length;
+    const mean = meanOf(each);
     // As many processes as have a hundred workers, each so often.
     const share = ((mean / 1_000) * (WORKERS / workers)) / everySeconds;
     const named = `${shape}: `;

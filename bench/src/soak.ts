@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { percentile, printReport, report, result } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
 import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
@@ -45,8 +46,7 @@ if (!isGood) {
 process.exitCode = isGood ? 0 : 1;
 
 function resultsOf(soaked: SoakReport) {
-  const sum = (counts: Readonly<Record<string, number>>): number =>
-    Object.values(counts).reduce((total, count) => total + count, 0);
+  const sum = (counts: Readonly<Record<string, number>>): number => sumOf(Object.values(counts));
   const { kills, stops, shortMs, shortWithoutCentralMs } = soaked;
   return [
     result('jobs accepted', 'jobs', [soaked.accepted]),

@@ -19,6 +19,7 @@ import {
   Random,
   RELIABLE_TIMINGS,
   type StartWait,
+  sumOf,
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { type Job, TaskState } from '@goshawk/scheduler';
@@ -60,7 +61,7 @@ for await (const job of (
   await openWorkload(options.positionals[0] ?? `google-like:jobs=20000,seed=${options.seed}`)
 ).jobs())
   jobs.push(job);
-const workSeconds = jobs.reduce((sum, job) => sum + job.meanSeconds * job.durationsSeconds.length, 0);
+const workSeconds = sumOf(jobs, (job) => job.meanSeconds * job.durationsSeconds.length);
 const spanSeconds = jobs.at(-1)!.submitSeconds;
 /** Arrivals are drawn out or pressed together until they make the load. */
 const stretch = workSeconds / (WORKERS * options.load) / spanSeconds;

@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { meanOf, Random, sumOf } from '@goshawk/core';
 import {
   alignment,
   CARBYNE_POLICIES,
@@ -46,7 +46,7 @@ const SCHEDULES: CaseKind = {
       const jct = completionTimes(name, capacity, jobs);
       const got: Record<string, unknown> = {
         jct: rounded(jct),
-        avg: rounded(jct.reduce((sum, each) => sum + each, 0) / jct.length),
+        avg: rounded(meanOf(jct)),
         makespan: rounded(Math.max(...jct.map((each, i) => each + jobs[i].arrive))),
       };
       const asked = Object.keys(expected).filter((key) => key in got);
@@ -61,7 +61,7 @@ const PLANS: CaseKind = {
   *check({ share, jobs, expect }) {
     for (const { id, stages } of jobs) {
       const { T, greedyNow, mustNow } = planOf(share, stages);
-      const used = mustNow.reduce((sum, count, i) => sum + count * stages[i].demand[0], 0);
+      const used = sumOf(mustNow, (count, i) => count * stages[i].demand[0]);
       yield {
         name: id,
         expected: expect[id],
@@ -90,7 +90,7 @@ const DOMINANT_SHARES: CaseKind = {
     const order = startOrder(capacity, users);
     const tasks = users.map((_: unknown, user: number) => order.filter((each) => each === user).length);
     const used = capacity.map((_: number, r: number) =>
-      users.reduce((sum: number, { demand }: Filler, user: number) => sum + demand[r]! * tasks[user], 0),
+      sumOf(users, ({ demand }: Filler, user: number) => demand[r]! * tasks[user]),
     );
     const { level, shares } = closedForm(users, capacity);
     const got: Record<string, unknown> = {

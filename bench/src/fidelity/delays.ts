@@ -1,4 +1,4 @@
-import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
+import { MESSAGE_TYPES, type MessageType, sumOf } from '@goshawk/core';
 import { type MeasuredMessage, type MeasuredProfile, PROFILE_SCHEMA } from '@goshawk/simulator';
 import { HANDLED_COLUMNS, LATE_COLUMNS, type Recording, SENT_COLUMNS, SLEPT_COLUMNS } from './recording.js';
 
@@ -244,7 +244,7 @@ export function slices(values: readonly number[]): number[] {
   return Array.from({ length: count }, (_, i) => {
     const from = Math.floor((i * sorted.length) / count);
     const to = Math.floor(((i + 1) * sorted.length) / count);
-    const sum = sorted.subarray(from, to).reduce((a, b) => a + b, 0);
+    const sum = sumOf(sorted.subarray(from, to));
     return Math.max(0, Number((sum / (to - from)).toFixed(DECIMALS)));
   });
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { CLASSES, type JobClass } from '@goshawk/core';
+import { CLASSES, type JobClass, meanOf } from '@goshawk/core';
 import type { Run } from '@goshawk/report';
 import type { MeasuredProfile } from '@goshawk/simulator';
 import { observe, profileOf } from './delays.js';
@@ -97,7 +97,7 @@ export async function simulateAgain(options: PairOptions): Promise<Pair> {
 /** Simulated over live, less 1. */
 export function difference({ live, simulated }: Pair, of: JobClass, percentile: 'p50' | 'p90'): number {
   const values = simulated.map((run) => run.runtimeSeconds[of][percentile]!);
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const mean = meanOf(values);
   return mean / live.runtimeSeconds[of][percentile]! - 1;
 }
 

@@ -1,7 +1,7 @@
+import { meanOf } from '@goshawk/core';
 import type { Run } from '@goshawk/report';
 import { type BenchResult, result } from '../bench-report.js';
 import { comparisons, difference, type Pair } from './pair.js';
-import { mean } from './summary.js';
 
 /** What the simulation is off by: one result for each policy, class and percentile, one run a pair. */
 export function differences(pairs: readonly Pair[]): BenchResult[] {
@@ -32,7 +32,11 @@ export function measurements(pairs: readonly Pair[]): BenchResult[] {
       each('load of the machine before', 'processes', ({ loadBefore }) => loadBefore),
       ...[...measured].map((name) => each(name, 'ms', ({ summary }) => summary.get(name) ?? Number.NaN)),
       ...steals.map(([name, count]) =>
-        each(name, OVER_LIVE, ({ live, simulated }) => 100 * (mean(simulated.map(count)) / count(live) - 1)),
+        each(
+          name,
+          OVER_LIVE,
+          ({ live, simulated }) => 100 * (meanOf(simulated.map(count)) / count(live) - 1),
+        ),
       ),
     ];
   });

@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
 import type { Observed, Travelled } from './delays.js';
 
@@ -12,12 +13,12 @@ export function summarise({
     const messages = travelled.filter(isOne);
     if (messages.length === 0) continue;
     const delays = messages.map(({ delayMs }) => delayMs);
-    summary.set(`${kind}, mean`, mean(delays));
+    summary.set(`${kind}, mean`, meanOf(delays));
     for (const at of [0.5, 0.99]) summary.set(`${kind}, p${100 * at}`, percentile(delays, at));
-    summary.set(`${kind}, handling it, mean`, mean(messages.map(({ handlingMs }) => handlingMs)));
+    summary.set(`${kind}, handling it, mean`, meanOf(messages.map(({ handlingMs }) => handlingMs)));
   }
   for (const [name, ends] of Object.entries({ sleeps, timers })) {
-    if (ends.length > 0) summary.set(`${name} late, mean`, mean(ends.map(({ lateMs }) => lateMs)));
+    if (ends.length > 0) summary.set(`${name} late, mean`, meanOf(ends.map(({ lateMs }) => lateMs)));
   }
   return summary;
 }
@@ -33,8 +34,4 @@ const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])
 
 function isSteal({ type }: Travelled): boolean {
   return type === 'steal' || type === 'stolen';
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

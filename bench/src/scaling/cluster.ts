@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cluster, connect } from '@goshawk/client';
+import { sumOf } from '@goshawk/core';
 import { type Daemon, startDaemon } from '../daemons.js';
 import { processorTime } from '../processor-time.js';
 
@@ -71,7 +72,7 @@ export class ScaledCluster implements AsyncDisposable {
     const kibibytes = pids.map((pid) =>
       Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]),
     );
-    return kibibytes.reduce((sum, one) => sum + one, 0) / 1_024;
+    return sumOf(kibibytes) / 1_024;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

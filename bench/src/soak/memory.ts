@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Millis } from '@goshawk/core';
+import { type Millis, meanOf, sumOf } from '@goshawk/core';
 
 interface MemorySample {
   readonly atMs: Millis;
@@ -19,8 +19,8 @@ function residentMebibytesOf(pid: number): number | undefined {
 /** The slope of the line through the samples by least squares, in MiB a minute; 0 for fewer than two of them. */
 export function slopeOf(samples: readonly MemorySample[]): number {
   const count = samples.length;
-  const meanAt = samples.reduce((sum, { atMs }) => sum + atMs, 0) / count;
-  const mean = samples.reduce((sum, { mebibytes }) => sum + mebibytes, 0) / count;
+  const meanAt = sumOf(samples, ({ atMs }) => atMs) / count;
+  const mean = sumOf(samples, ({ mebibytes }) => mebibytes) / count;
   let covariance = 0;
   let variance = 0;
   for (const { atMs, mebibytes } of samples) {
@@ -44,7 +44,7 @@ export class MemoryWatch {
       if (mebibytes !== undefined) byGroup.set(group, [...(byGroup.get(group) ?? []), mebibytes]);
     }
     for (const [group, each] of byGroup) {
-      const mebibytes = each.reduce((sum, one) => sum + one, 0) / each.length;
+      const mebibytes = meanOf(each);
       const samples = this.#samples.get(group) ?? [];
       this.#samples.set(group, samples);
       samples.push({ atMs, mebibytes });
@@ -56,7 +56,7 @@ export class MemoryWatch {
     const slopes: Record<string, { meanMebibytes: number; mebibytesPerMinute: number }> = {};
     for (const [group, all] of this.#samples) {
       const samples = all.filter(({ atMs }) => atMs >= fromMs);
-      const sum = samples.reduce((total, { mebibytes }) => total + mebibytes, 0);
+      const sum = sumOf(samples, ({ mebibytes }) => mebibytes);
       slopes[group] = { meanMebibytes: sum / samples.length, mebibytesPerMinute: slopeOf(samples) };
     }
     return slopes;

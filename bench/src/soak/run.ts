@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
-import { type Millis, Random } from '@goshawk/core';
+import { type Millis, Random, sumOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
 import { type FaultCounts, Faults } from './faults.js';
 import { type JournalCounts, readJournals } from './journals.js';
@@ -138,8 +138,7 @@ function judged(
   const idsOf = (isBad: (job: Submitted) => boolean): string[] => submitted.filter(isBad).map(({ id }) => id);
   const ended = submitted.filter(({ endedAtMs }) => endedAtMs !== undefined);
   const short = ended.filter(({ isShort }) => isShort);
-  const sum = (count: (job: Submitted) => number): number =>
-    submitted.reduce((total, job) => total + count(job), 0);
+  const sum = (count: (job: Submitted) => number): number => sumOf(submitted, count);
   return {
     accepted: submitted.length,
     tasks: sum(({ tasks }) => tasks),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type JobInput, type Millis, Random } from '@goshawk/core';
+import { type JobInput, type Millis, Random, sumOf } from '@goshawk/core';
 
 /** What each worker has: cores, memory, and one resource that only this cluster knows. */
 export const WORKER_RESOURCES = { cpu: 4, memory: 8 * 1024 ** 3, license: 2 } as const;
@@ -74,5 +74,5 @@ export function liveInput({ name, stages }: StagedJob, marks: string): JobInput 
 }
 
 export function tasksOf({ stages }: StagedJob): number {
-  return stages.reduce((sum, { tasks }) => sum + tasks, 0);
+  return sumOf(stages, ({ tasks }) => tasks);
 }

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect } from '@goshawk/client';
-import { type Millis, Random } from '@goshawk/core';
+import { type Millis, Random, sumOf } from '@goshawk/core';
 import { type Daemon, startDaemon } from '../daemons.js';
 import { readJournals } from '../soak/journals.js';
 import { liveInput, type StagedJob, tasksOf, WORKER_RESOURCES, WORKER_SLOTS } from './jobs.js';
@@ -61,7 +61,7 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
     return {
       jctSeconds: ended.map(({ tookMs }) => tookMs / 1_000),
       notCompleted: ended.filter(({ state }) => state !== 'completed').map(({ id }) => id),
-      lost: jobs.reduce((sum, job, place) => sum + Math.max(0, tasksOf(job) - counted[place]!), 0),
+      lost: sumOf(jobs, (job, place) => Math.max(0, tasksOf(job) - counted[place]!)),
       doubled,
       marks: readMarks(marks, jobs, ids),
       kills: cluster.kills,

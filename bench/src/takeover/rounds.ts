@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect, type JobHandle } from '@goshawk/client';
-import type { Millis } from '@goshawk/core';
+import { type Millis, sumOf } from '@goshawk/core';
 import { GOSHAWK } from '../daemons.js';
 import type { SharedCluster } from './cluster.js';
 
@@ -103,7 +103,7 @@ async function submitAll(client: Cluster, { jobs, tasksPerJob }: RoundsOptions):
 /** What waits when the scheduler is lost is no run that could be started again. */
 async function waitingOf(client: Cluster): Promise<number> {
   const { jobs } = await client.jobs({ states: ['running', 'waiting'], all: true });
-  return jobs.reduce((sum, { tasks }) => sum + tasks.waiting, 0);
+  return sumOf(jobs, ({ tasks }) => tasks.waiting);
 }
 
 /** Of jobs of the scheduler that will be lost. Resolve with how they exit. */

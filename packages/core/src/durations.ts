@@ -1,6 +1,7 @@
 import { InputError, quoted } from './errors.js';
 import type { Millis } from './ids.js';
 import { LIMITS } from './limits.js';
+import { sumOf } from './sums.js';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   us: 0.001,
@@ -22,7 +23,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 export function parseDuration(text: string, what: string): Millis {
   const written = text.length > LIMITS.quantityLengthMax ? '' : text.trim();
   const parts = [...written.matchAll(/(\d+(?:\.\d+)?)\s*(us|ms|min|s|m|h|d)/gy)];
-  const length = parts.reduce((sum, part) => sum + part[0].length, 0);
+  const length = sumOf(parts, (part) => part[0].length);
   if (parts.length === 0 || length !== written.length) {
     throw new InputError(
       'bad-duration',
@@ -30,7 +31,7 @@ export function parseDuration(text: string, what: string): Millis {
       'write a number with a unit, such as 100ms, 2s, 1.5m or 1h',
     );
   }
-  const ms = parts.reduce((sum, part) => sum + Number(part[1]) * UNIT_MS[part[2]!]!, 0);
+  const ms = sumOf(parts, (part) => Number(part[1]) * UNIT_MS[part[2]!]!);
   if (ms <= LIMITS.durationMaxMs) return ms;
   throw new InputError(
     'bad-duration',

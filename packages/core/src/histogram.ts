@@ -1,3 +1,4 @@
+import { sumOf } from './sums.js';
 /**
  * How often a value fell between two bounds: what is needed to tell percentiles of many processes together, since
  * buckets add up. To add a value costs a comparison for each bound below it, and no memory.
@@ -15,7 +16,7 @@ export class Histogram {
   }
 
   get count(): number {
-    return this.counts.reduce((sum, count) => sum + count, 0);
+    return sumOf(this.counts);
   }
 
   add(value: number): void {

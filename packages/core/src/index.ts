@@ -109,5 +109,6 @@ export * from './rights.js';
 export * from './segment.js';
 export * from './start-fault.js';
 export * from './states.js';
+export * from './sums.js';
 export * from './table.js';
 export * from './vector.js';

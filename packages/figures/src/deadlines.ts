@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import type { Run } from '@goshawk/report';
 import type { Planned } from './point.js';
 
@@ -20,7 +21,7 @@ export function plannedOf({ deadlines, planning }: Run): Planned | undefined {
 
 /** Over seeds. */
 export function meanPlanned(runs: readonly Planned[]): Planned {
-  const mean = (of: (run: Planned) => number) => runs.reduce((sum, run) => sum + of(run), 0) / runs.length;
+  const mean = (of: (run: Planned) => number) => meanOf(runs, of);
   return {
     missed: mean(({ missed }) => missed),
     goodputHours: {

@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import { percentileOfSorted } from '@goshawk/report';
 
 /** A run as far as it is looked at here: its jobs in the order of the workload. */
@@ -174,8 +175,4 @@ const WIDE_TASKS = 3;
 
 function isWide({ tasks }: JobDetails, job: number): boolean {
   return tasks[job]! >= WIDE_TASKS;
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,3 +1,4 @@
+import { meanOf, sumOf } from '@goshawk/core';
 import {
   type ByClass,
   type JobClass,
@@ -125,13 +126,13 @@ export function busyWhileSubmitting({ series, submittedSeconds }: FinishedRun): 
 function meanBusy(all: readonly Busy[]): Busy {
   const mean = (of: keyof Busy): number | null => {
     const values = all.map((each) => each[of]).filter((value) => value !== null);
-    return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+    return values.length === 0 ? null : meanOf(values);
   };
   return { p50: mean('p50'), mean: mean('mean'), max: mean('max') };
 }
 
 function percentiles(samples: readonly (readonly number[] | Float64Array)[]): number[] {
-  const all = new Float64Array(samples.reduce((length, sample) => length + sample.length, 0));
+  const all = new Float64Array(sumOf(samples, (sample) => sample.length));
   let at = 0;
   for (const sample of samples) {
     all.set(sample, at);

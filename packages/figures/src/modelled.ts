@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import { type Assessed, resultOf } from './assess.js';
 import type { Point } from './point.js';
 import type { FigureResult } from './result.js';
@@ -14,7 +15,7 @@ export function assessModelled({ draws, ...asked }: Modelled): FigureResult {
     asked.axis.ticks.map((tick, place) => {
       const queues = asked.figure.variants.map(({ name }) => {
         const each = some.map((draw) => draw[name]![place]!);
-        return [name, each.reduce((sum, queue) => sum + queue, 0) / each.length] as const;
+        return [name, meanOf(each)] as const;
       });
       return { tick, measured: {}, paired: {}, queues: Object.fromEntries(queues) };
     });

@@ -1,14 +1,15 @@
+import { meanOf } from '@goshawk/core';
 import type { Staged } from './point.js';
 import type { FigureResult } from './result.js';
 import { assessTrials, type TrialRuns } from './trials.js';
 
 /** From staged runs to a figure's numbers and verdicts: means over the seeds. */
 export function assessStaged(runs: TrialRuns<Staged>): FigureResult {
-  return assessTrials(runs, 'staged', meanOf);
+  return assessTrials(runs, 'staged', meansOver);
 }
 
-function meanOf(runs: readonly Staged[]): Staged {
-  const mean = (of: keyof Staged) => runs.reduce((sum, run) => sum + run[of], 0) / runs.length;
+function meansOver(runs: readonly Staged[]): Staged {
+  const mean = (of: keyof Staged) => meanOf(runs, (run) => run[of]);
   return {
     meanSeconds: mean('meanSeconds'),
     p95Seconds: mean('p95Seconds'),

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { sumOf } from '@goshawk/core';
 
 /**
  * lmdb's file read as bytes, without its native code, which ends the process over a page that is not as it should be.
@@ -51,7 +52,7 @@ export class LmdbFile {
 
   /** Of the pages that trees lead to, in what was read last. */
   get usedBytes(): number {
-    return this.#seen.reduce((pages, seen) => pages + seen, 0) * this.pageSize;
+    return sumOf(this.#seen) * this.pageSize;
   }
 
   /** The latest transaction that is in the file by now. */

@@ -1,4 +1,4 @@
-import type { Histogram, JobRecord } from '@goshawk/core';
+import { type Histogram, type JobRecord, sumOf } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Disk, type Entry, GroupCommit } from './group-commit.js';
@@ -147,7 +147,7 @@ class LmdbJournal implements Journal, Disk {
   }
 
   async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
-    const bytes = group.reduce((sum, entry) => sum + (entry.bytes?.length ?? 0), 0);
+    const bytes = sumOf(group, (entry) => entry.bytes?.length ?? 0);
     if (!this.#room.hasRoomFor(bytes)) return 'no room';
     let { lastJob } = this.#identity;
     for (const { job, bytes } of group) if (bytes === undefined && job > lastJob) lastJob = job;

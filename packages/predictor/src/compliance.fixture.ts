@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { meanOf, Random, sumOf } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ArrivingJob, EndedJob, Estimator, Evidence, Judgement } from './estimator.js';
@@ -36,7 +36,7 @@ const arbitraryJob: fc.Arbitrary<TestJob> = fc
       { name: 'first', tasks: startable, startable: true },
       { name: 'second', tasks: tasks - startable, startable: false },
     ];
-    const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / tasks;
+    const meanMs = sumOf(runsMs) / tasks;
     return {
       job: {
         ...job,
@@ -80,7 +80,7 @@ export function live(estimator: Estimator, { job, runsMs }: TestJob, failing = 0
 }
 
 function endOf({ job, runsMs }: TestJob, judgement: Judgement, completed = true): EndedJob {
-  const meanMs = runsMs.reduce((sum, ms) => sum + ms, 0) / runsMs.length;
+  const meanMs = meanOf(runsMs);
   const long = meanMs >= CUTOFF_MS;
   return { job, judgement, completed, long, runtimeMs: 1.5 * Math.max(...runsMs), runsMs };
 }

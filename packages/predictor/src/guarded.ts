@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import type {
   ArrivingJob,
   EndedJob,
@@ -107,7 +108,7 @@ function isComplete({ pilots, runsMs, failed }: Evidence): boolean {
 /** The mean of the pilots that completed, or of the attempts that failed where none did. */
 function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
   const counted = runsMs.length > 0 ? runsMs : failedRunsMs;
-  const sum = counted.reduce((total, ms) => total + ms, 0);
+  const sum = sumOf(counted);
   return {
     kind: 'decided',
     estimate: { meanMs: counted.length === 0 ? 0 : sum / counted.length, by: 'pilots' },

@@ -1,4 +1,4 @@
-import { nearestRank } from '@goshawk/core';
+import { meanOf, nearestRank } from '@goshawk/core';
 
 /**
  * A sample in six numbers. An empty sample has `count` 0 and nulls: JSON has no NaN, and a zero would
@@ -31,12 +31,10 @@ export function sortedCopy(values: Iterable<number>): Float64Array {
 export function summariseSorted(ascending: ArrayLike<number>): Distribution {
   const count = ascending.length;
   if (count === 0) return { count, mean: null, p50: null, p90: null, p99: null, max: null };
-  // Summed in ascending order, so that the mean does not depend on the order in which jobs ended.
-  let sum = 0;
-  for (let index = 0; index < count; index += 1) sum += ascending[index]!;
   return {
     count,
-    mean: sum / count,
+    // Summed in ascending order, so that the mean does not depend on the order in which jobs ended.
+    mean: meanOf(ascending),
     p50: percentileOfSorted(ascending, 50),
     p90: percentileOfSorted(ascending, 90),
     p99: percentileOfSorted(ascending, 99),
@@ -52,5 +50,5 @@ export function summarise(values: Iterable<number>): Distribution {
 /** Arithmetic mean of the numbers among the values; null when there is none. */
 export function meanOfPresent(values: readonly (number | null)[]): number | null {
   const present = values.filter((value) => value !== null);
-  return present.length === 0 ? null : present.reduce((sum, value) => sum + value, 0) / present.length;
+  return present.length === 0 ? null : meanOf(present);
 }

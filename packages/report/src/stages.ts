@@ -1,4 +1,4 @@
-import { amountOf, jainIndex, type Resources } from '@goshawk/core';
+import { amountOf, jainIndex, type Resources, sumOf } from '@goshawk/core';
 import type { FairnessResults, IndexSpread, Run, StagedResults } from './comparison.js';
 import { summarise } from './distribution.js';
 import type { JobResult } from './job-result.js';
@@ -235,7 +235,7 @@ class Windows {
   read(): IndexSpread | null {
     const indices = Array.from(this.#values.values(), jainIndex);
     if (indices.length === 0) return null;
-    const sum = indices.reduce((total, index) => total + index, 0);
+    const sum = sumOf(indices);
     return { mean: sum / indices.length, min: Math.min(...indices), windows: indices.length };
   }
 }

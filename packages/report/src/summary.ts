@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import type {
   ByClass,
   Comparison,
@@ -86,8 +87,7 @@ function meanUtilisation(all: readonly UtilisationLevels[]): UtilisationLevels {
 function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
   const present = parts.filter((part) => part !== null);
   if (present.length === 0) return null;
-  const mean = (of: keyof TimeParts) =>
-    present.reduce((sum, part) => sum + (part[of] ?? 0), 0) / present.length;
+  const mean = (of: keyof TimeParts) => meanOf(present, (part) => part[of] ?? 0);
   const means = { queueing: mean('queueing'), running: mean('running'), reporting: mean('reporting') };
   return present.some((part) => part.binding !== undefined) ? { ...means, binding: mean('binding') } : means;
 }

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 /**
  * Parts of `whole` for stages of these sizes: one each, and of the rest in proportion; what rounding
  * leaves goes where it cut off most.
@@ -7,7 +8,7 @@ export function apportion(sizes: readonly number[], whole: number): number[] {
   const restOfSizes = sizes.reduce((total, size) => total + size - 1, 0);
   const exact = sizes.map((size) => (restOfSizes === 0 ? 0 : ((size - 1) / restOfSizes) * rest));
   const parts = exact.map((part) => 1 + Math.floor(part));
-  const left = rest + sizes.length - parts.reduce((total, part) => total + part, 0);
+  const left = rest + sizes.length - sumOf(parts);
   const cutOff = (i: number) => exact[i]! - Math.floor(exact[i]!);
   const order = sizes.map((_, i) => i).sort((a, b) => cutOff(b) - cutOff(a) || a - b);
   for (const i of order.slice(0, left)) parts[i]!++;

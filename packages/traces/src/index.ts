@@ -17,8 +17,6 @@ export {
   type Jobs,
   type MachineShare,
   mapJobs,
-  meanOf,
-  sum,
   type TraceJob,
   type TraceStage,
   withStageEstimates,

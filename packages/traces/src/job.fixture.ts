@@ -1,6 +1,6 @@
-import { LIMITS } from '@goshawk/core';
+import { LIMITS, meanOf } from '@goshawk/core';
 import fc from 'fast-check';
-import { meanOf, type TraceJob } from './job.js';
+import type { TraceJob } from './job.js';
 
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
 const name = fc.string({ minLength: 1, maxLength: 20, unit: 'binary' });

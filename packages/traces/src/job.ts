@@ -1,4 +1,4 @@
-import type { Millis, Priority, Resources } from '@goshawk/core';
+import { type Millis, meanOf, type Priority, type Resources } from '@goshawk/core';
 
 /** One job of a workload, as it stands in a trace. Times are in seconds, as on disk. */
 export interface TraceJob {
@@ -84,16 +84,6 @@ function* mapHeld<T>(jobs: Iterable<TraceJob>, of: (job: TraceJob) => T): Genera
 
 async function* mapStreamed<T>(jobs: AsyncIterable<TraceJob>, of: (job: TraceJob) => T): AsyncGenerator<T> {
   for await (const job of jobs) yield of(job);
-}
-
-export function sum(values: Float64Array | readonly number[]): number {
-  let total = 0;
-  for (let i = 0; i < values.length; i++) total += values[i]!;
-  return total;
-}
-
-export function meanOf(durationsSeconds: Float64Array): number {
-  return sum(durationsSeconds) / durationsSeconds.length;
 }
 
 /** A job whose mean is computed from its durations. */

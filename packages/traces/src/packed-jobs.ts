@@ -1,4 +1,4 @@
-import { grown } from '@goshawk/core';
+import { grown, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
@@ -105,7 +105,7 @@ export function* inBatches(jobs: Iterable<TraceJob>, size: number): Generator<Pa
 /** The jobs of all batches, one behind another. */
 export function joined(batches: readonly PackedJobs[]): PackedJobs {
   if (batches.length === 1) return batches[0]!;
-  const ends = sharedColumn(total(batches, ({ ends: { length } }) => length));
+  const ends = sharedColumn(sumOf(batches, ({ ends: { length } }) => length));
   const more = new Map<number, MoreOfJob>();
   let place = 0;
   let tasks = 0;
@@ -175,7 +175,7 @@ function moreOf(job: TraceJob): MoreOfJob | undefined {
 }
 
 function joinedColumn(columns: readonly Float64Array[]): Float64Array {
-  const all = sharedColumn(total(columns, ({ length }) => length));
+  const all = sharedColumn(sumOf(columns, ({ length }) => length));
   let end = 0;
   for (const column of columns) {
     all.set(column, end);
@@ -190,8 +190,4 @@ function shared(column: Float64Array): Float64Array {
 
 function sharedColumn(length: number): Float64Array {
   return new Float64Array(new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT));
-}
-
-function total<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((all, item) => all + of(item), 0);
 }

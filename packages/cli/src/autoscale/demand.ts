@@ -1,5 +1,5 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
-import type { WaitingReason } from '@goshawk/core';
+import { sumOf, type WaitingReason } from '@goshawk/core';
 
 /** What another worker may help. What waits for its own job, for pilots or for central would wait with it, too. */
 const HELPED: ReadonlySet<WaitingReason> = new Set([
@@ -20,5 +20,5 @@ export function tasksToHelp(
   { complete, schedulersAway }: Pick<ClusterView, 'complete' | 'schedulersAway'>,
 ): number | undefined {
   if (!complete || silent.length > 0 || schedulersAway.length > 0) return undefined;
-  return waiting.reduce((sum, { reason, tasks }) => sum + (HELPED.has(reason) ? tasks : 0), 0);
+  return sumOf(waiting, ({ reason, tasks }) => (HELPED.has(reason) ? tasks : 0));
 }

@@ -1,5 +1,5 @@
 import type { WorkerView } from '@goshawk/client';
-import type { Millis } from '@goshawk/core';
+import { type Millis, sumOf } from '@goshawk/core';
 
 /** One place of a pool: a pod, an allocation. */
 export interface Member {
@@ -99,7 +99,7 @@ export class Scaler {
     const waiting = this.#lasting(look.waiting, now);
     const names = new Set(members.map(({ name }) => name));
     const workers = look.workers.filter(({ name }) => names.has(name));
-    const busy = workers.reduce((sum, worker) => sum + worker.busy, 0);
+    const busy = sumOf(workers, (worker) => worker.busy);
     const size = workers.reduce((most, { slots }) => Math.max(most, slots), 0) || this.#options.slots;
     const needed = this.#needed(members, workers, waiting, busy, size);
     // Who does not answer may have what waits.
@@ -111,7 +111,7 @@ export class Scaler {
       wanted,
       waiting,
       busy,
-      slots: workers.reduce((sum, { slots }) => sum + slots, 0),
+      slots: sumOf(workers, ({ slots }) => slots),
     };
   }
 

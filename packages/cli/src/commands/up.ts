@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cutoffOrigin, formatDuration, InputError, type PolicySettings } from '@goshawk/core';
+import { cutoffOrigin, formatDuration, InputError, type PolicySettings, sumOf } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand, ExitCode } from '../command.js';
@@ -139,7 +139,7 @@ async function whatRuns(url: string, keys: string | undefined): Promise<string> 
     const signal = AbortSignal.timeout(LOOK_MS);
     await using cluster = await connect(url, { keys, signal });
     const { jobs } = await cluster.jobs({ states: ['waiting', 'running'], all: false, signal });
-    const sum = (of: 'running' | 'waiting') => jobs.reduce((total, { tasks }) => total + tasks[of], 0);
+    const sum = (of: 'running' | 'waiting') => sumOf(jobs, ({ tasks }) => tasks[of]);
     const stays =
       sum('waiting') > 0
         ? `; ${counted(sum('waiting'), 'task')} that wait go on at the next \`up\` here`

@@ -1,5 +1,5 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
-import { formatAttributes, formatCount, formatResources } from '@goshawk/core';
+import { formatAttributes, formatCount, formatResources, sumOf } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
@@ -94,8 +94,7 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
 }
 
 function summary({ workers, pendingTasks }: ClusterView): string {
-  const sum = (of: (worker: WorkerView) => number) =>
-    workers.reduce((total, worker) => total + of(worker), 0);
+  const sum = (of: (worker: WorkerView) => number) => sumOf(workers, of);
   const busy = sum(({ busy }) => busy);
   const slots = sum(({ slots }) => slots);
   const pending =

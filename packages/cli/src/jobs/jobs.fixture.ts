@@ -1,4 +1,4 @@
-import type { JobDetail, JobSummary } from '@goshawk/core';
+import { type JobDetail, type JobSummary, sumOf } from '@goshawk/core';
 import type { Context } from '../context.js';
 
 /** A job that completed, unless something else is said of it. */
@@ -39,7 +39,7 @@ export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
 /** Counts with their sum. */
 export function taskCounts(states: Partial<Omit<JobSummary['tasks'], 'total'>>): JobSummary['tasks'] {
   const counts = { waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0, ...states };
-  return { total: Object.values(counts).reduce((sum, count) => sum + count, 0), ...counts };
+  return { total: sumOf(Object.values(counts)), ...counts };
 }
 
 /** A context that keeps what a command writes. */

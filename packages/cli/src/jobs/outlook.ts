@@ -9,6 +9,7 @@ import {
   type Millis,
   mayRun,
   type Resources,
+  sumOf,
 } from '@goshawk/core';
 
 /** What is to be expected of a job that has not been submitted. */
@@ -91,7 +92,7 @@ export function outlookOf(
   const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
   const known = canStart && ahead.workMs !== undefined && soonMs !== undefined;
   return {
-    tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
+    tasks: sumOf(stages, ({ tasks }) => tasks),
     class: decided,
     cutoffMs,
     cutoffFrom: cutoffOrigin(policy),
@@ -108,8 +109,8 @@ export function outlookOf(
 function estimateOf({ estimateMs, stages }: JobSpec): Millis | undefined {
   if (estimateMs !== undefined) return estimateMs;
   if (stages.some((stage) => stage.estimateMs === undefined)) return undefined;
-  const tasks = stages.reduce((sum, stage) => sum + countTasks(stage.tasks), 0);
-  return stages.reduce((sum, stage) => sum + stage.estimateMs! * countTasks(stage.tasks), 0) / tasks;
+  const tasks = sumOf(stages, (stage) => countTasks(stage.tasks));
+  return sumOf(stages, (stage) => stage.estimateMs! * countTasks(stage.tasks)) / tasks;
 }
 
 /** Estimators other than these have their own way, whatever the submitter says. */
@@ -130,10 +131,8 @@ function aheadOf(waiting: readonly JobSummary[]): Ahead {
   const most = [...waiting].sort((a, b) => b.tasks.waiting - a.tasks.waiting);
   return {
     jobs: waiting.length,
-    tasks: waiting.reduce((sum, { tasks }) => sum + tasks.waiting, 0),
-    workMs: known
-      ? waiting.reduce((sum, { tasks, estimateMs }) => sum + tasks.waiting * estimateMs!, 0)
-      : undefined,
+    tasks: sumOf(waiting, ({ tasks }) => tasks.waiting),
+    workMs: known ? sumOf(waiting, ({ tasks, estimateMs }) => tasks.waiting * estimateMs!) : undefined,
     examples: most.slice(0, EXAMPLES).map(({ id, name, tasks }) => ({ id, name, tasks })),
   };
 }

@@ -15,6 +15,7 @@ import {
   predecessorWords,
   requiresOf,
   type StageWait,
+  sumOf,
   type TaskStory,
   WAITING_WORDS,
 } from '@goshawk/core';
@@ -27,7 +28,7 @@ const SHOWN = 5;
 
 /** What waits in the cluster, and what would help. */
 export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
-  const total = waiting.reduce((sum, { tasks }) => sum + tasks, 0);
+  const total = sumOf(waiting, ({ tasks }) => tasks);
   const title = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
   const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs }): Section => {
     const { why, helps } = WAITING_WORDS[reason];

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import measure from 'fast-string-truncated-width';
 import type { Painter } from './paint.js';
 
@@ -26,7 +27,7 @@ export function renderTable(
   paint: Painter,
 ): string {
   const shown = columns.map((column, index) => ({ ...column, index, width: widest(column, rows, index) }));
-  let surplus = sum(shown.map((column) => column.width)) + GAP.length * (shown.length - 1) - width;
+  let surplus = sumOf(shown.map((column) => column.width)) + GAP.length * (shown.length - 1) - width;
   for (const column of shown) {
     if (column.shrinkTo === undefined || surplus <= 0) continue;
     const cut = Math.min(surplus, Math.max(0, column.width - column.shrinkTo));
@@ -61,8 +62,4 @@ function widest(column: Column, rows: readonly (readonly string[])[], index: num
 /** In columns of the terminal: East Asian wide characters take two. */
 function cellWidth(text: string): number {
   return measure(text).width;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

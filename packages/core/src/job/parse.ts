@@ -3,6 +3,7 @@ import { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { nearest } from '../nearest.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
+import { sumOf } from '../sums.js';
 import type { Payload } from './payload.js';
 import {
   fieldsOf,
@@ -24,7 +25,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   if (!result.success) throw new InputError('bad-job', `${source}: ${describeIssue(result.error)}`);
   const job = result.data;
   const stages = orderStages(job, source);
-  const total = stages.reduce((sum, stage) => sum + countTasks(stage.tasks), 0);
+  const total = sumOf(stages, (stage) => countTasks(stage.tasks));
   if (total > LIMITS.tasksPerJobMax) {
     throw new InputError(
       'bad-job',

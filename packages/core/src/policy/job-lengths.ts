@@ -1,4 +1,5 @@
 import type { Millis } from '../ids.js';
+import { sumOf } from '../sums.js';
 
 /** Jobs whose tasks took about as long in the mean. */
 export interface LengthCount {
@@ -48,7 +49,7 @@ export class JobLengths {
 
   /** A job has completed whose tasks took so long. ms */
   completed(runsMs: Float64Array): void {
-    const workMs = sum(runsMs);
+    const workMs = sumOf(runsMs);
     const length = Math.floor(STEPS_PER_DOUBLING * Math.log2(Math.max(1, workMs / runsMs.length)));
     this.add([{ length: Math.min(LENGTHS_MAX, length), jobs: 1, workMs }]);
   }
@@ -90,7 +91,7 @@ export class JobLengths {
 
   /** Two kinds of jobs, between which there are none: the middle of the widest such gap below most of the work, not of the jobs. */
   #middleOfGap(): Millis | undefined {
-    const total = sum(this.#workMs);
+    const total = sumOf(this.#workMs);
     let widest = GAP - 1;
     let middle: number | undefined;
     let workMs = 0;
@@ -120,7 +121,7 @@ export class JobLengths {
       jobs += this.#jobs[at]!;
       workMs += this.#workMs[at]!;
     }
-    return workMs >= MOST * sum(this.#workMs) ? millisOf(at + 1) : undefined;
+    return workMs >= MOST * sumOf(this.#workMs) ? millisOf(at + 1) : undefined;
   }
 
   /** No few jobs hold most of the work: none is long. */
@@ -138,8 +139,4 @@ export class JobLengths {
 
 function millisOf(length: number): Millis {
   return 2 ** (length / STEPS_PER_DOUBLING);
-}
-
-function sum(values: Float64Array): number {
-  return values.reduce((total, value) => total + value, 0);
 }

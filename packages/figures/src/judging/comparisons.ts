@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import { format } from '../format.js';
 import { everywhere, judging, placeOf, ranges, SAME, SLIGHT, said, type Where } from './places.js';
@@ -106,5 +107,5 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
 }
 
 function meanLog(ratios: readonly number[]): number {
-  return ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length;
+  return meanOf(ratios, (ratio) => Math.log(ratio));
 }

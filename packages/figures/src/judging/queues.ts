@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import { judging, said, type Where } from './places.js';
 
@@ -78,8 +79,7 @@ export function waitsLess(better: Series, others: readonly Series[], by: number,
 }
 
 function slopeOf(points: readonly (readonly [number, number])[]): number {
-  const mean = (of: (point: readonly [number, number]) => number) =>
-    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const mean = (of: (point: readonly [number, number]) => number) => meanOf(points, of);
   const [x, y] = [mean(([at]) => at), mean(([, value]) => value)];
   return mean(([at, value]) => (at - x) * (value - y)) / mean(([at]) => (at - x) ** 2);
 }

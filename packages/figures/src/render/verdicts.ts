@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { VERDICTS, type Verdict } from '../figure.js';
 
 /** So that a verdict is told apart without its colour, too. */
@@ -10,7 +11,7 @@ export const VERDICT_MARKS: Readonly<Record<Verdict, string>> = {
 
 /** "9 of 12 claims hold, 2 in direction, 1 does not": of one figure or of several. */
 export function verdictLine(verdicts: Readonly<Record<Verdict, number>>): string {
-  const total = VERDICTS.reduce((sum, verdict) => sum + verdicts[verdict], 0);
+  const total = sumOf(VERDICTS, (verdict) => verdicts[verdict]);
   const rest = [
     [verdicts['in direction'], 'in direction'],
     [verdicts['does not hold'], verdicts['does not hold'] === 1 ? 'does not' : 'do not'],
@@ -23,6 +24,6 @@ export function verdictLine(verdicts: Readonly<Record<Verdict, number>>): string
 }
 
 export function addVerdicts(all: readonly Readonly<Record<Verdict, number>>[]): Record<Verdict, number> {
-  const sums = VERDICTS.map((verdict) => [verdict, all.reduce((sum, each) => sum + each[verdict], 0)]);
+  const sums = VERDICTS.map((verdict) => [verdict, sumOf(all, (each) => each[verdict])]);
   return Object.fromEntries(sums) as Record<Verdict, number>;
 }

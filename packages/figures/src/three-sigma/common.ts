@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import type { Claim, Figure, Judge, Paper, Series } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
@@ -68,7 +69,7 @@ export const predictions = (of: string, part: 'p50' | 'p99') =>
 /** So many times as much at least, on the whole; in direction where it is more. */
 export function isTimes(first: Series, second: Series, times: number, where: Where = everywhere): Judge {
   return judging([first, second], where, (places) => {
-    const [above, below] = [0, 1].map((at) => places.reduce((sum, { values }) => sum + values[at]!, 0));
+    const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
     const ratio = above! / below!;
     return said(`${ratio.toFixed(1)} times`, ratio >= times, ratio > 1);
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JobRecord } from '@goshawk/core';
+import { type JobRecord, sumOf } from '@goshawk/core';
 import { JournalError } from '../errors.js';
 import { checkIdentity, type Identity, newIdentity } from '../identity.js';
 import { type JournalSummary, type Looked, summaryOf, type Verified, verified } from '../offline.js';
@@ -69,7 +69,7 @@ export class StoredJournal implements Looked {
   }
 
   summary(): JournalSummary {
-    const bytes = this.#filed.reduce((sum, [, body]) => sum + body.length, 0);
+    const bytes = sumOf(this.#filed, ([, body]) => body.length);
     return summaryOf(this, bytes, bytes);
   }
 }

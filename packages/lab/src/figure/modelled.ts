@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
+import { sumOf } from '@goshawk/core';
 import type { Figure, Modelled } from '@goshawk/figures';
 import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
 import { readTaskRuns } from '@goshawk/traces';
@@ -92,7 +93,7 @@ function runPolicy(
   const runs = places.map((load) => run((load * servers) / slots! / meanSize(sizes!), 1));
   return {
     queues: runs.map(({ meanQueue }) => meanQueue),
-    jobs: runs.reduce((sum, { arrived }) => sum + arrived, 0),
+    jobs: sumOf(runs, ({ arrived }) => arrived),
     slots: places.length * model!.until! * scale,
   };
 }

@@ -1,5 +1,6 @@
+import { meanOf } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
-import { meanOf, type PastJob, type TraceJob } from '@goshawk/traces';
+import type { PastJob, TraceJob } from '@goshawk/traces';
 
 /**
  * What an estimator is told of a job of a trace; the truth included, for those that are about it.

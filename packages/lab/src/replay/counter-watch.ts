@@ -1,5 +1,5 @@
 import type { Cluster, ClusterCounters } from '@goshawk/client';
-import type { Millis } from '@goshawk/core';
+import { type Millis, sumOf } from '@goshawk/core';
 import type { CounterReading } from '@goshawk/report';
 import { type Reading, type Traffic, trafficBetween } from './traffic.js';
 
@@ -81,8 +81,5 @@ function readingOf(atMs: Millis, { attempts, successes, probesMoved }: Traffic['
 }
 
 function queuedAt({ workers }: ClusterCounters): number {
-  return Object.values(workers).reduce(
-    (sum, { queued }) => sum + (typeof queued === 'number' ? queued : 0),
-    0,
-  );
+  return sumOf(Object.values(workers), ({ queued }) => (typeof queued === 'number' ? queued : 0));
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { sumOf } from '@goshawk/core';
 
 /**
  * The most memory that each of these processes has had resident, added up. In bytes; null where the system
@@ -7,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 export async function peakRssOf(pids: readonly number[]): Promise<number | null> {
   try {
     const peaks = await Promise.all(pids.map(peakRssOfOne));
-    return peaks.reduce((sum, bytes) => sum + bytes, 0);
+    return sumOf(peaks);
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import type { WorkloadFacts } from '@goshawk/cli';
-import { type JobInput, type Millis, nearestRank } from '@goshawk/core';
+import { type JobInput, type Millis, nearestRank, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type Jobs,
@@ -7,7 +7,6 @@ import {
   jobSpecOf,
   type PreparedPrototype,
   preparePrototype,
-  sum,
   type TraceJob,
   type Workload,
 } from '@goshawk/traces';
@@ -90,7 +89,7 @@ export async function planReplay(
 }
 
 function planJob(job: TraceJob, index: number, told: Told, seed: number): PlannedJob {
-  const taskMs = sum(job.durationsSeconds) * 1_000;
+  const taskMs = sumOf(job.durationsSeconds) * 1_000;
   const tasks = job.durationsSeconds.length;
   const { job: submitted, estimateMs } = told({ name: `replay ${index + 1}`, ...job });
   return {
@@ -107,11 +106,10 @@ function planJob(job: TraceJob, index: number, told: Told, seed: number): Planne
 /** What settings take from the jobs as they are run: the percentile, and how the work is shared. */
 export function factsOf(jobs: readonly PlannedJob[], divisor: number): WorkloadFacts {
   const means = Float64Array.from(jobs, (job) => job.trueMeanMs).sort();
-  const taskMs = jobs.reduce((sum, job) => sum + job.taskMs, 0);
+  const taskMs = sumOf(jobs, (job) => job.taskMs);
   return {
     divisor,
     meanP90Ms: nearestRank(means, 90),
-    shareBelow: (cutoffMs) =>
-      jobs.reduce((sum, job) => sum + (job.trueMeanMs < cutoffMs ? job.taskMs : 0), 0) / taskMs,
+    shareBelow: (cutoffMs) => sumOf(jobs, (job) => (job.trueMeanMs < cutoffMs ? job.taskMs : 0)) / taskMs,
   };
 }

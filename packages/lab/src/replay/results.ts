@@ -1,4 +1,4 @@
-import { type Millis, NO_RESOURCES } from '@goshawk/core';
+import { type Millis, NO_RESOURCES, sumOf } from '@goshawk/core';
 import type { JobResult, JudgedJob } from '@goshawk/report';
 import type { PlannedJob } from './plan.js';
 import type { EndedReplayJob } from './submitter.js';
@@ -56,7 +56,7 @@ export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): M
 
 /** Attempts of all tasks, those that failed or were lost with their worker included. */
 export function attemptsOf(jobs: readonly EndedReplayJob[]): number {
-  return jobs.reduce((sum, { ended }) => sum + ended.attempts.total, 0);
+  return sumOf(jobs, ({ ended }) => ended.attempts.total);
 }
 
 /**

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Context, connect, findCluster, LocalCluster, openCluster } from '@goshawk/cli';
 import type { ClusterView } from '@goshawk/client';
-import { InputError, type PolicySettings } from '@goshawk/core';
+import { InputError, type PolicySettings, sumOf } from '@goshawk/core';
 import type { ReplayTarget, Shape } from './contract.js';
 import type { ReplayOptions } from './options.js';
 
@@ -103,6 +103,6 @@ function shapeOf({ workers, schedulers }: ClusterView, url: string): Shape {
       'submit the jobs one by one, or replay on a cluster with slots',
     );
   }
-  const slots = active.reduce((sum, worker) => sum + worker.slots, 0);
+  const slots = sumOf(active, (worker) => worker.slots);
   return { workers: active.length, slots: slots / active.length, schedulers: schedulers.length };
 }

@@ -1,5 +1,5 @@
 import type { Cluster, ClusterCounters, ClusterView, Counters } from '@goshawk/client';
-import { MESSAGES, type MessageType } from '@goshawk/core';
+import { MESSAGES, type MessageType, sumOf } from '@goshawk/core';
 import type { PlanningTimes } from '@goshawk/policies';
 import type { Messages, PlanningResults, Steals } from '@goshawk/report';
 import { planningOf } from '../planning.js';
@@ -40,7 +40,7 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
     steals.successes += since(counters.stealSuccesses, was.stealSuccesses);
     steals.probesMoved += since(counters.probesMoved, was.probesMoved);
   }
-  const total = Object.values(byType).reduce((sum, count) => sum + count, 0);
+  const total = sumOf(Object.values(byType));
   const seen = partiesOf(after.counters);
   // Central may have been started again, and not know everybody yet.
   const unseen = [...earlier.keys()].filter(

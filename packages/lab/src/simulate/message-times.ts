@@ -1,4 +1,4 @@
-import type { MessageType, Millis } from '@goshawk/core';
+import { type MessageType, type Millis, meanOf } from '@goshawk/core';
 import type { MessageTimes } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 
@@ -23,7 +23,7 @@ function meanMs(network: NetworkModel, type: MessageType): Millis {
       const own = messages.filter((one) => one.type === type);
       // As the network draws them.
       const all = (own.length > 0 ? own : messages).flatMap(({ ms }) => ms);
-      return all.reduce((sum, ms) => sum + ms, 0) / all.length;
+      return meanOf(all);
     }
   }
 }

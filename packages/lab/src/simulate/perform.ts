@@ -8,7 +8,7 @@ import {
   schedulersEstimator,
   timesAll,
 } from '@goshawk/cli';
-import { GoshawkError, InputError, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { GoshawkError, InputError, meanOf, Random, RELIABLE_TIMINGS, sumOf } from '@goshawk/core';
 import { solverTimeoutMs } from '@goshawk/policies';
 import {
   finishRun,
@@ -21,7 +21,7 @@ import {
 } from '@goshawk/report';
 import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
-import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, meanOf, type TraceJob } from '@goshawk/traces';
+import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, type TraceJob } from '@goshawk/traces';
 import { planningOf } from '../planning.js';
 import { trainedBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
@@ -265,7 +265,7 @@ function isCounted({ job }: SimulatedEnd, { countedSeconds: [from, to] }: RunReq
 
 function messagesOf(simulation: Simulation): { total: number; byType: Record<string, number> } {
   const byType: Record<string, number> = { ...simulation.messages };
-  return { total: Object.values(byType).reduce((sum, count) => sum + count, 0), byType };
+  return { total: sumOf(Object.values(byType)), byType };
 }
 
 /** Policies that plan ahead have a solver, which takes a moment to load. */

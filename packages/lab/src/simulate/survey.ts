@@ -1,12 +1,11 @@
 import type { WorkloadFacts } from '@goshawk/cli';
-import { nearestRank } from '@goshawk/core';
+import { nearestRank, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type JobBatches,
   joined,
   type PackedJobs,
   packedBytes,
-  sum,
   type Tallied,
   type Workload,
   WorkloadError,
@@ -55,7 +54,7 @@ export async function survey(
     for (let place = 0, start = 0; place < ends.length; place++) {
       const end = ends[place]!;
       gangs.add(batch.more.get(place), end - start, submits.length + 1);
-      const ofJob = sum(durationsSeconds.subarray(start, end));
+      const ofJob = sumOf(durationsSeconds.subarray(start, end));
       means.push(ofJob / (end - start));
       taskSeconds.push(ofJob);
       submits.push(submitSeconds[place]!);
@@ -69,7 +68,7 @@ export async function survey(
   }
   if (means.length === 0) throw new WorkloadError('the workload has no jobs', 'name another one');
   const first = submits[0]!;
-  const total = sum(taskSeconds);
+  const total = sumOf(taskSeconds);
   return {
     record: {
       name: workload.name,
@@ -88,8 +87,7 @@ export async function survey(
     demands,
     gangs,
     tallied: workload.tallied,
-    countWithin: (from, to) =>
-      submits.reduce((count, at) => count + (at - first >= from && at - first <= to ? 1 : 0), 0),
+    countWithin: (from, to) => sumOf(submits, (at) => (at - first >= from && at - first <= to ? 1 : 0)),
     packed: kept === undefined ? undefined : joined(kept),
   };
 }
@@ -102,5 +100,5 @@ function shareBelow(
   total: number,
 ): number {
   if (total === 0) return 0;
-  return taskSeconds.reduce((all, each, i) => all + (means[i]! * 1_000 < cutoffMs ? each : 0), 0) / total;
+  return sumOf(taskSeconds, (each, i) => (means[i]! * 1_000 < cutoffMs ? each : 0)) / total;
 }

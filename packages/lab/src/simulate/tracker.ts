@@ -1,5 +1,5 @@
 import { counted } from '@goshawk/cli';
-import { formatCount } from '@goshawk/core';
+import { formatCount, sumOf } from '@goshawk/core';
 import type { RunProgress, RunRequest } from './request.js';
 
 /** How far several runs have come, some of them side by side. */
@@ -18,7 +18,7 @@ export class RunsTracker {
 
   /** Of all runs: one that is run twice counts twice. */
   get jobs(): number {
-    return this.#requests.reduce((sum, { jobs }) => sum + jobs, 0);
+    return sumOf(this.#requests, ({ jobs }) => jobs);
   }
 
   get jobsDone(): number {
@@ -53,7 +53,7 @@ export class RunsTracker {
   }
 
   #sum(field: keyof RunProgress): number {
-    return [...this.#latest.values()].reduce((sum, one) => sum + one[field], 0);
+    return sumOf([...this.#latest.values()], (one) => one[field]);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Millis,
   ResourceNames,
   SLOT,
+  sumOf,
   type TaskAttempt,
   type Vector,
 } from '@goshawk/core';
@@ -363,7 +364,7 @@ export class ClusterBooks implements ClusterView {
     for (const worker of this.workers) {
       runs += worker.runs.length;
       const confirmed = worker.runs.filter((run) => run.isConfirmed && !run.isQueued);
-      const used = confirmed.reduce((sum, run) => sum + run.stage.demand[SLOT]!, 0);
+      const used = sumOf(confirmed, (run) => run.stage.demand[SLOT]!);
       const free = worker.free[SLOT]!;
       invariant(
         used === worker.confirmedSlots && free >= 0 && used + free <= Math.max(used, worker.capacity[SLOT]!),

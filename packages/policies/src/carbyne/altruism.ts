@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, sumOf } from '@goshawk/core';
 import type { PolicyContext } from '../contract.js';
 import type { JobState } from './jobs.js';
 import { KeptPlan } from './kept-plan.js';
@@ -121,7 +121,7 @@ export class Altruism {
     if (durations.length === 0) return;
     this.#heldSince = now;
     durations.sort((a, b) => a.ms - b.ms);
-    let left = durations.reduce((sum, { tasks }) => sum + tasks, 0) / 2;
+    let left = sumOf(durations, ({ tasks }) => tasks) / 2;
     this.#holdMs = 0;
     for (const { ms, tasks } of durations) {
       this.#holdMs = holdMedians * ms;

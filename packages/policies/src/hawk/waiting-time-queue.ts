@@ -1,4 +1,4 @@
-import { IndexedHeap, invariant, type Millis, SLOT } from '@goshawk/core';
+import { IndexedHeap, invariant, type Millis, SLOT, sumOf } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
 
@@ -156,7 +156,7 @@ export class WaitingTimeQueue {
     for (const server of this.#servers) {
       if (server === undefined) continue;
       there += placementsOf(server).length;
-      const sum = server.queued.reduce((total, { estimateMs }) => total + estimateMs, 0);
+      const sum = sumOf(server.queued, ({ estimateMs }) => estimateMs);
       invariant(
         Math.abs(sum - server.queuedMs) <= 1e-6 * Math.max(1, sum),
         () => `server ${server.id} has ${sum} ms queued, counted ${server.queuedMs}`,

@@ -1,4 +1,4 @@
-import { type Attributes, formatAttributes, formatBytes, type Vector } from '@goshawk/core';
+import { type Attributes, formatAttributes, formatBytes, sumOf, type Vector } from '@goshawk/core';
 import type { PolicyExplanation, StageView, WorkerView } from '../contract.js';
 
 /** What each sentence is made of: amounts by resource name, and workers that take work. */
@@ -69,10 +69,7 @@ function fraction(parts: number): string {
 }
 
 function shareFree({ capacity, free }: WorkerView): number {
-  return capacity.reduce(
-    (sum, all, index) => sum + (all > 0 && Number.isFinite(all) ? free[index]! / all : 0),
-    0,
-  );
+  return sumOf(capacity, (all, index) => (all > 0 && Number.isFinite(all) ? free[index]! / all : 0));
 }
 
 /** `1 slot, cpu 0.5, memory 1 GiB`. */

@@ -1,4 +1,4 @@
-import { type Attributes, fitsIn, mayRun, type Vector } from '@goshawk/core';
+import { type Attributes, fitsIn, mayRun, sumOf, type Vector } from '@goshawk/core';
 import type { StageView } from '../contract.js';
 import { CAPACITY } from './partition.js';
 import type { ServerClass } from './server-kinds.js';
@@ -38,7 +38,7 @@ export class Families {
     this.#required = required;
     const distinct = new Map<string, ServerLike>();
     for (const server of servers) distinct.set(this.#keyOf(server), server);
-    this.#servers = [...distinct.values()].sort((one, other) => sum(other.capacity) - sum(one.capacity));
+    this.#servers = [...distinct.values()].sort((one, other) => sumOf(other.capacity) - sumOf(one.capacity));
     if (isOne && distinct.size > 0) {
       const capacity = greatest(this.#servers.map((server) => server.capacity));
       this.#largest.push({ capacity, attributes: {}, meets: '' });
@@ -108,10 +108,6 @@ export class Families {
   #meets(server: ServerLike): string {
     return this.#required.map((requires) => (mayRun(server, { requires }) ? '1' : '0')).join('');
   }
-}
-
-function sum(capacity: Vector): number {
-  return capacity.reduce((total, amount) => total + amount, 0);
 }
 
 function greatest(capacities: readonly Vector[]): Vector {

@@ -1,4 +1,4 @@
-import { IndexedHeap, Random } from '@goshawk/core';
+import { IndexedHeap, meanOf, Random, sumOf } from '@goshawk/core';
 import type { Packer } from './packer.js';
 import { makePacker, type PackerOptions, type PackingName } from './packers.js';
 import { sizeOf } from './partition.js';
@@ -129,8 +129,7 @@ class ModelRun {
     const width = this.#model.until / this.#windows;
     const first = Math.ceil(this.#from / width);
     const points = this.#queues.slice(first).map((queue, at) => [(first + at + 1) * width, queue] as const);
-    const mean = (of: (point: readonly [number, number]) => number) =>
-      points.reduce((sum, point) => sum + of(point), 0) / points.length;
+    const mean = (of: (point: readonly [number, number]) => number) => meanOf(points, of);
     const [time, queue] = [mean(([at]) => at), mean(([, tasks]) => tasks)];
     return mean(([at, tasks]) => (at - time) * (tasks - queue)) / mean(([at]) => (at - time) ** 2);
   }
@@ -204,7 +203,7 @@ function someArrivals(random: Random, rate: number): number {
 function drawSize(sizes: SizeDraw, random: Random): number {
   if (sizes.kind === 'uniform') return sizes.low + random.next() * (sizes.high - sizes.low);
   const { values, weights } = sizes;
-  let left = random.next() * weights.reduce((sum, weight) => sum + weight, 0);
+  let left = random.next() * sumOf(weights);
   for (const [at, weight] of weights.entries()) {
     if (left < weight) return values[at]!;
     left -= weight;
@@ -215,6 +214,6 @@ function drawSize(sizes: SizeDraw, random: Random): number {
 /** The mean of what is drawn. */
 export function meanSize(sizes: SizeDraw): number {
   if (sizes.kind === 'uniform') return (sizes.low + sizes.high) / 2;
-  const total = sizes.weights.reduce((sum, weight) => sum + weight, 0);
-  return sizes.values.reduce((sum, value, at) => sum + value * sizes.weights[at]!, 0) / total;
+  const total = sumOf(sizes.weights);
+  return sumOf(sizes.values, (value, at) => value * sizes.weights[at]!) / total;
 }

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 /** The rules of the paper, read literally and slowly, over exact fractions: sizes are whole numbers of 1/WHOLE of a server. */
 
 export const WHOLE = 19_200n;
@@ -195,8 +196,7 @@ export class NaivePacking {
 
   #heaviest(): number[] | undefined {
     const lengths = Array.from({ length: 2 * this.j }, (_, type) => this.typed(type).length);
-    const weight = (counts: readonly number[]) =>
-      counts.reduce((total, count, type) => total + count * lengths[type]!, 0);
+    const weight = (counts: readonly number[]) => sumOf(counts, (count, type) => count * lengths[type]!);
     const sets = naiveKRed(this.j);
     const largest = Math.max(...sets.map(weight));
     return largest === 0 ? undefined : sets.find((counts) => weight(counts) === largest);

@@ -4,6 +4,7 @@ import {
   invariant,
   type Millis,
   mayRun,
+  sumOf,
   type Vector,
 } from '@goshawk/core';
 import type {
@@ -229,7 +230,7 @@ export class PackingPolicy implements CentralPolicy {
 
   #waits(stage: StageView): void {
     const entry = this.#entryFor(stage);
-    let more = stage.waiting - entry.batches.reduce((sum, { count }) => sum + count, 0);
+    let more = stage.waiting - sumOf(entry.batches, ({ count }) => count);
     if (more < 0) this.#withdraw(entry, -more);
     for (; more > 0 && entry.returning.length > 0; more--) {
       const { sequence } = entry.returning.shift()!;
@@ -439,7 +440,7 @@ export class PackingPolicy implements CentralPolicy {
     if (!(this.#packer instanceof VirtualQueues)) return 0;
     const width = 2 * this.#j;
     const lengths = this.#packer.configurations.lengths.slice(family * width, (family + 1) * width);
-    return lengths.reduce((sum, length) => sum + length, 0);
+    return sumOf(lengths);
   }
 
   /** J that a task of this size asks for, and the smaller servers with it. */

@@ -1,4 +1,4 @@
-import type { Millis, Segment } from '@goshawk/core';
+import { type Millis, type Segment, sumOf } from '@goshawk/core';
 
 /**
  * What a scheduler reads off a distribution of run times (3Sigma §3.2, §4.2.1). Any unit of time will do, as long as it
@@ -23,7 +23,7 @@ export function longest(distribution: Distribution): Millis {
 }
 
 export function mean(distribution: Distribution): Millis {
-  return distribution.reduce((total, { from, to, p }) => total + (p * (from + to)) / 2, 0);
+  return sumOf(distribution, ({ from, to, p }) => (p * (from + to)) / 2);
 }
 
 /** P(T > t): what ends exactly at t has ended, so that one job can follow another on the same node. */

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { scale } from './distribution.js';
 import { DEFERRED, type Option, type PendingGang, type Problem, type Space } from './problem.js';
 import { expectedUtility } from './utility.js';
@@ -8,7 +9,7 @@ const LEAST_UTILITY = 1e-9;
 /** Every way to start every job, job by job, those of a job by space and time. */
 export function optionsOf(problem: Problem): Option[] {
   const { pending, partitions } = problem;
-  const nodesOf = (space: Space) => space.partitions.reduce((sum, x) => sum + partitions[x]!.nodes, 0);
+  const nodesOf = (space: Space) => sumOf(space.partitions, (x) => partitions[x]!.nodes);
   return pending.flatMap((gang, job) => {
     const options = gang.spaces.flatMap((space, index) =>
       gang.nodes > nodesOf(space) ? [] : optionsIn(problem, gang, job, index),

@@ -1,4 +1,4 @@
-import { formatAttributes, InputError, type Millis } from '@goshawk/core';
+import { formatAttributes, InputError, type Millis, sumOf } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -217,8 +217,7 @@ export class ThreeSigma implements CentralPolicy {
 
   /** Only those that cost least for each node may be killed. */
   #withFewCandidates(gangs: readonly RunningGang[]): RunningGang[] {
-    const costOf = ({ preemptCost, nodes }: RunningGang) =>
-      preemptCost! / nodes.reduce((sum, n) => sum + n, 0);
+    const costOf = ({ preemptCost, nodes }: RunningGang) => preemptCost! / sumOf(nodes);
     const cheapest = gangs
       .filter((gang) => gang.preemptCost !== undefined && gang.nodes.some((nodes) => nodes > 0))
       .sort((a, b) => costOf(a) - costOf(b))

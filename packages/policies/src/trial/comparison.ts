@@ -1,4 +1,4 @@
-import { Random, ResourceNames, type Resources, type Vector } from '@goshawk/core';
+import { meanOf, Random, ResourceNames, type Resources, type Vector } from '@goshawk/core';
 import type { CentralPolicy, PolicyModule, PolicyOptions } from '../contract.js';
 import { Fairness } from './fairness.js';
 import { runTrial, type TrialJob } from './trial.js';
@@ -68,7 +68,7 @@ export function measureTrial(
   const jctSeconds = tried.map(({ arriveMs }, i) => (completedMs[i]! - arriveMs) / 1_000);
   return {
     jctSeconds,
-    meanSeconds: jctSeconds.reduce((sum, each) => sum + each, 0) / jctSeconds.length,
+    meanSeconds: meanOf(jctSeconds),
     makespanSeconds: (Math.max(...completedMs) - tried[0]!.arriveMs) / 1_000,
     jainByNeed: fairness.byNeed().mean,
     jainRaw: fairness.raw().mean,

@@ -1,4 +1,4 @@
-import { jainIndex, type Millis, type Vector } from '@goshawk/core';
+import { jainIndex, type Millis, sumOf, type Vector } from '@goshawk/core';
 import type { ClusterBooks } from '../books/books.js';
 import type { BookedJob } from '../books/entries.js';
 
@@ -96,6 +96,6 @@ function sharesOf({ stages }: BookedJob, capacity: Vector): { has: number; needs
 
 function summaryOf(values: readonly number[]): FairnessSummary {
   if (values.length === 0) return { mean: 1, min: 1, max: 1 };
-  const sum = values.reduce((total, value) => total + value, 0);
+  const sum = sumOf(values);
   return { mean: sum / values.length, min: Math.min(...values), max: Math.max(...values) };
 }

@@ -1,4 +1,4 @@
-import { type Address, IndexedHeap, invariant, type Millis, type Vector } from '@goshawk/core';
+import { type Address, IndexedHeap, invariant, type Millis, sumOf, type Vector } from '@goshawk/core';
 import { ClusterBooks } from '../books/books.js';
 import { BookedDraft } from '../books/draft.js';
 import type { BookedJob, BookedRun, BookedStage } from '../books/entries.js';
@@ -125,7 +125,7 @@ class TrialRun {
       arrivedAt: this.#now,
       ...(weight === undefined ? {} : { weight }),
       ...(user === undefined ? {} : { user }),
-      tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
+      tasks: sumOf(stages, ({ tasks }) => tasks),
       isDeclared: true,
     });
     this.#parentsLeft.set(

@@ -1,3 +1,5 @@
+import { meanOf } from '@goshawk/core';
+
 /** Jobs that try out each of the first ratios, and scores that are kept of each ratio (SLearn §5.1.2: T = 100). */
 const JOBS_A_RATIO = 100;
 /** Tried out first, in this order; in percent (SLearn Figure 4). */
@@ -63,9 +65,4 @@ export class AdaptiveRatio {
 interface SavedRatio {
   readonly chosen: number;
   readonly scores: readonly (readonly [percent: number, scores: readonly number[]])[];
-}
-
-/** NaN of none, which is less than nothing and more than nothing. */
-function meanOf(scores: readonly number[]): number {
-  return scores.reduce((sum, score) => sum + score, 0) / scores.length;
 }

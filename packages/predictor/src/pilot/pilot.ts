@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, meanOf } from '@goshawk/core';
 import { z } from 'zod';
 import type {
   ArrivingJob,
@@ -67,7 +67,7 @@ export class Pilot implements Estimator {
     return weighPilots(evidence, {
       cutoffMs,
       quorum: this.#settings.pilotQuorum,
-      typicalLongMs: meanOf(this.#recentLong),
+      typicalLongMs: meanOfAny(this.#recentLong),
     });
   }
 
@@ -120,6 +120,6 @@ const savedSchema = z.lazy(() =>
   }),
 );
 
-function meanOf(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+function meanOfAny(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : meanOf(values);
 }

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, meanOf, sumOf } from '@goshawk/core';
 import type { Estimate, Evidence, Verdict } from '../estimator.js';
 
 interface WeighingRule {
@@ -44,14 +44,14 @@ export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongM
 
 function ofRuns(runsMs: readonly Millis[], counted: number, leastMs: Millis): Estimate {
   const { length } = runsMs;
-  const mean = sumOf(runsMs) / length;
+  const mean = meanOf(runsMs);
   // Those that still run may already have shown that it is more.
   const estimate = {
     meanMs: Math.max(mean, leastMs),
     by: length === counted ? pilotsIn(length) : `${length} of ${pilotsIn(counted)}`,
   };
   if (length < 2) return estimate;
-  const squares = runsMs.reduce((sum, ms) => sum + (ms - mean) ** 2, 0);
+  const squares = sumOf(runsMs, (ms) => (ms - mean) ** 2);
   return { ...estimate, varianceMs2: squares / (length - 1) / length };
 }
 
@@ -60,17 +60,11 @@ function ofAttempts(failedRunsMs: readonly Millis[]): Estimate {
   return length === 0
     ? { meanMs: 0, by: 'pilots that never ran' }
     : {
-        meanMs: sumOf(failedRunsMs) / length,
+        meanMs: meanOf(failedRunsMs),
         by: `${length} failed run${length === 1 ? '' : 's'} of pilots`,
       };
 }
 
 function pilotsIn(count: number): string {
   return count === 1 ? '1 pilot' : `${count} pilots`;
-}
-
-function sumOf(values: readonly number[]): number {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum;
 }

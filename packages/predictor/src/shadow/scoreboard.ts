@@ -1,4 +1,4 @@
-import { drawDistinct, type Millis, Random } from '@goshawk/core';
+import { drawDistinct, type Millis, meanOf, Random } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Judgement } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
 import { Guarded } from '../guarded.js';
@@ -137,10 +137,4 @@ interface Underway {
   readonly seenBefore: number | undefined;
   /** By shadow. */
   readonly judgements: readonly Judgement[];
-}
-
-function meanOf(runsMs: ArrayLike<Millis>): Millis {
-  let sum = 0;
-  for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
-  return sum / runsMs.length;
 }

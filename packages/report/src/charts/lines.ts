@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { type LineLook, sentinel } from './palette.js';
 
 export type Point = readonly [x: number, y: number];
@@ -78,7 +79,7 @@ export function thinned(points: readonly Point[], count: number): Point[] {
       Math.floor((bucket * points.length) / count),
       Math.floor(((bucket + 1) * points.length) / count),
     );
-    const sum = stretch.reduce((total, [, value]) => total + value, 0);
+    const sum = sumOf(stretch, ([, value]) => value);
     return [stretch[Math.floor(stretch.length / 2)]![0], sum / stretch.length];
   });
 }

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import type { LegendEntry } from '../charts/line-chart.js';
 import type { LineLook } from '../charts/palette.js';
 import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
@@ -43,9 +44,7 @@ export function table(corner: Content, columns: readonly Column[], rows: readonl
     if (last?.name === group) last.span += 1;
     else groups.push({ name: group, span: 1 });
   }
-  const starts = new Set(
-    groups.map((_, index) => groups.slice(0, index).reduce((sum, { span }) => sum + span, 0)),
-  );
+  const starts = new Set(groups.map((_, index) => sumOf(groups.slice(0, index), ({ span }) => span)));
   const grouped = groups.some(({ name }) => name !== '');
   const edge = (index: number) => trusted(grouped && starts.has(index) ? ' class="edge"' : '');
   const groupRow = grouped

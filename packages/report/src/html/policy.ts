@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { type LineLook, lineLook } from '../charts/palette.js';
 import type { ByClass, Comparison, TimeParts } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
@@ -37,7 +38,7 @@ export function viewPolicies(comparison: Comparison, series: readonly RunSeries[
 }
 
 function pooled(samples: readonly (readonly number[] | Float64Array)[]): Float64Array {
-  const all = new Float64Array(samples.reduce((length, sample) => length + sample.length, 0));
+  const all = new Float64Array(sumOf(samples, (sample) => sample.length));
   let at = 0;
   for (const sample of samples) {
     all.set(sample, at);

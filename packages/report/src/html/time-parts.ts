@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts/axes.js';
 import { sentinel } from '../charts/palette.js';
 import type { JobClass, TimeParts } from '../comparison.js';
@@ -128,5 +129,5 @@ function presentParts(all: readonly (TimeParts | null)[]): (keyof TimeParts)[] {
 }
 
 function total(parts: TimeParts): number {
-  return PARTS.reduce((sum, part) => sum + (parts[part] ?? 0), 0);
+  return sumOf(PARTS, (part) => parts[part] ?? 0);
 }

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import type { Histogram } from '@goshawk/core';
+import { type Histogram, sumOf } from '@goshawk/core';
 import type { MailboxCounters, Traffic } from '@goshawk/transport';
 import type { MachineCounters } from '../driver/message-counters.js';
 import type { HttpCounters } from '../http/server.js';
@@ -62,10 +62,6 @@ function processReadings(): Readings {
     goshawk_process_heap_limit_bytes: heapLimit,
     goshawk_event_loop_busy_seconds_total: performance.eventLoopUtilization().active / 1_000,
   };
-}
-
-function sumOf(machines: readonly MachineCounters[], of: (machine: MachineCounters) => number): number {
-  return machines.reduce((sum, machine) => sum + of(machine), 0);
 }
 
 function byType(machines: readonly MachineCounters[], way: 'received' | 'sent'): Record<string, number> {

@@ -1,11 +1,11 @@
+import { sumOf } from '@goshawk/core';
 import type { Worker } from '@goshawk/worker';
 import { byLabel, byLabels, type Readings } from './exposition.js';
 import type { RunTallies } from './run-tallies.js';
 
 /** Of all workers in a process together. */
 export function workerReadings(workers: readonly Worker[], { ended, runMs }: RunTallies): Readings {
-  const sum = (of: (worker: Worker) => number): number =>
-    workers.reduce((total, worker) => total + of(worker), 0);
+  const sum = (of: (worker: Worker) => number): number => sumOf(workers, of);
   const members = sum(({ isMember }) => (isMember ? 1 : 0));
   return {
     goshawk_worker_workers: byLabel('state', { member: members, apart: workers.length - members }),

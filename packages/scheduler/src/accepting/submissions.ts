@@ -10,6 +10,7 @@ import {
   type Millis,
   type Payload,
   parseJobSpec,
+  sumOf,
 } from '@goshawk/core';
 import { type Answers, refused } from '../clients/answers.js';
 import type { SchedulerConfig } from '../contract.js';
@@ -177,7 +178,7 @@ export class Submissions {
 
   /** One user may have so much, and a job that is tried again counts. @returns whether it has refused */
   #refusesMore(to: Address, request: number, { user, stages }: JobSpec): boolean {
-    const tasks = stages.reduce((sum, stage) => sum + countTasks(stage.tasks), 0);
+    const tasks = sumOf(stages, (stage) => countTasks(stage.tasks));
     const refusal = this.#overload.refusalOf(user, tasks);
     if (refusal !== undefined) this.#answers.turnAway(to, request, refusal);
     return refusal !== undefined;

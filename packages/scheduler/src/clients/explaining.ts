@@ -1,15 +1,16 @@
-import type {
-  Address,
-  JobExplanation,
-  Millis,
-  Predecessor,
-  StageWait,
-  TaskStory,
-  WaitingGroup,
-  WaitingReason,
-  WaitSpread,
+import {
+  type Address,
+  type JobExplanation,
+  listAttributes,
+  type Millis,
+  type Predecessor,
+  type StageWait,
+  sumOf,
+  type TaskStory,
+  type WaitingGroup,
+  type WaitingReason,
+  type WaitSpread,
 } from '@goshawk/core';
-import { listAttributes } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX } from '../job/task-reports.js';
@@ -65,9 +66,9 @@ export function explain(
     sampling: samplingOf(job),
     waiting: waits.flatMap((wait) => stageWaits(job, wait, context.circumstances, now)),
     probes: probesOf(job, context),
-    probesOut: job.batches.reduce((sum, { probes }) => sum + probes.out, 0),
+    probesOut: sumOf(job.batches, ({ probes }) => probes.out),
     probesMoved: job.probesMoved,
-    matches: job.batches.reduce((sum, { matches }) => sum + matches, 0),
+    matches: sumOf(job.batches, ({ matches }) => matches),
     placed: tasksIn(job, TaskState.placed).map((of) => ({
       task: of,
       worker: context.nameOf(job.tasks.workers[of] as Address),

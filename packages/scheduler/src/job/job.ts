@@ -11,6 +11,7 @@ import {
   type Route,
   type Segment,
   SLACK,
+  sumOf,
   type TaskCounts,
   type TaskIndex,
 } from '@goshawk/core';
@@ -92,7 +93,7 @@ export class Job {
     this.isAwaiting = this.awaited.size > 0;
     this.slack = SLACK[fields.spec.priority ?? 'normal'];
     this.dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
-    this.taskCount = this.dag.stages.reduce((sum, { count }) => sum + count, 0);
+    this.taskCount = sumOf(this.dag.stages, ({ count }) => count);
     this.tasks = new TaskTable(fields.number, this.taskCount);
     this.waiting = new WaitingTasks(this.tasks, this.dag);
     this.history = new AttemptHistory(fields, this.tasks);

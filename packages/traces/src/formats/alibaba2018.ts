@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import type { TraceJob, TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
@@ -79,14 +80,14 @@ function* jobsOf(rows: ReadonlyMap<string, readonly Row[]>, tally: Tally): Gener
 function jobOf(name: string, rows: readonly Row[], tally: Tally): TraceJob {
   // A stage comes after those of lower numbers only, so that this order is one in which they can run.
   const sorted = [...rows].sort((a, b) => (numberOf(a.name) ?? 0) - (numberOf(b.name) ?? 0));
-  const durationsSeconds = new Float64Array(sorted.reduce((sum, { instances }) => sum + instances, 0));
+  const durationsSeconds = new Float64Array(sumOf(sorted, ({ instances }) => instances));
   let tasks = 0;
   for (const { instances, start, end } of sorted) {
     durationsSeconds.fill(end - start, tasks, tasks + instances);
     tasks += instances;
   }
   const submitSeconds = Math.min(...sorted.map(({ start }) => start));
-  const meanSeconds = durationsSeconds.reduce((sum, each) => sum + each, 0) / tasks;
+  const meanSeconds = sumOf(durationsSeconds) / tasks;
   const job = { submitSeconds, durationsSeconds, meanSeconds, name };
   return sorted.length === 1 ? job : { ...job, stages: stagesOf(sorted, tally) };
 }

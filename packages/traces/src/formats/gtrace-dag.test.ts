@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { meanOf } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { collect, meanOf } from '../job.js';
+import { collect } from '../job.js';
 import { openWorkload } from '../workload.js';
 
 let folder = '';

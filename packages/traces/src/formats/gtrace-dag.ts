@@ -1,8 +1,8 @@
-import { Random } from '@goshawk/core';
+import { meanOf, Random } from '@goshawk/core';
 import { integer } from '../draws.js';
 import { type PastJob, readPastJobs } from '../features/past-jobs.js';
 import { GoogleLikeTasks } from '../generators/google-like.js';
-import { meanOf, type TraceJob } from '../job.js';
+import type { TraceJob } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { emptyTrace } from './lines.js';
 import type { TraceFormat } from './trace-format.js';

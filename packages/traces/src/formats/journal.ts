@@ -1,3 +1,4 @@
+import { meanOf } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import type { TraceJob, TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
@@ -170,7 +171,7 @@ function jobOf({ at, spec, runs, ended }: Told, begin: number, tally: Tally): Tr
   return {
     submitSeconds: (at - begin) / 1_000,
     durationsSeconds,
-    meanSeconds: durations.reduce((sum, each) => sum + each, 0) / durations.length,
+    meanSeconds: meanOf(durations),
     name,
     ...(user === undefined ? {} : { user }),
     ...(logicalName === undefined ? {} : { logicalName }),

@@ -1,6 +1,6 @@
-import { Random } from '@goshawk/core';
+import { meanOf, Random } from '@goshawk/core';
 import { integer, NormalDraws, poissonArrivals, shuffle } from '../draws.js';
-import { meanOf, type TraceJob, type TraceStage } from '../job.js';
+import type { TraceJob, TraceStage } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, positive, seed } from './options.js';
 

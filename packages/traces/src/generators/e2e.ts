@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import { integer, microseconds, NormalDraws, shuffle } from '../draws.js';
 import type { TraceJob } from '../job.js';
 import { E2E_CLASSES, type E2eClass, type E2eProgram, TASK_QUANTILES } from './e2e-tables.js';
@@ -55,7 +55,7 @@ function seldom(names: number, random: Random): number {
 }
 
 function drawProgram({ programs }: E2eClass, random: Random): E2eProgram {
-  const total = programs.reduce((sum, [, , , weight]) => sum + weight, 0);
+  const total = sumOf(programs, ([, , , weight]) => weight);
   let left = random.next() * total;
   for (const program of programs) {
     left -= program[3];

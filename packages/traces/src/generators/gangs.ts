@@ -1,4 +1,4 @@
-import type { Random } from '@goshawk/core';
+import { type Random, sumOf } from '@goshawk/core';
 import { exponential, integer, microseconds, shuffle } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { count, positive, seed, wholeNumber } from './options.js';
@@ -56,7 +56,7 @@ export function* withDeadlines(
   drawn: readonly DrawnJob[],
   { load, nodes, racks, slack, rate }: GangCluster,
 ): Generator<TraceJob> {
-  const work = drawn.reduce((sum, job) => sum + job.tasks * job.seconds, 0);
+  const work = sumOf(drawn, (job) => job.tasks * job.seconds);
   const spanSeconds = rate > 0 ? (3_600 * drawn.length) / rate : work / (load * nodes);
   const stretch = (load * nodes * spanSeconds) / work;
   const submit = arrivals(random.fork('arrivals'), drawn.length, spanSeconds);
@@ -86,7 +86,7 @@ function arrivals(random: Random, count: number, spanSeconds: number): number[] 
     const short = random.next() < SHORT_GAPS;
     return exponential(random, 1 / (2 * (short ? SHORT_GAPS : 1 - SHORT_GAPS)));
   });
-  const scale = spanSeconds / gaps.reduce((sum, gap) => sum + gap, 0);
+  const scale = spanSeconds / sumOf(gaps);
   let now = 0;
   return gaps.map((gap) => {
     const at = Math.round(now * 1_000) / 1_000;

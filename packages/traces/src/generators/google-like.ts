@@ -1,6 +1,6 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import { microseconds, NormalDraws, poissonArrivals, urn } from '../draws.js';
-import { jobOf, sum, type TraceJob } from '../job.js';
+import { jobOf, type TraceJob } from '../job.js';
 import { StratifiedUniform } from '../stratified.js';
 import { defineGenerator } from './generator.js';
 import { LONG_JOBS, MEAN_QUANTILES, SHORT_JOBS, type SizeBand, SPREAD_QUANTILES } from './google-tables.js';
@@ -164,12 +164,12 @@ function logNormalDurations(
 ): Float64Array {
   const values = new Float64Array(tasks);
   for (let i = 0; i < tasks; i++) values[i] = normal.next();
-  const centre = sum(values) / tasks;
+  const centre = sumOf(values) / tasks;
   let squares = 0;
   for (let i = 0; i < tasks; i++) squares += (values[i]! - centre) ** 2;
   const scale = Math.sqrt(Math.log1p(spread * spread) / (squares / tasks || 1));
   for (let i = 0; i < tasks; i++) values[i] = Math.exp(scale * (values[i]! - centre));
-  const factor = meanSeconds / (sum(values) / tasks);
+  const factor = meanSeconds / (sumOf(values) / tasks);
   for (let i = 0; i < tasks; i++) values[i] = microseconds(values[i]! * factor);
   return values;
 }

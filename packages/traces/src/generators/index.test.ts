@@ -1,7 +1,6 @@
-import { nearestRank } from '@goshawk/core';
+import { nearestRank, sumOf } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
 import type { TraceJob } from '../job.js';
-import { sum } from '../job.js';
 import { configureGenerator, GENERATORS } from './index.js';
 
 function jobsOf(spec: string): TraceJob[] {
@@ -25,7 +24,7 @@ describe.each(Object.keys(GENERATORS))('generator %s', (name) => {
       latest = submitSeconds;
       expect(durationsSeconds.length).toBeGreaterThanOrEqual(1);
       expect(durationsSeconds.every((seconds) => seconds >= 0 && seconds < Infinity)).toBe(true);
-      expect(meanSeconds).toBeCloseTo(sum(durationsSeconds) / durationsSeconds.length, 3);
+      expect(meanSeconds).toBeCloseTo(sumOf(durationsSeconds) / durationsSeconds.length, 3);
     }
   });
 
@@ -68,8 +67,8 @@ describe('packing', () => {
     for (const arrivals of ['poisson', 'bernoulli', 'continuous']) {
       const jobs = jobsOf(`packing:jobs=20000,sizes=${sizes},arrivals=${arrivals},load=0.8,mean=50`);
       const shares = jobs.map(({ demand }) => demand!.cpu! / 4);
-      expect(sum(shares) / jobs.length).toBeCloseTo(mean, 2);
-      const work = sum(jobs.map(({ meanSeconds }, at) => meanSeconds * shares[at]!));
+      expect(sumOf(shares) / jobs.length).toBeCloseTo(mean, 2);
+      const work = sumOf(jobs.map(({ meanSeconds }, at) => meanSeconds * shares[at]!));
       expect(work / jobs.at(-1)!.submitSeconds / 5).toBeCloseTo(0.8, 1);
     }
   });
@@ -137,7 +136,7 @@ describe('google-like', () => {
 
   it('offers the load that is asked for', () => {
     const jobs = jobsOf('google-like:jobs=50000,load=0.5,workers=1000');
-    const taskSeconds = jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    const taskSeconds = jobs.reduce((total, job) => total + sumOf(job.durationsSeconds), 0);
     expect(taskSeconds / jobs.at(-1)!.submitSeconds / 1000).toBeCloseTo(0.5, 1);
   });
 });
@@ -147,7 +146,7 @@ describe('prototype', () => {
     const jobs = jobsOf('prototype');
     expect(jobs).toHaveLength(3300);
     expect(Math.max(...jobs.map((job) => job.durationsSeconds.length))).toBe(100);
-    const taskSeconds = jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    const taskSeconds = jobs.reduce((total, job) => total + sumOf(job.durationsSeconds), 0);
     expect(taskSeconds / jobs.at(-1)!.submitSeconds / 100).toBeCloseTo(0.9, 1);
   });
 });
@@ -160,7 +159,7 @@ describe.each([
   it('offers the load that is asked for, from short jobs and few long ones', () => {
     const jobs = jobsOf(`${name}:jobs=20000,load=0.8`);
     const workers = GENERATORS[name]!.options.workers!.default as number;
-    const taskSeconds = jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    const taskSeconds = jobs.reduce((total, job) => total + sumOf(job.durationsSeconds), 0);
     const load = taskSeconds / jobs.at(-1)!.submitSeconds / workers;
     // Rare jobs hold much of the work: the load of a sample scatters.
     expect(load).toBeGreaterThan(0.5);
@@ -170,7 +169,7 @@ describe.each([
       100 * (1 - longShare),
     );
     const long = jobs.filter((job) => job.meanSeconds > cutoff);
-    const longTaskSeconds = long.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+    const longTaskSeconds = long.reduce((total, job) => total + sumOf(job.durationsSeconds), 0);
     expect(longTaskSeconds / taskSeconds).toBeGreaterThan(0.6);
   });
 });
@@ -191,7 +190,7 @@ describe('yahoo', () => {
 describe('poisson', () => {
   it('draws exponential durations, or takes constant ones', () => {
     const all = jobsOf('poisson:jobs=2000,mean=8').flatMap((job) => [...job.durationsSeconds]);
-    expect(sum(all) / all.length / 8).toBeCloseTo(1, 1);
+    expect(sumOf(all) / all.length / 8).toBeCloseTo(1, 1);
     expect(percentile(all, 50) / 8).toBeCloseTo(Math.LN2, 1);
     const constant = jobsOf('poisson:jobs=5,tasks=2,mean=8,durations=constant');
     expect(constant.map((job) => [...job.durationsSeconds])).toEqual(Array(5).fill([8, 8]));

@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import { exponential, integer, microseconds, NormalDraws, poissonArrivals } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator, type WorkloadGenerator } from './generator.js';
@@ -32,7 +32,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
     const seconds = jobMinutes * 60 * MAP_SHARE_OF_JOB_DURATION;
     return { jobs, seconds, tasks: mapTaskSeconds / seconds };
   });
-  const publishedJobs = clusters.reduce((total, cluster) => total + cluster.jobs, 0);
+  const publishedJobs = sumOf(clusters, (cluster) => cluster.jobs);
   return defineGenerator({
     name,
     description,
@@ -50,8 +50,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
       const random = Random.seeded(seed).fork(name);
       const deviationOf = DEVIATION[deviation];
       const taskSecondsPerJob =
-        scales.reduce((total, scale) => total + scale.jobs * expectedTaskSeconds(scale, deviationOf), 0) /
-        publishedJobs;
+        sumOf(scales, (scale) => scale.jobs * expectedTaskSeconds(scale, deviationOf)) / publishedJobs;
       const nextSubmission = poissonArrivals(random.fork('arrivals'), taskSecondsPerJob / (load * workers));
       const picks = random.fork('clusters');
       const centroids = random.fork('centroids');

@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import { exponential } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator } from './generator.js';
@@ -25,9 +25,9 @@ function sizesOf(text: string): Sizes | undefined {
   const values = parts.map(([size]) => Number(size));
   const weights = parts.map(([, weight = '1']) => Number(weight));
   if (!values.every(isShare) || !weights.every((weight) => weight > 0 && weight < Infinity)) return undefined;
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const total = sumOf(weights);
   return {
-    mean: values.reduce((sum, value, at) => sum + (value * weights[at]!) / total, 0),
+    mean: sumOf(values, (value, at) => (value * weights[at]!) / total),
     draw: (random) => {
       let left = random.next() * total;
       for (const [at, weight] of weights.entries()) {

@@ -1,10 +1,10 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { exponential } from '../draws.js';
 import { WorkloadError } from '../errors.js';
 import { configureGenerator } from '../generators/index.js';
-import { jobOf, sum, type TraceJob } from '../job.js';
+import { jobOf, type TraceJob } from '../job.js';
 import { drawArrivals } from './arrivals.js';
 import { fifoMakespan } from './makespan.js';
 import { preparePrototype } from './prepare.js';
@@ -20,8 +20,8 @@ describe('scaleTasks', () => {
       fc.property(durations, fc.double({ min: 0.001, max: 1, noNaN: true }), (before, factor) => {
         const scaled = scaleTasks(jobOf(3, before), factor, Random.seeded(1));
         expect(scaled.durationsSeconds.length).toBe(Math.max(1, Math.round(before.length * factor)));
-        expect(sum(scaled.durationsSeconds) / sum(before)).toBeCloseTo(1, 9);
-        expect(scaled.meanSeconds * scaled.durationsSeconds.length).toBeCloseTo(sum(before), 3);
+        expect(sumOf(scaled.durationsSeconds) / sumOf(before)).toBeCloseTo(1, 9);
+        expect(scaled.meanSeconds * scaled.durationsSeconds.length).toBeCloseTo(sumOf(before), 3);
         expect(scaled.submitSeconds).toBe(3);
       }),
     );
@@ -32,8 +32,8 @@ describe('scaleTasks', () => {
     const before = Float64Array.from({ length: 1000 }, () => exponential(random, 10));
     const { durationsSeconds } = scaleTasks(jobOf(0, before), 0.05, random);
     const spread = (values: Float64Array) => {
-      const mean = sum(values) / values.length;
-      return Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / values.length) / mean;
+      const mean = sumOf(values) / values.length;
+      return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length) / mean;
     };
     expect(durationsSeconds.length).toBe(50);
     expect(spread(durationsSeconds) / spread(before)).toBeCloseTo(1, 0);
@@ -53,7 +53,7 @@ describe('scaleTasks', () => {
     };
     const scaled = scaleTasks(job, 0.5, Random.seeded(1));
     expect(scaled.stages!.map((stage) => stage.tasks)).toEqual([3, 1]);
-    expect(sum(scaled.durationsSeconds.subarray(0, 3))).toBeCloseTo(21, 9);
+    expect(sumOf(scaled.durationsSeconds.subarray(0, 3))).toBeCloseTo(21, 9);
     expect(scaled.durationsSeconds[3]).toBeCloseTo(400, 9);
     expect(scaled).toMatchObject({ estimateSeconds: 80, timeoutSeconds: 1000, maxRunning: 3 });
     expect(scaleTasks(job, 0.01, Random.seeded(1)).stages!.map((stage) => stage.tasks)).toEqual([1, 1]);
@@ -105,7 +105,7 @@ describe('fifoMakespan', () => {
             all.map((each) => jobOf(0, each)),
             slots,
           );
-          const work = sum(all.map(sum));
+          const work = sumOf(all.map((each) => sumOf(each)));
           const longest = Math.max(...all.map((each) => Math.max(...each)));
           expect(makespan).toBeGreaterThanOrEqual(Math.max(work / slots, longest) * (1 - 1e-12));
           expect(makespan).toBeLessThanOrEqual((work / slots + longest) * (1 + 1e-12));
@@ -116,7 +116,7 @@ describe('fifoMakespan', () => {
 });
 
 describe('preparePrototype', () => {
-  const taskSeconds = (jobs: readonly TraceJob[]) => sum(jobs.map((job) => sum(job.durationsSeconds)));
+  const taskSeconds = (jobs: readonly TraceJob[]) => sumOf(jobs.map((job) => sumOf(job.durationsSeconds)));
   const google = () => configureGenerator('google-like:jobs=2000,seed=5').generate();
 
   it('fits the workload to the cluster and keeps its work', async () => {

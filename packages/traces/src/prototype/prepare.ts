@@ -1,6 +1,6 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import { type Jobs, sum, type TraceJob, withStageEstimates } from '../job.js';
+import { type Jobs, type TraceJob, withStageEstimates } from '../job.js';
 import { type Distribution, distributionOf } from '../percentiles.js';
 import { sampleJobs } from '../sample/jobs.js';
 import { drawArrivals } from './arrivals.js';
@@ -106,7 +106,7 @@ function prepareSample(
   return {
     jobs,
     workloadJobs,
-    tasks: jobs.reduce((tasks, job) => tasks + job.durationsSeconds.length, 0),
+    tasks: sumOf(jobs, (job) => job.durationsSeconds.length),
     taskMs: (taskSeconds * 1000) / divisor,
     taskFactor: scaled.taskFactor,
     divisor,
@@ -142,14 +142,14 @@ function divideTimes(job: TraceJob, divisor: number): TraceJob {
 }
 
 function durationsMs(jobs: readonly TraceJob[]): Float64Array {
-  const all = new Float64Array(jobs.reduce((tasks, job) => tasks + job.durationsSeconds.length, 0));
+  const all = new Float64Array(sumOf(jobs, (job) => job.durationsSeconds.length));
   let at = 0;
   for (const { durationsSeconds } of jobs) for (const seconds of durationsSeconds) all[at++] = seconds * 1000;
   return all;
 }
 
 function taskSecondsOf(jobs: readonly TraceJob[]): number {
-  return jobs.reduce((total, job) => total + sum(job.durationsSeconds), 0);
+  return sumOf(jobs, (job) => sumOf(job.durationsSeconds));
 }
 
 function checkOptions(options: PrototypeOptions): void {

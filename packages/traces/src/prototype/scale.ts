@@ -1,7 +1,7 @@
-import type { Random } from '@goshawk/core';
+import { type Random, sumOf } from '@goshawk/core';
 import { apportion } from '../apportion.js';
 import { shuffle } from '../draws.js';
-import { sum, type TraceJob } from '../job.js';
+import type { TraceJob } from '../job.js';
 
 /**
  * Factor for the number of tasks of each job, so that the largest job has as many tasks as the cluster
@@ -64,8 +64,8 @@ function fewer(before: Float64Array, tasks: number, random: Random): Float64Arra
   const sorted = before.toSorted();
   const kept = new Float64Array(tasks);
   for (let i = 0; i < tasks; i++) kept[i] = sorted[Math.floor(((i + 0.5) * before.length) / tasks)]!;
-  const taskSeconds = sum(before);
-  const keptSeconds = sum(kept);
+  const taskSeconds = sumOf(before);
+  const keptSeconds = sumOf(kept);
   for (let i = 0; i < tasks; i++) {
     kept[i] = keptSeconds > 0 ? kept[i]! * (taskSeconds / keptSeconds) : taskSeconds / tasks;
   }

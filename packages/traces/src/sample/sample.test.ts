@@ -1,6 +1,6 @@
-import { Random } from '@goshawk/core';
+import { Random, sumOf } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
-import { collect, jobOf, sum, type TraceJob } from '../job.js';
+import { collect, jobOf, type TraceJob } from '../job.js';
 import { Tally } from '../tally.js';
 import { sampleJobs } from './jobs.js';
 import { sampleTrace } from './sample.js';
@@ -130,7 +130,7 @@ describe('limitTasks', () => {
 
   it('works the mean out again, or keeps a stated one as far off as it was', () => {
     const { durationsSeconds, meanSeconds } = limitTasks(ten, 3, Random.seeded(1));
-    expect(meanSeconds).toBe(sum(durationsSeconds) / 3);
+    expect(meanSeconds).toBe(sumOf(durationsSeconds) / 3);
     const stated = limitTasks({ ...ten, meanSeconds: 9 }, 3, Random.seeded(1));
     expect(stated.meanSeconds).toBeCloseTo(2 * meanSeconds, 9);
     const idle = { ...jobOf(0, new Float64Array(4)), meanSeconds: 2 };

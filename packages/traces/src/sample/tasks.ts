@@ -1,7 +1,7 @@
-import type { Random } from '@goshawk/core';
+import { meanOf, type Random } from '@goshawk/core';
 import { apportion } from '../apportion.js';
 import { urn } from '../draws.js';
-import { meanOf, type TraceJob } from '../job.js';
+import type { TraceJob } from '../job.js';
 
 /**
  * A job with `tasksMax` of its tasks at most, drawn at random without replacement, in their order. Drawn,

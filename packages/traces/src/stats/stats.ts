@@ -1,6 +1,6 @@
-import { nearestRank } from '@goshawk/core';
+import { nearestRank, sumOf } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import { type Jobs, sum, type TraceJob } from '../job.js';
+import type { Jobs, TraceJob } from '../job.js';
 import { type Distribution, distributionOf } from '../percentiles.js';
 import { Column } from './column.js';
 
@@ -108,7 +108,7 @@ class Columns {
 
   add(job: TraceJob): void {
     const { durationsSeconds } = job;
-    const taskSeconds = sum(durationsSeconds);
+    const taskSeconds = sumOf(durationsSeconds);
     this.submits.push(job.submitSeconds);
     this.tasks.push(durationsSeconds.length);
     this.means.push(job.meanSeconds);
@@ -128,7 +128,7 @@ class Columns {
     const means = this.means.toArray();
     const durations = this.durations.toArray();
     const taskSecondsOfJobs = this.taskSeconds.toArray();
-    const taskSeconds = sum(taskSecondsOfJobs);
+    const taskSeconds = sumOf(taskSecondsOfJobs);
     // Before the columns are sorted, each for itself, for their percentiles.
     const longest = longestTenth(means, tasks, taskSecondsOfJobs);
     const submits = this.submits.toArray().sort();
@@ -227,7 +227,7 @@ function ratio(above: number, below: number): number | null {
 
 /** Standard deviation (of the whole, not of a sample) over mean; 0 when all take no time. */
 function spread(durations: Float64Array): number {
-  const mean = sum(durations) / durations.length;
+  const mean = sumOf(durations) / durations.length;
   if (mean === 0) return 0;
   let squares = 0;
   for (let i = 0; i < durations.length; i++) squares += (durations[i]! - mean) ** 2;

@@ -1,3 +1,4 @@
+import { sumOf } from '@goshawk/core';
 import type { MailboxCounters, RejectionReason } from './counters.js';
 import { REJECTION_REASONS } from './counters.js';
 import type { MailLogger } from './log.js';
@@ -50,7 +51,7 @@ export class RejectedConnections {
       const count = this.sinceLine.get(reason);
       return count === undefined ? [] : [[reason, count] as const];
     });
-    const attempts = counts.reduce((sum, [, count]) => sum + count, 0);
+    const attempts = sumOf(counts, ([, count]) => count);
     const addresses = [...this.addresses];
     this.sinceLine.clear();
     this.addresses.clear();

@@ -1,4 +1,5 @@
-import { type MachineShare, meanOf, type TraceJob } from '../../job.js';
+import { meanOf } from '@goshawk/core';
+import type { MachineShare, TraceJob } from '../../job.js';
 import type { Countable, Tally } from '../../tally.js';
 import { COUNTS } from './counts.js';
 import { EventType, type JobEvent, type TaskEvent } from './events.js';

@@ -1,5 +1,6 @@
+import { meanOf } from '@goshawk/core';
 import { WorkloadError } from '../../errors.js';
-import { type Jobs, meanOf, type TraceJob } from '../../job.js';
+import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
 import { emptyTrace, readLineBatches } from '../lines.js';
 import { quote } from '../quote.js';

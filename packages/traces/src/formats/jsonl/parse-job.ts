@@ -1,5 +1,5 @@
-import { LIMITS } from '@goshawk/core';
-import { type MachineShare, meanOf, type TraceJob, type TraceStage } from '../../job.js';
+import { LIMITS, meanOf, sumOf } from '@goshawk/core';
+import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
 import {
   AMOUNT,
   check,
@@ -147,7 +147,7 @@ function parseShare(value: unknown): MachineShare {
 }
 
 function concatenate(parts: readonly Float64Array[]): Float64Array {
-  const whole = new Float64Array(parts.reduce((length, part) => length + part.length, 0));
+  const whole = new Float64Array(sumOf(parts, (part) => part.length));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);

@@ -1,0 +1,18 @@
+/** Sum of numbers, or of a number of each item; in their order, since sums of fractions depend on it. */
+export function sumOf(values: ArrayLike<number>): number;
+export function sumOf<T>(items: ArrayLike<T>, of: (item: T, index: number) => number): number;
+export function sumOf(
+  items: ArrayLike<number>,
+  of: (item: number, index: number) => number = (value) => value,
+): number {
+  let sum = 0;
+  for (let i = 0; i < items.length; i++) sum += of(items[i]!, i);
+  return sum;
+}
+
+/** Mean of numbers, or of a number of each item; NaN of none. */
+export function meanOf(values: ArrayLike<number>): number;
+export function meanOf<T>(items: ArrayLike<T>, of: (item: T, index: number) => number): number;
+export function meanOf(items: ArrayLike<number>, of?: (item: number, index: number) => number): number {
+  return (of === undefined ? sumOf(items) : sumOf(items, of)) / items.length;
+}
