@@ -35,9 +35,9 @@ export async function restartRoles(lab: Lab): Promise<void> {
 /** What a node's drain does to pods, with tasks that take longer than it takes to say so. */
 export async function evictWorker(lab: Lab): Promise<void> {
   lab.transcript.heading('a worker evicted while it runs tasks');
-  const { job: id } = await lab.ask<{ job: string }>(['submit', '--tasks', '10', '--sleep', '20s']);
+  const { job: id } = await lab.ask<{ job: string }>(['submit', '--tasks', '5', '--sleep', '20s']);
   const look = (): Promise<Job> => lab.ask<Job>(['job', id]);
-  await lab.until('ten running tasks', async () => (await look()).tasks.running === 10);
+  await lab.until('five running tasks', async () => (await look()).tasks.running === 5);
   const pod = await lab.onePod('worker');
   check(await evict(lab, pod), 'the worker cannot be evicted');
   await lab.until('workers that drain', async () => {
@@ -48,7 +48,7 @@ export async function evictWorker(lab: Lab): Promise<void> {
   await lab.until('the end of the job', async () => (await look()).state !== 'running');
   const { state, attemptCounts } = await look();
   check(state === 'completed', `the job ${state}`);
-  check(attemptCounts.total === 10, `ten tasks took ${attemptCounts.total} attempts`);
+  check(attemptCounts.total === 5, `five tasks took ${attemptCounts.total} attempts`);
   lab.transcript.say(`job ${id} completed: each of its tasks where it ran, once`);
   await lab.untilReady();
 }
