@@ -3,4 +3,3 @@ export type { TimerFired } from './diagnostics/channels.js';
 export { type Alarm, addWorker, type Enter, Host, type HostOptions, type Post } from './driver/index.js';
 export { METRICS, type MetricName, type MetricSpec } from './metrics/index.js';
 export { loadSolver, type Solver } from './solver/highs.js';
-export { type SolverReply, ThreadedSolver } from './solver/threaded.js';

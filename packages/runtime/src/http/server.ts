@@ -7,12 +7,6 @@ import type { MailLogger } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
 import { HTTP_LIMITS } from './limits.js';
 
-/**
- * Taken so, and not imported: an import reads every export, and those which are there for browsers' sake make Node load
- * undici: 13 MB and 60 ms in each process (Node 24).
- */
-const { createServer } = process.getBuiltinModule('node:http');
-
 export interface Page {
   readonly status: number;
   readonly type: string;
@@ -62,6 +56,9 @@ export async function openHttpServer(
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
   const access = new Access(options.token, isLoopback);
   const shown = pages(counters);
+  // Taken so, and not imported: an import reads every export, and those which are there for browsers' sake make Node load
+  // undici: 13 MB and 60 ms in each process (Node 24).
+  const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer(
     {
       maxHeaderSize: HTTP_LIMITS.headersBytesMax,
