@@ -16,8 +16,8 @@ export {
   kebab,
   type OptionSpecs,
   type Origin,
+  optionsGiven,
   type Resolved,
-  resolveOptions,
   whyUnread,
 } from './options.js';
 export { loadOwnEstimator, loadOwnPolicy } from './own-modules.js';

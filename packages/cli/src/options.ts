@@ -108,6 +108,11 @@ export function resolveOptions<S extends OptionSpecs>(specs: S, sources: Sources
   return { values: values as Resolved<S>, origins };
 }
 
+/** What flags alone make of options: neither the environment nor a file has a say. @throws as `resolveOptions` */
+export function optionsGiven<S extends OptionSpecs>(specs: S, flags: Sources['flags'] = {}): Resolved<S> {
+  return resolveOptions(specs, { flags, environment: {}, file: {}, fileName: '' }).values;
+}
+
 /** @throws InputError when it cannot be read or is not an object of settings */
 export function readConfigFile(path: string): Record<string, unknown> {
   let text: string;

@@ -1,4 +1,4 @@
-import { flagOf, kebab, type OptionSpecs, resolveOptions } from '@goshawk/cli';
+import { flagOf, kebab, type OptionSpecs, optionsGiven } from '@goshawk/cli';
 import { InputError, nearest } from '@goshawk/core';
 
 /** A run's settings under a name of their own. */
@@ -105,13 +105,7 @@ function changeOf(name: string, value: string, specs: OptionSpecs): Change {
     );
   }
   const only = { [option]: specs[option]! };
-  const { values } = resolveOptions(only, {
-    flags: { [option]: value },
-    environment: {},
-    file: {},
-    fileName: '',
-  });
-  return { label: `${flagOf(option).slice(2)}=${value}`, values };
+  return { label: `${flagOf(option).slice(2)}=${value}`, values: optionsGiven(only, { [option]: value }) };
 }
 
 /** Some of a command's settings, by name. */

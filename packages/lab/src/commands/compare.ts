@@ -1,26 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import {
-  type Context,
-  commandLine,
-  defineCommand,
-  ExitCode,
-  type OptionSpecs,
-  VERSION,
-  whyUnread,
-} from '@goshawk/cli';
+import { type Context, commandLine, defineCommand, type OptionSpecs, whyUnread } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
-import { CSV_OPTION, checkOutput, outputFiles, writeReportFile } from '../replay/report-file.js';
+import { CSV_OPTION, checkOutput, REPORT_OPTION, tellComparison } from '../output/comparison.js';
+import { outputFiles } from '../output/files.js';
 
 const OPTIONS = {
   csv: CSV_OPTION,
-  report: {
-    type: 'text',
-    value: 'FILE',
-    flagOnly: true,
-    describe: 'write an HTML page with tables and charts to FILE',
-  },
+  report: { ...REPORT_OPTION, flagOnly: true },
 } as const satisfies OptionSpecs;
 
 export const compareCommand = defineCommand({
@@ -43,9 +31,7 @@ export const compareCommand = defineCommand({
         comparison: await readComparison(context, file),
       })),
     );
-    const { ComparisonError, comparisonCsv, mergeComparisons, renderHtml, renderTable } = await import(
-      '@goshawk/report'
-    );
+    const { ComparisonError, mergeComparisons } = await import('@goshawk/report');
     let comparison: Comparison;
     try {
       comparison = mergeComparisons(named);
@@ -53,15 +39,15 @@ export const compareCommand = defineCommand({
       if (!(error instanceof ComparisonError)) throw error;
       throw new InputError('bad-comparison', `compare: ${error.message}`, '', { cause: error });
     }
-    if (report !== undefined) {
-      const command = commandLine('compare', words, OPTIONS, options);
-      await writeReportFile(report, renderHtml(comparison, [], { command, generator: `goshawk ${VERSION}` }));
-    }
-    if (context.global.json) context.json(comparison);
-    else if (options.csv) context.out(comparisonCsv(comparison));
-    else context.out(renderTable(comparison, { color: context.color, columns: context.columns }));
-    if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
-    return ExitCode.done;
+    const made =
+      report === undefined
+        ? undefined
+        : {
+            file: report,
+            command: commandLine('compare', words, OPTIONS, options),
+            series: [],
+          };
+    return tellComparison(context, options, comparison, made);
   },
 });
 

@@ -1,9 +1,10 @@
-import { type Context, commandLine, defineCommand, ExitCode, policyNames, VERSION } from '@goshawk/cli';
+import { type Context, commandLine, defineCommand, policyNames } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
+import { checkOutput, tellComparison } from '../output/comparison.js';
+import { outputFiles, saveResults } from '../output/files.js';
 import { checkEstimator } from '../replay/estimates.js';
 import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
-import { checkOutput, outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
 import { scaleLine } from '../replay/wording.js';
 
 export const replayCommand = defineCommand({
@@ -65,33 +66,23 @@ async function tell(
   options: ReplayOptions,
   words: readonly string[],
   { plan, shape, runs }: Replayed,
-  report: string | undefined,
+  file: string | undefined,
 ): Promise<number> {
-  const { buildComparison, comparisonCsv, renderHtml, renderTable } = await import('@goshawk/report');
+  const { buildComparison } = await import('@goshawk/report');
   const comparison = buildComparison({
     workload: plan.workload,
     cluster: { ...shape, mode: 'live' },
     runs: runs.map(({ run }) => run),
     times: runs.length > 1 ? runs.map(({ times }) => times) : [],
   });
-  if (report !== undefined) {
-    const page = renderHtml(
-      comparison,
-      runs.map(({ series }) => series),
-      {
-        command: commandLine('replay', words, REPLAY_OPTIONS, options),
-        generator: `goshawk ${VERSION}`,
-        note: scaleLine(plan),
-      },
-    );
-    await writeReportFile(report, page);
-  }
-  if (context.global.json) context.json(comparison);
-  else if (options.csv) context.out(comparisonCsv(comparison));
-  else {
-    context.note('');
-    context.out(renderTable(comparison, { color: context.color, columns: context.columns }));
-  }
-  if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
-  return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
+  const report =
+    file === undefined
+      ? undefined
+      : {
+          file,
+          command: commandLine('replay', words, REPLAY_OPTIONS, options),
+          series: runs.map(({ series }) => series),
+          note: scaleLine(plan),
+        };
+  return tellComparison(context, options, comparison, report);
 }

@@ -1,16 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
-import {
-  type Context,
-  commandLine,
-  counted,
-  defineCommand,
-  ExitCode,
-  untilInterrupted,
-  VERSION,
-} from '@goshawk/cli';
-import type { Comparison, RunSeries } from '@goshawk/report';
+import { type Context, commandLine, counted, defineCommand } from '@goshawk/cli';
 import { formatTally } from '@goshawk/traces';
-import { checkOutput, outputFiles, saveResults, writeReportFile } from '../replay/report-file.js';
+import { checkOutput, tellComparison } from '../output/comparison.js';
+import { outputFiles, saveResults } from '../output/files.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import {
   checkOptions,
@@ -101,9 +92,9 @@ async function tell(
   { record }: Survey,
   { workers }: Sizing,
   outcomes: readonly RunOutcome[],
-  report: string | undefined,
+  file: string | undefined,
 ): Promise<number> {
-  const { buildComparison, comparisonCsv, renderShadow, renderTable } = await import('@goshawk/report');
+  const { buildComparison, renderShadow } = await import('@goshawk/report');
   const { slots, schedulers } = options;
   const comparison = buildComparison({
     workload: record,
@@ -114,42 +105,15 @@ async function tell(
     ),
   });
   const references = referenceLines(comparison.runs.map(({ policy }) => policy));
-  if (report !== undefined) {
-    const series = outcomes.map((outcome) => outcome.series);
-    const command = commandLine('simulate', words, SIMULATE_OPTIONS, options);
-    await untilInterrupted(
-      context,
-      () => writeReport(context, report, comparison, series, { command, note: references.join(' ') }),
-      () => 'everything was simulated, but the report was still being written; there is none',
-    );
-  }
-  if (context.global.json) context.json(comparison);
-  else if (options.csv) context.out(comparisonCsv(comparison));
-  else {
-    context.out(`\n${renderTable(comparison, { color: context.color, columns: context.columns })}`);
-    for (const line of references) context.out(`\n${line}`);
-    const shadow = renderShadow(comparison);
-    if (shadow !== '') context.out(`\n${shadow}`);
-  }
-  if (report !== undefined) context.note(`\nthe report with charts is in ${report}`);
-  return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
-}
-
-async function writeReport(
-  context: Context,
-  file: string,
-  comparison: Comparison,
-  series: readonly RunSeries[],
-  { command, note }: { readonly command: string; readonly note: string },
-): Promise<void> {
-  context.note('writing the report');
-  const { renderHtml } = await import('@goshawk/report');
-  const page = renderHtml(comparison, series, {
-    command,
-    generator: `goshawk ${VERSION}`,
-    ...(note === '' ? {} : { note }),
-  });
-  // Drawing takes a while in which nothing is heard.
-  await setImmediate();
-  await writeReportFile(file, page, context.interrupted);
+  const report =
+    file === undefined
+      ? undefined
+      : {
+          file,
+          command: commandLine('simulate', words, SIMULATE_OPTIONS, options),
+          series: outcomes.map((outcome) => outcome.series),
+          ...(references.length === 0 ? {} : { note: references.join(' ') }),
+        };
+  const after = [...references, renderShadow(comparison)].filter((text) => text !== '');
+  return tellComparison(context, options, comparison, report, after);
 }

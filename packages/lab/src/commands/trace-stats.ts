@@ -1,7 +1,7 @@
 import { defineCommand, ExitCode } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
-import { checkOutput } from '../replay/report-file.js';
+import { checkOutput } from '../output/comparison.js';
 import { jobsShown, openShown } from '../workload.js';
 
 export const traceStatsCommand = defineCommand({

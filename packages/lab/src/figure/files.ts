@@ -1,6 +1,7 @@
-import { access, constants, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GoshawkError, InputError } from '@goshawk/core';
+import { writeWhole } from '../output/files.js';
 
 /**
  * Found out before the runs rather than after them. A folder that is not there is made when there is
@@ -38,23 +39,17 @@ async function checkWritable(folder: string): Promise<void> {
 }
 
 /**
- * Files that belong together. None of them appears before all have been written out, and each appears whole.
+ * Files that belong together: none of them appears before all have been written out.
  *
  * @param texts by name
  * @throws GoshawkError when they cannot be written
  */
 export async function writeTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<void> {
-  const files = Object.entries(texts).map(([name, text]) => {
-    const file = join(folder, name);
-    return { file, partial: `${file}.partial-${process.pid}`, text };
-  });
+  const files = Object.entries(texts).map(([name, text]) => [join(folder, name), text] as const);
   try {
     await mkdir(folder, { recursive: true });
-    for (const { partial, text } of files) await writeFile(partial, text);
-    for (const { partial, file } of files) await rename(partial, file);
+    await writeWhole(Object.fromEntries(files));
   } catch (error) {
-    // What cannot be cleaned up either must not hide why.
-    await Promise.allSettled(files.map(({ partial }) => rm(partial, { force: true })));
     throw new GoshawkError('write-failed', `cannot write to ${folder}: ${(error as Error).message}`, '', {
       cause: error,
     });

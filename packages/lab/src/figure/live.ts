@@ -1,4 +1,4 @@
-import { type Context, resolveOptions } from '@goshawk/cli';
+import { type Context, optionsGiven } from '@goshawk/cli';
 import type { Figure, FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { packed } from '@goshawk/traces';
 import type { PolicyRun } from '../replay/contract.js';
@@ -11,12 +11,7 @@ import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';
 import { type FigureRuns, finished, requestsFor } from './simulated.js';
 
-const DEFAULTS: ReplayOptions = resolveOptions(REPLAY_OPTIONS, {
-  flags: {},
-  environment: {},
-  file: {},
-  fileName: '',
-}).values;
+const DEFAULTS: ReplayOptions = optionsGiven(REPLAY_OPTIONS);
 
 /** How long a policy takes, about, unless the figure or `--for` says so. */
 const FOR_MS = 30_000;

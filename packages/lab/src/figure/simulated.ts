@@ -1,4 +1,4 @@
-import { type Context, resolveOptions } from '@goshawk/cli';
+import { type Context, optionsGiven } from '@goshawk/cli';
 import { formatCount } from '@goshawk/core';
 import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import type { Workload } from '@goshawk/report';
@@ -13,12 +13,7 @@ import type { FigureOptions } from './options.js';
 import type { RunStore } from './run-store.js';
 
 /** What `goshawk simulate` does when nobody says anything: neither the environment nor a file has a say here. */
-export const DEFAULTS: SimulateOptions = resolveOptions(SIMULATE_OPTIONS, {
-  flags: {},
-  environment: {},
-  file: {},
-  fileName: '',
-}).values;
+export const DEFAULTS: SimulateOptions = optionsGiven(SIMULATE_OPTIONS);
 
 export interface FigureRuns {
   readonly workload: Workload;

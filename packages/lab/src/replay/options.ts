@@ -11,8 +11,8 @@ import {
 } from '@goshawk/cli';
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
+import { CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
 import { specsOf, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
-import { CSV_OPTION } from './report-file.js';
 
 export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -59,13 +59,9 @@ export const REPLAY_OPTIONS = {
     value: 'FILE',
     describe: 'write the scaled jobs to this trace (.tr, .jsonl), for `goshawk simulate`',
   },
-  saveResults: {
-    type: 'text',
-    value: 'FILE',
-    describe: 'write the outcome of each job to FILE, as JSON lines',
-  },
+  saveResults: SAVE_RESULTS_OPTION,
   csv: CSV_OPTION,
-  report: { type: 'text', value: 'FILE', describe: 'write an HTML page with tables and charts to FILE' },
+  report: REPORT_OPTION,
 } as const satisfies OptionSpecs;
 
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;

@@ -10,7 +10,7 @@ import {
 import { LIMITS } from '@goshawk/core';
 import { ALL_POLICY_NAMES } from '@goshawk/policies';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
-import { CSV_OPTION } from '../replay/report-file.js';
+import { CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
 import { VARY_OPTION } from '../variants.js';
 import { REFERENCES, referenceLines } from './references.js';
 
@@ -136,13 +136,9 @@ export const SIMULATE_OPTIONS = {
     rare: true,
     describe: 'add a hash of all effects to each run, to compare runs; slow',
   },
-  saveResults: {
-    type: 'text',
-    value: 'FILE',
-    describe: 'write the outcome of each job to FILE, as JSON lines',
-  },
+  saveResults: SAVE_RESULTS_OPTION,
   csv: CSV_OPTION,
-  report: { type: 'text', value: 'FILE', describe: 'write an HTML page with tables and charts to FILE' },
+  report: REPORT_OPTION,
 } as const satisfies OptionSpecs;
 
 export type SimulateOptions = Resolved<typeof SIMULATE_OPTIONS>;

@@ -4,19 +4,6 @@ import { type Context, flagOf } from '@goshawk/cli';
 import { GoshawkError, InputError } from '@goshawk/core';
 import type { JobRecord } from '@goshawk/report';
 
-/** What a comparison is printed as, for every command that makes one. */
-export const CSV_OPTION = {
-  type: 'flag',
-  flagOnly: true,
-  describe: 'print CSV, one row for each run; the columns are the keys of --json',
-} as const;
-
-/** @throws InputError where two forms are asked for */
-export function checkOutput({ global }: Context, { csv }: { readonly csv: boolean }): void {
-  if (csv && global.json)
-    throw new InputError('usage', '--csv and --json exclude each other', 'give one of them');
-}
-
 /**
  * Files that a run is to write. What is wrong with them is found out before it rather than after it. A file that is
  * there is written anew.
@@ -84,18 +71,31 @@ async function checkFile(file: string, workload: string, option: string): Promis
   }
 }
 
+/** Files that belong together. None of them appears before all have been written out, and each appears whole. */
+export async function writeWhole(
+  texts: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const partial = (file: string): string => `${file}.partial-${process.pid}`;
+  try {
+    for (const [file, text] of Object.entries(texts)) await writeFile(partial(file), text, { signal });
+    for (const file of Object.keys(texts)) await rename(partial(file), file);
+  } catch (error) {
+    // What cannot be cleaned up either must not hide why.
+    await Promise.allSettled(Object.keys(texts).map((file) => rm(partial(file), { force: true })));
+    throw error;
+  }
+}
+
 /**
  * The file appears whole or not at all.
  *
  * @throws GoshawkError when it cannot be written, or the signal stops it
  */
 export async function writeReportFile(file: string, text: string, signal?: AbortSignal): Promise<void> {
-  const partial = `${file}.partial-${process.pid}`;
   try {
-    await writeFile(partial, text, { signal });
-    await rename(partial, file);
+    await writeWhole({ [file]: text }, signal);
   } catch (error) {
-    await rm(partial, { force: true });
     throw new GoshawkError('report-failed', `cannot write ${file}: ${(error as Error).message}`, '', {
       cause: error,
     });

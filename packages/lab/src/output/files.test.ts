@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { outputFiles, writeReportFile } from './report-file.js';
+import { outputFiles, writeReportFile } from './files.js';
 
 let folder = '';
 beforeEach(async () => {

@@ -1,0 +1,82 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/cli';
+import { InputError } from '@goshawk/core';
+import type { Comparison, RunSeries } from '@goshawk/report';
+import { writeReportFile } from './files.js';
+
+/** How a comparison is printed and kept, for every command that makes one. */
+export const CSV_OPTION = {
+  type: 'flag',
+  flagOnly: true,
+  describe: 'print CSV, one row for each run; the columns are the keys of --json',
+} as const;
+
+export const REPORT_OPTION = {
+  type: 'text',
+  value: 'FILE',
+  describe: 'write an HTML page with tables and charts to FILE',
+} as const;
+
+export const SAVE_RESULTS_OPTION = {
+  type: 'text',
+  value: 'FILE',
+  describe: 'write the outcome of each job to FILE, as JSON lines',
+} as const;
+
+/** @throws InputError where two forms are asked for */
+export function checkOutput({ global }: Context, { csv }: { readonly csv: boolean }): void {
+  if (csv && global.json)
+    throw new InputError('usage', '--csv and --json exclude each other', 'give one of them');
+}
+
+/** A page of a comparison. */
+interface Report {
+  readonly file: string;
+  /** The command that makes it again. */
+  readonly command: string;
+  readonly series: readonly RunSeries[];
+  readonly note?: string;
+}
+
+/**
+ * Writes the report, then prints the comparison: as JSON, as CSV, or as a table.
+ *
+ * @param after what follows the table, a paragraph each
+ * @returns the command's exit code
+ */
+export async function tellComparison(
+  context: Context,
+  { csv }: { readonly csv: boolean },
+  comparison: Comparison,
+  report: Report | undefined,
+  after: readonly string[] = [],
+): Promise<number> {
+  const { comparisonCsv, renderTable } = await import('@goshawk/report');
+  if (report !== undefined)
+    await untilInterrupted(
+      context,
+      () => writeReport(context, comparison, report),
+      () =>
+        `everything was ${comparison.cluster.mode === 'live' ? 'run' : 'simulated'}, but the report was still being written; there is none`,
+    );
+  if (context.global.json) context.json(comparison);
+  else if (csv) context.out(comparisonCsv(comparison));
+  else {
+    context.note('');
+    const table = renderTable(comparison, { color: context.color, columns: context.columns });
+    context.out([table, ...after].join('\n\n'));
+  }
+  if (report !== undefined) context.note(`\nthe report with charts is in ${report.file}`);
+  return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
+}
+
+async function writeReport(context: Context, comparison: Comparison, report: Report): Promise<void> {
+  context.note('writing the report');
+  const { renderHtml } = await import('@goshawk/report');
+  const { file, series, command, note } = report;
+  const made = { command, generator: `goshawk ${VERSION}` };
+  const page = renderHtml(comparison, series, note === undefined ? made : { ...made, note });
+  // Drawing takes a while in which nothing is heard.
+  await setImmediate();
+  await writeReportFile(file, page, context.interrupted);
+}
