@@ -1,13 +1,10 @@
-import { type Assessed, resultOf } from './assess.js';
+import { assessDraws, type Draws } from './draws.js';
 import { percentilesOf } from './measure.js';
 import type { Point } from './point.js';
 import type { FigureResult } from './result.js';
 
-/** What estimators said of the jobs of a predicted figure. */
-export interface Predicted extends Pick<Assessed, 'figure' | 'axis' | 'workload' | 'command' | 'generator'> {
-  /** One for each seed, from 1 on: |estimate − truth| ÷ truth of each job, by variant. */
-  readonly draws: readonly Readonly<Record<string, readonly number[]>>[];
-}
+/** What estimators said of the jobs of a predicted figure: |estimate − truth| ÷ truth of each. */
+export type Predicted = Draws;
 
 /** From the errors of predictions to a figure's numbers and verdicts; jobs of all draws count alike. */
 export function assessPredictions({ draws, ...asked }: Predicted): FigureResult {
@@ -17,12 +14,5 @@ export function assessPredictions({ draws, ...asked }: Predicted): FigureResult 
     const errors = Object.fromEntries(names.map((name, i) => [name, percentilesOf(all[i]!)]));
     return asked.axis.ticks.map((tick) => ({ tick, measured: {}, paired: {}, errors }));
   };
-  return resultOf({
-    ...asked,
-    points: pointsOf(draws),
-    bySeed: draws.length < 2 ? [] : draws.map((draw) => pointsOf([draw])),
-    seeds: draws.map((_, index) => index + 1),
-    workers: null,
-    runs: [],
-  });
+  return assessDraws({ ...asked, draws, workers: null }, pointsOf);
 }

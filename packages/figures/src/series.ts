@@ -18,6 +18,16 @@ export function ratio(of: string, over: string, jobs: JobClass, statistic: Stati
   };
 }
 
+/** The four ratios that the papers draw of two variants. */
+export function percentileRatios(of: string, over: string) {
+  return {
+    short50: ratio(of, over, 'short', 'p50'),
+    short90: ratio(of, over, 'short', 'p90'),
+    long50: ratio(of, over, 'long', 'p50'),
+    long90: ratio(of, over, 'long', 'p90'),
+  } as const;
+}
+
 /** Run time of a variant over its own at another place. */
 export function ratioToPlace(
   of: string,

@@ -3,7 +3,7 @@ import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
 import { bars } from '../panels.js';
-import { ratio } from '../series.js';
+import { percentileRatios } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { POLICY_PAGE, POLICY_SETTINGS, SHORTER } from './policy.js';
 
@@ -21,10 +21,7 @@ const AS_IT_IS = {
 
 const SECTION = 'docs/DESIGN.md, The policy goshawk';
 
-const short50 = ratio('otherwise', 'as it is', 'short', 'p50');
-const short90 = ratio('otherwise', 'as it is', 'short', 'p90');
-const long50 = ratio('otherwise', 'as it is', 'long', 'p50');
-const long90 = ratio('otherwise', 'as it is', 'long', 'p90');
+const { short50, short90, long50, long90 } = percentileRatios('otherwise', 'as it is');
 
 export const goshawkParts: Figure = {
   id: 'goshawk-parts',

@@ -16,13 +16,10 @@ import {
   tendsToOne,
 } from '../judging/index.js';
 import { lines, table } from '../panels.js';
-import { busy, ratio, shareOfJobs, stated } from '../series.js';
+import { busy, percentileRatios, ratio, shareOfJobs, stated } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_SIZES, HAWK, POLICIES } from './paper.js';
 
-const short50 = ratio('hawk', 'sparrow', 'short', 'p50');
-const short90 = ratio('hawk', 'sparrow', 'short', 'p90');
-const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
-const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
+const { short50, short90, long50, long90 } = percentileRatios('hawk', 'sparrow');
 const shortMean = ratio('hawk', 'sparrow', 'short', 'mean');
 const longMean = ratio('hawk', 'sparrow', 'long', 'mean');
 /** The shares are stated for 15,000 nodes. */

@@ -3,7 +3,7 @@ import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isHighestAt, isSlightlyBetter, isWorse, staysWithin } from '../judging/index.js';
 import { bars } from '../panels.js';
-import { ratio } from '../series.js';
+import { percentileRatios } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK } from './paper.js';
 
@@ -14,10 +14,7 @@ const ABLATIONS: readonly { readonly label: string; readonly settings: RunSettin
 ];
 const [NO_CENTRAL, NO_PARTITION, NO_STEALING] = [0, 1, 2] as const;
 
-const short50 = ratio('without', 'hawk', 'short', 'p50');
-const short90 = ratio('without', 'hawk', 'short', 'p90');
-const long50 = ratio('without', 'hawk', 'long', 'p50');
-const long90 = ratio('without', 'hawk', 'long', 'p90');
+const { short50, short90, long50, long90 } = percentileRatios('without', 'hawk');
 
 export const hawk7: Figure = {
   id: 'hawk-7',

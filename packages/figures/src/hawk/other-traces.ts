@@ -3,13 +3,10 @@ import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { bestImprovement, isBetter, isLowestAt, staysWithin } from '../judging/index.js';
 import { lines } from '../panels.js';
-import { busy, ratio } from '../series.js';
+import { busy, percentileRatios } from '../series.js';
 import { CUTOFFS, HAWK, PAPER_ALGORITHM, POLICIES, SHORT_PARTITIONS } from './paper.js';
 
-const short50 = ratio('hawk', 'sparrow', 'short', 'p50');
-const short90 = ratio('hawk', 'sparrow', 'short', 'p90');
-const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
-const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
+const { short50, short90, long50, long90 } = percentileRatios('hawk', 'sparrow');
 
 /** Of the size at which the work submitted is 90% of what the workers can do: as 10,000–50,000 is to 15,000. */
 const SIZES = [2 / 3, 1, 4 / 3, 5 / 3, 2, 8 / 3, 10 / 3];

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
+import type { Context } from '@goshawk/cli';
 import { sumOf } from '@goshawk/core';
 import type { Figure, Modelled } from '@goshawk/figures';
 import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
 import { readTaskRuns } from '@goshawk/traces';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
+import { inSteps } from './steps.js';
 
 interface Made {
   /** One a place of the axis. */
@@ -31,34 +31,25 @@ export async function runModelled(
   const places = axis.ticks.map(({ x }) => x);
   const scale = jobsDrawn / figure.workload.jobs;
   const total = seeds * policies.length;
-  let done = 0;
-  const work = async () => {
-    const trace = figure.model!.places === 'speed' ? await readTrace(workload) : [];
-    const progress = startProgress(context, figure.id, total);
+  return inSteps(context, figure.id, total, ['run', 'made'], lost, async (step) => {
+    const trace = figure.model!.places === 'speed' ? await readTrace(workload) : undefined;
     const draws: Record<string, readonly number[]>[] = [];
     let sums = { jobs: 0, slots: 0 };
-    try {
-      for (let seed = 1; seed <= seeds; seed++) {
-        const draw: Record<string, readonly number[]> = {};
-        for (const policy of policies) {
-          await setImmediate();
-          context.interrupted.throwIfAborted();
-          const made =
-            figure.model!.places === 'speed'
-              ? runTrace(figure, policy, places, trace)
-              : runPolicy(figure, policy, places, scale, seed);
-          draw[policy] = made.queues;
-          sums = { jobs: made.jobs, slots: made.slots };
-          progress.update(++done);
-        }
-        draws.push(draw);
+    for (let seed = 1; seed <= seeds; seed++) {
+      const draw: Record<string, readonly number[]> = {};
+      for (const policy of policies) {
+        const made = await step(() =>
+          trace === undefined
+            ? runPolicy(figure, policy, places, scale, seed)
+            : runTrace(figure, policy, places, trace),
+        );
+        draw[policy] = made.queues;
+        sums = { jobs: made.jobs, slots: made.slots };
       }
-    } finally {
-      progress.stop();
+      draws.push(draw);
     }
     return { workload: recordOf(figure, sums), draws };
-  };
-  return untilInterrupted(context, work, () => `${done} of ${counted(total, 'run')} were made; ${lost}`);
+  });
 }
 
 function runPolicy(

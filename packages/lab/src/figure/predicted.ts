@@ -1,11 +1,11 @@
-import { setImmediate } from 'node:timers/promises';
-import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
+import { type Context, counted } from '@goshawk/cli';
 import type { Predicted } from '@goshawk/figures';
 import type { ChosenFigure } from './choose.js';
 import { readExtracted } from './extract.js';
 import type { FigureOptions } from './options.js';
 import { Predictors, TASKS_MAX } from './predictions.js';
 import type { RunStore } from './run-store.js';
+import { inSteps } from './steps.js';
 
 /**
  * What the estimators of a predicted figure say of jobs drawn from a workload, once for each seed.
@@ -20,31 +20,16 @@ export async function runPredicted(
   { seeds, features, history }: FigureOptions,
   lost: string,
 ): Promise<Pick<Predicted, 'workload' | 'draws'>> {
-  let done = 0;
-  const work = async () => {
+  return inSteps(context, figure.id, seeds, ['draw', 'predicted'], lost, async (step) => {
     const from = { workload: spec, features, history, tasksMax: TASKS_MAX };
     const { record, ...extracted } = await store.once(['extract', from], () => readExtracted(context, from));
     context.note(
       `${figure.id}: ${counted(extracted.past.length, 'job')} to learn from, ${counted(extracted.jobs.length, 'job')} to draw from`,
     );
-    const progress = startProgress(context, figure.id, seeds);
-    try {
-      const predictors = new Predictors(extracted.past);
-      const draws = [];
-      for (; done < seeds; done++) {
-        await setImmediate();
-        context.interrupted.throwIfAborted();
-        draws.push(predictors.draw(extracted.jobs, done + 1));
-        progress.update(done + 1);
-      }
-      return { workload: record, draws };
-    } finally {
-      progress.stop();
-    }
-  };
-  return untilInterrupted(
-    context,
-    work,
-    () => `${done} of ${counted(seeds, 'draw')} were predicted; ${lost}`,
-  );
+    const predictors = new Predictors(extracted.past);
+    const draws = [];
+    for (let seed = 1; seed <= seeds; seed++)
+      draws.push(await step(() => predictors.draw(extracted.jobs, seed)));
+    return { workload: record, draws };
+  });
 }

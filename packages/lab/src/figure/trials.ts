@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
-import { type Context, counted, startProgress, untilInterrupted } from '@goshawk/cli';
+import type { Context } from '@goshawk/cli';
 import type { RunSettings, TrialRuns } from '@goshawk/figures';
 import { configureGenerator, openWorkload, packed } from '@goshawk/traces';
 import { survey } from '../simulate/survey.js';
 import type { ChosenFigure } from './choose.js';
+import { inSteps } from './steps.js';
 
 /** What was run, without what is known of the figure before. */
 export type TrialsOf<Run> = Pick<TrialRuns<Run>, 'workload' | 'places' | 'workers'>;
@@ -22,34 +22,22 @@ export async function runTrials<Run>(
   run: (workload: string, asked: RunSettings, seed: number) => Promise<Run>,
 ): Promise<TrialsOf<Run>> {
   const total = axis.ticks.length * figure.variants.length * seeds;
-  let done = 0;
-  const work = async () => {
-    const progress = startProgress(context, figure.id, total);
-    try {
-      const places: TrialsOf<Run>['places'][number][] = [];
-      for (const tick of axis.ticks) {
-        const byVariant: Record<string, Run[]> = {};
-        for (const { name, settings } of figure.variants) {
-          byVariant[name] = [];
-          for (let seed = 1; seed <= seeds; seed++) {
-            await setImmediate();
-            context.interrupted.throwIfAborted();
-            const all = { ...figure.settings, ...tick.settings, ...settings };
-            byVariant[name].push(
-              await run(workload, workers === undefined ? all : { ...all, workers }, seed),
-            );
-            progress.update(++done);
-          }
-        }
-        places.push({ tick, byVariant });
+  return inSteps(context, figure.id, total, ['run', 'made'], lost, async (step) => {
+    const places: TrialsOf<Run>['places'][number][] = [];
+    for (const tick of axis.ticks) {
+      const byVariant: Record<string, Run[]> = {};
+      for (const { name, settings } of figure.variants) {
+        const all = { ...figure.settings, ...tick.settings, ...settings };
+        const asked = workers === undefined ? all : { ...all, workers };
+        byVariant[name] = [];
+        for (let seed = 1; seed <= seeds; seed++)
+          byVariant[name].push(await step(() => run(workload, asked, seed)));
       }
-      const machines = workers ?? figure.settings.workers ?? null;
-      return { workload: await recordOf(context, workload), places, workers: machines };
-    } finally {
-      progress.stop();
+      places.push({ tick, byVariant });
     }
-  };
-  return untilInterrupted(context, work, () => `${done} of ${counted(total, 'run')} were made; ${lost}`);
+    const machines = workers ?? figure.settings.workers ?? null;
+    return { workload: await recordOf(context, workload), places, workers: machines };
+  });
 }
 
 async function recordOf(context: Context, workload: string): Promise<TrialsOf<unknown>['workload']> {
