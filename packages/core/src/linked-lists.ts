@@ -38,6 +38,8 @@ export class LinkedLists<T> {
 
   /** Puts the item behind the last one that goes ahead of it, or first. */
   insert(list: number, item: T, goesAhead: (other: T) => boolean): void {
+    // Most go to the end, and lists may be long.
+    if (this.isEmpty(list) || goesAhead(this.#items[this.#lists.last[list]!]!)) return this.push(list, item);
     let last = NONE;
     for (let node = this.#firstNode(list); node !== NONE; node = this.#nodes.next[node]!) {
       if (goesAhead(this.#items[node]!)) last = node;
