@@ -121,7 +121,7 @@ describe('a command that does not start', () => {
     [{ exec: ['no-such-command'] }, 'command-not-found', "is not in this worker's PATH"],
     [{ exec: ['/no/such/command'] }, 'command-not-found', 'does not exist'],
     [{ exec: ['true'], env: { PATH: '/none' } }, 'command-not-found', "is not in this worker's PATH"],
-    [{ exec: ['true'], cwd: '/no/such/folder' }, 'no-such-folder', 'does not exist'],
+    [{ exec: ['true'], cwd: '/no/such/folder' }, 'no-such-folder', '--cwd'],
     [{ exec: ['true'], cwd: '/etc/passwd' }, 'no-such-folder', 'is not a folder'],
     [{ exec: ['/etc/passwd'] }, 'permission-denied', 'may not be executed'],
     [{ exec: ['true', 'x'.repeat(4_000_000)] }, 'arguments-too-long', 'pass them by stdin or a file'],

@@ -47,7 +47,11 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
 function explainPath(errorCode: string, { command, cwd, env }: Attempt): [FailureCode, string] {
   if (cwd !== undefined) {
     const folder = statOf(cwd);
-    if (folder === undefined) return ['no-such-folder', `the folder "${cwd}" does not exist on this worker`];
+    if (folder === undefined)
+      return [
+        'no-such-folder',
+        `the folder "${cwd}" does not exist on this worker; --cwd (cwd in a job file) names another`,
+      ];
     if (!folder.isDirectory()) return ['no-such-folder', `"${cwd}" is not a folder on this worker`];
     if (!mayEnter(cwd)) return ['permission-denied', `the folder "${cwd}" may not be entered`];
   }
