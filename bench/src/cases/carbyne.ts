@@ -1,4 +1,4 @@
-import { meanOf, Random, sumOf } from '@goshawk/core';
+import { meanOf, present, Random, sumOf } from '@goshawk/core';
 import {
   alignment,
   CARBYNE_POLICIES,
@@ -135,7 +135,7 @@ function completionTimes(name: string, capacity: readonly number[], jobs: readon
     jobs: jobs.map(
       ({ arrive, weight, stages }): TrialJob => ({
         arriveMs: arrive * MS,
-        ...(weight === undefined ? {} : { weight }),
+        ...present({ weight }),
         stages: stages.map(({ n, demand, duration, parents }) => ({
           tasks: n,
           demand: units(1, demand),

@@ -1,4 +1,5 @@
 import { connect } from '@goshawk/client';
+import { present } from '@goshawk/core';
 
 /**
  * Legitimate traffic, from a process of its own: jobs of a few short tasks, one after the other, until it is told to
@@ -14,7 +15,7 @@ const PAUSE_MS = 10;
 
 const [url = '', keys] = process.argv.slice(2);
 // That an answer comes late on a busy machine is no failure.
-const client = await connect(url, { requestTimeoutMs: 60_000, ...(keys === undefined ? {} : { keys }) });
+const client = await connect(url, { requestTimeoutMs: 60_000, ...present({ keys }) });
 let ms: number[] = [];
 let failed = 0;
 

@@ -102,6 +102,7 @@ export * from './points.js';
 export * from './policy/job-lengths.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
+export * from './present.js';
 export * from './random.js';
 export { rendezvous } from './rendezvous.js';
 export * from './resources.js';

@@ -1,4 +1,4 @@
-import { meanOf } from '@goshawk/core';
+import { meanOf, present } from '@goshawk/core';
 import type { Run } from '@goshawk/report';
 import type { Planned } from './point.js';
 
@@ -15,7 +15,7 @@ export function plannedOf({ deadlines, planning }: Run): Planned | undefined {
     },
     bestEffortSeconds: bestEffortSeconds ?? 0,
     preemptions: planning?.counts.preemptions ?? 0,
-    ...(cycleSeconds === undefined ? {} : { cycleSeconds }),
+    ...present({ cycleSeconds }),
   };
 }
 

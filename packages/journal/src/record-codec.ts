@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { JobRecord, JobSpec, StageSpec } from '@goshawk/core';
+import { type JobRecord, type JobSpec, present, type StageSpec } from '@goshawk/core';
 import { Packr } from 'msgpackr/index-no-eval';
 
 /**
@@ -106,20 +106,19 @@ function fullSpec(spec: JobSpec): JobSpec {
     stages,
     estimateMs: spec.estimateMs,
     retries: spec.retries,
-    ...(spec.retryBackoffMs === undefined ? {} : { retryBackoffMs: spec.retryBackoffMs }),
-    ...(spec.retryOn === undefined ? {} : { retryOn: spec.retryOn }),
+    ...present({ retryBackoffMs: spec.retryBackoffMs, retryOn: spec.retryOn }),
     timeoutMs: spec.timeoutMs,
-    ...(spec.timeLimitMs === undefined ? {} : { timeLimitMs: spec.timeLimitMs }),
-    ...(spec.after === undefined ? {} : { after: spec.after }),
-    ...(spec.afterOk === undefined ? {} : { afterOk: spec.afterOk }),
+    ...present({ timeLimitMs: spec.timeLimitMs, after: spec.after, afterOk: spec.afterOk }),
     maxRunning: spec.maxRunning,
     deadlineMs: spec.deadlineMs,
     weight: spec.weight,
-    ...(spec.priority === undefined ? {} : { priority: spec.priority }),
-    ...(spec.value === undefined ? {} : { value: spec.value }),
-    ...(spec.prefer === undefined ? {} : { prefer: spec.prefer }),
-    ...(spec.slowdown === undefined ? {} : { slowdown: spec.slowdown }),
-    ...(spec.logicalName === undefined ? {} : { logicalName: spec.logicalName }),
-    ...(spec.seed === undefined ? {} : { seed: spec.seed }),
+    ...present({
+      priority: spec.priority,
+      value: spec.value,
+      prefer: spec.prefer,
+      slowdown: spec.slowdown,
+      logicalName: spec.logicalName,
+      seed: spec.seed,
+    }),
   };
 }

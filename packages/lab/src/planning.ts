@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import type { PlanningSpread, PlanningTimes } from '@goshawk/policies';
 import type { PlanningResults } from '@goshawk/report';
 
@@ -29,6 +30,6 @@ export function planningOf(
       extract: seconds(extract),
       cycle: seconds(cycle),
     },
-    ...(solver === undefined ? {} : { solver }),
+    ...present({ solver }),
   };
 }

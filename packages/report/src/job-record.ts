@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import type { JobResult } from './job-result.js';
 import type { JudgedJob } from './predictor-tally.js';
 
@@ -45,7 +46,7 @@ export function jobRecord(
     decidedSeconds: judged.decidedSeconds ?? null,
     outcome: result.outcome,
     runtimeSeconds: result.runtimeSeconds,
-    ...(result.deadlineSeconds === undefined ? {} : { deadlineSeconds: result.deadlineSeconds }),
+    ...present({ deadlineSeconds: result.deadlineSeconds }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import type {
   ByClass,
   ByClassAndAll,
@@ -91,9 +92,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
     steals,
     series: tally.series(facts.readings),
     predictor: facts.predictor ?? null,
-    ...(deadlines === undefined ? {} : { deadlines }),
-    ...(staged === undefined ? {} : { staged }),
-    ...(facts.planning === undefined ? {} : { planning: facts.planning }),
+    ...present({ deadlines, staged, planning: facts.planning }),
     events,
     wallSeconds,
     eventsPerSecond: events === null || wallSeconds <= 0 ? null : events / wallSeconds,

@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import type {
   ByClass,
   DeadlineResults,
@@ -60,7 +61,7 @@ export class RunTally {
     this.#waiting = { short: snapshots(), long: snapshots() };
     this.#underway = { short: snapshots(), long: snapshots() };
     const { totalSlots, capacity } = setup;
-    const whole = { ...(totalSlots === undefined ? {} : { slot: totalSlots }), ...capacity };
+    const whole = { ...present({ slot: totalSlots }), ...capacity };
     this.#staged = new StageTally(whole, interval, this.#startSeconds);
   }
 

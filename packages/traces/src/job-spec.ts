@@ -3,6 +3,7 @@ import {
   type JobSpec,
   type Millis,
   NO_RESOURCES,
+  present,
   type Resources,
   type StageSpec,
   type TaskList,
@@ -30,8 +31,7 @@ export function jobSpecOf(
   return {
     name: job.name ?? 'job',
     user: job.user,
-    ...(job.logicalName === undefined ? {} : { logicalName: job.logicalName }),
-    ...(seed === undefined ? {} : { seed }),
+    ...present({ logicalName: job.logicalName, seed }),
     stages: stagesOf(job, columns),
     estimateMs,
     retries: job.retries ?? 0,
@@ -41,10 +41,7 @@ export function jobSpecOf(
     maxRunning: job.maxRunning,
     deadlineMs: milliseconds(job.deadlineSeconds),
     weight: job.weight ?? 1,
-    ...(job.priority === undefined ? {} : { priority: job.priority }),
-    ...(job.value === undefined ? {} : { value: job.value }),
-    ...(job.prefer === undefined ? {} : { prefer: job.prefer }),
-    ...(job.slowdown === undefined ? {} : { slowdown: job.slowdown }),
+    ...present({ priority: job.priority, value: job.value, prefer: job.prefer, slowdown: job.slowdown }),
   };
 }
 
@@ -117,19 +114,13 @@ export function jobInputOf(spec: JobSpec): JobInput {
       after: after.map((place) => stages[place]!.name),
       tasks: tasksInputOf(tasks),
       demand,
-      ...(requires === undefined ? {} : { require: requires }),
-      ...(ofStage === undefined ? {} : { estimate: ofStage }),
+      ...present({ require: requires, estimate: ofStage }),
     })),
-    ...(user === undefined ? {} : { user }),
-    ...(maxRunning === undefined ? {} : { maxRunning }),
-    ...(estimateMs === undefined ? {} : { estimate: estimateMs }),
-    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
-    ...(retryBackoffMs === undefined ? {} : { retryBackoff: retryBackoffMs }),
+    ...present({ user, maxRunning, estimate: estimateMs, timeout: timeoutMs, retryBackoff: retryBackoffMs }),
     ...(retryOn === undefined ? {} : { retryOn: [...retryOn] }),
     ...(after === undefined ? {} : { after: [...after] }),
     ...(afterOk === undefined ? {} : { afterOk: [...afterOk] }),
-    ...(timeLimitMs === undefined ? {} : { timeLimit: timeLimitMs }),
-    ...(deadlineMs === undefined ? {} : { deadline: deadlineMs }),
+    ...present({ timeLimit: timeLimitMs, deadline: deadlineMs }),
   };
 }
 

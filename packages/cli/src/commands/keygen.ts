@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { InputError, RIGHTS, type Right, ROLES } from '@goshawk/core';
+import { InputError, present, RIGHTS, type Right, ROLES } from '@goshawk/core';
 import type { ClusterKeys, RotationStep } from '@goshawk/transport';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -198,7 +198,7 @@ function secret(
     kind: 'Secret',
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...present({ namespace }),
       labels: {
         'app.kubernetes.io/name': 'goshawk',
         'app.kubernetes.io/part-of': 'goshawk',

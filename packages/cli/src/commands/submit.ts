@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
-import { GoshawkError, InputError, type JobState } from '@goshawk/core';
+import { GoshawkError, InputError, type JobState, present } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
@@ -91,7 +91,7 @@ function unlessUnknown(error: unknown): void {
 }
 
 function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<string, unknown> {
-  return { schema: 'goshawk.submit/1', job, state, ...(warning === undefined ? {} : { warning }) };
+  return { schema: 'goshawk.submit/1', job, state, ...present({ warning }) };
 }
 
 /** Files and stdin that a job is made of. */

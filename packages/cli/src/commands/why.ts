@@ -1,5 +1,5 @@
 import type { Cluster, ClusterView } from '@goshawk/client';
-import { InputError, isFinal, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
+import { InputError, isFinal, present, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
@@ -36,7 +36,7 @@ export const whyCommand = defineCommand({
     const id = await jobNamed(context, cluster, asked.id);
     const job = cluster.job(id);
     const [explained, view] = await Promise.all([
-      job.explain({ ...(task === undefined ? {} : { task }), signal }),
+      job.explain({ ...present({ task }), signal }),
       viewOf(cluster, signal),
     ]);
     const cutoff = view?.settings.policy;

@@ -1,5 +1,5 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
-import { formatAttributes, formatCount, formatResources, sumOf } from '@goshawk/core';
+import { formatAttributes, formatCount, formatResources, present, sumOf } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
@@ -116,7 +116,7 @@ function workerJson(worker: WorkerView): Record<string, unknown> {
   return {
     name,
     state,
-    ...(quarantine === undefined ? {} : { quarantine }),
+    ...present({ quarantine }),
     partition,
     slots,
     busy,

@@ -8,6 +8,7 @@ import {
   type JobSummary,
   type Millis,
   mayRun,
+  present,
   type Resources,
   sumOf,
 } from '@goshawk/core';
@@ -77,7 +78,7 @@ export function outlookOf(
     name,
     tasks: countTasks(tasks),
     demand,
-    ...(requires === undefined ? {} : { requires }),
+    ...present({ requires }),
     ...(scope === 'all' ? {} : { partition: scope }),
     fitting: active.filter((worker) => fits(demand, worker.capacity) && mayRun(worker, { requires })).length,
     workers: active.length,

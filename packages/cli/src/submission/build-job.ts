@@ -6,6 +6,7 @@ import {
   type Priority,
   parseBytes,
   parseJobSpec,
+  present,
 } from '@goshawk/core';
 import type { Positionals } from '../command.js';
 import { absoluteJob, folderOf } from './folders.js';
@@ -62,20 +63,12 @@ function wholeJob(
   const wanted = { ...file.demand, ...demandOf(options) };
   const required = { ...file.require, ...parseAttributeValues(options.require, '--require', 'zone=eu') };
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(user === undefined ? {} : { user }),
-    ...(estimate === undefined ? {} : { estimate }),
-    ...(key === undefined ? {} : { key }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(retryBackoff === undefined ? {} : { retryBackoff }),
+    ...present({ name, user, estimate, key, retries, retryBackoff }),
     ...(retryOn === undefined ? {} : { retryOn: parseExitCodes(retryOn) }),
-    ...(taskTimeout === undefined ? {} : { timeout: taskTimeout }),
-    ...(timeLimit === undefined ? {} : { timeLimit }),
+    ...present({ timeout: taskTimeout, timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
     ...(priority === undefined ? {} : { priority: parsePriority(priority) }),
-    ...(maxRunning === undefined ? {} : { maxRunning }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(value === undefined ? {} : { value }),
+    ...present({ maxRunning, deadline, value }),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: parseAttributeValues(prefer, '--prefer', 'rack=r1,r2') }),
   };
@@ -83,7 +76,7 @@ function wholeJob(
 
 function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, number> {
   return {
-    ...(cpus === undefined ? {} : { cpu: cpus }),
+    ...present({ cpu: cpus }),
     ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
     ...Object.fromEntries(resource.map(parseResource)),
   };

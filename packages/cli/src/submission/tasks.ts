@@ -1,4 +1,11 @@
-import { type ExecPayload, InputError, type JobInput, LIMITS, type ModulePayload } from '@goshawk/core';
+import {
+  type ExecPayload,
+  InputError,
+  type JobInput,
+  LIMITS,
+  type ModulePayload,
+  present,
+} from '@goshawk/core';
 import { absoluteModule, folderOf } from './folders.js';
 import type { SubmitOptions } from './options.js';
 import { arrayShares, lineShares, type Share } from './shares.js';
@@ -52,7 +59,7 @@ function moduleCall(
 ): ModulePayload {
   return {
     module: absoluteModule(work.path, folderOf(options, sources)),
-    ...(work.export === undefined ? {} : { export: work.export }),
+    ...present({ export: work.export }),
     ...(options.input === undefined ? {} : { input: parseInput(options.input) }),
   };
 }
@@ -89,8 +96,7 @@ async function commandLine(
     ...(env.length === 0 ? {} : { env: parseEnvironment(env) }),
     cwd: folderOf(options, sources),
     ...(stdin === undefined ? {} : { stdin: await sources.read(stdin, '--stdin') }),
-    ...(stdout === undefined ? {} : { stdout }),
-    ...(stderr === undefined ? {} : { stderr }),
+    ...present({ stdout, stderr }),
   };
 }
 
@@ -102,7 +108,7 @@ function commandWith(command: ExecPayload, share: Share): ExecPayload {
       argument.includes(PLACEHOLDER) ? fillIn(argument, share) : argument,
     ),
     ...(variable === undefined ? {} : { env: { ...command.env, ...variable } }),
-    ...(share.stdin === undefined ? {} : { stdin: share.stdin }),
+    ...present({ stdin: share.stdin }),
   };
 }
 

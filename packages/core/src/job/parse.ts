@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { nearest } from '../nearest.js';
+import { present } from '../present.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
 import type { Payload } from './payload.js';
@@ -37,24 +38,19 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   return {
     name: job.name,
     user: job.user,
-    ...(job.logicalName === undefined ? {} : { logicalName: job.logicalName }),
-    ...(job.seed === undefined ? {} : { seed: job.seed }),
+    ...present({ logicalName: job.logicalName, seed: job.seed }),
     stages,
     estimateMs: job.estimate,
     retries: job.retries,
-    ...(job.retryBackoff === undefined ? {} : { retryBackoffMs: job.retryBackoff }),
-    ...(job.retryOn === undefined ? {} : { retryOn: job.retryOn }),
+    ...present({ retryBackoffMs: job.retryBackoff, retryOn: job.retryOn }),
     timeoutMs: job.timeout,
-    ...(job.timeLimit === undefined ? {} : { timeLimitMs: job.timeLimit }),
-    ...(job.after === undefined ? {} : { after: job.after }),
-    ...(job.afterOk === undefined ? {} : { afterOk: job.afterOk }),
+    ...present({ timeLimitMs: job.timeLimit, after: job.after, afterOk: job.afterOk }),
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,
-    ...(job.priority === undefined ? {} : { priority: job.priority }),
-    ...(job.value === undefined ? {} : { value: job.value }),
+    ...present({ priority: job.priority, value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
-    ...(job.slowdown === undefined ? {} : { slowdown: job.slowdown }),
+    ...present({ slowdown: job.slowdown }),
   };
 }
 
@@ -221,7 +217,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
       ...requirements(stage.require ?? job.require),
-      ...(stage.estimate === undefined ? {} : { estimateMs: stage.estimate }),
+      ...present({ estimateMs: stage.estimate }),
     };
   });
 }

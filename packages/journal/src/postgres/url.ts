@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { present } from '@goshawk/core';
 import { JournalError } from '../errors.js';
 
 /** Where a PostgreSQL is, as libpq writes it; several hosts where it fails over from one to another. */
@@ -84,9 +85,7 @@ function tlsOf(settings: URLSearchParams): Tls {
   return {
     rejectUnauthorized: mode !== 'require',
     checksHost: mode === 'verify-full',
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
+    ...present({ ca, cert, key }),
   };
 }
 

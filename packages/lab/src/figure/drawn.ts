@@ -1,5 +1,5 @@
 import { type Context, counted, untilInterrupted } from '@goshawk/cli';
-import { Random } from '@goshawk/core';
+import { present, Random } from '@goshawk/core';
 import type { RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { packed, type TraceJob } from '@goshawk/traces';
@@ -53,7 +53,7 @@ export async function runDrawn(
   );
   const settingsOf = (tick: Tick, variant: Variant): RunSettings => ({
     ...figure.settings,
-    ...(workers === undefined ? {} : { workers }),
+    ...present({ workers }),
     ...tick.settings,
     ...variant.settings,
   });

@@ -1,4 +1,4 @@
-import { type Millis, NO_RESOURCES, sumOf } from '@goshawk/core';
+import { type Millis, NO_RESOURCES, present, sumOf } from '@goshawk/core';
 import type { JobResult, JudgedJob } from '@goshawk/report';
 import type { PlannedJob } from './plan.js';
 import type { EndedReplayJob } from './submitter.js';
@@ -26,7 +26,7 @@ function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
     outcome: isCompleted ? 'completed' : 'failed',
     submitSeconds: submittedMs / 1_000,
     runtimeSeconds: (endedMs - submittedMs) / 1_000,
-    ...(planned.job.deadlineSeconds === undefined ? {} : { deadlineSeconds: planned.job.deadlineSeconds }),
+    ...present({ deadlineSeconds: planned.job.deadlineSeconds }),
     taskCount: planned.tasks,
     ...stagesOf(planned),
     tasksCompleted: ended.tasks.completed,

@@ -8,7 +8,7 @@ import {
   schedulersEstimator,
   timesAll,
 } from '@goshawk/cli';
-import { GoshawkError, InputError, meanOf, Random, RELIABLE_TIMINGS, sumOf } from '@goshawk/core';
+import { GoshawkError, InputError, meanOf, present, Random, RELIABLE_TIMINGS, sumOf } from '@goshawk/core';
 import { solverTimeoutMs } from '@goshawk/policies';
 import {
   finishRun,
@@ -131,7 +131,7 @@ export async function perform(
     readings: simulation.readings.map(({ atMs, queuedEntries, ...counted }) => ({
       ...counted,
       seconds: atMs / 1_000,
-      ...(queuedEntries === undefined ? {} : { queuedEntries }),
+      ...present({ queuedEntries }),
     })),
   });
   const hashed = effects === undefined ? {} : { effectsHash: effects.digest() };
@@ -139,9 +139,7 @@ export async function perform(
   const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed, ...scored }, series };
   return {
     ...outcome,
-    ...(jobTimes === undefined ? {} : { jobTimes }),
-    ...(runtimes === undefined ? {} : { runtimes }),
-    ...(records === undefined ? {} : { records }),
+    ...present({ jobTimes, runtimes, records }),
   };
 }
 

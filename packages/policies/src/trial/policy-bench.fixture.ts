@@ -4,6 +4,7 @@ import {
   type Millis,
   NO_RESOURCES,
   type Priority,
+  present,
   Random,
   type Resources,
 } from '@goshawk/core';
@@ -90,7 +91,7 @@ export class PolicyBench {
       arrivedAt: this.now - ageMs,
       long,
       tasks: jobTasks,
-      ...(priority === undefined ? {} : { priority }),
+      ...present({ priority }),
     });
     const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand) };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);

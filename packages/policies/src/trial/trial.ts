@@ -1,4 +1,12 @@
-import { type Address, IndexedHeap, invariant, type Millis, sumOf, type Vector } from '@goshawk/core';
+import {
+  type Address,
+  IndexedHeap,
+  invariant,
+  type Millis,
+  present,
+  sumOf,
+  type Vector,
+} from '@goshawk/core';
 import { ClusterBooks } from '../books/books.js';
 import { BookedDraft } from '../books/draft.js';
 import type { BookedJob, BookedRun, BookedStage } from '../books/entries.js';
@@ -123,8 +131,7 @@ class TrialRun {
     const { weight, user, stages } = this.#trial.jobs[number]!;
     const job = this.#books.declare(OWNER, number, {
       arrivedAt: this.#now,
-      ...(weight === undefined ? {} : { weight }),
-      ...(user === undefined ? {} : { user }),
+      ...present({ weight, user }),
       tasks: sumOf(stages, ({ tasks }) => tasks),
       isDeclared: true,
     });

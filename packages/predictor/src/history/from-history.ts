@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, present } from '@goshawk/core';
 import type {
   ArrivingJob,
   EndedJob,
@@ -70,7 +70,7 @@ export abstract class FromHistory implements Estimator {
 export function historySettings({ features, featureValuesMax }: EstimatorSettings): Partial<HistorySettings> {
   return {
     ...(features == null ? {} : { features }),
-    ...(featureValuesMax === undefined ? {} : { valuesMax: featureValuesMax }),
+    ...present({ valuesMax: featureValuesMax }),
   };
 }
 

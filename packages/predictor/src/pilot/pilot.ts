@@ -1,4 +1,4 @@
-import { type Millis, meanOf } from '@goshawk/core';
+import { type Millis, meanOf, present } from '@goshawk/core';
 import { z } from 'zod';
 import type {
   ArrivingJob,
@@ -47,7 +47,7 @@ export class Pilot implements Estimator {
     const ratio = percent === undefined ? Number(pilotRatio) : percent / 100;
     const wanted = Math.max(1, Math.round(ratio * startable));
     const pilots = Math.min(startable, pilotsMax ?? startable, wanted);
-    return { kind: 'sample', pilots, guess, ...(percent === undefined ? {} : { note: percent }) };
+    return { kind: 'sample', pilots, guess, ...present({ note: percent }) };
   }
 
   weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {

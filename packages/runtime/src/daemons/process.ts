@@ -1,4 +1,4 @@
-import { type Address, InputError, LIMITS, quoted, type Role } from '@goshawk/core';
+import { type Address, InputError, LIMITS, present, quoted, type Role } from '@goshawk/core';
 import {
   anyIncarnationOf,
   Directory,
@@ -83,8 +83,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const directory = new Directory();
   const mailbox = await openMailbox({
     bind: options.bind,
-    ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
-    ...(options.keys === undefined ? {} : { keys: options.keys }),
+    ...present({ advertise: options.advertise, keys: options.keys }),
     incarnation,
     directory,
     logger: options.logger,

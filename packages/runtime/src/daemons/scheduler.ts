@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { type Millis, parseJobSpec } from '@goshawk/core';
+import { type Millis, parseJobSpec, present } from '@goshawk/core';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
   type EstimatorStates,
@@ -165,8 +165,7 @@ function configOf(
 
 function loadOf({ activeJobsMax, userWaitingTasksMax }: SchedulerOptions): Partial<LoadLimits> {
   return {
-    ...(activeJobsMax === undefined ? {} : { activeJobsMax }),
-    ...(userWaitingTasksMax === undefined ? {} : { userWaitingTasksMax }),
+    ...present({ activeJobsMax, userWaitingTasksMax }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Millis, Outcome } from '@goshawk/core';
+import { type Millis, type Outcome, present } from '@goshawk/core';
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Tracing } from './spans.js';
 
@@ -98,7 +98,7 @@ export class JobTracing {
         'goshawk.job.class': job.class,
         'goshawk.job.classified_by': job.classifiedBy,
         'goshawk.job.pilots': job.sample?.tasks.length ?? 0,
-        ...(estimateMs === undefined ? {} : { 'goshawk.job.estimate_ms': estimateMs }),
+        ...present({ 'goshawk.job.estimate_ms': estimateMs }),
       },
     });
   }

@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import type { TraceJob } from '../job.js';
 import { type HeadedRow, readHeadedCsv } from './headed-csv.js';
@@ -41,10 +42,7 @@ export function featuresOf(row: HeadedRow): JobFeatures {
   const logicalName = row.text('logical_job_name');
   const schedulingClass = row.amount('scheduling_class');
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(user === undefined ? {} : { user }),
-    ...(logicalName === undefined ? {} : { logicalName }),
-    ...(schedulingClass === undefined ? {} : { schedulingClass }),
+    ...present({ name, user, logicalName, schedulingClass }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import { type HeadedRow, readHeadedCsv } from '../features/headed-csv.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
@@ -64,9 +65,7 @@ function addJob(packer: JobPacker, row: HeadedRow): void {
   const [name, user, estimateSeconds] = [row.text('name'), row.text('user'), row.amount('estimate')];
   packer.roomFor(tasks).fill(duration);
   packer.close(submit, duration, tasks, {
-    ...(name === undefined ? {} : { name }),
-    ...(user === undefined ? {} : { user }),
-    ...(estimateSeconds === undefined ? {} : { estimateSeconds }),
+    ...present({ name, user, estimateSeconds }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { meanOf, Random } from '@goshawk/core';
+import { meanOf, present, Random } from '@goshawk/core';
 import { integer } from '../draws.js';
 import { type PastJob, readPastJobs } from '../features/past-jobs.js';
 import { GoogleLikeTasks } from '../generators/google-like.js';
@@ -78,8 +78,6 @@ function dagOf(of: readonly PastJob[], tasks: GoogleLikeTasks): TraceJob {
       after: place === 0 ? [] : [place - 1],
       tasks: length,
     })),
-    ...(name === undefined ? {} : { name }),
-    ...(user === undefined ? {} : { user }),
-    ...(logicalName === undefined ? {} : { logicalName }),
+    ...present({ name, user, logicalName }),
   };
 }

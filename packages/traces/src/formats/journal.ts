@@ -1,4 +1,4 @@
-import { meanOf } from '@goshawk/core';
+import { meanOf, present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import type { TraceJob, TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
@@ -173,12 +173,11 @@ function jobOf({ at, spec, runs, ended }: Told, begin: number, tally: Tally): Tr
     durationsSeconds,
     meanSeconds: meanOf(durations),
     name,
-    ...(user === undefined ? {} : { user }),
-    ...(logicalName === undefined ? {} : { logicalName }),
+    ...present({ user, logicalName }),
     ...(estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 }),
-    ...(maxRunning === undefined ? {} : { maxRunning }),
+    ...present({ maxRunning }),
     ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
-    ...(value === undefined ? {} : { value }),
+    ...present({ value }),
     ...(weight === undefined || weight === 1 ? {} : { weight }),
     ...demand,
     ...(stages.length === 1 ? {} : { stages: stages.map((stage, place) => stageOf(stage, counts[place]!)) }),

@@ -1,3 +1,4 @@
+import { present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
@@ -104,7 +105,7 @@ function addJob(packer: JobPacker, numbers: readonly number[], tally: Tally): vo
   const [asked, user, program] = [known(TIME_ASKED), known(USER), known(PROGRAM)];
   packer.roomFor(tasks).fill(runTime);
   packer.close(submit, runTime, tasks, {
-    ...(asked === undefined ? {} : { estimateSeconds: asked }),
+    ...present({ estimateSeconds: asked }),
     ...(user === undefined ? {} : { user: `${user}` }),
     ...(program === undefined ? {} : { logicalName: `${program}` }),
   });

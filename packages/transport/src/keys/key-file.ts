@@ -1,4 +1,4 @@
-import { type ClientKey, InputError, RIGHTS, type Right, ROLES, type Role } from '@goshawk/core';
+import { type ClientKey, InputError, present, RIGHTS, type Right, ROLES, type Role } from '@goshawk/core';
 import { KEY_BYTES } from './raw-keys.js';
 
 /**
@@ -74,7 +74,7 @@ export function parseKeyFile(text: string, source: string): KeyFile {
     schema: KEY_SCHEMA,
     role,
     generations: generations.map((each) => generation(each, source)),
-    ...(name === undefined ? {} : { name }),
+    ...present({ name }),
     ...(clients === undefined ? {} : { clients: clientsOf(clients, source) }),
   };
 }

@@ -1,4 +1,4 @@
-import { meanOf } from '@goshawk/core';
+import { meanOf, present } from '@goshawk/core';
 import type { MachineShare, TraceJob } from '../../job.js';
 import type { Countable, Tally } from '../../tally.js';
 import { COUNTS } from './counts.js';
@@ -95,8 +95,7 @@ export class JobInFlight {
       ...(name === '' ? {} : { name }),
       ...(user === '' ? {} : { user }),
       ...(logicalName === '' ? {} : { logicalName }),
-      ...(schedulingClass === undefined ? {} : { schedulingClass }),
-      ...(this.#request === undefined ? {} : { machineShare: this.#request }),
+      ...present({ schedulingClass, machineShare: this.#request }),
     };
   }
 

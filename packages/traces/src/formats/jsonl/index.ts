@@ -1,4 +1,4 @@
-import { meanOf } from '@goshawk/core';
+import { meanOf, present } from '@goshawk/core';
 import { WorkloadError } from '../../errors.js';
 import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
@@ -90,9 +90,7 @@ function written(job: TraceJob): unknown {
       name,
       ...(after.length === 0 ? {} : { after: after.map((place) => stages[place]!.name) }),
       durationsSeconds: durations,
-      ...(demand === undefined ? {} : { demand }),
-      ...(require === undefined ? {} : { require }),
-      ...(estimateSeconds === undefined ? {} : { estimateSeconds }),
+      ...present({ demand, require, estimateSeconds }),
     };
   });
   return { ...head, stages: own };

@@ -1,4 +1,4 @@
-import { LIMITS, meanOf, sumOf } from '@goshawk/core';
+import { LIMITS, meanOf, present, sumOf } from '@goshawk/core';
 import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
 import {
   AMOUNT,
@@ -77,7 +77,7 @@ export function parseJob(value: unknown): TraceJob {
         ? meanOf(durationsSeconds)
         : check(fields.meanSeconds, SECONDS, 'meanSeconds'),
     ...optional,
-    ...(stages === undefined ? {} : { stages }),
+    ...present({ stages }),
     ...(fields.prefer === undefined ? {} : { prefer: checkAttributes(fields.prefer, 'prefer') }),
     ...(fields.require === undefined ? {} : { require: checkAttributes(fields.require, 'require') }),
     ...(fields.demand === undefined ? {} : { demand: checkDemand(fields.demand, 'demand') }),
@@ -114,11 +114,11 @@ function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: 
       name,
       after,
       tasks: own.length,
-      ...(demand === undefined ? {} : { demand }),
+      ...present({ demand }),
       ...(fields.require === undefined
         ? {}
         : { require: checkAttributes(fields.require, `${where}.require`) }),
-      ...(estimateSeconds === undefined ? {} : { estimateSeconds }),
+      ...present({ estimateSeconds }),
     };
   });
   return { durationsSeconds: concatenate(durations), stages };
