@@ -113,7 +113,6 @@ function detail(
     }
   }
   return {
-    ...summarise(job, wallOffsetMs),
     stages: job.stages.map((stage) => ({
       name: stage.spec.name,
       state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
@@ -137,6 +136,8 @@ function detail(
     priority: job.spec.priority ?? 'normal',
     after: undefined,
     cancelReason: job.cancelReason,
+    // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).
+    ...summarise(job, wallOffsetMs),
   };
 }
 
