@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { firstLine, GOSHAWK } from './daemons.js';
 
-export interface UpCluster extends AsyncDisposable {
+interface UpCluster extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
 }

@@ -9,7 +9,7 @@ export const ATTRIBUTE_OPTION = {
 } as const satisfies OptionSpec;
 
 /** Of the worker of this number. */
-export type AttributesOf = (worker: number) => readonly Attribute[];
+type AttributesOf = (worker: number) => readonly Attribute[];
 
 /** @throws InputError when one is not NAME=VALUE,… */
 export function parseAttributes(texts: readonly string[]): AttributesOf {

@@ -1,4 +1,4 @@
-export { ATTRIBUTE_OPTION, type AttributesOf, attributesOfAll, parseAttributes } from './attributes.js';
+export { ATTRIBUTE_OPTION, attributesOfAll, parseAttributes } from './attributes.js';
 export { type Command, defineCommand, ExitCode } from './command.js';
 export { SHADOW_OPTION } from './commands/daemon-options.js';
 export { connect } from './connect.js';

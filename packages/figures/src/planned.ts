@@ -4,7 +4,7 @@ import type { FigureResult } from './result.js';
 import { assessTrials, type TrialRuns } from './trials.js';
 
 /** What was run for a planned figure. */
-export type PlannedRuns = TrialRuns<Planned>;
+type PlannedRuns = TrialRuns<Planned>;
 
 /** From planned runs to a figure's numbers and verdicts: means over the seeds. */
 export function assessPlanned(runs: PlannedRuns): FigureResult {

@@ -5,13 +5,13 @@ export { claimFolder, type FolderClaim, isClaimed } from './folder-claim.js';
 export { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js';
 export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
-export { type LmdbJournalOptions, openLmdbJournal } from './lmdb-journal.js';
+export { openLmdbJournal } from './lmdb-journal.js';
 export { type JournalSummary, OfflineJournal, type Verified } from './offline.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl } from './postgres/url.js';
 export type { Damaged, Filed } from './reading.js';
 export { decodeRecord } from './record-codec.js';
-export { importJournal, type Repaired, repairJournal } from './repair.js';
+export { importJournal, repairJournal } from './repair.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';
 export { type SentGroup, SentGroups } from './sent-groups.js';
 

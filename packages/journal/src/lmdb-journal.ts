@@ -7,7 +7,7 @@ import { LmdbStore, makeFolder } from './lmdb-store.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
-export interface LmdbJournalOptions {
+interface LmdbJournalOptions {
   /** On a local disk; made if it is not there. One scheduler has it at a time. */
   readonly folder: string;
   /** Draws the prefix of job ids of a new journal. */

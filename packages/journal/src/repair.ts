@@ -16,7 +16,7 @@ interface RepairOptions {
   readonly version: string;
 }
 
-export interface Repaired extends Salvage {
+interface Repaired extends Salvage {
   /** Of the file that was damaged; undefined when nothing had to be repaired. */
   readonly kept: string | undefined;
   readonly tag: string;

@@ -121,7 +121,7 @@ export const ESTIMATORS = {
   },
 } as const satisfies Record<string, EstimatorKind>;
 
-export type EstimatorName = keyof typeof ESTIMATORS;
+type EstimatorName = keyof typeof ESTIMATORS;
 
 /** How they are written, for help texts: `oracle, given, noisy:LOW-HIGH`. */
 export const ESTIMATOR_FORMS: string = Object.values(ESTIMATORS)

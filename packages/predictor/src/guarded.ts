@@ -12,7 +12,7 @@ import type {
 import { Given } from './given.js';
 
 /** How often an estimator has misbehaved, and how it did so first and last. */
-export interface Misbehaviour {
+interface Misbehaviour {
   count: number;
   first: string;
   last: string;

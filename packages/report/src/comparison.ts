@@ -214,14 +214,14 @@ export interface IndexSpread {
 }
 
 /** Run times of jobs over those of the same jobs under `drf`. */
-export interface AgainstDrf {
+interface AgainstDrf {
   readonly slowdown: Distribution;
   /** Shares of the jobs: those that take longer than under `drf`, and longer than 1.25 times as long. */
   readonly slower: number;
   readonly muchSlower: number;
 }
 
-export interface CycleSpread {
+interface CycleSpread {
   readonly count: number;
   readonly p50: number;
   readonly p99: number;

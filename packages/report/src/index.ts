@@ -3,8 +3,8 @@ export { cdf } from './charts/cdf.js';
 export type { Size } from './charts/draw.js';
 export { type ChartDrawing, type LegendEntry, type LineSpec, lineChart } from './charts/line-chart.js';
 export { type LineLook, lineLook, type Role, sentinel } from './charts/palette.js';
-export { type BarSpec, ratioChart } from './charts/ratio-chart.js';
-export { renderSvg, type SvgChart } from './charts/svg.js';
+export { ratioChart } from './charts/ratio-chart.js';
+export { renderSvg } from './charts/svg.js';
 export { buildComparison, mergeComparisons } from './compare.js';
 export * from './comparison.js';
 export { comparisonCsv, csvOf } from './csv.js';
@@ -12,7 +12,7 @@ export { type Distribution, percentileOfSorted, summarise } from './distribution
 export { ComparisonError, MeasurementError, UnfinishedRunError } from './errors.js';
 export { renderDocument } from './html/document.js';
 export { type Column, figure, legend, type Row, section, swatch, table } from './html/elements.js';
-export { type InlineChart, renderChart } from './html/inline-chart.js';
+export { renderChart } from './html/inline-chart.js';
 export { renderHtml } from './html/page.js';
 export type { PageMeta } from './html/page-meta.js';
 export type { JobTimes } from './intervals.js';
@@ -22,14 +22,13 @@ export {
   type JobResult,
   type MessageTimes,
   type RunSetup,
-  type StageResult,
   UTILISATION_SNAPSHOT_SECONDS,
 } from './job-result.js';
 export { type Content, html, Markup, trusted } from './markup.js';
 export { duration } from './numbers.js';
 export { type JudgedJob, PredictorTally } from './predictor-tally.js';
-export { buildRun, finishRun, type RunFacts, type RunMeasurements, type RunSeries } from './run.js';
+export { buildRun, finishRun, type RunMeasurements, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';
 export { type PolicySummary, summarisePolicies } from './summary.js';
-export { renderTable, type TableStyle } from './table.js';
+export { renderTable } from './table.js';
 export { RunTally } from './tally.js';

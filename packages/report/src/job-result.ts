@@ -28,7 +28,7 @@ export interface JobResult {
   readonly furtherAttempts?: readonly { readonly startSeconds: number; readonly runSeconds: number }[];
 }
 
-export interface StageResult {
+interface StageResult {
   readonly tasks: number;
   /** Indices of the stages that came before. */
   readonly after: readonly number[];

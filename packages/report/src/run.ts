@@ -16,7 +16,7 @@ import { mergeSorted } from './samples.js';
 import { RunTally } from './tally.js';
 
 /** What is known of a run when it is over, beside its jobs. */
-export interface RunFacts {
+interface RunFacts {
   readonly seed: number;
   readonly options: OptionValues;
   readonly messages: Messages;

@@ -16,7 +16,7 @@ import { renderStages } from './stages.js';
 import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
 import { bare, type Cell } from './text-table.js';
 
-export interface TableStyle {
+interface TableStyle {
   /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
   readonly color: boolean;
   /** Width of the terminal. Lines keep to it down to 70; 100 by default. */

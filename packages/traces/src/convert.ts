@@ -4,14 +4,14 @@ import type { Jobs, TraceJob } from './job.js';
 import { type SampleOptions, sampleTrace } from './sample/sample.js';
 import { type Tallied, Tally } from './tally.js';
 
-export interface ConvertOptions {
+interface ConvertOptions {
   /** Name of the format to write; by the ending of the file unless given. */
   readonly format?: string | undefined;
   /** Writes a part of the workload. */
   readonly sample?: SampleOptions | undefined;
 }
 
-export interface Conversion {
+interface Conversion {
   readonly format: string;
   /** As written. */
   readonly jobs: number;

@@ -1,5 +1,5 @@
 export { ColumnBlocks } from './columns.js';
-export { type Conversion, type ConvertOptions, convertTrace } from './convert.js';
+export { convertTrace } from './convert.js';
 export { NormalDraws } from './draws.js';
 export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features/past-jobs.js';
@@ -34,12 +34,7 @@ export {
 export { type Distribution, distributionOf } from './percentiles.js';
 export { drawArrivals } from './prototype/arrivals.js';
 export { fifoMakespan } from './prototype/makespan.js';
-export {
-  type PreparedPrototype,
-  type PrototypeOptions,
-  prepareJobs,
-  preparePrototype,
-} from './prototype/prepare.js';
+export { type PreparedPrototype, prepareJobs, preparePrototype } from './prototype/prepare.js';
 export { scaleToCluster } from './prototype/scale.js';
 export { sampleJobs } from './sample/jobs.js';
 export { type SampleOptions, sampleTrace } from './sample/sample.js';
@@ -47,4 +42,4 @@ export { formatStats } from './stats/format.js';
 export { plotStats } from './stats/plot.js';
 export { type Cdf, type TraceStats, traceStats } from './stats/stats.js';
 export { formatTally, type Tallied, Tally } from './tally.js';
-export { type OpenOptions, openWorkload, type Workload } from './workload.js';
+export { openWorkload, type Workload } from './workload.js';

@@ -1,4 +1,4 @@
-import { nearestRank } from '@goshawk/core';
+import { meanOf, nearestRank } from '@goshawk/core';
 
 /** Summary of a set of numbers. Percentiles are by nearest rank. */
 export interface Distribution {
@@ -14,11 +14,9 @@ export interface Distribution {
 export function distributionOf(values: Float64Array): Distribution | undefined {
   if (values.length === 0) return undefined;
   values.sort();
-  let total = 0;
-  for (let i = 0; i < values.length; i++) total += values[i]!;
   return {
     count: values.length,
-    mean: total / values.length,
+    mean: meanOf(values),
     p50: nearestRank(values, 50),
     p90: nearestRank(values, 90),
     p99: nearestRank(values, 99),

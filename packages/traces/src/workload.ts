@@ -53,7 +53,7 @@ export interface Workload {
   sha256(signal?: AbortSignal): Promise<string>;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Files of more tasks are streamed at each walk instead of held. 32 million unless given. */
   readonly heldTasksMax?: number;
   /** Called as jobs are read before the workload is open, with how many more those are. */

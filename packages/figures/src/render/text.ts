@@ -4,7 +4,7 @@ import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
-export interface TextStyle {
+interface TextStyle {
   /** Escape sequences for colour. */
   readonly color: boolean;
   /** Width of the terminal. */

@@ -1,7 +1,7 @@
-export { PostgresJournals, type PostgresOptions, type SharedJournal } from './journals.js';
+export { PostgresJournals, type SharedJournal } from './journals.js';
 export { Link } from './link.js';
 export { type CommitPromise, checkSchema, migrate, weakness } from './migrate.js';
 export { importStored, initStore, StoredJournal } from './offline.js';
 export { SCHEMA_VERSION } from './schema.js';
-export { PostgresServer, postgresPrograms, type ServerOptions } from './server.js';
+export { PostgresServer, postgresPrograms } from './server.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl } from './url.js';

@@ -12,7 +12,7 @@ import { type CommitPromise, checkSchema, commitPromise } from './migrate.js';
 import { FENCED } from './schema.js';
 import { parseJournalUrl } from './url.js';
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** `postgres://…`; its schema was made by `migrate`. */
   readonly url: string;
   /** Of the scheduler; one process has it at a time. */

@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const PACKAGES = '/usr/lib/postgresql';
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Where its data lie; default: a new folder among the temporary ones. */
   readonly under?: string;
   /** As in postgresql.conf. */

@@ -24,7 +24,7 @@ export const ATTRIBUTES = {
   all: () => 0,
 } as const satisfies Record<string, Attribute>;
 
-export type AttributeName = keyof typeof ATTRIBUTES;
+type AttributeName = keyof typeof ATTRIBUTES;
 
 /** Attributes joined by `+`. The order decides between experts that are equally good. */
 export const DEFAULT_FEATURES: readonly string[] = [

@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import { type BucketCounts, LogBuckets } from './log-buckets.js';
 
 /** What was believed of a job that completed, and what was true. */
-export interface ScoredJob {
+interface ScoredJob {
   readonly trueMeanMs: Millis;
   readonly tasks: number;
   /** Undefined where nothing was believed. */
@@ -15,7 +15,7 @@ export interface ScoredJob {
 }
 
 /** Percentages of |estimate − truth| ÷ truth; null where there was no estimate. */
-export interface ErrorPercent {
+interface ErrorPercent {
   readonly p50: number | null;
   readonly p90: number | null;
   readonly mean: number | null;

@@ -9,7 +9,7 @@ import { playPilots } from './play-pilots.js';
 import { type EstimatorScore, Score, type ScoreCounts, scoreOf } from './score.js';
 
 /** What became of a job. */
-export interface ShadowedEnd {
+interface ShadowedEnd {
   readonly completed: boolean;
   /** From its submission to the end of its last task. */
   readonly runtimeMs: Millis;

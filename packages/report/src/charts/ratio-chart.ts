@@ -7,7 +7,7 @@ import { type LineLook, lineLook, sentinel } from './palette.js';
 const BARS_WITH_LABELS = 12;
 const CATEGORY_WIDTH_MAX = 160;
 
-export interface BarSpec {
+interface BarSpec {
   readonly name: string;
   /** One for each group; null where there is nothing to compare. */
   readonly ratios: readonly (number | null)[];

@@ -14,7 +14,7 @@ const SWATCH_GAP = 8;
 /** Which every reader of documents has, by one name or another. */
 const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
 
-export interface SvgChart extends ChartDrawing {
+interface SvgChart extends ChartDrawing {
   /** Stands above the chart, and is its name for who cannot see it. */
   readonly title: string;
   /** What the chart shows and the main numbers on it, for who cannot see it. */

@@ -6,7 +6,7 @@ import { html, type Markup, trusted } from '../markup.js';
 const CHART_WIDTH = 500;
 const CHART_HEIGHT = 310;
 
-export interface InlineChart {
+interface InlineChart {
   /** Unique on the page. */
   readonly id: string;
   /** What the chart shows and the main numbers on it, for who cannot see it. */

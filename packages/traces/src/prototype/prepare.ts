@@ -7,7 +7,7 @@ import { drawArrivals } from './arrivals.js';
 import { fifoMakespan } from './makespan.js';
 import { scaleToCluster } from './scale.js';
 
-export interface PrototypeOptions {
+interface PrototypeOptions {
   readonly workers: number;
   /** Slots of each worker, 1 unless given. */
   readonly slots?: number | undefined;

@@ -8,7 +8,7 @@ import type { TraceFormat } from '../trace-format.js';
 import { FieldProblem } from './fields.js';
 import { parseJob } from './parse-job.js';
 
-export const JSONL_SCHEMA = 'goshawk.trace/1';
+const JSONL_SCHEMA = 'goshawk.trace/1';
 const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 
 /** Our own format: all that a job can have. docs/USE.md lists the fields. */
