@@ -19,10 +19,12 @@ import {
   formatDuration,
   InputError,
   type Millis,
+  meanOf,
   type PolicySettings,
   UnreachableError,
 } from '@goshawk/core';
 import type { Distribution } from '@goshawk/report';
+import type { NetworkModel } from '@goshawk/simulator';
 import { formatTally, packed, type RecordedJob, Tally } from '@goshawk/traces';
 import { journalPlaces } from '../journals.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -30,7 +32,7 @@ import { performShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { specsOf, VARY_OPTION, variantsOf } from '../variants.js';
 import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from '../whatif/advice.js';
-import { messageDelayMs } from '../whatif/message-delay.js';
+import { messageDelaysMs, networkOfDelays } from '../whatif/message-delay.js';
 import { recordedJobs } from '../whatif/recorded.js';
 
 const OPTIONS = {
@@ -65,7 +67,7 @@ const OPTIONS = {
   },
   networkDelay: {
     type: 'duration',
-    describe: 'one-way delay of a message (default: measured on jobs that found free workers)',
+    describe: 'one-way delay of every message (default: drawn from those of jobs that found free workers)',
   },
   seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
   parallel: {
@@ -113,18 +115,19 @@ export const whatifCommand = defineCommand({
         `ran under ${base.settings.policy} on ${counted(base.workers, 'worker')}`,
     );
     for (const line of formatTally(tally.list())) context.note(line);
-    const simulated = (which: readonly Setup[], delayMs: Millis): Promise<RunOutcome[]> => {
-      const requests = which.map((setup) => requestOf(setup, record.jobs, options.seed, delayMs));
+    const simulated = (which: readonly Setup[], network: NetworkModel): Promise<RunOutcome[]> => {
+      const requests = which.map((setup) => requestOf(setup, record.jobs, options.seed, network));
       return performShown(context, requests, { kind: 'packed', packed: jobs }, options);
     };
-    let delayMs = options.networkDelay;
-    if (delayMs === undefined) {
-      const [first] = await simulated([base], ASSUMED_DELAY_MS);
-      delayMs =
-        messageDelayMs(recorded, first!.runtimes!.runtimeSeconds, ASSUMED_DELAY_MS) ?? ASSUMED_DELAY_MS;
-      context.note(`a message is taken to take ${formatDuration(Number(delayMs.toPrecision(3)))}`);
+    let delaysMs: readonly Millis[] = [options.networkDelay ?? ASSUMED_DELAY_MS];
+    if (options.networkDelay === undefined) {
+      const [first] = await simulated([base], networkOfDelays(delaysMs));
+      delaysMs = messageDelaysMs(recorded, first!.runtimes!.runtimeSeconds, ASSUMED_DELAY_MS) ?? delaysMs;
+      context.note(
+        `a message is taken to take ${formatDuration(Number(meanOf(delaysMs).toPrecision(3)))} on average`,
+      );
     }
-    const outcomes = await simulated(setups, delayMs);
+    const outcomes = await simulated(setups, networkOfDelays(delaysMs));
     const tried = setups.map(
       (setup, index): Tried => ({
         label: `${setup.label} on ${counted(setup.workers, 'worker')}`,
@@ -133,7 +136,10 @@ export const whatifCommand = defineCommand({
         runtimeSeconds: outcomes[index]!.run.runtimeSeconds,
       }),
     );
-    await tell(context, await timesOf(recorded, settings.cutoffMs), tried, { ...record, delayMs });
+    await tell(context, await timesOf(recorded, settings.cutoffMs), tried, {
+      ...record,
+      delayMs: meanOf(delaysMs),
+    });
     return ExitCode.done;
   },
 });
@@ -261,7 +267,7 @@ function requestOf(
   { settings, label, workers, slots, schedulers, capacity }: Setup,
   jobs: number,
   seed: number,
-  delayMs: Millis,
+  network: NetworkModel,
 ): RunRequest {
   return {
     policy: { ...settings, policy: label },
@@ -270,7 +276,7 @@ function requestOf(
     capacity,
     schedulers,
     seed,
-    network: { kind: 'constant', delayMs },
+    network,
     estimator: settings.estimator,
     asSubmitted: true,
     wantsRuntimes: true,
