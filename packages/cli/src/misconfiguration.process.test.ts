@@ -72,6 +72,12 @@ describe('a daemon ends with one line and code 2', () => {
       /"7070" is not an endpoint: expected tcp:\/\/HOST:PORT/,
     ],
     [
+      'a folder that is no cgroup',
+      ['worker', ...NOBODY_THERE, '--task-cgroup', '/tmp'],
+      {},
+      /--task-cgroup: \/tmp is not the folder of a cgroup \(version 2\); have systemd delegate one/,
+    ],
+    [
       'a wrong port for HTTP',
       ['central', ...SOMEWHERE, '--http', '127.0.0.1:http'],
       {},

@@ -1,3 +1,5 @@
+import type { TaskLimits } from './cgroup.js';
+
 /**
  * What an executor is: something that starts a task's payload, reports what it does, and can kill it.
  * The worker's driver knows executors only by these types.
@@ -40,6 +42,8 @@ export interface RunOrder {
   readonly payload: Payload;
   /** `GOSHAWK_JOB`, `GOSHAWK_TASK`, `GOSHAWK_ATTEMPT` and the like. They win over the payload's `env`. */
   readonly env: Readonly<Record<string, string>>;
+  /** What the task has demanded of its worker, to which commands are held where the worker has cgroups. */
+  readonly limits?: TaskLimits;
   /** Bytes of stdout and stderr together that are kept; the rest is dropped, with one line saying so. */
   readonly outputBytesMax: number;
 }
@@ -75,7 +79,7 @@ export type FailureCode =
   | 'input-not-serialisable'
   | 'result-not-serialisable'
   | 'result-too-large'
-  | 'out-of-memory'
+  | 'out-of-memory' // of a module's heap, or of a command's cgroup
   | 'thread-failed'; // the thread ended under the run: process.exit(), an error in a stray callback
 
 export interface Failure {

@@ -39,6 +39,7 @@ export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {
     ...(payload.cwd === undefined ? {} : { cwd: payload.cwd }),
     outputBytesMax: order.outputBytesMax,
     ...outputFiles(order, payload),
+    ...(order.limits === undefined ? {} : { limits: order.limits }),
     hasStdin: payload.stdin !== undefined,
   };
 }

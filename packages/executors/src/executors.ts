@@ -30,6 +30,8 @@ export interface ExecutorOptions {
   readonly valueBytesMax?: number;
   /** What this worker runs besides sleeps. Default: everything. */
   readonly allow?: Permissions;
+  /** Folder of a cgroup (version 2), below which each command has one with its demand of cpu and memory as limits. */
+  readonly cgroup?: string | undefined;
   /** Names of the worker's environment that tasks see, `LC_*` for a prefix. Default: `INHERITED_NAMES`. */
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
@@ -84,6 +86,7 @@ class AllExecutors implements Executors {
         graceMs,
         environment,
         warn: options.warn ?? (() => {}),
+        cgroup: options.cgroup,
       }),
       module: new ModuleExecutor({
         threads: options.moduleThreads ?? availableParallelism(),

@@ -1,3 +1,4 @@
+export { prepareCgroup } from './cgroup.js';
 export type { SleepEnded } from './channels.js';
 export { compiledFile } from './compiled.js';
 export * from './contract.js';

@@ -1,3 +1,4 @@
+import type { TaskLimits } from './cgroup.js';
 import type { Executor, Outcome, OutputStream, Payload, Run, RunSink } from './contract.js';
 
 /** A sink that keeps what it is told, for tests of executors. */
@@ -56,13 +57,14 @@ interface Recorded {
 
 interface RecordOptions {
   readonly env?: Record<string, string>;
+  readonly limits?: TaskLimits;
   readonly outputBytesMax?: number;
 }
 
 /** Starts a payload with a recording sink. */
 export function record(executor: Executor, payload: Payload, options: RecordOptions = {}): Recorded {
   const sink = new RecordingSink();
-  const order = { payload, env: options.env ?? {}, outputBytesMax: options.outputBytesMax ?? 1_000_000 };
+  const order = { outputBytesMax: 1_000_000, env: {}, ...options, payload };
   return { run: executor.start(order, sink), sink };
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
+import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import { failed, type KillReason, type Outcome, type OutputStream } from './contract.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
@@ -9,6 +10,14 @@ import { OutputLimit } from './output-limit.js';
 import { signal } from './process-identity.js';
 import { spawnFailure } from './spawn-failure.js';
 import type { SpawnOrder } from './spawner-protocol.js';
+
+/** Where a command runs that is held to limits. */
+interface LimitedPlace {
+  readonly cgroup: TaskCgroup;
+  readonly limits: TaskLimits;
+  /** The cgroup of this process. */
+  readonly home: string;
+}
 
 interface SpawnedRunSink {
   started(pid: number): void;
@@ -33,6 +42,7 @@ export class SpawnedRun {
   readonly #limit: OutputLimit;
   readonly #graceMs: number;
   readonly #watch: GroupWatch;
+  readonly #place: LimitedPlace | undefined;
   #startedAt = 0;
   #files: OutputFiles | undefined;
   #child: ChildProcess | undefined;
@@ -46,7 +56,14 @@ export class SpawnedRun {
   #pipesClosed = false;
   #ended = false;
 
-  constructor(order: SpawnOrder, graceMs: number, watch: GroupWatch, sink: SpawnedRunSink) {
+  constructor(
+    order: SpawnOrder,
+    graceMs: number,
+    watch: GroupWatch,
+    place: LimitedPlace | undefined,
+    sink: SpawnedRunSink,
+  ) {
+    this.#place = place;
     this.#sink = sink;
     this.#limit = new OutputLimit(order.outputBytesMax);
     this.#graceMs = graceMs;
@@ -78,6 +95,7 @@ export class SpawnedRun {
 
   #endUnstarted(outcome: Outcome): void {
     this.#ended = true;
+    this.#place?.cgroup.remove();
     this.#sink.ended(outcome, 0);
   }
 
@@ -91,9 +109,8 @@ export class SpawnedRun {
       this.#endUnstarted(spawnFailure(error, { ...order, env: environment }));
     };
     this.#startedAt = performance.now();
-    let child: ChildProcess;
-    try {
-      child = spawn(order.command, order.args, {
+    const fork = (): ChildProcess =>
+      spawn(order.command, order.args, {
         ...(order.cwd === undefined ? {} : { cwd: order.cwd }),
         env: environment,
         detached: true, // a session, so a process group, of its own
@@ -103,9 +120,14 @@ export class SpawnedRun {
           descriptors.stderr ?? 'pipe',
         ],
       });
+    let child: ChildProcess;
+    try {
+      const place = this.#place;
+      child = place === undefined ? fork() : place.cgroup.forking(fork, place.limits, place.home);
     } catch (error) {
       // Some errors of the system come by throwing (E2BIG), the others by the event below.
-      fail(error as NodeJS.ErrnoException);
+      if (error instanceof CgroupError) this.#endUnstarted(failed('process-limit', error.message));
+      else fail(error as NodeJS.ErrnoException);
       return;
     }
     if (child.pid === undefined) {
@@ -200,17 +222,20 @@ export class SpawnedRun {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    const ranOutOfMemory = this.#place?.cgroup.ranOutOfMemory === true;
+    this.#place?.cgroup.remove();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
     const { code, signal: signalName, runMs } = this.#exit!;
-    const outcome = this.#outcome(code, signalName);
+    const outcome = this.#outcome(code, signalName, ranOutOfMemory);
     if (outcome.kind !== 'failed' || this.#files === undefined) this.#sink.ended(outcome, runMs);
     else void withFullDisk(outcome, this.#files).then((explained) => this.#sink.ended(explained, runMs));
   }
 
-  #outcome(code: number | null, signalName: NodeJS.Signals | null): Outcome {
+  #outcome(code: number | null, signalName: NodeJS.Signals | null, ranOutOfMemory: boolean): Outcome {
     if (this.#killReason !== undefined) return { kind: 'killed', reason: this.#killReason };
     if (code === 0) return { kind: 'completed', exitCode: 0 };
+    if (ranOutOfMemory) return failed('out-of-memory', outOfMemoryMessage(this.#place!.limits.memory!));
     if (code !== null) {
       return { ...failed('exit-code', `the command ended with exit code ${code}`), exitCode: code };
     }
@@ -219,7 +244,13 @@ export class SpawnedRun {
 
   #endGroup(): void {
     signal(-this.#pid, 'SIGKILL');
+    this.#place?.cgroup.kill();
   }
+}
+
+function outOfMemoryMessage(bytes: number): string {
+  const mebibytes = (bytes / (1024 * 1024)).toFixed(0);
+  return `the command was ended: it took more memory than the ${mebibytes} MiB that the job demands`;
 }
 
 function signalMessage(name: NodeJS.Signals): string {

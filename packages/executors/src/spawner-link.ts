@@ -37,6 +37,8 @@ export interface SpawnerLinkOptions {
   /** All that the spawner and its commands inherit. */
   readonly environment: Readonly<Record<string, string>>;
   readonly warn: (message: string) => void;
+  /** See `ExecutorOptions`. */
+  readonly cgroup?: string | undefined;
 }
 
 interface LinkedRun {
@@ -120,7 +122,13 @@ export class SpawnerLink {
   #startSpawner(): boolean {
     const recordId = `${process.pid}-${randomBytes(6).toString('hex')}`;
     const file = recordFile(this.#options.dataFolder, recordId);
-    const settings: SpawnerSettings = { recordFile: file, recordId, graceMs: this.#options.graceMs };
+    const { graceMs, cgroup } = this.#options;
+    const settings: SpawnerSettings = {
+      recordFile: file,
+      recordId,
+      graceMs,
+      ...(cgroup === undefined ? {} : { cgroup }),
+    };
     let child: ChildProcess | undefined;
     try {
       child = spawn(

@@ -1,3 +1,4 @@
+import type { TaskLimits } from './cgroup.js';
 import type { KillReason, Outcome, OutputStream } from './contract.js';
 import type { OutputPaths } from './output-files.js';
 
@@ -28,6 +29,8 @@ export interface SpawnOrder {
   readonly outputBytesMax: number;
   /** Where its output goes in place of the frames below. */
   readonly files?: OutputPaths;
+  /** What it is held to, where the spawner has cgroups. */
+  readonly limits?: TaskLimits;
   /** Without it the command's stdin is /dev/null, which also saves a pipe. */
   readonly hasStdin: boolean;
 }
@@ -42,6 +45,8 @@ export interface SpawnerSettings {
   readonly recordFile: string;
   readonly recordId: string;
   readonly graceMs: number;
+  /** Where commands have cgroups of their own. */
+  readonly cgroup?: string;
 }
 
 /** The descriptor on which the spawner finds its end of the stream. */

@@ -3,6 +3,7 @@
  * imports only files beside it. When its link closes, it ends its process groups and itself.
  */
 import { Socket } from 'node:net';
+import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
 import { FrameReader, FrameWriter } from './framing.js';
 import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
@@ -32,6 +33,7 @@ const inherited = Object.fromEntries(
 );
 
 const watch = new GroupWatch();
+const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
 /** Starts that wait for their turn, in order. */
 const waiting = new Map<number, Buffer>();
@@ -58,8 +60,13 @@ function pump(): void {
 
 function begin(run: number, body: Buffer): void {
   const { order, stdin } = readStartBody(body);
+  const { limits } = order;
+  const place =
+    home === undefined || limits === undefined
+      ? undefined
+      : { cgroup: new TaskCgroup(settings.cgroup!, `task-${process.pid}-${run}`), limits, home };
   let slot: number | undefined;
-  const spawned = new SpawnedRun(order, settings.graceMs, watch, {
+  const spawned = new SpawnedRun(order, settings.graceMs, watch, place, {
     started(pid) {
       slot = record.add(pid);
       writer.send(FrameKind.Started, run);

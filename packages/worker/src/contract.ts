@@ -38,8 +38,9 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
    * Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's entries.
    *
    * @param gpus indexes of those that are the task's until it ends; undefined: the worker has none to give
+   * @param demand what is set apart for the task, beside its slot
    */
-  execute(slot: number, order: TaskOrder, gpus?: readonly number[]): void;
+  execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
   /** The worker takes nothing for a while. @param reason one line for people */

@@ -115,7 +115,7 @@ function run(
   w.stealing?.foundWork();
   w.finder?.started();
   if (entry.placed !== undefined) tellCentral(w, 'placementStarted', owner, message);
-  w.env.execute(slot, message, w.slots.gpusOf(slot));
+  w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand);
   if (message.expectedMs !== undefined) foresee(w, slot, message.expectedMs, now);
   const { apartMs, jobId, task } = message;
   if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);

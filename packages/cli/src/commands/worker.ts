@@ -48,6 +48,12 @@ export const workerCommand = defineCommand({
       value: 'FOLDER',
       describe: 'folder of records that outlive the process (default: a temporary folder)',
     },
+    taskCgroup: {
+      type: 'text',
+      value: 'FOLDER',
+      describe:
+        'folder of a cgroup (version 2) without processes: commands are held to the cpu and memory that their job demands',
+    },
     exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
     execOnly: {
       type: 'texts',
@@ -90,6 +96,7 @@ export const workerCommand = defineCommand({
       dataFolder: options.dataFolder ?? join(privateTemporaryFolder(), names[0]!),
       executors: {
         allow: allowedBy(options),
+        cgroup: options.taskCgroup,
       },
       logger,
     });

@@ -5,6 +5,7 @@ import {
   createExecutors,
   type ExecutorOptions,
   moduleHeapMiB,
+  prepareCgroup,
   WORKER_BYTES,
 } from '@goshawk/executors';
 import type { Logger } from '@goshawk/transport';
@@ -85,6 +86,7 @@ async function checkGiven(options: WorkersOptions): Promise<void> {
   for (const name of options.names) checkName(name);
   checkEndpoint(options.central);
   tellOfMemory(options, allowedBytes());
+  checkCgroup(options.executors?.cgroup);
   const folder = options.dataFolder;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -94,6 +96,21 @@ async function checkGiven(options: WorkersOptions): Promise<void> {
       'bad-data-folder',
       `cannot use ${folder} for the records of tasks: ${(error as Error).message}`,
       'give another folder with --data-folder',
+      { cause: error },
+    );
+  }
+}
+
+/** @throws InputError where commands can have no cgroups below it */
+function checkCgroup(folder: string | undefined): void {
+  if (folder === undefined) return;
+  try {
+    prepareCgroup(folder);
+  } catch (error) {
+    throw new InputError(
+      'bad-option',
+      `--task-cgroup: ${(error as Error).message}`,
+      'have systemd delegate one (Delegate=yes, DelegateSubgroup=worker), and give its folder below /sys/fs/cgroup',
       { cause: error },
     );
   }

@@ -1,4 +1,12 @@
-import { describeIssue, LIMITS, type Machine, type Outcome, payloadSchema } from '@goshawk/core';
+import {
+  describeIssue,
+  LIMITS,
+  type Machine,
+  NO_RESOURCES,
+  type Outcome,
+  payloadSchema,
+  type Resources,
+} from '@goshawk/core';
 import type { Executor, Payload, Run, RunOrder } from '@goshawk/executors';
 import type { KillReason, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
@@ -32,7 +40,7 @@ export function addWorker<M extends WorkerEntries>(
     const port = new WorkerPort(executor, enter, onRunEnded, gpuNames);
     return build({
       ...environment,
-      execute: (slot, order, gpus) => port.execute(slot, order, gpus),
+      execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
       kill: (slot, reason) => port.kill(slot, reason),
       drained: onDrained,
     });
@@ -70,13 +78,13 @@ class WorkerPort {
     this.#enter = enter;
   }
 
-  execute(slot: number, order: TaskOrder, gpus?: readonly number[]): void {
+  execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand: Resources = NO_RESOURCES): void {
     // The machine gives a slot away only when its task has ended; if not, nobody waits for that task.
     this.#bySlot.get(slot)?.run?.kill('cancelled');
     const names = gpus?.map((gpu) => this.#gpuNames?.[gpu] ?? `${gpu}`);
     const current: CurrentRun = { run: undefined, gpus: names ?? [] };
     this.#bySlot.set(slot, current);
-    const checked = runOrder(order, names?.join(','));
+    const checked = runOrder(order, names?.join(','), demand);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
@@ -123,6 +131,7 @@ class WorkerPort {
 function runOrder(
   { payload, jobId, task, attempt }: TaskOrder,
   gpus: string | undefined,
+  { cpu, memory }: Resources,
 ): RunOrder | { readonly problem: string } {
   const parsed = payloadSchema.safeParse(payload);
   if (!parsed.success) {
@@ -137,5 +146,7 @@ function runOrder(
     // Where GPUs are given out, a task that has none is to see none.
     ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),
   };
-  return { payload: parsed.data as Payload, env, outputBytesMax: LIMITS.outputBytesMax };
+  const limits = { ...(cpu ? { cpu } : {}), ...(memory ? { memory } : {}) };
+  const limited = cpu || memory ? { limits } : {};
+  return { payload: parsed.data as Payload, env, ...limited, outputBytesMax: LIMITS.outputBytesMax };
 }

@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { cgroupOfTests } from './cgroup.fixture.js';
+import { createExecutors, type Executors } from './executors.js';
+import { isAlive, processIdentity } from './process-identity.js';
+import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
+
+const cgroup = cgroupOfTests();
+const MIB = 1024 * 1024;
+const OWN = '/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)';
+
+let data: string;
+let executors: Executors;
+
+beforeAll(() => {
+  data = mkdtempSync(join(tmpdir(), 'goshawk-cgroup-'));
+  executors = createExecutors({ dataFolder: data, graceMs: 60_000, cgroup: cgroup?.folder });
+});
+
+afterAll(async () => {
+  await executors.close();
+  rmSync(data, { recursive: true });
+  if (cgroup !== undefined) await vi.waitUntil(() => tried(cgroup.remove));
+});
+
+function tried(act: () => void): boolean {
+  try {
+    act();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function sh(script: string) {
+  return { exec: [script], shell: true };
+}
+
+/** Cgroups of commands that are still there. */
+function left(): string[] {
+  return readdirSync(cgroup!.folder).filter((name) => name.startsWith('goshawk-task-'));
+}
+
+function isRunning(pid: number): boolean {
+  const identity = processIdentity(pid);
+  return identity !== undefined && isAlive(identity);
+}
+
+describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
+  it('is ended when it takes more memory than it demands, and its neighbour goes on', async () => {
+    const gate = join(data, 'gate');
+    execFileSync('mkfifo', [gate]);
+    const neighbour = record(executors, { exec: ['cat', gate] }, { limits: { memory: 64 * MIB } });
+    const { outcome } = await outcomeOf(executors, sh('tail /dev/zero'), { limits: { memory: 32 * MIB } });
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { code: 'out-of-memory', message: expect.stringContaining('32 MiB') },
+    });
+    await writeFile(gate, 'go on');
+    expect((await neighbour.sink.end).outcome).toEqual({ kind: 'completed', exitCode: 0 });
+  });
+
+  it('gets no more processor time than it demands', async () => {
+    const burn = `timeout 2 sh -c 'while :; do :; done'; cat ${OWN}/cpu.max; grep usage_usec ${OWN}/cpu.stat`;
+    const { runMs, sink } = await outcomeOf(executors, sh(burn), { limits: { cpu: 0.25 } });
+    const [quota, usage] = sink.text().trim().split('\n');
+    expect(quota).toBe('25000 100000');
+    expect(Number(usage!.split(' ')[1]) / 1_000 / runMs).toBeLessThan(0.5);
+  });
+
+  it('leaves nothing behind, nor what has left its process group', async () => {
+    const script = `setsid sleep 1000 >/dev/null 2>&1 & ${UNTIL_ESCAPED}; echo $!`;
+    const { sink } = await outcomeOf(executors, sh(script), { limits: { cpu: 1 } });
+    await expect.poll(() => isRunning(Number(sink.text()))).toBe(false);
+    await expect.poll(left).toEqual([]);
+  });
+
+  it('ends with all of its cgroup when it is killed', async () => {
+    const script = `setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; wait`;
+    const { run, sink } = record(executors, sh(script), { limits: { memory: 64 * MIB } });
+    await expect.poll(() => sink.text()).toMatch(/^\d+\n$/);
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    await expect.poll(() => isRunning(Number(sink.text()))).toBe(false);
+    await expect.poll(left).toEqual([]);
+  });
+
+  it('that is not there fails as ever', async () => {
+    const { outcome } = await outcomeOf(executors, { exec: ['/not/there'] }, { limits: { cpu: 1 } });
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'command-not-found' } });
+    await expect.poll(left).toEqual([]);
+  });
+
+  it('has none when it demands nothing', async () => {
+    const { sink } = await outcomeOf(executors, sh('cat /proc/self/cgroup'));
+    expect(sink.text()).toContain('goshawk-spawner-');
+  });
+});
