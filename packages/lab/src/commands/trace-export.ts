@@ -25,7 +25,12 @@ export const traceExportCommand = defineCommand({
       default: 'chrome',
       describe: 'format of the file',
     },
-    job: { type: 'text', value: 'ID', flagOnly: true, describe: 'only this job' },
+    job: {
+      type: 'text',
+      value: 'ID',
+      flagOnly: true,
+      describe: 'only this job; last: the last one that has ended',
+    },
     since: {
       type: 'duration',
       flagOnly: true,
@@ -45,9 +50,8 @@ export const traceExportCommand = defineCommand({
       () => damaged++,
     );
     const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - since;
-    const trace = tracing.trace(
-      ({ id, acceptedAt }) => (job === undefined || id === job) && acceptedAt >= from,
-    );
+    const id = job === 'last' ? tracing.last()?.id : job;
+    const trace = tracing.trace((of) => (job === undefined || of.id === id) && of.acceptedAt >= from);
     if (trace === undefined)
       throw new InputError(
         'nothing-recorded',

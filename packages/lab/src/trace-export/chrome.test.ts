@@ -90,6 +90,13 @@ describe('what jobs and workers did, for a viewer', () => {
     expect(trace.traceEvents.flatMap((event) => (event.ph === 'X' ? [event.tid] : []))).toEqual([0, 1, 0]);
   });
 
+  it('knows the job submitted last of those that have ended', () => {
+    const [underway] = records(3, 90, []);
+    const all = tracing(...records(1, 50, [['w', 60, 10]]), ...records(2, 0, [['w', 80, 10]]), underway!);
+    expect(all.last()).toMatchObject({ id: 'a-1' });
+    expect(tracing().last()).toBeUndefined();
+  });
+
   it('leaves out what has not ended, and what is not asked for', () => {
     const [accepted] = records(2, 5, []);
     const traced = tracing(...records(1, 0, [['w', 9, 9]]), accepted!);

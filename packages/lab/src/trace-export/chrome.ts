@@ -81,6 +81,14 @@ export class ChromeTracing {
     }
   }
 
+  /** The job submitted last of those that have ended. */
+  last(): { readonly id: string } | undefined {
+    let last: TracedJob | undefined;
+    for (const job of this.#jobs.values())
+      if (job.endedAt !== undefined && job.acceptedAt >= (last?.acceptedAt ?? 0)) last = job;
+    return last;
+  }
+
   /**
    * A track for the jobs, from acceptance to end, and one for each worker, with a row for each task that it runs at a time. Time
    * begins with the first job. What has not ended is left out.
