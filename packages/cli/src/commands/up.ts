@@ -142,9 +142,9 @@ async function whatRuns(url: string, keys: string | undefined): Promise<string> 
     const sum = (of: 'running' | 'waiting') => sumOf(jobs, ({ tasks }) => tasks[of]);
     const stays =
       sum('waiting') > 0
-        ? `; ${counted(sum('waiting'), 'task')} that wait go on at the next \`up\` here`
+        ? `; what waits (${counted(sum('waiting'), 'task')}) goes on at the next \`up\` here`
         : '';
-    return `${counted(sum('running'), 'task')} that run are finished${stays}`;
+    return `what runs (${counted(sum('running'), 'task')}) is finished${stays}`;
   } catch {
     return 'what runs is finished';
   }
