@@ -1,7 +1,7 @@
 import {
   type Address,
   type Counters,
-  type JobState,
+  JOB_STATES,
   type JobSummary,
   LIMITS,
   type Message,
@@ -146,26 +146,27 @@ export class ClientApi {
 
   /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
   #list(from: Address, message: MessageOf<'listJobs'>): void {
-    const isWanted = (state: JobState, user: string | undefined): boolean =>
-      (message.states.length === 0 || message.states.includes(state)) &&
+    const states = JOB_STATES.filter(
+      (state) => message.states.length === 0 || message.states.includes(state),
+    );
+    const isOwner = (user: string | undefined): boolean =>
       (message.user === undefined || user === message.user) &&
       (this.#onlyOf === undefined || user === this.#onlyOf);
-    const wanted = ({ state, spec }: Job) => isWanted(state, spec.user);
-    const active = [...this.#jobs.active()].filter(wanted);
-    const ended = [...this.#jobs.endedNewestFirst()].filter(wanted);
-    const room = Math.min(message.endedMax, message.jobsMax - active.length) - ended.length;
-    const away = this.#jobs.awayNewestFirst(isWanted, Math.max(0, room));
-    this.#budget.took(this.#jobs.count + READING_COST * away.jobs.length);
-    const shown = [...active, ...[...ended, ...away.jobs].slice(0, message.endedMax)].slice(
-      0,
-      message.jobsMax,
+    const owner = message.user === undefined && this.#onlyOf === undefined ? undefined : isOwner;
+    const active = [...this.#jobs.active()].filter(
+      ({ state, spec }) => states.includes(state) && isOwner(spec.user),
     );
+    const room = Math.max(0, Math.min(message.endedMax, message.jobsMax - active.length));
+    const ended = this.#jobs.endedNewestFirst(states, owner, room);
+    const away = this.#jobs.awayNewestFirst(states, owner, room - ended.jobs.length);
+    this.#budget.took(this.#jobs.count + READING_COST * away.jobs.length);
+    const shown = [...active.slice(0, message.jobsMax), ...ended.jobs, ...away.jobs];
     const page = new Page<JobSummary>();
     // Those that one answer has no room for are among the total.
     shown.every((job) => page.take(this.#views.summary(job)));
     this.#answers.answer(from, message.request, 'jobList', {
       jobs: page.items,
-      total: active.length + ended.length + away.total,
+      total: active.length + ended.total + away.total,
       ...this.#quotas(message.user),
     });
   }

@@ -1,4 +1,4 @@
-import { LIMITS } from '@goshawk/core';
+import { JOB_STATES, LIMITS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
@@ -43,7 +43,8 @@ class Bench {
   }
 
   get kept(): number[] {
-    return [...this.store.endedNewestFirst()].map(({ number }) => number).reverse();
+    const { jobs } = this.store.endedNewestFirst(JOB_STATES, undefined, Number.POSITIVE_INFINITY);
+    return jobs.map(({ number }) => number).reverse();
   }
 }
 

@@ -1,9 +1,10 @@
 import { type JobState, LIMITS, type Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
+import { EndedJobs } from './ended-jobs.js';
 import { bytesOf, JobBytes } from './job-bytes.js';
 import { levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
-import { type Trace, Traces } from './traces.js';
+import { type IsOwner, type Trace, Traces } from './traces.js';
 
 /** Which jobs are kept after their end. */
 export interface Retention {
@@ -59,7 +60,7 @@ export class JobStore {
   readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
-  #ended = new Map<number, Job>();
+  readonly #ended = new EndedJobs();
   /** Of jobs that had to make room, about in the order in which they ended. */
   readonly #traces: Traces;
   /** Of jobs that lie in the journal whole, about in the order in which they ended. */
@@ -197,7 +198,7 @@ export class JobStore {
 
   /** All were restored: those that ended are kept in the order of their ends. */
   restored(): void {
-    this.#ended = new Map([...this.#ended].sort(([, a], [, b]) => a.endedAt! - b.endedAt!));
+    this.#ended.sort();
     this.#away.sort();
   }
 
@@ -217,22 +218,30 @@ export class JobStore {
     return this.#active.values();
   }
 
-  /** Newest first. */
-  *endedNewestFirst(): Iterable<Job> {
-    const jobs = [...this.#ended.values()];
-    for (let i = jobs.length - 1; i >= 0; i--) yield jobs[i]!;
-  }
-
   /**
-   * Of those that lie in the journal, newest first.
+   * Of those that have ended and are in memory, newest first.
    *
+   * @param isOwner undefined: whoever submitted them, which costs no look at each
    * @param max so many of them, at most
    */
-  awayNewestFirst(
-    isWanted: (state: JobState, user: string | undefined) => boolean,
+  endedNewestFirst(
+    states: readonly JobState[],
+    isOwner: IsOwner | undefined,
     max: number,
   ): { jobs: Job[]; total: number } {
-    const { traces, total } = this.#away.lastOf(isWanted, Math.min(max, LISTED_MAX));
+    if (isOwner === undefined)
+      return { jobs: [...this.#ended.newestFirst(states, max)], total: this.#ended.count(states) };
+    const theirs = [...this.#ended.newestFirst(states)].filter(({ spec }) => isOwner(spec.user));
+    return { jobs: theirs.slice(0, max), total: theirs.length };
+  }
+
+  /** Of those that lie in the journal: as `endedNewestFirst`. */
+  awayNewestFirst(
+    states: readonly JobState[],
+    isOwner: IsOwner | undefined,
+    max: number,
+  ): { jobs: Job[]; total: number } {
+    const { traces, total } = this.#away.lastOf(states, isOwner, Math.min(max, LISTED_MAX));
     const jobs = traces.map((trace) => this.#recallJob!(trace)?.job);
     return { jobs: jobs.filter((job) => job !== undefined), total };
   }
@@ -309,7 +318,7 @@ export class JobStore {
   #moveToEnded(job: Job): void {
     this.weigh(job);
     this.#active.delete(job.number);
-    this.#ended.set(job.number, job);
+    this.#ended.add(job);
     this.#bytesHeld.jobEnded(job.number);
     if (this.#isMovable(job)) this.#movableBytes += this.#bytesHeld.of(job.number);
     this.#countActive(job, -1);
@@ -420,7 +429,7 @@ export class JobStore {
 
   /** Of those that have ended. */
   #drop(job: Job): void {
-    if (!this.#ended.delete(job.number)) return;
+    if (!this.#ended.delete(job)) return;
     if (this.#isMovable(job)) this.#movableBytes -= this.#bytesHeld.of(job.number);
     this.#bytesHeld.forget(job.number);
   }

@@ -53,9 +53,14 @@ describe('traces', () => {
           expect(traces.byNumber(2e15)).toBeUndefined();
           expect([...traces.withKey('21')]).toEqual([]);
           const theirs = model.filter(({ user }) => user === 'ada').reverse();
-          expect(traces.lastOf((_, user) => user === 'ada', 3)).toEqual({
+          expect(traces.lastOf(JOB_STATES, (user) => user === 'ada', 3)).toEqual({
             traces: theirs.slice(0, 3).map(seen),
             total: theirs.length,
+          });
+          const failed = model.filter(({ state }) => state === 'failed').reverse();
+          expect(traces.lastOf(['failed'], undefined, 3)).toEqual({
+            traces: failed.slice(0, 3).map(seen),
+            total: failed.length,
           });
         }
         while (traces.length > 0) traces.shift();

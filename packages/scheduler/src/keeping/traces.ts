@@ -1,4 +1,4 @@
-import { hashText, JOB_STATES, type JobState, type Millis, scramble } from '@goshawk/core';
+import { hashText, JOB_STATES, type JobState, type Millis, scramble, sumOf } from '@goshawk/core';
 
 /**
  * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
@@ -12,6 +12,9 @@ export interface Trace {
   readonly state: JobState;
   readonly endedAt: Millis;
 }
+
+/** Whether a job is wanted, by who submitted it. */
+export type IsOwner = (user: string | undefined) => boolean;
 
 /** Columns, and both indexes at twice as many places as rows. In bytes, beside the texts. */
 const ROW_BYTES = 80;
@@ -33,6 +36,8 @@ export class Traces {
   #numbers = new Float64Array(0);
   #endedAt = new Float64Array(0);
   #states = new Uint8Array(0);
+  /** Rows by state. */
+  readonly #counts = new Uint32Array(JOB_STATES.length);
   /** Of the keys; 0: none. */
   #hashes = new Uint32Array(0);
   #keys: (string | undefined)[] = [];
@@ -73,6 +78,7 @@ export class Traces {
     this.#numbers[row] = number;
     this.#endedAt[row] = endedAt;
     this.#states[row] = JOB_STATES.indexOf(state);
+    this.#counts[this.#states[row]!]!++;
     this.#hashes[row] = key === undefined ? 0 : this.#hashOf(key);
     this.#users[row] = this.#nameOf(user);
     if (this.#keepsKeys) this.#keys[row] = key;
@@ -82,6 +88,7 @@ export class Traces {
 
   shift(): void {
     const row = this.#head;
+    this.#counts[this.#states[row]!]!--;
     this.#textBytes -= this.#textBytesAt(row);
     this.#byNumber.remove(row);
     if (this.#hashes[row] !== 0) this.#byKey.remove(row);
@@ -107,22 +114,27 @@ export class Traces {
   }
 
   /**
-   * The last of those that are wanted, the last one first.
+   * The last of those that are in one of these states, the last one first.
    *
+   * @param isOwner undefined: whoever submitted them, which costs no look at each
    * @param max so many of them, at most
    */
   lastOf(
-    isWanted: (state: JobState, user: string | undefined) => boolean,
+    states: readonly JobState[],
+    isOwner: IsOwner | undefined,
     max: number,
   ): { traces: Trace[]; total: number } {
     const traces: Trace[] = [];
+    const wanted = states.map((state) => JOB_STATES.indexOf(state));
+    const inThem = sumOf(wanted, (state) => this.#counts[state]!);
+    const enough = isOwner === undefined ? Math.min(max, inThem) : inThem;
     let total = 0;
-    for (let i = this.#length - 1; i >= 0; i--) {
+    for (let i = this.#length - 1; i >= 0 && total < enough; i--) {
       const row = this.#rowAt(i);
-      if (!isWanted(JOB_STATES[this.#states[row]!]!, this.#users[row])) continue;
+      if (!wanted.includes(this.#states[row]!) || isOwner?.(this.#users[row]) === false) continue;
       if (++total <= max) traces.push(this.#at(row));
     }
-    return { traces, total };
+    return { traces, total: isOwner === undefined ? inThem : total };
   }
 
   /** From now on those that ended first are the first to go. */
