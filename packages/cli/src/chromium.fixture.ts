@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -17,7 +17,9 @@ export function chromiumProgram(): string | undefined {
   return undefined;
 }
 
-export function launchChromium(program: string): Promise<Browser> {
+export async function launchChromium(program: string): Promise<Browser> {
+  // Not with this module, which whoever starts a daemon loads too.
+  const { chromium } = await import('playwright-core');
   // Tests run as root in containers, where Chromium has no sandbox; it opens nothing but the page.
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }

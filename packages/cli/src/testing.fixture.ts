@@ -1,5 +1,6 @@
 /** What tests and benches take from here. */
 export * from './autoscale/slurm.fixture.js';
+export * from './chromium.fixture.js';
 export * from './daemon-process.fixture.js';
 export * from './goshawk-process.fixture.js';
 export * from './terminal.fixture.js';

@@ -1,0 +1,235 @@
+/**
+ * What does a cluster pay for being looked at? The same jobs are replayed in turn with nobody looking, with readers that
+ * ask the gateway what open pages ask and draw nothing, and with the pages in Chromium, which needs processors of its own.
+ * And of a cluster of 10,000 workers that change all the time: what a page is sent, and how long its frames take.
+ *
+ *     npm run bench:page -- [--rounds 10] [--ways nobody,readers,Chromium] [--pages 5] [--workers 20] [--load 0.6]
+ *         [--jobs 2000] [--for 25s] [--cutoff 0.1] [--seed 1] [--shown 10000] [--watch 30] [--write] [--json]
+ *
+ * A delay is what a short job took beyond its longest task. Ratios are within a round; each begins with another way.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { sumOf } from '@goshawk/core';
+import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { GOSHAWK, startDaemon } from './daemons.js';
+import { type MeasuredTable, writeMeasurement } from './measurement.js';
+import { openPages, watchPage } from './page/chromium.js';
+import { openReaders } from './page/readers.js';
+import { processorTime } from './processor-time.js';
+import { Folder, note, readOptions } from './script.js';
+import { startUp } from './up.js';
+
+/** Who looks. */
+const OPEN = { nobody: undefined, readers: openReaders, Chromium: openPages } as const;
+type Way = keyof typeof OPEN;
+/** Kinds of processes. */
+const OF_THE_CLUSTER = ['central', 'scheduler', 'worker'];
+/** Parts of the page that show each worker, or what they are together. */
+const SHOWN = { workers: 'Workers', '': 'Overview' };
+
+const options = readOptions({
+  rounds: 10,
+  ways: ['nobody', 'readers', 'Chromium'],
+  pages: 5,
+  workers: 20,
+  load: 0.6,
+  workload: 'google-like:jobs=2000,seed=12',
+  jobs: 2_000,
+  for: '25s',
+  cutoff: 0.1,
+  seed: 1,
+  shown: 10_000,
+  watch: 30,
+  write: false,
+});
+
+interface Measured {
+  /** Of short jobs. ms */
+  readonly delays: readonly number[];
+  readonly p50: number;
+  readonly p99: number;
+  /** Of one processor, while the jobs came and ran. % */
+  readonly cluster: number;
+  readonly gateway: number;
+}
+
+/** Of each job, as `goshawk replay --save-results` writes it. */
+interface JobRecord {
+  readonly job: number;
+  readonly class: 'short' | 'long';
+  readonly outcome: string;
+  readonly runtimeSeconds: number;
+}
+
+/** @returns what short jobs took beyond their longest tasks. ms */
+async function replay(cluster: string, folder: string): Promise<number[]> {
+  const [results, jobs] = [join(folder, 'results.jsonl'), join(folder, 'jobs.tr')];
+  const { workload, load, seed } = options;
+  const pace = ['--jobs', `${options.jobs}`, '--load', `${load}`, '--for', options.for, '--seed', `${seed}`];
+  const files = ['--save-results', results, '--save-jobs', jobs];
+  const args = ['replay', workload, '--cluster', cluster, ...pace, ...files, '--estimator', 'oracle'];
+  await promisify(execFile)(process.execPath, [GOSHAWK, ...args, '--quiet']);
+  const longest = linesOf(jobs).map((line) => Math.max(...line.split(' ').slice(3).map(Number)));
+  const [, ...records] = linesOf(results).map((line) => JSON.parse(line) as JobRecord);
+  if (records.some(({ outcome }) => outcome !== 'completed')) throw new Error('some jobs did not complete');
+  return records
+    .filter((record) => record.class === 'short')
+    .map(({ job, runtimeSeconds }) => 1_000 * (runtimeSeconds - longest[job - 1]!));
+}
+
+function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8').trim().split('\n');
+}
+
+/** One replay. Where nobody looks there is no gateway either. */
+async function measureOnce(way: Way, up: { url: string; pid: number }, folder: string): Promise<Measured> {
+  const open = OPEN[way];
+  const args = ['dashboard', '--listen', '127.0.0.1:0', '--cluster', up.url];
+  const dashboard = open && (await startDaemon('dashboard', args, folder));
+  const pages = dashboard && (await open(dashboard.endpoint, options.pages));
+  try {
+    const spent = () => {
+      const ofCluster = processorTime(up.pid);
+      const cluster = sumOf(OF_THE_CLUSTER, (kind) => ofCluster.get(kind) ?? 0);
+      return { cluster, gateway: dashboard ? (processorTime(dashboard.pid).get('dashboard') ?? 0) : 0 };
+    };
+    const [before, beganAt] = [spent(), performance.now()];
+    const delays = await replay(up.url, folder);
+    const [after, ms] = [spent(), performance.now() - beganAt];
+    const share = (of: 'cluster' | 'gateway') => (100 * (after[of] - before[of])) / ms;
+    const [p50, p99] = [percentile(delays, 0.5), percentile(delays, 0.99)];
+    return { delays, p50, p99, cluster: share('cluster'), gateway: share('gateway') };
+  } finally {
+    await pages?.[Symbol.asyncDispose]();
+    await dashboard?.kill();
+  }
+}
+
+/** By who looks, a measurement a round. */
+async function measureAll(): Promise<ReadonlyMap<Way, readonly Measured[]>> {
+  using folder = new Folder('page');
+  const ways = options.ways as readonly Way[];
+  const measured = new Map<Way, Measured[]>(ways.map((way) => [way, []]));
+  const shape = ['--workers', `${options.workers}`, '--schedulers', '2', '--cutoff', `${options.cutoff}`];
+  await using up = await startUp(folder.path, shape);
+  // The first one finds cold code.
+  await replay(up.url, folder.path);
+  for (let round = 0; round < options.rounds; round++) {
+    for (let turn = 0; turn < ways.length; turn++) {
+      const way = ways[(round + turn) % ways.length]!;
+      const load = loadavg()[0]!.toFixed(1);
+      const once = await measureOnce(way, up, folder.path);
+      measured.get(way)!.push(once);
+      const { p50, p99 } = once;
+      note(
+        `round ${round + 1}, ${way}, load before ${load}: p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms`,
+      );
+    }
+  }
+  return measured;
+}
+
+function delayResults(measured: ReadonlyMap<Way, readonly Measured[]>): [Way, BenchResult[]][] {
+  const nobody = measured.get('nobody') ?? [];
+  return [...measured].map(([way, runs]) => {
+    const of = (name: string, unit: string, value: (one: Measured) => number) =>
+      result(`${way}: ${name}`, unit, runs.map(value));
+    const over = (name: 'p50' | 'p99') =>
+      result(
+        `${way}: ${name} over nobody's`,
+        'ratio',
+        runs.map((one, round) => one[name] / (nobody[round]?.[name] ?? Number.NaN)),
+      );
+    return [
+      way,
+      [
+        of('p50', 'ms', ({ p50 }) => p50),
+        of('p99', 'ms', ({ p99 }) => p99),
+        over('p50'),
+        over('p99'),
+        result(`${way}: p99 of all rounds over nobody's`, 'ratio', [p99OfAll(runs) / p99OfAll(nobody)]),
+        of('cluster', '% of a core', ({ cluster }) => cluster),
+        of('gateway', '% of a core', ({ gateway }) => gateway),
+      ],
+    ];
+  });
+}
+
+function p99OfAll(runs: readonly Measured[]): number {
+  return percentile(
+    runs.flatMap(({ delays }) => delays),
+    0.99,
+  );
+}
+
+async function pageResults(): Promise<[string, BenchResult[]][]> {
+  const found: [string, BenchResult[]][] = [];
+  for (const [address, title] of Object.entries(SHOWN)) {
+    const { bytesPerSecond, frames, looks } = await watchPage(address, options.shown, options.watch);
+    const ofLooks = frames.toSorted((one, other) => other - one).slice(0, looks);
+    const named = `${title} of ${options.shown} workers`;
+    found.push([
+      title,
+      [
+        result(`${named}: sent`, 'KB/s', [bytesPerSecond / 1_024]),
+        result(`${named}: frames, p95`, 'ms', [percentile(frames, 0.95)]),
+        result(`${named}: frames in which a look is drawn`, 'ms', ofLooks),
+      ],
+    ]);
+  }
+  return found;
+}
+
+function tablesOf(delays: [Way, BenchResult[]][], shown: [string, BenchResult[]][]): MeasuredTable[] {
+  const text = ({ value }: BenchResult, digits: number) => value.toFixed(digits);
+  return [
+    {
+      columns: [
+        'who looks',
+        'p50, ms',
+        'p99, ms',
+        'p50 ÷',
+        'p99 ÷ (each round)',
+        'p99 of all ÷',
+        'cluster',
+        'gateway',
+      ],
+      rows: delays.map(([way, [p50, p99, p50Over, p99Over, all, cluster, gateway]]) => [
+        way,
+        text(p50!, 1),
+        text(p99!, 1),
+        text(p50Over!, 2),
+        way === 'nobody'
+          ? '1'
+          : `${text(p99Over!, 2)} (${p99Over!.runs.map((ratio) => ratio.toFixed(2)).join(', ')})`,
+        text(all!, 2),
+        `${text(cluster!, 1)}%`,
+        `${text(gateway!, 1)}%`,
+      ]),
+    },
+    {
+      columns: ['part of the page', 'sent, KB/s', 'frames, p95, ms', 'frame that draws a look, median, ms'],
+      rows: shown.map(([title, [sent, p95, drawn]]) => [
+        title,
+        text(sent!, 1),
+        text(p95!, 1),
+        text(drawn!, 1),
+      ]),
+    },
+  ];
+}
+
+const delays = options.rounds > 0 ? delayResults(await measureAll()) : [];
+const shown = options.watch > 0 ? await pageResults() : [];
+printReport(
+  report(
+    'page',
+    [...delays, ...shown].flatMap(([, results]) => results),
+  ),
+  options.json,
+);
+if (options.write) writeMeasurement('page', tablesOf(delays, shown));

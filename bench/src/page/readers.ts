@@ -1,0 +1,42 @@
+import { PARTS } from './parts.js';
+
+/** So many readers of a gateway that ask what pages ask, when pages ask it, and draw nothing; each another part of the page. */
+export async function openReaders(url: string, count: number): Promise<AsyncDisposable> {
+  const stop = new AbortController();
+  const opened = Array.from({ length: count }, (_, index) =>
+    openReader(url, PARTS[index % PARTS.length]!, stop.signal),
+  );
+  const readers = await Promise.all(opened);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await Promise.all(readers.map(({ ended }) => ended));
+    },
+  };
+}
+
+async function openReader(url: string, { asks, everyMs }: (typeof PARTS)[number], signal: AbortSignal) {
+  const events = await fetch(new URL('/v1/events', url), { signal });
+  if (!events.ok) throw new Error(`the gateway answers ${events.status}`);
+  const read = async (): Promise<void> => {
+    let askedAt = Number.NEGATIVE_INFINITY;
+    let text = '';
+    for await (const part of events.body!.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        const event = text.slice(0, end);
+        text = text.slice(end + 2);
+        // It comes last of each look.
+        if (!event.startsWith('event: workers') || performance.now() - askedAt < everyMs) continue;
+        askedAt = performance.now();
+        await Promise.all(asks.map(async (path) => (await fetch(new URL(path, url), { signal })).json()));
+      }
+    }
+  };
+  const ended = read().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  // It is looked at when the reader is closed.
+  ended.catch(() => {});
+  return { ended };
+}
