@@ -262,6 +262,18 @@ describe('jobs that are sampled', () => {
     expect(bench.take()).toEqual([2]);
   });
 
+  test('count together with their pilots', () => {
+    const bench = cluster(20, 0.2);
+    for (const job of [1, 2, 3]) {
+      bench.say(job, { part: 'pilots', stage: 1, jobTasks: 9 });
+      bench.need(job, { ...early, tasks: 8, jobTasks: 9 });
+    }
+    // The last of the pilots alone has a slot of the reserve: all else was taken when it came.
+    expect([1, 2, 3].map((job) => bench.count(job))).toEqual([9, 7, 1]);
+    bench.need(4, { tasks: 4 });
+    expect(bench.count(4)).toBe(3);
+  });
+
   test('count as long once, when they turn out to be', () => {
     const bench = cluster(100, 0.02);
     bench.need(1, { ...early, tasks: 60 });

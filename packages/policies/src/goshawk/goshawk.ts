@@ -303,9 +303,10 @@ export class Goshawk implements CentralPolicy {
   #count(run: RunView): void {
     const { stage, worker } = run;
     if (!worker.open || this.#counted[run.id] !== undefined) return;
-    const isUndecided = stage.part === 'early';
-    const kind = isUndecided ? (this.#kindOf.get(stage) ?? 'large') : classOf(stage);
-    if (isUndecided) this.#undecided.add(stage);
+    // Pilots count as the rest of their job does.
+    const early = stage.part === 'pilots' ? stage.job.stages.find(isEarly) : [stage].find(isEarly);
+    const kind = early === undefined ? classOf(stage) : (this.#kindOf.get(early) ?? 'large');
+    if (early !== undefined) this.#undecided.add(early);
     if (kind === 'short') return;
     this.#counted[run.id] = kind;
     this.#running[kind]++;
@@ -321,6 +322,10 @@ export class Goshawk implements CentralPolicy {
 
 function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
+}
+
+function isEarly({ part }: StageView): boolean {
+  return part === 'early';
 }
 
 /** Its class is known. */
