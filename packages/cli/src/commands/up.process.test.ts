@@ -49,6 +49,10 @@ async function startTask(script: string): Promise<{ client: RunningGoshawk; pid:
 }
 
 describe('goshawk up', () => {
+  it('says who may use it', async () => {
+    await up.says(/every user of this machine may run commands on it as you; --secure/);
+  });
+
   it('lets what runs end when it is interrupted, takes nothing new, and leaves no process', async () => {
     await up.says(/the cluster is up at/);
     const { client, pid } = await startTask(

@@ -121,7 +121,7 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
         cutoffSeconds: policy.cutoffMs / 1_000,
         cutoffJobs: policy.cutoffJobs,
       });
-    announce(context, cluster, policy, dataFolder);
+    announce(context, { cluster, keys, dataFolder, policy });
     await interrupted(context.interrupted);
     context.note(`draining: no new jobs, ${await whatRuns(cluster.url, keys)} (Ctrl-C again stops at once)`);
     await cluster.drain();
@@ -180,15 +180,15 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
   return folder;
 }
 
-function announce(
-  context: Context,
-  { url, page }: LocalCluster,
-  policy: PolicySettings,
-  dataFolder: string,
-): void {
+function announce(context: Context, { cluster, keys, dataFolder, policy }: Started): void {
+  const { url, page } = cluster;
   context.note(`the cluster is up at ${url} under ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`);
   if (page !== undefined) context.note(`its page is at ${page}`);
   context.note(cutoffWords(policy));
+  if (keys === undefined)
+    context.note(
+      'every user of this machine may run commands on it as you; --secure keeps it to who may read its keys',
+    );
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
   context.note('Ctrl-C drains and stops it');
 }

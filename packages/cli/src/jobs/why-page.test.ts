@@ -3,7 +3,7 @@ import { type NeedView, whyJson } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { painter } from '../terminal/paint.js';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
-import { whyPage } from './why-page.js';
+import { waitingPage, whyPage } from './why-page.js';
 
 function waits(ahead: NeedView['ahead']): ExplainedJob {
   const job = jobSummary({ state: 'waiting', endedMs: undefined, classifiedBy: 'default (no estimate)' });
@@ -25,6 +25,12 @@ function waits(ahead: NeedView['ahead']): ExplainedJob {
 
 const background = { cutoff: { cutoffMs: 10_000, cutoffJobs: null }, ended: undefined };
 const page = (explained: ExplainedJob) => whyPage(explained, background, painter(false));
+
+it('says how many long tasks run, and how many may', () => {
+  const central = { slots: 20, freeSlots: 20, longRunning: 0, longLimit: 18, unmatched: 0 };
+  const text = waitingPage({ waiting: [], central: { needs: [], ...central }, silent: [] }, painter(false));
+  expect(text).toContain('20 slots, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
+});
 
 it('says nothing of a time that nobody can know', () => {
   const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });

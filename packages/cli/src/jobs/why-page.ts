@@ -50,7 +50,7 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
 function centralLine(central: CentralLine | undefined): string {
   if (central === undefined) return 'does not answer: short jobs are probed for, long ones wait';
   const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
-  const long = longLimit < slots ? `, ${longRunning} of ${longLimit} long tasks that may run do` : '';
+  const long = longLimit < slots ? `, ${longRunning} of at most ${longLimit} long tasks run` : '';
   return `${counted(slots, 'slot')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 

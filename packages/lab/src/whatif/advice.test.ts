@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from './advice.js';
 
 const of = (p50: number | null, p90: number | null) => ({
-  count: p50 === null ? 0 : 10,
+  count: p50 === null ? 0 : 1_000,
   mean: p50,
   p50,
   p90,
@@ -48,6 +48,13 @@ describe('how far a simulation is off', () => {
 });
 
 describe('advice', () => {
+  it('says that few jobs tell little', () => {
+    const { all } = RAN.runtimeSeconds;
+    const few = { ...RAN, runtimeSeconds: { ...RAN.runtimeSeconds, all: { ...all, count: 7 } } as RunTimes };
+    expect(advise(few, [], 0).join()).toContain('7 jobs are few');
+    expect(advise(RAN, [], 0).join()).not.toContain('few');
+  });
+
   it('names the fewest workers with which nobody would have noticed', () => {
     const fewer = [90, 80].map((workers) => tried('goshawk', workers, times(1.05, 2.1, 10.5, 21)));
     const said = advise(RAN, [...fewer, tried('goshawk', 60, times(3, 9, 30, 60))], 0);

@@ -39,6 +39,9 @@ export function ratiosOf(times: RunTimes, to: RunTimes): Readonly<Record<string,
 /** Simulations that are further off than this are not believed to that. */
 const CLOSE = 0.1;
 
+/** A p90 of fewer jobs hangs on less than ten of them. */
+const MANY = 100;
+
 /** How far the simulation of what ran is from what was recorded: the greatest of the deviations, and in words. */
 export function fidelity(
   simulated: RunTimes,
@@ -80,6 +83,11 @@ export function advise(ran: Tried, others: readonly Tried[], off: number): strin
     );
   if (samePlace === undefined && enough === undefined && more === undefined && others.length > 0)
     said.push('Advice: leave it as it is; nothing that was tried is better.');
+  const { count } = ran.runtimeSeconds.all as Distribution;
+  if (count < MANY)
+    said.push(
+      `${count} jobs are few: each percentile is the time of one or two of them. Let some ${MANY} end before you go by this.`,
+    );
   if (off > CLOSE)
     said.push(
       `The simulation of what ran is up to ${Math.round(100 * off)}% off what was recorded: believe differences that are clearly larger.`,
