@@ -32,6 +32,13 @@ it.each([70, 80, 100])('keeps to %d columns', (columns) => {
   expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s so far$/);
 });
 
+it('breaks no line of 60 columns, with ids as they are after a restart', () => {
+  const long = jobs.map((job) => ({ ...job, id: 'yf2yv-703406208' }));
+  const lines = jobsTable(long, submittedAt, 60, painter(false)).split('\n');
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
+  expect(lines[1]).toMatch(/^yf2yv-703406208 {2}a very .*running +9,000 +10,000 +1$/);
+});
+
 it('has a column for deadlines where a job has one', () => {
   const waiting = { state: 'waiting' as const, endedMs: undefined, submittedAt };
   const deadlines = [

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'tasks', align: 'right' },
   { title: 'failed', align: 'right' },
   { title: 'submitted', align: 'right', dropFirst: 1 },
-  { title: 'took', align: 'right' },
+  { title: 'took', align: 'right', dropFirst: 0 },
 ];
 /** Where a job has one. */
 const DEADLINE: Column = { title: 'deadline', align: 'right' };
