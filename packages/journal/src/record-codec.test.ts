@@ -27,8 +27,17 @@ describe('records as bytes', () => {
       timeLimit: '10m',
       priority: 'low',
       prefer: { rack: 'r1' },
+      slowdown: 2,
+      after: ['a-1'],
+      afterOk: ['a-2'],
+      deadline: '1h',
+      value: 3,
+      maxRunning: 4,
+      timeout: '5s',
     });
-    expect(decodeRecord(encodeRecord(accepted(1, { spec })))).toMatchObject({ spec });
+    // A field that this version does not know is kept as well.
+    const said = { ...spec, added: 'later' };
+    expect(decodeRecord(encodeRecord(accepted(1, { spec: said })))).toEqual(accepted(1, { spec: said }));
   });
 
   test(`format ${FORMAT} is written as it was when it was made`, () => {

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { type JobRecord, type JobSpec, present, type StageSpec } from '@goshawk/core';
+import type { JobRecord, JobSpec } from '@goshawk/core';
 import { Packr } from 'msgpackr/index-no-eval';
 
 /**
@@ -97,28 +97,19 @@ function plainSpec(spec: JobSpec): unknown {
   return { ...spec, stages };
 }
 
-/** What was `undefined` was not written. */
+/** What was `undefined` was not written: those that every spec has are put back. */
 function fullSpec(spec: JobSpec): JobSpec {
-  const stages: StageSpec[] = spec.stages.map((stage) => ({ ...stage }));
   return {
-    name: spec.name,
-    user: spec.user,
-    stages,
-    estimateMs: spec.estimateMs,
-    retries: spec.retries,
-    ...present({ retryBackoffMs: spec.retryBackoffMs, retryOn: spec.retryOn }),
-    timeoutMs: spec.timeoutMs,
-    ...present({ timeLimitMs: spec.timeLimitMs, after: spec.after, afterOk: spec.afterOk }),
-    maxRunning: spec.maxRunning,
-    deadlineMs: spec.deadlineMs,
-    weight: spec.weight,
-    ...present({
-      priority: spec.priority,
-      value: spec.value,
-      prefer: spec.prefer,
-      slowdown: spec.slowdown,
-      logicalName: spec.logicalName,
-      seed: spec.seed,
-    }),
+    ...NOT_GIVEN,
+    ...spec,
+    stages: spec.stages.map((stage) => ({ ...stage })),
   };
 }
+
+const NOT_GIVEN = {
+  user: undefined,
+  estimateMs: undefined,
+  timeoutMs: undefined,
+  maxRunning: undefined,
+  deadlineMs: undefined,
+};

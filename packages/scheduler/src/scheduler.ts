@@ -380,7 +380,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'awaitJobs':
         return this.#predecessors.asked(from, message);
       case 'jobFates':
-        return this.#predecessors.told(from, message, now);
+        return this.#predecessors.onFates(from, message, now);
       case 'notRegistered':
         return this.#enlistment.answeredUnregistered(from, now);
       default:
@@ -737,7 +737,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#enlistment.heard(now);
     const gone = this.#members.apply(message);
     if (gone === undefined) return this.#env.send(from, { type: 'resync' });
-    if (!this.#ledger.isShared) this.#keys.told(from, message, now);
+    if (!this.#ledger.isShared) this.#keys.onMembers(from, message, now);
     else this.#keys.listed(message);
     this.#workersLost(gone, now);
     const mayAskAgain = this.#recovery.workersJoined(message.changed, now);

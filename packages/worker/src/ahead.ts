@@ -11,34 +11,34 @@ export interface KeptTask {
 /** Slots of a worker that will be free soon, and the tasks that came for them: one a slot at most. */
 export class Ahead {
   /** Whether central was told that the slot is free, by slots whose end is foreseen. */
-  readonly #told = new Map<number, boolean>();
+  readonly #announced = new Map<number, boolean>();
   #kept: readonly KeptTask[] = [];
 
   foresee(slot: number): void {
-    this.#told.set(slot, false);
+    this.#announced.set(slot, false);
   }
 
   foresees(slot: number): boolean {
-    return this.#told.has(slot);
+    return this.#announced.has(slot);
   }
 
   tell(slot: number): void {
-    this.#told.set(slot, true);
+    this.#announced.set(slot, true);
   }
 
   /** The slot counts as free although its task runs. */
-  isTold(slot: number): boolean {
-    return this.#told.get(slot) === true;
+  isAnnounced(slot: number): boolean {
+    return this.#announced.get(slot) === true;
   }
 
   /** The task in the slot has ended, or will not do so soon. */
   forget(slot: number): void {
-    this.#told.delete(slot);
+    this.#announced.delete(slot);
   }
 
   get toldCount(): number {
     let count = 0;
-    for (const isTold of this.#told.values()) if (isTold) count++;
+    for (const isAnnounced of this.#announced.values()) if (isAnnounced) count++;
     return count;
   }
 

@@ -29,14 +29,14 @@ export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: M
 export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.foresees(slot)) return;
-  if (!ahead.isTold(slot) && w.takesWork && w.queue.isEmpty && w.finder?.pulls(now)) {
+  if (!ahead.isAnnounced(slot) && w.takesWork && w.queue.isEmpty && w.finder?.pulls(now)) {
     ahead.tell(slot);
     w.finder.tellFree();
     return w.env.setTimer('ahead', slot, now + PATIENCE_LEADS * LEAD_MS);
   }
-  const wasTold = ahead.isTold(slot);
+  const wasAnnounced = ahead.isAnnounced(slot);
   ahead.forget(slot);
-  if (!wasTold) return;
+  if (!wasAnnounced) return;
   while (ahead.open < 0) giveBackKept(w, (task) => task === ahead.kept.at(-1));
   w.finder?.tellFree();
 }
@@ -46,9 +46,9 @@ export function endCame(w: WorkerState, slot: number): boolean {
   const ahead = w.knownAhead;
   if (ahead?.foresees(slot) !== true) return false;
   w.env.clearTimer('ahead', slot);
-  const wasTold = ahead.isTold(slot);
+  const wasAnnounced = ahead.isAnnounced(slot);
   ahead.forget(slot);
-  return wasTold;
+  return wasAnnounced;
 }
 
 /** @returns whether there were any */

@@ -118,7 +118,7 @@ export class Pulling {
     const { knownAhead: ahead, slots } = this.#w;
     if (ahead === undefined) return slots.matchesBut();
     const kept = ahead.kept.map(({ message }) => message.match);
-    return [...slots.matchesBut((slot) => ahead.isTold(slot)), ...kept];
+    return [...slots.matchesBut((slot) => ahead.isAnnounced(slot)), ...kept];
   }
 
   #isOn(): boolean {

@@ -57,10 +57,10 @@ function startKept(w: WorkerParts, now: Millis): void {
 /**
  * Slots may be free that were not: what waits here is next, or work is looked for elsewhere.
  *
- * @param isTold central believes that already
+ * @param isAnnounced central believes that already
  */
-export function serveOrFind(w: WorkerParts, now: Millis, isTold = false): void {
-  const hasKept = !isTold && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
+export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
+  const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
   serve(w, now);
   if (hasKept) w.finder?.tellFree();
   if (w.memory.workers.idle[w.row] === 0) return;
@@ -165,8 +165,8 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   if (outcome.kind === 'completed') knownHealth?.completed();
   else if (w.health.ended(outcome, now)) giveBackAll(w);
 
-  const isTold = endCame(w, slot);
-  const goesOn = !wasApart && !isTold && continuesSeries(w, slot, outcome, runMs, now);
+  const isAnnounced = endCame(w, slot);
+  const goesOn = !wasApart && !isAnnounced && continuesSeries(w, slot, outcome, runMs, now);
   const ask = goesOn ? ++w.asks : 0;
   const row = slots.rowOf(slot);
   const { long, since } = w.memory.slots;
@@ -188,7 +188,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
     return w.armSweep(now);
   }
   slots.release(slot);
-  serveOrFind(w, now, isTold);
+  serveOrFind(w, now, isAnnounced);
   if (wasApart) takeAgain(w, now);
 }
 

@@ -9,7 +9,7 @@ export interface Submitted {
   readonly estimateMs: Millis | undefined;
 }
 
-export type Told = (job: TraceJob) => Submitted;
+export type AsSubmitted = (job: TraceJob) => Submitted;
 
 /**
  * What submitters say in a replay, live and in virtual time. An estimator that needs the truth is asked here,
@@ -18,7 +18,7 @@ export type Told = (job: TraceJob) => Submitted;
  * @returns to be asked of each job of the run, in their order
  * @throws InputError that names the estimators there are
  */
-export function submissionEstimates(text: string, seed: number): Told {
+export function submissionEstimates(text: string, seed: number): AsSubmitted {
   const { kind, argument } = estimatorKind(text);
   const random = Random.seeded(seed).fork('estimates');
   const estimator = kind.make(argument, SLEARN_SETTINGS, () => random.next());

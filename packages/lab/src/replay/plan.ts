@@ -10,7 +10,7 @@ import {
   type TraceJob,
   type Workload,
 } from '@goshawk/traces';
-import { jobSeed, submissionEstimates, type Told } from './estimates.js';
+import { type AsSubmitted, jobSeed, submissionEstimates } from './estimates.js';
 
 /** A job of a replay, ready to be sent. */
 export interface PlannedJob {
@@ -71,8 +71,8 @@ export async function planReplay(
     scale,
     forSeconds: forMs === undefined ? undefined : forMs / 1_000,
   });
-  const told = submissionEstimates(estimator, seed);
-  const planned = replayed.map((job, index) => planJob(job, index, told, seed));
+  const submit = submissionEstimates(estimator, seed);
+  const planned = replayed.map((job, index) => planJob(job, index, submit, seed));
   return {
     workload: {
       name: workload.name,
@@ -88,10 +88,10 @@ export async function planReplay(
   };
 }
 
-function planJob(job: TraceJob, index: number, told: Told, seed: number): PlannedJob {
+function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number): PlannedJob {
   const taskMs = sumOf(job.durationsSeconds) * 1_000;
   const tasks = job.durationsSeconds.length;
-  const { job: submitted, estimateMs } = told({ name: `replay ${index + 1}`, ...job });
+  const { job: submitted, estimateMs } = submit({ name: `replay ${index + 1}`, ...job });
   return {
     submitMs: job.submitSeconds * 1_000,
     tasks,

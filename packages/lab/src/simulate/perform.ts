@@ -230,14 +230,14 @@ function arrivals(
   jobs: Jobs,
   shadow: SimulatedShadow | undefined,
 ): Iterable<Arrival> | AsyncIterable<Arrival> {
-  const told = request.asSubmitted ? asSubmitted : submissionEstimates(request.estimator, request.seed);
+  const submit = request.asSubmitted ? asSubmitted : submissionEstimates(request.estimator, request.seed);
   const drawn = Random.seeded(request.seed).fork('durations');
   const order =
     schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
   const columns = new ColumnBlocks();
   let index = 0;
   return mapJobs(jobs, (job) => {
-    const { job: submitted, estimateMs } = told(job);
+    const { job: submitted, estimateMs } = submit(job);
     const spec = jobSpecOf(submitted, estimateMs, jobSeed(request.seed, index), columns);
     const submitMs = (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000;
     shadow?.arrived(index, job, submitMs);

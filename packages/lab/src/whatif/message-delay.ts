@@ -30,13 +30,13 @@ export function messageDelaysMs(
   runtimeSeconds: ArrayLike<number>,
   assumedMs: Millis,
 ): Millis[] | undefined {
-  const told = recorded.flatMap(({ job, runtimeSeconds: seconds }, index) => {
+  const both = recorded.flatMap(({ job, runtimeSeconds: seconds }, index) => {
     const simulated = runtimeSeconds[index]!;
     if (seconds === undefined || job.stages !== undefined || !(simulated > 0)) return [];
     const longest = job.durationsSeconds.reduce((most, each) => Math.max(most, each), 0);
     return [{ recorded: seconds - longest, simulated: simulated - longest }];
   });
-  const beside = (of: 'recorded' | 'simulated') => Float64Array.from(told, (each) => each[of]).sort();
+  const beside = (of: 'recorded' | 'simulated') => Float64Array.from(both, (each) => each[of]).sort();
   const simulated = beside('simulated');
   const least = simulated[0] ?? 0;
   const atOnce = simulated.filter((seconds) => seconds <= AT_ONCE * least);

@@ -353,7 +353,7 @@ export class ClusterBooks implements ClusterView {
 
   #isHeard(news: News): void {
     if (news.kind === 'freed') (news.worker as BookedWorker).isFreedTold = false;
-    else if (news.kind === 'waiting') (news.stage as BookedStage).isTold = false;
+    else if (news.kind === 'waiting') (news.stage as BookedStage).isInNews = false;
     else if (news.kind === 'found') (news.run as BookedRun).isFoundTold = false;
     else if (news.kind === 'ended') this.#ids.run.free(news.run.id);
   }
@@ -439,8 +439,8 @@ export class ClusterBooks implements ClusterView {
     this.version++;
     if (news.kind === 'waiting') {
       const stage = news.stage as BookedStage;
-      if (stage.isTold) return;
-      stage.isTold = true;
+      if (stage.isInNews) return;
+      stage.isInNews = true;
     }
     this.#ofJobs.push(news);
   }

@@ -181,7 +181,7 @@ export class BookedStage implements StageView {
   /** Workers that its owner was told of. */
   matches = 0;
   /** News of it waits to be heard. */
-  isTold = false;
+  isInNews = false;
   /** Attempts of the tasks that its owner has named, and that have no worker. */
   #attempts: Map<number, number> | undefined;
   /** The same tasks in order of arrival, and some that wait no more. */

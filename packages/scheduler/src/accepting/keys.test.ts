@@ -36,7 +36,7 @@ class Bench {
 describe('keys', () => {
   test('a scheduler takes the keys that are its own, and says whose the others are', () => {
     const { keys } = new Bench();
-    keys.told(CENTRAL, members(['a', 'b'], ['c']), 0);
+    keys.onMembers(CENTRAL, members(['a', 'b'], ['c']), 0);
     expect(keys.refusal(keyOf('a'))).toBeUndefined();
     expect(keys.refusal(keyOf('b'))).toMatchObject({
       code: 'other-scheduler',
@@ -49,48 +49,48 @@ describe('keys', () => {
   test('a scheduler that knows of no others takes every key, and none before it was told', () => {
     const bench = new Bench();
     expect(bench.codes).toEqual(['not-ready', 'not-ready', 'not-ready']);
-    bench.keys.told(CENTRAL, members(['a']), 0);
+    bench.keys.onMembers(CENTRAL, members(['a']), 0);
     expect(bench.codes).toEqual([undefined, undefined, undefined]);
   });
 
   test('an older list that comes late changes nothing', () => {
     const bench = new Bench();
-    bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);
-    bench.keys.told(CENTRAL, { ...members(['a']), ownersVersion: 1 }, 1);
+    bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
+    bench.keys.onMembers(CENTRAL, { ...members(['a']), ownersVersion: 1 }, 1);
     expect(bench.codes).toEqual([undefined, 'other-scheduler', 'other-scheduler']);
     expect(bench.keys.version).toBe(4);
   });
 
   test('who was known before a new central and is not named by it is away, for ten minutes', () => {
     const bench = new Bench();
-    bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);
-    bench.keys.told(ANOTHER, members(['a']), 1);
+    bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
+    bench.keys.onMembers(ANOTHER, members(['a']), 1);
     expect(bench.codes).toEqual([undefined, 'owner-away', 'owner-away']);
-    bench.keys.told(ANOTHER, members(['a', 'b']), 2);
+    bench.keys.onMembers(ANOTHER, members(['a', 'b']), 2);
     expect(bench.codes).toEqual([undefined, 'other-scheduler', 'owner-away']);
-    bench.keys.told(ANOTHER, members(['a', 'b']), 11 * MINUTE_MS);
+    bench.keys.onMembers(ANOTHER, members(['a', 'b']), 11 * MINUTE_MS);
     expect(bench.codes[2]).not.toBe('owner-away');
   });
 
   test('who is given up by the central that knew it is known no more', () => {
     const bench = new Bench();
-    bench.keys.told(CENTRAL, members(['a', 'b', 'c']), 0);
-    bench.keys.told(CENTRAL, members(['a', 'b']), 1);
+    bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
+    bench.keys.onMembers(CENTRAL, members(['a', 'b']), 1);
     expect(bench.codes[2]).not.toBe('owner-away');
   });
 
   test('a scheduler that was started again remembers who there was', () => {
     const bench = new Bench(['a', 'b', 'c']);
-    bench.keys.told(CENTRAL, members(['a']), 0);
+    bench.keys.onMembers(CENTRAL, members(['a']), 0);
     expect(bench.codes).toEqual([undefined, 'owner-away', 'owner-away']);
   });
 
   test('names are written down when they change', () => {
     const bench = new Bench(['a', 'b']);
-    bench.keys.told(CENTRAL, members(['b', 'a']), 0);
-    bench.keys.told(CENTRAL, members(['a'], ['b']), 1);
+    bench.keys.onMembers(CENTRAL, members(['b', 'a']), 0);
+    bench.keys.onMembers(CENTRAL, members(['a'], ['b']), 1);
     expect(bench.written).toEqual([]);
-    bench.keys.told(CENTRAL, members(['c', 'a'], ['b']), 2);
+    bench.keys.onMembers(CENTRAL, members(['c', 'a'], ['b']), 2);
     expect(bench.written).toEqual([['a', 'b', 'c']]);
   });
 });

@@ -41,7 +41,7 @@ export class Keys {
     return this.#version;
   }
 
-  told(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
+  onMembers(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
     if (central !== this.#central) {
       const before = this.#knowsOwners ? this.#owners.map(({ name }) => name) : this.#formerly;
       for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);

@@ -57,7 +57,7 @@ export class Predecessors {
   /** Who waits for a job, by its id. */
   readonly #followers = new Map<string, Set<Job>>();
   /** What their owners said last of the jobs of others. */
-  readonly #told = new Map<string, FateOfJob>();
+  readonly #fates = new Map<string, FateOfJob>();
   readonly #owners = new Map<string, Owner>();
   /** Schedulers that wait for a job of this one, by its number. */
   readonly #askers = new Map<number, Set<Address>>();
@@ -125,7 +125,7 @@ export class Predecessors {
     this.#ledger.send(from, { type: 'jobFates', fates });
   }
 
-  told(from: Address, { fates }: MessageOf<'jobFates'>, now: Millis): void {
+  onFates(from: Address, { fates }: MessageOf<'jobFates'>, now: Millis): void {
     for (const fate of fates) {
       const owner = this.#owners.get(tagOf(fate.id));
       if (owner?.address === from) {
@@ -133,7 +133,7 @@ export class Predecessors {
         owner.goneSince = undefined;
       }
       if (!this.#followers.has(fate.id)) continue;
-      this.#told.set(fate.id, fate);
+      this.#fates.set(fate.id, fate);
       if (isOver(fate.state)) this.#settle(fate, now);
     }
   }
@@ -169,7 +169,7 @@ export class Predecessors {
     if (!job.isAwaiting || job.hasEnded) return [];
     return [...job.awaited].slice(0, LISTED_MAX).map((id) => {
       const fate =
-        tagOf(id) === this.#tag ? this.#ownFate(id) : (this.#told.get(id) ?? { ...NOTHING_KNOWN, id });
+        tagOf(id) === this.#tag ? this.#ownFate(id) : (this.#fates.get(id) ?? { ...NOTHING_KNOWN, id });
       return { ...fate, ok: job.spec.afterOk?.includes(id) ?? false };
     });
   }
@@ -226,7 +226,7 @@ export class Predecessors {
     const followers = this.#followers.get(id);
     if (followers?.delete(job) !== true || followers.size > 0) return;
     this.#followers.delete(id);
-    this.#told.delete(id);
+    this.#fates.delete(id);
   }
 
   #ownFate(id: string): FateOfJob {
@@ -245,7 +245,7 @@ export class Predecessors {
       const next = this.#settled.shift()!;
       const followers = this.#followers.get(next.id) ?? [];
       this.#followers.delete(next.id);
-      this.#told.delete(next.id);
+      this.#fates.delete(next.id);
       for (const job of followers) this.#passOrCancel(job, next, now);
     }
     this.#isSettling = false;

@@ -43,8 +43,8 @@ export class JobViews {
 
   detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
     const nameOf = (worker: number) => this.nameOf(worker as Address);
-    const told = detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
-    return job.isAwaiting && !job.hasEnded ? { ...told, after: this.predecessorsOf(job) } : told;
+    const view = detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
+    return job.isAwaiting && !job.hasEnded ? { ...view, after: this.predecessorsOf(job) } : view;
   }
 
   results(job: Job, from: number): ResultPage {

@@ -96,8 +96,8 @@ export class TaskReports {
     return this.#recalled(task, recall) ?? this.#errors?.get(task);
   }
 
-  #put(task: number, place: number, told: unknown): void {
-    this.recordedBytes += heapBytes(told);
+  #put(task: number, place: number, report: unknown): void {
+    this.recordedBytes += heapBytes(report);
     this.#places ??= new Float64Array(this.#tasks);
     this.#places[task] = place + 1;
   }

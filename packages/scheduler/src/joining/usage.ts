@@ -34,7 +34,7 @@ export class Usage {
   #lately = new DecayingSum(0);
   /** Jobs that completed, and those of them that are not told yet. */
   readonly #lengths = new JobLengths();
-  #untold = new JobLengths();
+  #unreported = new JobLengths();
   #armed = false;
 
   /** @param jobLengths of jobs that completed under an earlier incarnation, as it saved them */
@@ -58,13 +58,13 @@ export class Usage {
     if (central !== this.#central) {
       this.#cameMs = this.#lately.at(now);
       this.#cameTasks = 0;
-      this.#untold = new JobLengths();
+      this.#unreported = new JobLengths();
       // A central that has learned its cutoff has heard of the jobs of an earlier incarnation.
       const hasHeard = this.#central === NOBODY && policy.cutoffJobs !== 0;
-      if (!hasHeard) this.#untold.add(this.#lengths.counts());
+      if (!hasHeard) this.#unreported.add(this.#lengths.counts());
     }
     this.#central = central;
-    if (this.#cameMs > 0 || this.#untold.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
+    if (this.#cameMs > 0 || this.#unreported.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
     if (this.#reportsShares()) this.#tellSoon(now);
   }
 
@@ -80,7 +80,7 @@ export class Usage {
   jobCompleted(runsMs: Float64Array, now: Millis): void {
     if (typeof this.#policy?.cutoffJobs !== 'number') return;
     this.#lengths.completed(runsMs);
-    this.#untold.completed(runsMs);
+    this.#unreported.completed(runsMs);
     this.#tellSoon(now);
   }
 
@@ -111,7 +111,7 @@ export class Usage {
   }
 
   #hasNews(): boolean {
-    return this.#cameMs > 0 || this.#cameTasks > 0 || this.#untold.heard > 0;
+    return this.#cameMs > 0 || this.#cameTasks > 0 || this.#unreported.heard > 0;
   }
 
   /** @param central NOBODY while there is none */
@@ -131,10 +131,10 @@ export class Usage {
   }
 
   #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
-    const completed = this.#untold.counts();
+    const completed = this.#unreported.counts();
     const came = { cameMs: this.#cameMs, cameTasks: this.#cameTasks };
     this.#env.send(central, { type: 'usage', ...done, ...came, completed });
-    if (completed.length > 0) this.#untold = new JobLengths();
+    if (completed.length > 0) this.#unreported = new JobLengths();
     this.#cameMs = 0;
     this.#cameTasks = 0;
   }

@@ -51,7 +51,7 @@ interface Spec {
 }
 
 /** A job, as far as it has been read. */
-interface Told {
+interface JournaledJob {
   readonly at: number;
   readonly spec: Spec;
   /** By task, of the attempt that completed. ms */
@@ -95,12 +95,12 @@ async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<P
 
 /** The jobs that journals tell of, from their records: of each journal in their order. */
 export class RecordedRuns {
-  readonly #told = new Map<string, Told>();
+  readonly #jobs = new Map<string, JournaledJob>();
 
   note({ id, kind, at, spec, task, outcome, runMs, state }: JournalEntry): void {
-    const job = this.#told.get(id);
+    const job = this.#jobs.get(id);
     if (kind === 'accepted' && spec !== undefined)
-      this.#told.set(id, { at, spec, runs: new Map(), ended: undefined });
+      this.#jobs.set(id, { at, spec, runs: new Map(), ended: undefined });
     else if (kind === 'attempt' && outcome?.kind === 'completed') job?.runs.set(task!, runMs!);
     else if (kind === 'ended' && job !== undefined) job.ended = { at, state };
   }
@@ -111,9 +111,9 @@ export class RecordedRuns {
    * @param since those that were submitted from then on. ms since 1970
    */
   jobs(tally: Tally, since = Number.NEGATIVE_INFINITY): RecordedJob[] {
-    const told = [...this.#told.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
-    const begin = told[0]?.at ?? 0;
-    return told.flatMap((one) => {
+    const jobs = [...this.#jobs.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
+    const begin = jobs[0]?.at ?? 0;
+    return jobs.flatMap((one) => {
       const job = jobOf(one, begin, tally);
       if (job === undefined) return [];
       const runtimeSeconds = one.ended?.state === 'completed' ? (one.ended.at - one.at) / 1_000 : undefined;
@@ -141,7 +141,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
   );
 }
 
-function jobOf({ at, spec, runs, ended }: Told, begin: number, tally: Tally): TraceJob | undefined {
+function jobOf({ at, spec, runs, ended }: JournaledJob, begin: number, tally: Tally): TraceJob | undefined {
   const leftOut = (code: string, what: string, count = 1) =>
     tally.add({ code, what: `${what}: left out` }, count);
   if (ended === undefined) return void leftOut('jobs-not-ended', 'jobs that have not ended');
