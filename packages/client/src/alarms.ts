@@ -1,7 +1,4 @@
-import { IndexedHeap, type Millis } from '@goshawk/core';
-
-/** The longest delay that Node takes; it fires at once for anything longer. */
-const NODE_DELAY_MAX_MS = 2 ** 31 - 1;
+import { IndexedHeap, type Millis, TIMER_MAX_MS } from '@goshawk/core';
 
 /** Something that is to happen once at a time. */
 export interface Alarm {
@@ -53,7 +50,7 @@ export class Alarms {
     if (at >= this.#armedFor) return;
     clearTimeout(this.#timer);
     this.#armedFor = at;
-    const delay = Math.min(Math.max(1, Math.ceil(at - performance.now())), NODE_DELAY_MAX_MS);
+    const delay = Math.min(Math.max(1, Math.ceil(at - performance.now())), TIMER_MAX_MS);
     this.#timer = setTimeout(this.#afterMail, delay);
   }
 

@@ -3,6 +3,9 @@ import type { Millis } from './ids.js';
 import { LIMITS } from './limits.js';
 import { sumOf } from './sums.js';
 
+/** The longest delay of Node's timers; a longer one fires at once. */
+export const TIMER_MAX_MS: Millis = 2 ** 31 - 1;
+
 const UNIT_MS: Readonly<Record<string, number>> = {
   us: 0.001,
   ms: 1,

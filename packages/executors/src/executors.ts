@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { TIMER_MAX_MS } from '@goshawk/core';
 import {
   type Executor,
   type FailedOutcome,
@@ -56,9 +57,6 @@ export function createExecutors(options: ExecutorOptions): Executors {
   return new AllExecutors(options);
 }
 
-/** The longest that there is; the timer does nothing. */
-const HOLD_INTERVAL_MS = 2 ** 31 - 1;
-
 class AllExecutors implements Executors {
   readonly #dataFolder: string;
   readonly #executors: Readonly<Record<PayloadKind, Executor>>;
@@ -66,7 +64,7 @@ class AllExecutors implements Executors {
   readonly #closeWaitMs: number;
   readonly #live = new Set<Run>();
   /** Holds the process's event loop while anything runs; threads, pipes and processes do not, when idle. */
-  readonly #hold = setInterval(() => {}, HOLD_INTERVAL_MS).unref();
+  readonly #hold = setInterval(() => {}, TIMER_MAX_MS).unref();
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
 

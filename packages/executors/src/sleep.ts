@@ -1,9 +1,7 @@
+import { TIMER_MAX_MS } from '@goshawk/core';
 import { sleepEnded } from './channels.js';
 import type { Executor, KillReason, Run, RunOrder, RunSink, SleepPayload } from './contract.js';
 import { checkSleep } from './payload.js';
-
-/** The longest delay that setTimeout takes; a longer one would fire at once. */
-const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
 
 /**
  * Below this, a sleep polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
@@ -61,7 +59,7 @@ class SleepRun implements Run {
     if (remainingMs <= 0) this.#end();
     else if (remainingMs < TURN_BELOW_MS) setImmediate(this.#wait);
     else {
-      const delayMs = Math.min(Math.max(1, Math.floor(remainingMs)), TIMER_DELAY_MAX_MS);
+      const delayMs = Math.min(Math.max(1, Math.floor(remainingMs)), TIMER_MAX_MS);
       this.#timer = setTimeout(this.#wait, delayMs);
     }
   };

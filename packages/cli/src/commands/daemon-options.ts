@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { InputError, type Millis } from '@goshawk/core';
+import { InputError, type Millis, TIMER_MAX_MS } from '@goshawk/core';
 import type { Daemon, HttpOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -180,9 +180,6 @@ export async function keep(
   return reason.kind === 'failed' ? ExitCode.failed : ExitCode.done;
 }
 
-/** The longest delay that Node takes; it fires at once for anything longer. 24.8 days. */
-const NODE_DELAY_MAX_MS = 2 ** 31 - 1;
-
 async function drain(
   daemon: Daemon,
   timeoutMs: Millis | undefined,
@@ -191,7 +188,7 @@ async function drain(
   if (timeoutMs === 0) return daemon.stop();
   let timer: NodeJS.Timeout | undefined;
   const timedOut = new Promise<void>((resolve) => {
-    if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, NODE_DELAY_MAX_MS));
+    if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, TIMER_MAX_MS));
   });
   const tooLong = Promise.race([orphaned, timedOut]).then(() => daemon.stop());
   await Promise.race([daemon.drain(), tooLong]);

@@ -1,6 +1,13 @@
 import type { JobHandle } from '@goshawk/client';
-import type { JobDetail, Millis, TaskCounts } from '@goshawk/core';
-import { formatCount, isFinal, metDeadline } from '@goshawk/core';
+import {
+  formatCount,
+  isFinal,
+  type JobDetail,
+  type Millis,
+  metDeadline,
+  type TaskCounts,
+  TIMER_MAX_MS,
+} from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
@@ -16,9 +23,6 @@ interface WaitRequest {
   /** Told of each end: at once to programs, to people when the waiting is over. */
   readonly ended: (job: JobDetail) => void;
 }
-
-/** What a timer of Node can wait at most. ms */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /**
  * Waits for the end of jobs and shows how far they have come. When this waiting comes to an end first, the

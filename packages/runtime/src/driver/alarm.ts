@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, TIMER_MAX_MS } from '@goshawk/core';
 
 /** Rings once, at a time of its host's clock or a little later, never in the call that sets it. */
 export interface Alarm {
@@ -6,9 +6,6 @@ export interface Alarm {
   setFor(at: Millis, ring: () => void): void;
   clear(): void;
 }
-
-/** The longest delay that Node takes; it fires at once for anything longer. 24.8 days. */
-const NODE_DELAY_MAX_MS = 2 ** 31 - 1;
 
 /** A timer of Node's. It may ring early by the host's clock: Node counts from the start of its turn. */
 export class NodeAlarm implements Alarm {
@@ -23,7 +20,7 @@ export class NodeAlarm implements Alarm {
   setFor(at: Millis, ring: () => void): void {
     clearTimeout(this.#timer);
     // Rounded up, since Node rounds down.
-    const delayMs = Math.min(Math.max(1, Math.ceil(at - this.#clock())), NODE_DELAY_MAX_MS);
+    const delayMs = Math.min(Math.max(1, Math.ceil(at - this.#clock())), TIMER_MAX_MS);
     this.#timer = setTimeout(ring, delayMs);
   }
 
