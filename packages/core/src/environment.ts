@@ -18,8 +18,8 @@ export interface Environment<Timer extends string = string> {
   setTimer(timer: Timer, key: number, at: Millis): void;
   clearTimer(timer: Timer, key: number): void;
   /**
-   * What was sent to a party before still waits here for a connection to it, and need not be said again. A driver that
-   * does not know has none.
+   * Whether earlier messages to the party still wait here for a connection, so that the machine need not send them
+   * again. Absent where the driver does not know.
    */
   holdsBack?(to: Address): boolean;
   /** The key that a client has shown; undefined for who may ask for everything. A driver without keys has none. */

@@ -68,11 +68,11 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
  * after this much of the cluster's. ms
  */
 const SETTLING_MS = 1_000;
-/** Ended jobs are handed out so many at a time… */
+/** Ended jobs that are handed out at a time, at most. */
 const BATCH = 256;
-/** …or fewer, after so many events: some tens of milliseconds. */
+/** Events after which ended jobs are handed out, also fewer than a batch: some tens of ms of real time. */
 const SLICE_EVENTS = 65_536;
-/** …which are looked after as often as this. */
+/** Events between two looks at whether a batch is full. */
 const STRETCH_EVENTS = 1_024;
 
 /**

@@ -119,7 +119,7 @@ export class VirtualCluster {
   readonly #begun: number[] = [];
   /** Machines that got something in this instant. */
   #unsettled: Address[] = [];
-  /** Numbers in it that count: to empty a list by its length is a call to the engine's runtime, at each task. */
+  /** Numbers of `#begun` that are in use; the list keeps its length, since setting it is slow at each task. */
   #begunCount = 0;
   readonly #random: Random;
   /** Stands between the machines and the network, where somebody wants to. */

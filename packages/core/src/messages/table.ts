@@ -324,7 +324,7 @@ export const MESSAGES = {
     },
   ),
   confirm: message('scheduler', 'worker', 'Lost: the report comes again.', { report: count }),
-  output: message('worker', 'scheduler', 'Lost: the gap shows in the task’s log.', {
+  output: message('worker', 'scheduler', 'Lost: the output is missing from the task’s log.', {
     job,
     task,
     attempt,

@@ -74,7 +74,7 @@ export class Sample {
     this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
   }
 
-  /** Where a batch is looked for while nothing is decided: a stage's rest by itself, and nothing of it as its own. */
+  /** The batch that stands for this one until the job's class is decided: the rest of its stage, without the pilots. */
   restOf(batch: Batch): Batch {
     return this.rest[batch.index] ?? batch;
   }
