@@ -22,7 +22,7 @@ export class Pulling {
   /** What central believes: as it was told last, less the matches that were heard of since. */
   #believedFree = 0;
   #believedLong = 0;
-  /** Run time of short tasks that ended, of which central was not told. ms */
+  /** Run time of short tasks that completed, of which central was not told. ms */
   #shortMs = 0;
 
   constructor(w: WorkerState) {
@@ -79,7 +79,7 @@ export class Pulling {
     this.#shortMs = 0;
   }
 
-  /** A short task has ended. Where submitters say how long theirs take, nobody asks how long they took. */
+  /** A short task has completed. Where submitters say how long theirs take, nobody asks how long they took. */
   shortEnded(runMs: Millis): void {
     if (this.#isOn() && this.#w.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }

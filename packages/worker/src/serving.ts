@@ -173,7 +173,8 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
   const report = reportEnd(w, slot, task, outcome, runMs, ask, now);
-  if (long[row] === 0) w.finder?.shortEnded(runMs);
+  // One that was cut may have been long.
+  if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
   if (goesOn) {
     const next = entryOfGiven(task.owner, {

@@ -79,7 +79,7 @@ export class WorkFinder {
     this.#pulling.takeBack();
   }
 
-  /** A task that is not known to be long has ended. */
+  /** A task that is not known to be long has completed. */
   shortEnded(runMs: Millis): void {
     this.#pulling.shortEnded(runMs);
   }

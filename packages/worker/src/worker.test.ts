@@ -335,6 +335,19 @@ describe('a match', () => {
   });
 });
 
+test('short work, of which the reserve is told, is what completed: a task that was cut may have been long', () => {
+  const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk }, estimator: 'auto', seriesMs: 0 });
+  const shortMs = (outcome: Outcome) => {
+    bench.probe(1);
+    bench.bind(bench.take('ask')[0]!.ask, 1);
+    bench.end(0, outcome);
+    return bench.take('pull').at(-1)!.shortMs;
+  };
+  expect(shortMs(COMPLETED)).toBe(5);
+  for (const kind of ['lost', 'cancelled', 'timeout', 'failed'] as const)
+    expect(shortMs({ ...COMPLETED, kind })).toBe(0);
+});
+
 describe('a series of tiny tasks', () => {
   const run: MessageOf<'run'> = {
     type: 'run',

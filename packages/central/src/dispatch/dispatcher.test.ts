@@ -242,6 +242,17 @@ describe('a worker', () => {
     bench.pull(0, { heard: [1], free: 1 });
     expect(bench.taken()).toEqual(['1@0#2']);
   });
+
+  test('that comes back with what ran there does not make a job short that was found to be long meanwhile', () => {
+    for (const match of [1, 0]) {
+      const bench = new Bench(1);
+      const job = bench.dispatcher.books.declare(OWNER, 1, { arrivedAt: 0, long: true, isDeclared: true });
+      bench.dispatcher.removeWorker(0 as Address);
+      bench.open(0);
+      bench.found(0, [{ match, long: false }]);
+      expect([job.running, job.long]).toEqual([1, true]);
+    }
+  });
 });
 
 describe('a new central', () => {

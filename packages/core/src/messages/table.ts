@@ -479,7 +479,7 @@ export const MESSAGES = {
     spare: resources,
     /** Slots that run long tasks. */
     long: countTo(LIMITS.slotsMax),
-    /** Run time of short tasks that ended since this was last said, where the reserve follows from it; otherwise 0. */
+    /** Run time of short tasks that completed since this was last said, where the reserve follows from it; otherwise 0. */
     shortMs: ms,
     /** Matches whose tasks run here. */
     runs: list(count, LIMITS.slotsMax),

@@ -145,6 +145,12 @@ export class ClusterBooks implements ClusterView {
     return job;
   }
 
+  /** A worker runs something of it since then. That it is long may have been found out where the worker did not hear of it. */
+  found(owner: Address, number: number, arrivedAt: Millis, long: boolean): BookedJob {
+    const isLong = long || this.job(owner, number)?.long === true;
+    return this.declare(owner, number, { arrivedAt, isArrivalGuessed: true, long: isLong });
+  }
+
   /** The stage with these facts, known or new. */
   stage(job: BookedJob, index: number, facts: StageFacts): BookedStage {
     const known = job.stageAt(index);
