@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { PROTOCOL_VERSION } from '@goshawk/core';
 import { Packr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
@@ -71,6 +73,22 @@ describe('a frame', () => {
     expect(frames).toHaveLength(1);
     expect(frames[0]?.bytes.length).toBeGreaterThan(small.frameBytesMax - 10);
     expect(openFrame(frames[0]?.bytes as Buffer, small).mail).toStrictEqual([[0, 0, ['y'.repeat(length)]]]);
+  });
+
+  test('that has left leaves no memory behind, however many peers there are', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = () => {
+      collect();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = used();
+    const writers = Array.from({ length: 10_000 }, () => new FrameWriter(null, limits, () => {}));
+    for (const writer of writers) {
+      writer.add('peer', 0, 0, ['y'.repeat(4_000)]);
+      writer.finish();
+    }
+    expect(used() - before).toBeLessThan(writers.length * 500);
   });
 
   test('of another version is refused, and both versions are named', () => {

@@ -29,8 +29,11 @@ const ARRAY_32 = 0xdd;
 const ARRAY_32_BYTES = 5;
 
 const INITIAL_BYTES = 512;
-/** A buffer that held more than this is given back once its frame has left. */
-const KEPT_BYTES = 32 * 1024;
+/** Buffers of frames that have left, for those to come: a writer that has nothing to say keeps none. */
+const spares: Buffer[] = [];
+const SPARES_MAX = 64;
+const SPARE_BYTES_MAX = 32 * 1024;
+const NOTHING: Buffer = Buffer.alloc(0);
 
 export interface PackedFrame {
   readonly target: string;
@@ -53,13 +56,14 @@ export interface OpenedFrame {
  * frame that waits for long keeps no memory but its own.
  */
 export class FrameWriter {
-  private bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+  /** The frame that is not finished; empty where there is none. */
+  private bytes = NOTHING;
   private length = 0;
   private messageCount = 0;
   private values = 0;
   private target: string | undefined;
-  /** The head for this target is at the start of `bytes`, whatever follows. */
-  private headLength = 0;
+  /** Of frames for this target. */
+  private head = NOTHING;
   private readonly sender: string | null;
   private readonly limits: MailboxLimits;
   private readonly onFrame: (frame: PackedFrame) => void;
@@ -85,12 +89,17 @@ export class FrameWriter {
   add(target: string, from: number, to: number, body: unknown): void {
     if (target !== this.target) {
       this.finish();
-      this.begin(target);
+      this.target = target;
+      this.head = headFor(target, this.sender);
+    }
+    if (this.messageCount === 0) {
+      this.begin();
     }
     const values = MESSAGE_VALUES + checkEncodable(body, this.limits);
     const message = pack([from, to, body]);
-    if (!this.hasRoomFor(message, values)) {
+    if (!this.hasRoomFor(message, values) && this.messageCount > 0) {
       this.finish();
+      this.begin();
     }
     if (!this.hasRoomFor(message, values)) {
       throw tooLarge(this.limits);
@@ -130,22 +139,20 @@ export class FrameWriter {
     return messages;
   }
 
-  private begin(target: string): void {
-    this.length = ARRAY_32_BYTES;
-    this.append(pack([PROTOCOL_VERSION, target, this.sender]));
-    this.target = target;
-    this.headLength = this.length;
-    this.empty();
+  private begin(): void {
+    if (this.bytes === NOTHING) {
+      this.bytes = spares.pop() ?? Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    }
+    this.head.copy(this.bytes);
+    this.length = this.head.length;
+    this.values = HEAD_VALUES;
   }
 
   private empty(): void {
-    if (this.bytes.length > KEPT_BYTES) {
-      const smaller = Buffer.allocUnsafeSlow(INITIAL_BYTES);
-      this.bytes.copy(smaller, 0, 0, this.headLength);
-      this.bytes = smaller;
+    if (spares.length < SPARES_MAX && this.bytes.length <= SPARE_BYTES_MAX) {
+      spares.push(this.bytes);
     }
-    this.length = this.headLength;
-    this.values = HEAD_VALUES;
+    this.bytes = NOTHING;
     this.messageCount = 0;
   }
 
@@ -164,6 +171,14 @@ export class FrameWriter {
     packed.copy(this.bytes, this.length, packed.start, packed.end);
     this.length = end;
   }
+}
+
+/** All that comes before the first message; how many follow is written when the frame is finished. */
+function headFor(target: string, sender: string | null): Buffer {
+  const packed = pack([PROTOCOL_VERSION, target, sender]);
+  const head = Buffer.alloc(ARRAY_32_BYTES + packed.end - packed.start);
+  packed.copy(head, ARRAY_32_BYTES, packed.start, packed.end);
+  return head;
 }
 
 /**
