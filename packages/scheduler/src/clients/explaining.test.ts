@@ -12,6 +12,7 @@ import {
   type WaitingGroup,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 import type { Scheduler } from '../scheduler.js';
 
@@ -175,6 +176,34 @@ test('where the time of a job went: how long tasks waited, and which of them end
   expect(why.last).toMatchObject({ task: first.task, worker: `w${W1}`, ranMs: 200 });
   // It started when its run time before the report, as well as the owner can know.
   expect(why.last!.waitedMs + 200).toBe(why.last!.endedMs);
+});
+
+test('how long tasks waited is no other after their owner has started again', () => {
+  const before = new DurableBench();
+  before.members(W1);
+  before.submit({
+    stages: [
+      { name: 'a', tasks: [{ sleep: 1 }] },
+      { name: 'b', tasks: [{ sleep: 1 }], after: ['a'] },
+    ],
+  });
+  for (const stage of [0, 1]) {
+    before.now += 600;
+    const run = before.ask(W1, 1, stage)!;
+    before.now += 5;
+    before.end(W1, run);
+  }
+  before.commit();
+  const bench = new DurableBench(before.inheritance(), 10_000);
+  bench.take();
+  for (const task of [0, 1]) {
+    bench.receive(CLIENT, { type: 'explainJob', request: 1, id: 's-1', task });
+    const [explained] = bench.take() as [MessageOf<'jobExplanation'>];
+    expect(explained.value).toMatchObject({
+      waits: { tasks: 2, p50: 600, max: 600 },
+      task: { waitedMs: 600 },
+    });
+  }
 });
 
 test('what waits at a scheduler, by class and reason, with the job that has waited longest', () => {

@@ -169,7 +169,7 @@ const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
 /** When a task of the stage might start: all before it had ended, and it was known what the job is. */
 function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
   const decidedAt = isPilot ? undefined : job.sample?.decidedAt;
-  return Math.max(stage.releasedAt, decidedAt ?? 0);
+  return Math.max(stage.releasedAt, decidedAt ?? stage.releasedAt);
 }
 
 function stageOf(job: Job, batch: Batch): Stage {

@@ -169,7 +169,11 @@ class Rebuild {
       job.tasks.workers[task] = this.#context.formerly(worker);
       job.set(task, state);
       const stage = job.dag.stageOf(task);
-      if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next);
+      if (stage.unfinished > 0) return;
+      for (const next of job.stageEnded(stage)) {
+        next.releasedAt = now;
+        job.release(next);
+      }
     };
     if (outcome.kind === 'completed') {
       job.history.completed(attemptEnd);
