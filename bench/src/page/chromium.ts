@@ -26,7 +26,7 @@ interface Watched {
   readonly bytesPerSecond: number;
   /** From one frame to the next. ms */
   readonly frames: readonly number[];
-  /** Times that the page was told what is new. */
+  /** Updates that the page was sent. */
   readonly looks: number;
 }
 
@@ -46,7 +46,7 @@ export async function watchPage(address: string, workers: number, seconds: numbe
     const wire = await page.context().newCDPSession(page);
     await wire.send('Network.enable');
     await page.goto(`${gateway.url}/#/${address}`);
-    // The first look tells everything, once.
+    // The first update has everything, once.
     await page.locator('.legend li, .tile').first().waitFor();
     wire.on('Network.dataReceived', ({ dataLength }) => {
       bytes += dataLength;

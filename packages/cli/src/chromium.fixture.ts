@@ -18,7 +18,7 @@ export function chromiumProgram(): string | undefined {
 }
 
 export async function launchChromium(program: string): Promise<Browser> {
-  // Not with this module, which whoever starts a daemon loads too.
+  // Loaded here: tests and benches without a browser import this module too.
   const { chromium } = await import('playwright-core');
   // Tests run as root in containers, where Chromium has no sandbox; it opens nothing but the page.
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });

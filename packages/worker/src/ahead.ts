@@ -22,7 +22,7 @@ export class Ahead {
     return this.#announced.has(slot);
   }
 
-  tell(slot: number): void {
+  announce(slot: number): void {
     this.#announced.set(slot, true);
   }
 
@@ -36,7 +36,7 @@ export class Ahead {
     this.#announced.delete(slot);
   }
 
-  get toldCount(): number {
+  get announcedCount(): number {
     let count = 0;
     for (const isAnnounced of this.#announced.values()) if (isAnnounced) count++;
     return count;
@@ -44,7 +44,7 @@ export class Ahead {
 
   /** Slots that count as free, less those that have their next task. */
   get open(): number {
-    return this.toldCount - this.#kept.length;
+    return this.announcedCount - this.#kept.length;
   }
 
   get kept(): readonly KeptTask[] {

@@ -30,7 +30,7 @@ export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.foresees(slot)) return;
   if (!ahead.isAnnounced(slot) && w.takesWork && w.queue.isEmpty && w.finder?.pulls(now)) {
-    ahead.tell(slot);
+    ahead.announce(slot);
     w.finder.tellFree();
     return w.env.setTimer('ahead', slot, now + PATIENCE_LEADS * LEAD_MS);
   }

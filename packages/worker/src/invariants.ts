@@ -13,7 +13,7 @@ export function checkWorker({ queue, slots, takesWork, knownAhead: ahead }: Work
   );
   if (ahead !== undefined) {
     const kept = ahead.kept.length;
-    invariant(ahead.open >= 0, () => `${kept} tasks are kept for ${ahead.toldCount} slots`);
+    invariant(ahead.open >= 0, () => `${kept} tasks are kept for ${ahead.announcedCount} slots`);
     invariant(kept === 0 || slots.idleCount === 0, 'a slot is idle and a task is kept for one');
     invariant(takesWork || kept === 0, 'a worker that takes nothing keeps tasks');
   }

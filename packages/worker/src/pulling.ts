@@ -22,7 +22,7 @@ export class Pulling {
   /** What central believes: as it was told last, less the matches that were heard of since. */
   #believedFree = 0;
   #believedLong = 0;
-  /** Run time of short tasks that completed, of which central was not told. ms */
+  /** Run time of short tasks that completed since the last message to central. ms */
   #shortMs = 0;
 
   constructor(w: WorkerState) {

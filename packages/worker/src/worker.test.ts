@@ -335,7 +335,7 @@ describe('a match', () => {
   });
 });
 
-test('short work, of which the reserve is told, is what completed: a task that was cut may have been long', () => {
+test('the reserve follows from short tasks that completed: one that was cut may have been long', () => {
   const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk }, estimator: 'auto', seriesMs: 0 });
   const shortMs = (outcome: Outcome) => {
     bench.probe(1);

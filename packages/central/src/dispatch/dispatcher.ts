@@ -182,7 +182,7 @@ export class Dispatcher {
         known.startedAt = Math.min(known.startedAt, startedAt);
         continue;
       }
-      const booked = this.books.found(owner, job, startedAt, long);
+      const booked = this.books.declareFound(owner, job, startedAt, long);
       const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
       const run = this.books.find(of, worker, startedAt);
       worker.match = Math.max(worker.match, match);

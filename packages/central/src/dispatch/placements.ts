@@ -94,7 +94,7 @@ export class Placements {
       if (!queued) this.#books.begin(run, startedAt);
       return this.#books.confirm(run);
     }
-    const job = this.#books.found(owner, number, startedAt, long);
+    const job = this.#books.declareFound(owner, number, startedAt, long);
     const stage = this.#books.stage(job, index, {
       demand: this.#books.names.demandOf(held.demand),
       estimateMs,

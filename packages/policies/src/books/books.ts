@@ -145,8 +145,8 @@ export class ClusterBooks implements ClusterView {
     return job;
   }
 
-  /** A worker runs something of it since then. That it is long may have been found out where the worker did not hear of it. */
-  found(owner: Address, number: number, arrivedAt: Millis, long: boolean): BookedJob {
+  /** The job of which a worker runs something since then. Its owner may have found it long without the worker's knowing. */
+  declareFound(owner: Address, number: number, arrivedAt: Millis, long: boolean): BookedJob {
     const isLong = long || this.job(owner, number)?.long === true;
     return this.declare(owner, number, { arrivedAt, isArrivalGuessed: true, long: isLong });
   }
@@ -312,7 +312,7 @@ export class ClusterBooks implements ClusterView {
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     this.version++;
     // What was found in this turn cannot end before it.
-    (run.isFoundTold ? this.#ofWorkers : this.#ended).push({ kind: 'ended', run, how });
+    (run.isFoundInNews ? this.#ofWorkers : this.#ended).push({ kind: 'ended', run, how });
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
@@ -358,9 +358,9 @@ export class ClusterBooks implements ClusterView {
   }
 
   #isHeard(news: News): void {
-    if (news.kind === 'freed') (news.worker as BookedWorker).isFreedTold = false;
+    if (news.kind === 'freed') (news.worker as BookedWorker).isFreedInNews = false;
     else if (news.kind === 'waiting') (news.stage as BookedStage).isInNews = false;
-    else if (news.kind === 'found') (news.run as BookedRun).isFoundTold = false;
+    else if (news.kind === 'found') (news.run as BookedRun).isFoundInNews = false;
     else if (news.kind === 'ended') this.#ids.run.free(news.run.id);
   }
 
@@ -421,14 +421,14 @@ export class ClusterBooks implements ClusterView {
   }
 
   #found(run: BookedRun): void {
-    run.isFoundTold = true;
+    run.isFoundInNews = true;
     this.#ofWorkers.push({ kind: 'found', run });
   }
 
   #freed(worker: BookedWorker): void {
     this.version++;
-    if (worker.isFreedTold || !worker.open) return;
-    worker.isFreedTold = true;
+    if (worker.isFreedInNews || !worker.open) return;
+    worker.isFreedInNews = true;
     this.#ofWorkers.push(worker.freed);
   }
 

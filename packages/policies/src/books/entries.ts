@@ -269,7 +269,7 @@ export class BookedWorker implements WorkerView {
   /** Slots of the runs that the worker has confirmed. */
   confirmedSlots = 0;
   /** News that it has more room waits to be heard. */
-  isFreedTold = false;
+  isFreedInNews = false;
   /** That news, which is the same each time. */
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
   /** Number of the last match that it was told of. */
@@ -313,7 +313,7 @@ export class BookedRun implements RunView {
   /** Its end was asked for by the policy. */
   isPreempted = false;
   /** The news that it was found waits to be heard. */
-  isFoundTold = false;
+  isFoundInNews = false;
 
   constructor(
     id: number,

@@ -303,8 +303,7 @@ export class Goshawk implements CentralPolicy {
   #count(run: RunView): void {
     const { stage, worker } = run;
     if (!worker.open || this.#counted[run.id] !== undefined) return;
-    // Pilots count as the rest of their job does.
-    const early = stage.part === 'pilots' ? stage.job.stages.find(isEarly) : [stage].find(isEarly);
+    const early = earlyStageOf(stage);
     const kind = early === undefined ? classOf(stage) : (this.#kindOf.get(early) ?? 'large');
     if (early !== undefined) this.#undecided.add(early);
     if (kind === 'short') return;
@@ -324,8 +323,10 @@ function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
 }
 
-function isEarly({ part }: StageView): boolean {
-  return part === 'early';
+/** By which a run counts until the class of its job is known: pilots count as the rest of their job does. */
+function earlyStageOf(stage: StageView): StageView | undefined {
+  if (stage.part === 'early') return stage;
+  return stage.part === 'pilots' ? stage.job.stages.find(({ part }) => part === 'early') : undefined;
 }
 
 /** Its class is known. */

@@ -149,16 +149,15 @@ export class ClientApi {
     const states = JOB_STATES.filter(
       (state) => message.states.length === 0 || message.states.includes(state),
     );
-    const isOwner = (user: string | undefined): boolean =>
-      (message.user === undefined || user === message.user) &&
-      (this.#onlyOf === undefined || user === this.#onlyOf);
-    const owner = message.user === undefined && this.#onlyOf === undefined ? undefined : isOwner;
+    const owners = [message.user, this.#onlyOf].filter((user) => user !== undefined);
+    const isOwner =
+      owners.length === 0 ? undefined : (user?: string) => owners.every((each) => each === user);
     const active = [...this.#jobs.active()].filter(
-      ({ state, spec }) => states.includes(state) && isOwner(spec.user),
+      ({ state, spec }) => states.includes(state) && isOwner?.(spec.user) !== false,
     );
     const room = Math.max(0, Math.min(message.endedMax, message.jobsMax - active.length));
-    const ended = this.#jobs.endedNewestFirst(states, owner, room);
-    const away = this.#jobs.awayNewestFirst(states, owner, room - ended.jobs.length);
+    const ended = this.#jobs.endedNewestFirst(states, isOwner, room);
+    const away = this.#jobs.awayNewestFirst(states, isOwner, room - ended.jobs.length);
     this.#budget.took(this.#jobs.count + READING_COST * away.jobs.length);
     const shown = [...active.slice(0, message.jobsMax), ...ended.jobs, ...away.jobs];
     const page = new Page<JobSummary>();

@@ -16,7 +16,7 @@ let numbers = 0;
 
 function offered(input: JobInput): Job {
   const job = jobOf(input, { number: ++numbers, route: PRESETS['goshawk-peer'].short });
-  for (const stage of job.stages) job.release(stage);
+  for (const stage of job.stages) job.release(stage, 0);
   return job;
 }
 

@@ -40,7 +40,7 @@ it('a huge batch has no more probes out than a peer’s queue takes, and goes on
   } as SchedulerCounters);
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
-  job.release(stage);
+  job.release(stage, 0);
   prober.topUp(job, stage, DEFAULT_POLICY);
   expect(sent).toHaveLength(200_000);
   prober.topUp(job, stage, DEFAULT_POLICY);
@@ -69,7 +69,7 @@ it.each([
   const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
   const route = { by: 'seeking', over: 'all' } as const;
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
-  job.release(job.stages[0]!);
+  job.release(job.stages[0]!, 0);
   new Prober(env, workers(), hints, counters).topUp(job, job.stages[0]!, {
     ...DEFAULT_POLICY,
     probeDraw: 'independent',
@@ -93,7 +93,7 @@ it.each([
   const policy = { ...DEFAULT_POLICY, cancel: 'lazy', probeDraw: 'distinct' } as const;
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
-  job.release(stage);
+  job.release(stage, 0);
   prober.topUp(job, stage, policy);
   if (again) prober.probeAgain(job, stage, policy);
   prober.batchIsBound(job, stage, policy);

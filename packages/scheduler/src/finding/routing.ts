@@ -68,8 +68,7 @@ export class Routing {
   }
 
   startStage(job: Job, stage: Stage, now: Millis): void {
-    stage.releasedAt = now;
-    job.release(stage);
+    job.release(stage, now);
     this.arrived(job, stage, stage.count, now);
   }
 

@@ -62,7 +62,7 @@ describe('waiting tasks', () => {
   test('are taken in task order, those that come back before those that never ran, each once', () => {
     const job = stagesOf(4);
     const [stage] = job.stages;
-    job.release(stage!);
+    job.release(stage!, 0);
     const take = () => {
       const task = job.waiting.take(stage!);
       if (task >= 0) job.set(task, TaskState.running);
@@ -77,7 +77,7 @@ describe('waiting tasks', () => {
   test('that were cancelled meanwhile are not taken', () => {
     const job = stagesOf(3);
     const [stage] = job.stages;
-    job.release(stage!);
+    job.release(stage!, 0);
     job.set(job.waiting.take(stage!), TaskState.running);
     job.putBack(0);
     job.set(0, TaskState.cancelled);
@@ -106,7 +106,7 @@ describe('the limit on running tasks', () => {
       { tasks: { count: 9, run: { sleep: 1 } }, maxRunning: 4 },
       { class: 'long', route: { by: 'central', over: 'all' } },
     );
-    job.release(job.stages[0]!);
+    job.release(job.stages[0]!, 0);
     expect(job.headroom).toBe(4);
     job.set(0, TaskState.placing);
     job.set(1, TaskState.placed);

@@ -277,7 +277,8 @@ export class Job {
   }
 
   /** All tasks of the stage may start from now on. */
-  release(stage: Stage): void {
+  release(stage: Stage, now: Millis): void {
+    stage.releasedAt = now;
     this.waiting.release(stage);
   }
 

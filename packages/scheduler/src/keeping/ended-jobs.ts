@@ -1,4 +1,4 @@
-import type { JobState } from '@goshawk/core';
+import { type JobState, sumOf } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
 /** Rows of jobs that went are swept out when there are more of them than others, and than this. */
@@ -46,7 +46,7 @@ export class EndedJobs {
 
   /** So many are in one of these states. */
   count(states: readonly JobState[]): number {
-    return states.reduce((sum, state) => sum + (this.#counts.get(state) ?? 0), 0);
+    return sumOf(states, (state) => this.#counts.get(state) ?? 0);
   }
 
   /**

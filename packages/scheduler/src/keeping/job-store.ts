@@ -221,7 +221,7 @@ export class JobStore {
   /**
    * Of those that have ended and are in memory, newest first.
    *
-   * @param isOwner undefined: whoever submitted them, which costs no look at each
+   * @param isOwner undefined for the jobs of all users, which are then counted without a look at each
    * @param max so many of them, at most
    */
   endedNewestFirst(

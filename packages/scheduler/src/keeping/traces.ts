@@ -116,7 +116,7 @@ export class Traces {
   /**
    * The last of those that are in one of these states, the last one first.
    *
-   * @param isOwner undefined: whoever submitted them, which costs no look at each
+   * @param isOwner undefined for the jobs of all users, which are then counted without a look at each
    * @param max so many of them, at most
    */
   lastOf(

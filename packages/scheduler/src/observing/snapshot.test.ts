@@ -23,7 +23,7 @@ function reasons(
 }
 
 function released(job: Job): Job {
-  for (const stage of job.stages) if (stage.blockers === 0) job.release(stage);
+  for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, 0);
   return job;
 }
 

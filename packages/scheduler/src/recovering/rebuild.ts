@@ -106,7 +106,8 @@ class Rebuild {
   }
 
   #release(): void {
-    for (const stage of this.job.stages) if (stage.blockers === 0) this.job.release(stage);
+    const { job } = this;
+    for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.arrivedAt);
   }
 
   apply(record: JobRecord, place: number | undefined): void {
@@ -139,7 +140,6 @@ class Rebuild {
     const { job } = this;
     if (!job.awaited.delete(after) || job.awaited.size > 0) return;
     job.mayStart(this.#machineTime(at));
-    for (const stage of job.stages) if (stage.blockers === 0) stage.releasedAt = job.arrivedAt;
     this.#release();
   }
 
@@ -169,11 +169,7 @@ class Rebuild {
       job.tasks.workers[task] = this.#context.formerly(worker);
       job.set(task, state);
       const stage = job.dag.stageOf(task);
-      if (stage.unfinished > 0) return;
-      for (const next of job.stageEnded(stage)) {
-        next.releasedAt = now;
-        job.release(next);
-      }
+      if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
     };
     if (outcome.kind === 'completed') {
       job.history.completed(attemptEnd);

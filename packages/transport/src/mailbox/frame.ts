@@ -92,11 +92,11 @@ export class FrameWriter {
       this.target = target;
       this.head = headFor(target, this.sender);
     }
+    const values = MESSAGE_VALUES + checkEncodable(body, this.limits);
+    const message = pack([from, to, body]);
     if (this.messageCount === 0) {
       this.begin();
     }
-    const values = MESSAGE_VALUES + checkEncodable(body, this.limits);
-    const message = pack([from, to, body]);
     if (!this.hasRoomFor(message, values) && this.messageCount > 0) {
       this.finish();
       this.begin();
