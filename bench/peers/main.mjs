@@ -175,7 +175,7 @@ if (values.write !== undefined) {
     group: 'Speed',
     title: 'Beside what others would pick',
     what:
-      'Eight slots in two processes. W1: 200 jobs of 100 tasks that do nothing, all at once; W1b: 5,000 jobs of one; W2: one job at a time; ' +
+      'Eight slots in two processes. W1: 200 jobs of 100 tasks that do nothing, all at once; W1b: 5,000 jobs of one, and again; W2: one job at a time; ' +
       'W3: 300 jobs of four tasks of 50 ms at load 0.9, time beyond that of a task beside one ideal queue; programs: 400 times /bin/true; ' +
       'calls: 2,000 of a module. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others keep nothing. ' +
       'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina. Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s. ' +
