@@ -20,3 +20,21 @@ test('a task that its worker has not heard of is sent again, and not after its j
   bench.commit();
   expect(toWorker()).toEqual(['cancelTask']);
 });
+
+test('a worker is told how long a task takes where history guesses it, so that the next is there when it ends', () => {
+  const bench = new DurableBench(undefined, 0, false);
+  bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
+  bench.members(W1);
+  const job = bench.accept({ tasks: { count: 3, run: { sleep: 50 } } });
+  const expected = (match: number) => {
+    bench.take();
+    const workers = [{ worker: W1, match }];
+    bench.receive(CENTRAL, { type: 'matched', calm: undefined, job: job.number, stage: 0, workers });
+    return bench.take().find(({ type }) => type === 'run');
+  };
+  expect(expected(1)).toMatchObject({ expectedMs: undefined });
+  job.redecide({ guessMs: 50 });
+  expect(expected(2)).toMatchObject({ expectedMs: 50 });
+  job.redecide({ estimateMs: 80 });
+  expect(expected(3)).toMatchObject({ expectedMs: 80 });
+});

@@ -160,3 +160,15 @@ test('an overdue batch that does not fit is in nobody’s way', () => {
   expect(firstOf(offers, { memory: 4 }, 6_000)).toBe(later);
   expect(firstOf(offers, { memory: 8 }, 6_000)).toBe(large);
 });
+
+test('a series takes tasks that are believed to be tiny, or guessed, and none of which nothing is known', () => {
+  const tiny = (job: Job) => offersOf(job).firstIfTiny(NO_RESOURCES, 0, () => true)?.job;
+  const job = offered({ tasks: { count: 3, run: { sleep: 1 } } });
+  expect(tiny(job)).toBeUndefined();
+  job.redecide({ guessMs: 1 });
+  expect(tiny(job)).toBe(job);
+  job.redecide({ guessMs: POLICY.seriesMs });
+  expect(tiny(job)).toBeUndefined();
+  job.redecide({ estimateMs: 1 });
+  expect(tiny(job)).toBe(job);
+});

@@ -124,10 +124,11 @@ export class Job {
     return this.#decision.estimateMs;
   }
 
-  /** By the tasks that have run, or while none has by what is believed of them. */
+  /** By the tasks that have run, or while none has by what is believed of them, or guessed. */
   get meanRunMs(): Millis | undefined {
     const completed = this.tasks.countOf(TaskState.completed);
-    return completed > 0 ? this.history.workedMs / completed : this.estimateMs;
+    if (completed > 0) return this.history.workedMs / completed;
+    return this.#decision.estimateMs ?? this.#decision.guessMs;
   }
 
   /** The same where something is needed to go by: 0 of a job of which nothing is known. */
