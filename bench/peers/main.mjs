@@ -163,7 +163,8 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 }
 
 const ideal = idealDelays(MANY.load);
-const tables = [...tablesOf(names, rounds, [quantile(ideal, 0.5), quantile(ideal, 0.99)]), judged(rounds)];
+const idealMs = { delayP50Ms: quantile(ideal, 0.5), delayP99Ms: quantile(ideal, 0.99) };
+const tables = [...tablesOf(names, rounds, idealMs), judged(rounds)];
 for (const { title, columns, rows } of tables) {
   console.log(`\n${title}`);
   console.table(

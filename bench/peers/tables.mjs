@@ -38,7 +38,7 @@ function ratio(rounds, what, name, to) {
   return ratios.every(Number.isFinite) ? median(ratios) : undefined;
 }
 
-/** Medians, and ratios to Goshawk and to the floor. @param ideal delays of the ideal queue, p50 and p99, in ms */
+/** Medians, and ratios to Goshawk and to the floor. @param ideal delays of the ideal queue, in ms, by name */
 export function tablesOf(names, rounds, ideal) {
   const cell = (value) => (value === undefined || Number.isNaN(value) ? '' : rounded(value));
   const medians = names.map((name) => [
@@ -61,7 +61,7 @@ export function tablesOf(names, rounds, ideal) {
     {
       title: `medians of ${rounds.length}`,
       columns: ['', ...Object.keys(COLUMNS)],
-      rows: [...medians, ['ideal queue', '', '', '', '', '', ...ideal.map(rounded), '', '']],
+      rows: [...medians, ['ideal queue', ...Object.values(COLUMNS).map((what) => cell(ideal[what]))]],
     },
     ...references.map(ratiosTo),
   ];

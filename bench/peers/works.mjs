@@ -76,7 +76,7 @@ export async function measure({ start, does, under = tmpdir(), sizes = MANY }, w
     if (isAsked('W1')) measured.tasksPerSecond = await perSecond(sizes.batch.jobs, sizes.batch.tasks);
     if (isAsked('W1b')) {
       measured.jobsPerSecond = await perSecond(sizes.single, 1);
-      // As it is for those that have run for more than a second: by now engines have compiled what is used.
+      // By now JavaScript engines have compiled what is used.
       measured.warmJobsPerSecond = await perSecond(sizes.single, 1);
     }
     if (isAsked('W2')) {

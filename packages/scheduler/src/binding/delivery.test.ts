@@ -21,7 +21,7 @@ test('a task that its worker has not heard of is sent again, and not after its j
   expect(toWorker()).toEqual(['cancelTask']);
 });
 
-test('a worker is told how long a task takes where history guesses it, so that the next is there when it ends', () => {
+test('a run says how long its task takes, where that is estimated or history guesses it', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
   bench.members(W1);
