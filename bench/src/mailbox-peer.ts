@@ -22,9 +22,7 @@ function handle(received: Body, reply: (answer: Body) => void): void {
     startedMs = performance.now();
   } else {
     counted++;
-    if (counted % COUNTED_EVERY === 0) {
-      reply(body(KIND.counted, counted));
-    }
+    if (counted % COUNTED_EVERY === 0) reply(body(KIND.counted, counted));
     if (counted === expected) {
       process.send?.({ perSecond: (1_000 * counted) / (performance.now() - startedMs) });
     }

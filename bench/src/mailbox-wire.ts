@@ -37,16 +37,12 @@ export async function openMailboxWire(peer: string, keys?: KeyFile): Promise<Wir
   let wake = () => {};
   mailbox.register(PARTY, (_, received) => {
     const [kind, , task] = received as Body;
-    if (kind === KIND.counted) {
-      counted = task;
-    }
+    if (kind === KIND.counted) counted = task;
     wake();
   });
   const send = (message: Body): void => {
     const result = mailbox.send(PARTY, to, message);
-    if (result !== 'accepted') {
-      throw new Error(`the mailbox dropped a message of the bench: ${result}`);
-    }
+    if (result !== 'accepted') throw new Error(`the mailbox dropped a message of the bench: ${result}`);
   };
   const woken = () =>
     new Promise<void>((resolve) => {
@@ -62,13 +58,9 @@ export async function openMailboxWire(peer: string, keys?: KeyFile): Promise<Wir
       send(body(KIND.start, bodies));
     },
     tell: async (from, bodies) => {
-      for (let task = from; task < from + bodies; task++) {
-        send(body(KIND.tell, task));
-      }
+      for (let task = from; task < from + bodies; task++) send(body(KIND.tell, task));
       await nextTurn();
-      while (from - counted > WINDOW) {
-        await woken();
-      }
+      while (from - counted > WINDOW) await woken();
     },
     close: () => mailbox.close(),
   };
@@ -110,9 +102,7 @@ export async function openRawWire(endpoint: string): Promise<Wire> {
     start: (bodies) => dealer.send(packr.pack([body(KIND.start, bodies)])),
     tell: async (from, bodies) => {
       const frame: Body[] = [];
-      for (let task = from; task < from + bodies; task++) {
-        frame.push(body(KIND.tell, task));
-      }
+      for (let task = from; task < from + bodies; task++) frame.push(body(KIND.tell, task));
       await dealer.send(packr.pack(frame));
       await nextTurn();
     },
@@ -131,9 +121,7 @@ export async function answerRaw(answer: Answer): Promise<string> {
       const [client, frame] = await router.receive();
       for (const received of unpackr.unpack(frame as Buffer) as Body[]) {
         answer(received, (reply) => {
-          if (reply[0] === KIND.ask) {
-            void router.send([client as Buffer, packr.pack([reply])]);
-          }
+          if (reply[0] === KIND.ask) void router.send([client as Buffer, packr.pack([reply])]);
         });
       }
     }

@@ -237,6 +237,14 @@ test('node:http is taken by process.getBuiltinModule: with Node 24 an import loa
   expect(wrong).toEqual([]);
 });
 
+test('what is private is so at run time as well', () => {
+  const wrong = sources.flatMap(({ path, text }) => {
+    const found = /\n\s+private (?!constructor)[^\n]*/.exec(text);
+    return found === null ? [] : [`${path}: ${found[0].trim()}; use #`];
+  });
+  expect(wrong).toEqual([]);
+});
+
 test('a log line has the name and role of its process once', () => {
   const line = /[lL]og(ger)?\.(debug|info|warn|error|fatal)\(\s*\{(|[^}]*,)\s*(name|role)\b\s*[,:}]/;
   const doubled = sources.flatMap(({ path, text, isTest }) =>

@@ -3,9 +3,7 @@ const OFFSET = 0x811c9dc5;
 /** FNV-1a over UTF-16 code units; 32 bits. */
 export function hashText(text: string, seed = 0): number {
   let bits = OFFSET ^ seed;
-  for (let i = 0; i < text.length; i++) {
-    bits = Math.imul(bits ^ text.charCodeAt(i), 0x01000193);
-  }
+  for (let i = 0; i < text.length; i++) bits = Math.imul(bits ^ text.charCodeAt(i), 0x01000193);
   return bits >>> 0;
 }
 

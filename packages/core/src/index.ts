@@ -37,6 +37,7 @@ export {
   type TaskStory,
   type WaitingGroup,
   type WaitSpread,
+  type WaitSum,
 } from './job/explanation.js';
 export { jobJson, seconds, summaryJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
@@ -45,7 +46,7 @@ export * from './job/payload.js';
 export * from './job/priority.js';
 export * from './job/record.js';
 export { type ClusterShares, type JobShare, largestShare, SHARES_MAX } from './job/shares.js';
-export type { JobInput, JobSpec, StageSpec, TaskList } from './job/spec.js';
+export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
 export {
   type AttemptView,
@@ -70,7 +71,7 @@ export {
   type UserQuota,
 } from './job/view.js';
 export * from './job/waiting.js';
-export { predecessorWords, WAITING_WORDS } from './job/waiting-words.js';
+export { predecessorWords, WAIT_PHASE_WORDS, WAITING_WORDS } from './job/waiting-words.js';
 export { cutoffJson, waitingJson, whyJson } from './job/why-json.js';
 export * from './limits.js';
 export * from './linked-lists.js';

@@ -90,3 +90,7 @@ export const LIMITS = {
   /** Tasks in one message between an owner and central; more of them go in several. */
   tasksPerMessageMax: 10_000,
 } as const;
+
+/** Why a scheduler tells submitters to come back later: as many jobs, or of one user, as it takes; their memory; its journal is away. */
+export const OVERLOADS = ['jobs', 'memory', 'user', 'journal'] as const;
+export type OverloadReason = (typeof OVERLOADS)[number];

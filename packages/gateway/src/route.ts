@@ -20,6 +20,8 @@ export interface Asked<Path, Query, Body> {
   readonly role: Role;
   /** What a reader of events had last, who comes back. */
   readonly lastEventId: string | undefined;
+  /** The sender's span, unchecked. */
+  readonly traceparent: string | undefined;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,7 @@
 import type { Cluster, JobHandle, WorkerView } from '@goshawk/client';
 import {
   GoshawkError,
+  givenSpan,
   InputError,
   isFinal,
   type JobInput,
@@ -54,8 +55,9 @@ export const ROUTES: readonly Route[] = [
     bodySchema: submissionSchema,
     answer: shapes.submitted,
     errors: { 409: 'another job has this key' },
-    handle: async ({ cluster }, { body, signal }) => {
-      const job = await (await cluster()).submit(body as unknown as JobInput, { signal });
+    handle: async ({ cluster }, { body, traceparent, signal }) => {
+      const input = { ...givenSpan(traceparent), ...body } as unknown as JobInput;
+      const job = await (await cluster()).submit(input, { signal });
       return submitted(job);
     },
   }),

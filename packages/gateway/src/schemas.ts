@@ -1,4 +1,4 @@
-import { JOB_FATES, PRIORITIES, WAITING_REASONS } from '@goshawk/core';
+import { JOB_FATES, PRIORITIES, WAIT_PHASES, WAITING_REASONS } from '@goshawk/core';
 import { z } from 'zod';
 import { ROLES } from './access.js';
 import { SHOWN_STATES } from './worker-table.js';
@@ -145,6 +145,9 @@ export const why = z.looseObject({
       tasks: count,
       waitedSeconds: seconds,
     }),
+  ),
+  waited: z.array(
+    z.object({ phase: z.enum(WAIT_PHASES), tasks: count, meanSeconds: seconds, maxSeconds: seconds }),
   ),
 });
 

@@ -173,13 +173,14 @@ function check(
 ): Asked<never, never, never> {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const lastEventId = request.headers['last-event-id'];
+  const { 'last-event-id': lastEventId, traceparent } = request.headers;
   return {
     path: parse(route.path, request.params, 'path') as never,
     query: parse(route.query, request.query, 'query') as never,
     body: parse(route.body, request.body, 'body') as never,
     role,
     lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     signal: gone.signal,
   };
 }

@@ -5,6 +5,7 @@ import {
   formatDuration,
   isFinal,
   predecessorWords,
+  WAIT_PHASE_WORDS,
   WAITING_WORDS,
 } from '@goshawk/core';
 
@@ -37,7 +38,7 @@ export function whySentence(explained: ExplainedJob): string {
   return `${head}; ${place}${when}.`;
 }
 
-function ended({ job, waits, wastedMs }: ExplainedJob): string {
+function ended({ job, waits, waitSums = [], wastedMs }: ExplainedJob): string {
   const { startedMs, endedMs = 0, state } = job;
   if (startedMs === undefined)
     return `It ${state === 'cancelled' ? 'was cancelled' : 'ended'} before anything started.`;
@@ -45,8 +46,10 @@ function ended({ job, waits, wastedMs }: ExplainedJob): string {
   const first = `${formatDuration(startedMs)} until the first task started`;
   const last =
     waits === undefined ? '' : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less`;
+  const longest = waitSums.toSorted((one, other) => other.tasks * other.meanMs - one.tasks * one.meanMs)[0];
+  const most = longest === undefined ? '' : `; most of the waiting was ${WAIT_PHASE_WORDS[longest.phase]}`;
   const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} went to attempts that came to nothing` : '';
-  return `${after}: ${first}${last}${lost}.`;
+  return `${after}: ${first}${last}${most}${lost}.`;
 }
 
 function counted(count: number, noun: string): string {

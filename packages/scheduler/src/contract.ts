@@ -140,8 +140,6 @@ export interface Inheritance {
 /** Counted since the start. */
 export interface SchedulerCounters {
   jobsAccepted: number;
-  /** Submissions that were told to come back later. */
-  jobsRefused: number;
   jobsEnded: number;
   tasksBound: number;
   tasksCompleted: number;

@@ -330,6 +330,20 @@ describe('clients', () => {
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'bad-key' });
   });
 
+  test.each([
+    ['jobs', { activeJobsMax: 1 }],
+    ['user', { activeJobsPerUserMax: 1 }],
+    ['user', { userWaitingTasksMax: 1 }],
+    ['memory', { activeBytesMax: 1 }],
+  ] as const)('what there is too much of is counted: %s, with %j', (reason, limits) => {
+    const bench = new Bench({}, limits);
+    bench.members(W1);
+    const spec = { user: 'ada', tasks: [{ sleep: 1 }] };
+    for (const key of ['a', 'b']) bench.request({ type: 'submit', request: 1, key, spec });
+    const none = { jobs: 0, memory: 0, user: 0, journal: 0 };
+    expect(bench.scheduler.tallies.jobsRefused).toEqual({ ...none, [reason]: 1 });
+  });
+
   test('a scheduler that has as much as it takes says when to come back, and knows what it has taken', () => {
     const bench = new Bench({}, { activeJobsMax: 1, activeJobsPerUserMax: 1 });
     bench.members(W1);
@@ -340,7 +354,8 @@ describe('clients', () => {
     expect(refused).toMatchObject({ type: 'refused', code: 'overloaded', hint: 'try again in 1 s' });
     expect((refused as { retryMs?: number }).retryMs).toBeGreaterThan(0);
     expect(submit('a')).toMatchObject({ type: 'accepted', value: { job: 's-1' } });
-    expect(bench.scheduler.counters).toMatchObject({ jobsAccepted: 1, jobsRefused: 1 });
+    expect(bench.scheduler.counters).toMatchObject({ jobsAccepted: 1 });
+    expect(bench.scheduler.tallies.jobsRefused).toEqual({ jobs: 1, memory: 0, user: 0, journal: 0 });
   });
 
   test('a user who has as much as one may have cannot have more by trying again', () => {

@@ -90,7 +90,6 @@ type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
 export class Scheduler implements Machine<SchedulerTimer> {
   readonly counters: SchedulerCounters = {
     jobsAccepted: 0,
-    jobsRefused: 0,
     jobsEnded: 0,
     tasksBound: 0,
     tasksCompleted: 0,
@@ -256,7 +255,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       this.#cancelling,
     );
     this.#keys = new Keys(config.name, ledger);
-    const answers = new Answers(ledger, this.counters);
+    const answers = new Answers(ledger, this.tallies);
     this.#intake = new Intake(
       env,
       config,

@@ -262,9 +262,9 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 }
 
-function sampledOf({ sample, acceptedAt }: Job): SimulatedEnd['sampled'] {
+function sampledOf({ sample, decidedAt, acceptedAt }: Job): SimulatedEnd['sampled'] {
   if (sample === undefined) return undefined;
-  const { decidedAt, tasks, plan } = sample;
+  const { tasks, plan } = sample;
   return {
     pilots: tasks.length,
     decidedMs: decidedAt === undefined ? undefined : decidedAt - acceptedAt,

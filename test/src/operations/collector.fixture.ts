@@ -14,6 +14,8 @@ export interface ReceivedSpan {
   readonly to: number;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
+  /** Spans that it came of, as TRACE-SPAN. */
+  readonly links: readonly string[];
 }
 
 /** What receives spans over OTLP/HTTP, as a collector of OpenTelemetry does. */
@@ -63,6 +65,7 @@ interface WireSpan {
   readonly endTimeUnixNano: string;
   readonly attributes: Pairs;
   readonly status?: { readonly code?: number };
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
 }
 
 function spansOf({ resourceSpans }: Wire): ReceivedSpan[] {
@@ -79,6 +82,7 @@ function spansOf({ resourceSpans }: Wire): ReceivedSpan[] {
         to: Number(span.endTimeUnixNano) / 1e6,
         attributes: attributesOf(span.attributes),
         isError: span.status?.code === 2,
+        links: (span.links ?? []).map(({ traceId, spanId }) => `${traceId}-${spanId}`),
       })),
     );
   });

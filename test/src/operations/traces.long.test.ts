@@ -178,6 +178,22 @@ describe('a job', () => {
     ).toEqual(['attempt', 'attempt', 'job', 'run', 'run']);
   });
 
+  it('links to the span that it was submitted from, and its tasks know the span of their run', async () => {
+    await using cluster = await connect(await startCluster(['--policy', 'sparrow']));
+    const span = `${'a'.repeat(32)}-${'b'.repeat(16)}`;
+    const job = await cluster.submit({
+      tasks: [{ exec: ['sh', '-c', 'echo $TRACEPARENT'] }],
+      traceparent: `00-${span}-01`,
+    });
+    await job.wait();
+    let said = '';
+    for await (const { bytes } of job.logs()) said += Buffer.from(bytes).toString();
+    const trace = await traceOf(job.id, 5);
+    expect(one(trace, 'job').links).toEqual([span]);
+    const run = one(trace, 'run');
+    expect(said.trim()).toBe(`00-${run.traceId}-${run.spanId}-01`);
+  });
+
   it('is sampled by all processes or by none', async () => {
     const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' };
     await using cluster = await connect(await startCluster(['--policy', 'sparrow'], sampler));

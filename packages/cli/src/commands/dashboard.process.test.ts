@@ -101,6 +101,24 @@ describe('jobs over HTTP', () => {
     });
   });
 
+  it('keep the span that they were submitted from: by header, by field, by the environment', async () => {
+    const of = (span: string) => `00-${'a'.repeat(32)}-${span.repeat(16)}-01`;
+    const job = { tasks: [{ sleep: 0 }] };
+    const spanOf = async (id: string) => {
+      const { stdout } = await cluster.goshawk(['job', id, '--spec', '--json']);
+      return JSON.parse(stdout).spec.traceparent as string | undefined;
+    };
+    const ids = [
+      (await api('POST', '/v1/jobs', job, { traceparent: of('b') })).body.job,
+      (await api('POST', '/v1/jobs', { ...job, traceparent: of('c') }, { traceparent: of('b') })).body.job,
+      (await api('POST', '/v1/jobs', job, { traceparent: 'none' })).body.job,
+      (
+        await cluster.goshawk(['submit', '--sleep', '1ms'], { environment: { TRACEPARENT: of('d') } })
+      ).stdout.trim(),
+    ];
+    expect(await Promise.all(ids.map(spanOf))).toEqual([of('b'), of('c'), undefined, of('d')]);
+  });
+
   it('are listed by state and by page', async () => {
     const ids = [];
     for (let i = 0; i < 3; i++) ids.push(await submit({ user: 'pages', tasks: [{ sleep: 1 }] }));

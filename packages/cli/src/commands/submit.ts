@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
-import { GoshawkError, InputError, type JobState, present } from '@goshawk/core';
+import { GoshawkError, givenSpan, InputError, type JobState, present } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
@@ -43,7 +43,10 @@ export const submitCommand = defineCommand({
     const found = await findCluster(context);
     await using cluster = await openCluster(context, { found });
     const after = await predecessorsNamed(context, cluster, options);
-    const handle = await cluster.submit({ ...job, ...after }, { signal: context.interrupted });
+    const handle = await cluster.submit(
+      { ...givenSpan(context.environment.TRACEPARENT), ...job, ...after },
+      { signal: context.interrupted },
+    );
     const willFollow =
       options.wait ||
       options.logs ||

@@ -109,3 +109,20 @@ it('says of a job that has ended no less than `job` does', () => {
   expect(text).toMatch(/ran +500 ms a task/);
   expect(text).toMatch(/estimate +1 s a task, which was 100% too high/);
 });
+
+it('says of a job that has ended what its tasks waited for', () => {
+  const job = jobSummary({ state: 'completed' });
+  const spread = { tasks: 8, p50: 4_000, p90: 6_000, max: 6_000 };
+  const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [], waits: spread };
+  const worker = { phase: 'worker', tasks: 8, meanMs: 3_500, maxMs: 6_000 } as const;
+  expect(page({ ...ended, waitSums: [worker] })).toContain(
+    'max 6 s until the 8 tasks that have started did, for a free worker',
+  );
+  const pilots = { phase: 'pilots', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
+  const text = page({ ...ended, waitSums: [pilots, worker] });
+  expect(text).toContain('3.83 s for the pilots of their job to tell what it is (7 tasks)');
+  expect(text).toContain('3.5 s in the mean, 6 s at most, for a free worker (8 tasks)');
+  expect(whyJson({ ...ended, waitSums: [pilots] }, background.cutoff, 0)).toMatchObject({
+    waited: [{ phase: 'pilots', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
+  });
+});

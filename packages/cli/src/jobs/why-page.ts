@@ -17,7 +17,9 @@ import {
   type StageWait,
   sumOf,
   type TaskStory,
+  WAIT_PHASE_WORDS,
   WAITING_WORDS,
+  type WaitSum,
 } from '@goshawk/core';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
@@ -232,13 +234,26 @@ function placedLines({ placed }: ExplainedJob): string[] {
   return shown.length === 0 ? [] : [`${shown.join(', ')}${placed.length > SHOWN ? ', …' : ''}`];
 }
 
-function spreadLines({ waits }: ExplainedJob): string[] {
+function spreadLines({ waits, waitSums = [] }: ExplainedJob): string[] {
   if (waits === undefined) return [];
   const { tasks, p50, p90, max } = waits;
-  if (tasks === 1) return [`${formatDuration(max)} until it started`];
-  return [
-    `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} until the ${formatCount(tasks)} tasks that have started did`,
-  ];
+  const spread =
+    tasks === 1
+      ? `${formatDuration(max)} until it started`
+      : `p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)} until the ${formatCount(tasks)} tasks that have started did`;
+  const isPlain = waitSums.every(({ phase }) => phase === 'worker');
+  return isPlain
+    ? [`${spread}, ${WAIT_PHASE_WORDS.worker}`]
+    : [spread, ...waitSums.map((sum) => sumLine(sum, tasks))];
+}
+
+/** `3.83 s in the mean, 6 s at most, for a free worker (8 tasks)` */
+function sumLine({ phase, tasks, meanMs, maxMs }: WaitSum, started: number): string {
+  const mean = formatDuration(meanMs);
+  const max = formatDuration(maxMs);
+  const time = mean === max ? mean : `${mean} in the mean, ${max} at most,`;
+  const of = started === 1 ? '' : ` (${counted(tasks, 'task')})`;
+  return `${time} ${WAIT_PHASE_WORDS[phase]}${of}`;
 }
 
 function lastLine(

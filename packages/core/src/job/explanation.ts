@@ -5,7 +5,7 @@ import { line, ms, name, requires, stage, task } from '../messages/records.js';
 import { CLASSES } from '../policy/presets.js';
 import { amounts } from './amounts.js';
 import { jobSummary, predecessor, samplingView } from './view.js';
-import { WAITING_REASONS } from './waiting.js';
+import { WAIT_PHASES, WAITING_REASONS } from './waiting.js';
 
 /**
  * Answers to `goshawk why`: why something waits, and where the time went. Owners know their jobs, central knows who
@@ -67,6 +67,17 @@ const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
 /** How long tasks that have started had waited, by nearest rank. */
 export type WaitSpread = NonNullable<(typeof waitSpread)['infer']>;
 
+const waitSum = view({
+  phase: choice(...WAIT_PHASES),
+  /** That had to wait so. */
+  tasks: count,
+  /** Over these. */
+  meanMs: ms,
+  maxMs: ms,
+});
+/** How long tasks waited for one thing. */
+export type WaitSum = NonNullable<(typeof waitSum)['infer']>;
+
 export const jobExplanation = view({
   job: jobSummary,
   /** What central knows the job by, with its owner. */
@@ -92,6 +103,8 @@ export const jobExplanation = view({
   task: optional(taskStory),
   /** Jobs that it still waits for; the first hundred. */
   after: optional(list(predecessor, LISTED_MAX)),
+  /** What the tasks that run or have completed waited for, in the order of time. */
+  waitSums: optional(list(waitSum, WAIT_PHASES.length)),
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../limits.js';
 import { parseJobSpec } from './parse.js';
+import { givenSpan } from './spec.js';
 
 const sleep = { sleep: 10 };
 
@@ -132,6 +133,19 @@ describe('a job as people write it', () => {
   test.each([{ retryBackoff: '1s' }, { retryOn: [75] }])('%j without retries is refused', (field) => {
     expect(() => parseJobSpec({ tasks: [sleep], ...field })).toThrow('and "retries" that they are not');
   });
+
+  test.each([
+    '',
+    '00-1-2-01',
+    `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`,
+    `01-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+  ])(
+    'the traceparent %j is refused in a job, and counts for nothing where a process or a request was given it',
+    (traceparent) => {
+      expect(() => parseJobSpec({ tasks: [sleep], traceparent })).toThrow('no W3C traceparent');
+      expect(givenSpan(traceparent)).toEqual({});
+    },
+  );
 
   test.each([
     ['demand', { memory: `1${' '.repeat(2e5)}!` }],

@@ -50,7 +50,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     weight: job.weight,
     ...present({ priority: job.priority, value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
-    ...present({ slowdown: job.slowdown }),
+    ...present({ slowdown: job.slowdown, traceparent: job.traceparent }),
   };
 }
 

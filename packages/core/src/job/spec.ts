@@ -71,6 +71,14 @@ const stage = () =>
       .describe('mean run time of this stage’s tasks, as the submitter believes it; overrides the job’s'),
   });
 
+/** Of version 00, with ids that are not all zeros. */
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The field for what a process or a request was given as its span; what is none counts for nothing, as W3C has it. */
+export function givenSpan(traceparent: string | undefined): { traceparent?: string } {
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {};
+}
+
 const jobSpecSchema = z.lazy(() =>
   z
     .strictObject({
@@ -171,6 +179,11 @@ const jobSpecSchema = z.lazy(() =>
         .max(LIMITS.weightMax)
         .default(1)
         .describe('share relative to other jobs. Carried for policies that share by it'),
+      traceparent: z
+        .string()
+        .regex(TRACEPARENT, 'no W3C traceparent: 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal digits')
+        .optional()
+        .describe('the span of whoever submits (W3C Trace Context); the trace of the job links to it'),
     })
     .refine(
       (job) => (job.tasks === undefined) !== (job.stages === undefined),
@@ -233,6 +246,8 @@ export interface JobSpec {
   readonly prefer?: Readonly<Record<string, string>>;
   /** How many times as long tasks take on workers without what is preferred. */
   readonly slowdown?: number;
+  /** The submitter's span, as W3C Trace Context writes it. */
+  readonly traceparent?: string;
 }
 
 export type JobInput = z.input<typeof jobSpecSchema>;

@@ -1,5 +1,5 @@
 import type { Predecessor } from './view.js';
-import type { WaitingReason } from './waiting.js';
+import type { WaitingReason, WaitPhase } from './waiting.js';
 
 /** Why tasks wait, as a person would say it, and what would help. */
 export const WAITING_WORDS: Readonly<
@@ -66,6 +66,15 @@ export const WAITING_WORDS: Readonly<
     why: 'no worker that is there has what they require (--require), and room for them',
     helps: 'a worker that has it: `goshawk worker --attribute`; `goshawk workers` shows what there is',
   },
+};
+
+/** What tasks waited for, after "waited 3 s". */
+export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
+  'other-job': 'for another job to end (--after, --after-ok)',
+  stage: 'for the stages before theirs',
+  pilots: 'for the pilots of their job to tell what it is',
+  worker: 'for a free worker',
+  retry: 'from a first attempt, which came to nothing, to the one that counts',
 };
 
 /** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. */

@@ -35,3 +35,19 @@ export const WAITING_REASONS = [
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];
+
+/** What a task that has started waited for, one thing after another: a closed list. */
+export const WAIT_PHASES = [
+  /** Until the jobs that its job starts after had ended. */
+  'other-job',
+  /** Until the stages before its own had. */
+  'stage',
+  /** Until the pilots of its job had told what it is. */
+  'pilots',
+  /** Until it first started. */
+  'worker',
+  /** From its first attempt, which came to nothing, to the one that counts. */
+  'retry',
+] as const;
+
+export type WaitPhase = (typeof WAIT_PHASES)[number];

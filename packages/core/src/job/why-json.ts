@@ -82,6 +82,11 @@ export function whyJson(
       waits === undefined
         ? null
         : { tasks: waits.tasks, p50: seconds(waits.p50), p90: seconds(waits.p90), max: seconds(waits.max) },
+    waited: (explained.waitSums ?? []).map(({ meanMs, maxMs, ...sum }) => ({
+      ...sum,
+      meanSeconds: seconds(meanMs),
+      maxSeconds: seconds(maxMs),
+    })),
     lostSeconds: seconds(explained.wastedMs),
     after: explained.after ?? [],
     last: last === undefined ? null : storyJson(last),

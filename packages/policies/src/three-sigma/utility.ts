@@ -46,9 +46,7 @@ export function fallingUtility(submitted: Millis, length: Millis, value: number,
 /** Of starting at `start` (Eq. 1). Exact: each piece is linear. */
 export function expectedUtility(utility: Utility, distribution: Distribution, start: Millis): number {
   let total = 0;
-  for (const { from, to, p } of distribution) {
-    total += p * meanOver(utility, start + from, start + to);
-  }
+  for (const { from, to, p } of distribution) total += p * meanOver(utility, start + from, start + to);
   return total;
 }
 

@@ -10,9 +10,7 @@ const POINTS_MAX = 240;
 export function cdf(ascending: Float64Array, least: number): Point[] {
   const x = (value: number) => Math.max(value, least);
   const points: Point[] = [[x(ascending[0]!), 0]];
-  for (const rank of ranks(ascending.length)) {
-    points.push([x(ascending[rank - 1]!), rank / ascending.length]);
-  }
+  for (const rank of ranks(ascending.length)) points.push([x(ascending[rank - 1]!), rank / ascending.length]);
   return points;
 }
 

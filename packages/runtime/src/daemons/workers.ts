@@ -12,7 +12,7 @@ import type { Logger } from '@goshawk/transport';
 import { Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
-import { traceRun } from '../tracing/index.js';
+import { traceparentOfRun, traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
 import { nameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
@@ -133,6 +133,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const leftovers = await executor.endLeftovers();
   if (leftovers > 0) logger.warn({ leftovers }, 'ended commands that an earlier worker had left running');
   const process = await openProcess('worker', options);
+  const { tracing } = process;
   const central = process.centralAt(options.central);
   // Who has been told to drain for good and has not finished; an operator's drain, which can be taken back, is
   // nobody's end.
@@ -143,7 +144,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
       tallies.runEnded(order.long, outcome.kind, runMs);
       if (startFault(outcome) !== undefined) notStarted.tell(name, order.jobId, outcome.errorMessage);
-      if (process.tracing !== undefined) traceRun(process.tracing, name, order, outcome, runMs, now);
+      if (tracing !== undefined) traceRun(tracing, name, order, outcome, runMs, now);
     };
     return addWorker(
       process.host,
@@ -152,6 +153,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         name,
         executor,
         gpuNames: options.gpuNames,
+        traceparentOf: tracing && ((order) => traceparentOfRun(tracing, order)),
         onRunEnded,
         onDrained: () => draining.get(name)?.(),
       },

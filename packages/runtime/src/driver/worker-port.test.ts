@@ -1,11 +1,11 @@
 import { type Address, type InvariantError, type Message, NO_RESOURCES, type Outcome } from '@goshawk/core';
 import type { Executor, Run, RunOrder, RunSink } from '@goshawk/executors';
 import { Codec, Directory, SILENT_LOGGER } from '@goshawk/transport';
-import { type KillReason, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { describe, expect, test } from 'vitest';
 import type { Post } from './contract.js';
 import { Host } from './host.js';
-import { addWorker, type WorkerEntries } from './worker-port.js';
+import { addWorker, type TraceparentOf, type WorkerEntries } from './worker-port.js';
 
 class TestRun implements Run {
   readonly order: RunOrder;
@@ -81,6 +81,7 @@ function setUp<M extends WorkerEntries>(
   build: (environment: WorkerEnvironment) => M,
   mailbox: Post = silent,
   gpuNames?: string[],
+  traceparentOf?: TraceparentOf,
 ) {
   let now = 0;
   const executor = new TestExecutor();
@@ -95,7 +96,14 @@ function setUp<M extends WorkerEntries>(
   });
   let environment!: WorkerEnvironment;
   let drained = 0;
-  const options = { index: 0, name: 'worker-0', executor, gpuNames, onDrained: () => drained++ };
+  const options = {
+    index: 0,
+    name: 'worker-0',
+    executor,
+    gpuNames,
+    traceparentOf,
+    onDrained: () => drained++,
+  };
   const { machine } = addWorker(host, options, (given) => {
     environment = given;
     return build(given);
@@ -107,6 +115,13 @@ function setUp<M extends WorkerEntries>(
 }
 
 describe('a task in a slot', () => {
+  test('is told by what its own spans come below its run, where anybody is told of runs', () => {
+    const traceparentOf = ({ jobId, task, attempt }: TaskOrder) => `span of ${jobId} ${task}/${attempt}`;
+    const { environment, executor } = setUp(() => new Recorder(), silent, undefined, traceparentOf);
+    environment.execute(2, order({ sleep: 50 }));
+    expect(executor.runs[0]!.order.env).toEqual({ ...IDENTITY, TRACEPARENT: 'span of a-1 0/1' });
+  });
+
   test('is run, and the machine hears of its start, its output and its end', () => {
     const { machine, environment, executor, setNow } = setUp(() => new Recorder());
     environment.execute(2, order({ sleep: 50 }));

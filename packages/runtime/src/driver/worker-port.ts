@@ -21,11 +21,16 @@ export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   readonly executor: Executor;
   /** What tasks are told of the GPUs, by index; an index is its own name where it has none. */
   readonly gpuNames?: readonly string[] | undefined;
+  /** Absent where nobody is told of runs. */
+  readonly traceparentOf?: TraceparentOf | undefined;
   /** Hears of each end that the machine hears of. */
   readonly onRunEnded?: RunEnded;
   /** The worker was told to drain, and holds nothing any more. */
   readonly onDrained: () => void;
 }
+
+/** What a task's own spans are to be below, as W3C Trace Context writes it. */
+export type TraceparentOf = (order: TaskOrder) => string;
 
 /** The end of a run, with what was ordered. */
 export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: number) => void;
@@ -33,11 +38,11 @@ export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: 
 /** Adds a worker to a host, with the executor as its hands. */
 export function addWorker<M extends WorkerEntries>(
   host: Host,
-  { index, name, executor, gpuNames, onRunEnded, onDrained }: WorkerOptions,
+  { index, name, executor, gpuNames, traceparentOf, onRunEnded, onDrained }: WorkerOptions,
   build: (environment: WorkerEnvironment) => M,
 ): Hosted<M> {
   return host.add<M>({ index, name, role: 'worker' }, (environment, enter) => {
-    const port = new WorkerPort(executor, enter, onRunEnded, gpuNames);
+    const port = new WorkerPort(executor, enter, onRunEnded, gpuNames, traceparentOf);
     return build({
       ...environment,
       execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
@@ -64,6 +69,7 @@ class WorkerPort {
   readonly #enter: Enter<WorkerEntries>;
   readonly #onRunEnded: RunEnded | undefined;
   readonly #gpuNames: readonly string[] | undefined;
+  readonly #traceparentOf: TraceparentOf | undefined;
   readonly #bySlot = new Map<number, CurrentRun>();
 
   constructor(
@@ -71,9 +77,11 @@ class WorkerPort {
     enter: Enter<WorkerEntries>,
     onRunEnded: RunEnded | undefined,
     gpuNames: readonly string[] | undefined,
+    traceparentOf: TraceparentOf | undefined,
   ) {
     this.#executor = executor;
     this.#gpuNames = gpuNames;
+    this.#traceparentOf = traceparentOf;
     this.#onRunEnded = onRunEnded;
     this.#enter = enter;
   }
@@ -84,7 +92,7 @@ class WorkerPort {
     const names = gpus?.map((gpu) => this.#gpuNames?.[gpu] ?? `${gpu}`);
     const current: CurrentRun = { run: undefined, gpus: names ?? [] };
     this.#bySlot.set(slot, current);
-    const checked = runOrder(order, names?.join(','), demand);
+    const checked = runOrder(order, names?.join(','), this.#traceparentOf?.(order), demand);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
@@ -131,6 +139,7 @@ class WorkerPort {
 function runOrder(
   { payload, jobId, task, attempt }: TaskOrder,
   gpus: string | undefined,
+  traceparent: string | undefined,
   { cpu, memory }: Resources,
 ): RunOrder | { readonly problem: string } {
   const parsed = payloadSchema.safeParse(payload);
@@ -143,6 +152,7 @@ function runOrder(
     GOSHAWK_JOB: jobId,
     GOSHAWK_TASK: `${task}`,
     GOSHAWK_ATTEMPT: `${attempt}`,
+    ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
     // Where GPUs are given out, a task that has none is to see none.
     ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),
   };

@@ -3,6 +3,7 @@ import {
   ENDS,
   MESSAGE_TYPES,
   OUTCOMES,
+  OVERLOADS,
   UNMATCHED_KINDS,
   WAITING_REASONS,
   WORKER_STATES,
@@ -121,7 +122,10 @@ export const METRICS = {
   ...of(['scheduler'], {
     goshawk_scheduler_jobs: gauge('Jobs that have not ended.', { state: ['waiting', 'running'] }),
     goshawk_scheduler_jobs_accepted_total: counter('Accepted jobs.'),
-    goshawk_scheduler_jobs_refused_total: counter('Submissions refused for now, with a time to retry.'),
+    goshawk_scheduler_jobs_refused_total: counter(
+      'Submissions refused for now, with a time to retry, by what there is too much of; journal: it is away.',
+      { reason: OVERLOADS },
+    ),
     goshawk_scheduler_jobs_ended_total: counter('Ended jobs, by class and outcome.', BY_CLASS_AND_END),
     goshawk_scheduler_cancellations_total: counter('Cancelled jobs.'),
     goshawk_scheduler_job_duration_seconds: histogram('From a job’s acceptance to its end.', BY_CLASS),

@@ -10,7 +10,7 @@ export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
   return {
     goshawk_scheduler_jobs: byLabel('state', jobs),
     goshawk_scheduler_jobs_accepted_total: counters.jobsAccepted,
-    goshawk_scheduler_jobs_refused_total: counters.jobsRefused,
+    goshawk_scheduler_jobs_refused_total: byLabel('reason', tallies.jobsRefused),
     goshawk_scheduler_jobs_ended_total: byLabels(['class', 'outcome'], tallies.jobsEnded),
     goshawk_scheduler_cancellations_total: tallies.cancellations,
     goshawk_scheduler_job_duration_seconds: byLabel('class', tallies.jobMs),

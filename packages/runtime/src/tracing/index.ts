@@ -1,5 +1,5 @@
 export { JobTracing } from './jobs.js';
 export { openTracing } from './open.js';
 export { PlacementTracing } from './placements.js';
-export { traceRun } from './runs.js';
+export { traceparentOfRun, traceRun } from './runs.js';
 export { spanIdOf, type Tracing, traceIdOf } from './spans.js';

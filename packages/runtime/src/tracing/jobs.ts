@@ -82,6 +82,7 @@ export class JobTracing {
         'goshawk.job.tasks.attempts': job.history.total,
       },
       error: state === 'failed' ? `${counts.failed} of ${counts.total} tasks failed` : undefined,
+      cameOf: spec.traceparent,
     });
   }
 

@@ -81,16 +81,25 @@ export class OtlpTracing implements Tracing {
   }
 
   add(span: Spanned): void {
-    const { job, name, key, parent, attributes, error } = span;
+    const { job, name, key, parent, attributes, error, cameOf } = span;
     const context = parent === undefined ? ROOT_CONTEXT : this.#below(job, parent);
     if (context === undefined) return;
     const wallMs = this.#wallAtZero();
-    const options = { attributes: { ...attributes, 'goshawk.job': job }, startTime: wallMs + span.from };
+    const options = {
+      attributes: { ...attributes, 'goshawk.job': job },
+      startTime: wallMs + span.from,
+      links: cameOf === undefined ? [] : [{ context: contextOf(cameOf) }],
+    };
     this.#ids.traceId = traceIdOf(job);
     this.#ids.spanId = spanIdOf(job, key);
     const made = this.#tracer.startSpan(name, options, context);
     if (error !== undefined) made.setStatus({ code: SpanStatusCode.ERROR, message: error });
     made.end(wallMs + Math.max(span.from, span.to));
+  }
+
+  traceparentOf(job: string, key: Spanned['key']): string {
+    const { traceId, traceFlags } = this.#root(job);
+    return `00-${traceId}-${spanIdOf(job, key)}-0${traceFlags & TraceFlags.SAMPLED}`;
   }
 
   /**
@@ -117,13 +126,15 @@ export class OtlpTracing implements Tracing {
    * asked about is never ended, so never sent. Undefined for unsampled jobs.
    */
   #below(job: string, parent: Spanned['key']) {
-    const root = this.#roots.get(job) ?? this.#rootOf(job);
+    const root = this.#root(job);
     if ((root.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
     const spanId = spanIdOf(job, parent);
     return trace.setSpanContext(ROOT_CONTEXT, { ...root, spanId, isRemote: true });
   }
 
-  #rootOf(job: string): SpanContext {
+  #root(job: string): SpanContext {
+    const known = this.#roots.get(job);
+    if (known !== undefined) return known;
     this.#ids.traceId = traceIdOf(job);
     this.#ids.spanId = spanIdOf(job, 'job');
     const root = this.#tracer.startSpan('job', { root: true }, ROOT_CONTEXT).spanContext();
@@ -131,4 +142,10 @@ export class OtlpTracing implements Tracing {
     if (this.#roots.size > ROOTS_MAX) this.#roots.delete(this.#roots.keys().next().value!);
     return root;
   }
+}
+
+/** @param traceparent as a job has been checked to have it */
+function contextOf(traceparent: string): SpanContext {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }

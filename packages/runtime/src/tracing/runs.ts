@@ -2,6 +2,11 @@ import type { Millis, Outcome } from '@goshawk/core';
 import type { TaskOrder } from '@goshawk/worker';
 import type { Tracing } from './spans.js';
 
+/** By which a task's own spans come below its run. */
+export function traceparentOfRun(tracing: Tracing, { jobId, task, attempt }: TaskOrder): string {
+  return tracing.traceparentOf(jobId, `run ${task}/${attempt}`);
+}
+
 /** The run of a task at its worker, below the attempt that its owner tells of. */
 export function traceRun(
   tracing: Tracing,

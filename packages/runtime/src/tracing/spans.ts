@@ -31,11 +31,15 @@ export interface Spanned {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** What went wrong, when something did. */
   readonly error?: string | undefined;
+  /** A span of somebody else that this one came of, as W3C Trace Context writes it. */
+  readonly cameOf?: string | undefined;
 }
 
 /** Where spans go. */
 export interface Tracing {
   add(span: Spanned): void;
+  /** What a span's children are told, as W3C Trace Context writes it. */
+  traceparentOf(job: string, key: SpanKey): string;
   /** Sends what has not been sent, if that does not take long. */
   close(): Promise<void>;
 }

@@ -8,6 +8,14 @@ import {
   NO_RESOURCES,
   type PolicySettings,
 } from '@goshawk/core';
+import {
+  couldFit,
+  mayMeet,
+  missingRequirement,
+  roomFor,
+  whyTooLarge,
+  withoutSlots,
+} from '../joining/able-workers.js';
 import type { Members } from '../joining/members.js';
 import { possibleClasses } from './classify.js';
 
@@ -27,12 +35,12 @@ export function whyImpossible(
   members: Members,
 ): Impossible | undefined {
   for (const stage of spec.stages) {
-    const message = members.whyImpossible(stage.demand);
+    const message = whyTooLarge(members, stage.demand);
     if (message !== undefined) return { message, hint: ASK_FOR_LESS };
   }
   if (members.size === 0) return undefined;
   if (spec.stages.some(({ demand }) => demand === NO_RESOURCES)) {
-    const without = members.withoutSlots();
+    const without = withoutSlots(members);
     if (without !== undefined) return boundless(without);
   }
   for (const jobClass of possibleClasses(spec, policy)) {
@@ -41,7 +49,7 @@ export function whyImpossible(
     for (const stage of spec.stages) {
       // Attributes that are not there may come with the next worker: such a job waits.
       const needs = { demand: stage.demand };
-      if (members.couldFit(scope, needs) || !members.couldFit('all', needs)) continue;
+      if (couldFit(members, scope, needs) || !couldFit(members, 'all', needs)) continue;
       const message = `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
       return { message, hint: ASK_FOR_LESS };
     }
@@ -55,14 +63,14 @@ const ASK_FOR_LESS = 'ask for less, or add a larger worker';
 function whyNoGang({ stages, prefer = {} }: JobSpec, members: Members): Impossible | undefined {
   for (const { tasks, demand } of stages) {
     const count = countTasks(tasks);
-    const room = members.roomFor(demand, count);
+    const room = roomFor(members, demand, count);
     if (room >= count) continue;
     return {
       message: `its ${count} tasks start together, and the cluster has room for ${room} of them`,
       hint: 'submit fewer tasks, or add workers',
     };
   }
-  if (members.mayMeet(prefer)) return undefined;
+  if (mayMeet(members, prefer)) return undefined;
   return {
     message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
     hint: '`goshawk workers --json` shows what they have; leave the preference out where any will do',
@@ -84,7 +92,7 @@ export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Me
   const classes = possibleClasses(spec, policy);
   for (const stage of spec.stages) {
     const scopes = classes.map((of) => effectiveScope(policy.preset, policy.preset[of].over));
-    const missing = scopes.map((scope) => members.whatIsMissing(scope, stage));
+    const missing = scopes.map((scope) => missingRequirement(members, scope, stage));
     const at = missing.findIndex((line) => line !== undefined);
     if (at < 0) continue;
     const isSure = missing.every((line) => line !== undefined);

@@ -1,4 +1,4 @@
-import { LIMITS, type Millis } from '@goshawk/core';
+import { LIMITS, type Millis, type OverloadReason } from '@goshawk/core';
 import type { LoadLimits } from '../contract.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Refusal } from '../keeping/ledger.js';
@@ -49,9 +49,7 @@ export class Overload {
   }
 
   jobEnded(now: Millis): void {
-    if (this.#lastEndAt !== undefined) {
-      this.#pace += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#pace);
-    }
+    if (this.#lastEndAt !== undefined) this.#pace += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#pace);
     this.#lastEndAt = now;
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
   }
@@ -62,12 +60,14 @@ export class Overload {
     const { activeCount, activeBytes } = this.#jobs;
     if (activeCount >= activeJobsMax) {
       return this.#refuse(
+        'jobs',
         `this scheduler holds ${activeCount} jobs that have not ended, which is all it takes`,
       );
     }
     if (activeBytes >= activeBytesMax) {
       const mebibytes = Math.round(activeBytes / 2 ** 20);
       return this.#refuse(
+        'memory',
         `jobs that have not ended, and keys of those that lately have, take ${mebibytes} MiB of this scheduler’s memory, which is all it has for them`,
       );
     }
@@ -85,16 +85,20 @@ export class Overload {
     const { jobs, waiting } = this.#jobs.activeOf(user);
     const whose = user ?? 'nobody in particular';
     if (jobs >= activeJobsPerUserMax)
-      return this.#refuse(`${jobs} jobs of ${whose} have not ended, which is all one may have here`);
+      return this.#refuse('user', `${jobs} jobs of ${whose} have not ended, which is all one may have here`);
     if (waiting + tasks <= userWaitingTasksMax) return undefined;
     const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
     if (tasks > userWaitingTasksMax) return { ...TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
-    return this.#refuse(`${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${quota}`);
+    return this.#refuse(
+      'user',
+      `${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${quota}`,
+    );
   }
 
-  #refuse(message: string): Overloaded {
+  #refuse(cause: OverloadReason, message: string): Overloaded {
     const expected = ++this.#refusedSinceEnd * this.#pace * (0.75 + 0.5 * this.#random());
     const retryMs = Math.round(Math.min(RETRY_MAX_MS, Math.max(RETRY_MIN_MS, expected)));
-    return { code: 'overloaded', message, hint: `try again in ${Math.ceil(retryMs / 1_000)} s`, retryMs };
+    const hint = `try again in ${Math.ceil(retryMs / 1_000)} s`;
+    return { code: 'overloaded', message, hint, retryMs, cause };
   }
 }

@@ -14,6 +14,12 @@ test('jobs are the same when they ask for the same', () => {
   expect(isSameJob(stdin(1, 2), stdin(1, 2))).toBe(true);
 });
 
+test('a job that is submitted again from another span is the same', () => {
+  const from = (span: string) =>
+    parseJobSpec({ tasks: [{ sleep: 1 }], traceparent: `00-${'a'.repeat(32)}-${span}-01` });
+  expect(isSameJob(from('b'.repeat(16)), from('c'.repeat(16)))).toBe(true);
+});
+
 test('jobs differ when anything of them does', () => {
   const job = parseJobSpec({ tasks: [{ sleep: 1 }, { sleep: 2 }] });
   for (const other of [

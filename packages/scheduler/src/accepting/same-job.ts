@@ -1,8 +1,11 @@
 import type { JobSpec } from '@goshawk/core';
 
-/** Whether two submissions ask for the same. What is not there and what is `undefined` are the same. */
+/**
+ * Whether two submissions ask for the same. What is not there and what is `undefined` are the same; one that is tried again
+ * may come from another span.
+ */
 export function isSameJob(a: JobSpec, b: JobSpec): boolean {
-  return isSame(a, b);
+  return isSame({ ...a, traceparent: undefined }, { ...b, traceparent: undefined });
 }
 
 function isSame(a: unknown, b: unknown): boolean {

@@ -1,6 +1,7 @@
 import { type Address, effectiveScope, type Millis, type TaskIndex } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
+import { hasBesides } from '../joining/able-workers.js';
 import type { Enlistment } from '../joining/enlistment.js';
 import type { Members } from '../joining/members.js';
 
@@ -25,7 +26,7 @@ export class Avoidance {
     // Without retries nobody would come back for what was passed over.
     if (blame === undefined || this.#enlistment.timings.retryMs === 0) return undefined;
     const scope = effectiveScope(this.#enlistment.policy.preset, over ?? job.route.over);
-    const hasOther = (besides: readonly Address[]) => this.#members.hasBesides(besides, scope, spec);
+    const hasOther = (besides: readonly Address[]) => hasBesides(this.#members, besides, scope, spec);
     return (task) => blame.mayGo(task, worker, hasOther, now);
   }
 

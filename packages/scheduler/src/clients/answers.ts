@@ -1,16 +1,16 @@
 import type { Address, AnswerType, Message, MessageOf, Millis } from '@goshawk/core';
 import type { Overloaded } from '../accepting/overload.js';
-import type { SchedulerCounters } from '../contract.js';
 import type { Ledger, Refusal } from '../keeping/ledger.js';
+import type { Tallies } from '../observing/tallies.js';
 
 /** Answers to clients. Everything may be asked twice; the answer is the same. */
 export class Answers {
   readonly #ledger: Ledger;
-  readonly #counters: SchedulerCounters;
+  readonly #tallies: Tallies;
 
-  constructor(ledger: Ledger, counters: SchedulerCounters) {
+  constructor(ledger: Ledger, tallies: Tallies) {
     this.#ledger = ledger;
-    this.#counters = counters;
+    this.#tallies = tallies;
   }
 
   /** Promises nothing: it is how things stand, and need not be durable. */
@@ -31,8 +31,8 @@ export class Answers {
   }
 
   turnAway(to: Address, request: number, refusal: Refusal | Overloaded): void {
-    const { code, message, hint, retryMs } = refusal;
-    if (retryMs !== undefined) this.#counters.jobsRefused++;
+    const { code, message, hint, retryMs, cause } = refusal;
+    if (cause !== undefined) this.#tallies.jobsRefused[cause]++;
     this.refuse(to, request, code, message, hint, retryMs);
   }
 

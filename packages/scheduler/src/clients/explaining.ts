@@ -9,13 +9,13 @@ import {
   type TaskStory,
   type WaitingGroup,
   type WaitingReason,
-  type WaitSpread,
 } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX } from '../job/task-reports.js';
 import { type Circumstances, type Waits, waitsOf } from '../observing/snapshot.js';
-import { samplingOf, spreadOf, summarise } from './job-views.js';
+import { samplingOf, summarise } from './job-views.js';
+import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
 
 /** What explanations need to know of the scheduler beside its jobs. */
 export interface ExplainContext {
@@ -74,6 +74,7 @@ export function explain(
       worker: context.nameOf(job.tasks.workers[of] as Address),
     })),
     waits: waitSpread(job),
+    waitSums: waitSums(job),
     wastedMs: job.history.wastedMs,
     last: last < 0 ? undefined : story(last),
     task: task === undefined ? undefined : story(task),
@@ -127,7 +128,8 @@ function storyOf(
   const hasRun = state === TaskState.running || job.tasks.isFinal(task);
   const startedAt = job.tasks.startedAt[task]!;
   const hasStarted = hasRun && job.tasks.attempts[task]! > 0;
-  const from = stage.blockers > 0 ? now : readyAt(job, stage, isPilot);
+  const mightStart = hasStarted ? readyBefore(job, task) : readyAt(job, stage, isPilot);
+  const from = stage.blockers > 0 ? now : mightStart;
   const ranMs = state === TaskState.running ? now - startedAt : job.tasks.runMs[task]!;
   return {
     task,
@@ -166,12 +168,6 @@ const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
   'other-job',
 ]);
 
-/** When a task of the stage might start: all before it had ended, and it was known what the job is. */
-function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
-  const decidedAt = isPilot ? undefined : job.sample?.decidedAt;
-  return Math.max(stage.releasedAt, decidedAt ?? stage.releasedAt);
-}
-
 function stageOf(job: Job, batch: Batch): Stage {
   const own = job.stages[batch.index];
   return own ?? job.stages.find(({ spec }) => spec === batch.spec) ?? job.stages[0]!;
@@ -209,17 +205,4 @@ function lastEnded(job: Job): number {
     lastAt = endedAt;
   }
   return last;
-}
-
-/** Over the tasks that run or have completed. */
-function waitSpread(job: Job): WaitSpread | undefined {
-  const waits: number[] = [];
-  for (let task = 0; task < job.taskCount; task++) {
-    const state = job.tasks.stateOf(task);
-    if (state !== TaskState.running && state !== TaskState.completed) continue;
-    const isPilot = job.sample?.isPilot(task) ?? false;
-    waits.push(Math.max(0, job.tasks.startedAt[task]! - readyAt(job, job.dag.stageOf(task), isPilot)));
-  }
-  const spread = spreadOf(Float64Array.from(waits));
-  return spread && { tasks: waits.length, ...spread };
 }

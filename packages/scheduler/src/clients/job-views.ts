@@ -152,7 +152,7 @@ export function samplingOf(job: Job): JobDetail['sampling'] {
       state: TASK_STATE_NAMES[job.tasks.stateOf(task)]!,
       runMs: job.tasks.runMs[task]!,
     })),
-    decidedMs: sample.decidedAt === undefined ? undefined : sample.decidedAt - job.acceptedAt,
+    decidedMs: job.decidedAt === undefined ? undefined : job.decidedAt - job.acceptedAt,
   };
 }
 
@@ -198,9 +198,7 @@ function resultPage(job: Job, from: number, recall: Recall | undefined): ResultP
   for (let task = from; task < job.taskCount; task++) {
     if (job.tasks.stateOf(task) !== TaskState.completed) continue;
     const value = job.history.reports.valueOf(task, recall);
-    if (value !== undefined && !page.take({ task, value })) {
-      return { values: page.items, next: task };
-    }
+    if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
   }
   return { values: page.items, next: undefined };
 }

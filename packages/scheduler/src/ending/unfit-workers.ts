@@ -1,6 +1,7 @@
 import { type Address, NO_RESOURCES, NOBODY, type TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
+import { hasBesides } from '../joining/able-workers.js';
 import type { Members } from '../joining/members.js';
 
 /** So many tasks failed at a worker and completed elsewhere, and none completed there: the worker is told. */
@@ -28,7 +29,7 @@ export class UnfitWorkers {
   failed(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY || !job.history.isUnfit(worker)) return;
-    if (!this.#members.hasBesides([worker], 'all', job.dag.stageOf(task).spec)) return;
+    if (!hasBesides(this.#members, [worker], 'all', job.dag.stageOf(task).spec)) return;
     this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here and complete elsewhere` });
   }
 
@@ -54,6 +55,6 @@ export class UnfitWorkers {
 
   /** No other worker takes work: everybody's jobs would wait for it. */
   #isLast(worker: Address): boolean {
-    return !this.#members.hasBesides([worker], 'all', ANYTHING);
+    return !hasBesides(this.#members, [worker], 'all', ANYTHING);
   }
 }

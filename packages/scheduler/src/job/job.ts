@@ -58,6 +58,8 @@ export class Job {
   #decision: Decision;
   /** Its tasks of which some run first, so that it can be decided what the others are. */
   #sample: Sample | undefined;
+  /** When its pilots had told what it is. */
+  decidedAt: Millis | undefined;
   cancelling = false;
   /** Why its owner has cancelled it, where nobody else has. */
   cancelReason: string | undefined;
@@ -191,7 +193,8 @@ export class Job {
     const sample = this.#sample;
     invariant(sample?.isDecided === false, () => `${this.id} was decided upon twice`);
     this.waiting.endSample(sample);
-    sample.decidedAt = now;
+    sample.isDecided = true;
+    this.decidedAt = now;
     this.#decision = decision;
   }
 

@@ -9,6 +9,7 @@ import {
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { couldFit, isDrained, whyTooLarge } from './able-workers.js';
 import { Members } from './members.js';
 
 const ANYTHING = { demand: NO_RESOURCES };
@@ -57,11 +58,11 @@ test('a demand is drained when each worker that has room for it drains', () => {
     member(2, { partition: 'short' }),
     member(3, { draining: true }),
   );
-  expect(members.isDrained('all', { demand: gpu })).toBe(true);
-  expect(members.isDrained('general', ANYTHING)).toBe(true);
-  expect(members.isDrained('all', ANYTHING)).toBe(false);
+  expect(isDrained(members, 'all', { demand: gpu })).toBe(true);
+  expect(isDrained(members, 'general', ANYTHING)).toBe(true);
+  expect(isDrained(members, 'all', ANYTHING)).toBe(false);
   // Nobody has it: that is no matter of draining.
-  expect(members.isDrained('all', { demand: { gpu: 2 } })).toBe(false);
+  expect(isDrained(members, 'all', { demand: { gpu: 2 } })).toBe(false);
 });
 
 describe('a draw of places for probes', () => {
@@ -132,7 +133,7 @@ describe('a draw of places for probes', () => {
     const members = membersOf(member(1));
     const random = Random.seeded('alone');
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
-    expect(members.couldFit('short', ANYTHING)).toBe(true);
+    expect(couldFit(members, 'short', ANYTHING)).toBe(true);
     expect(members.takesProbe(1 as Address, 'short', ANYTHING)).toBe(true);
     members.apply(news(2, 1, [member(2, { partition: 'short' })]));
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[2, 2]]));
@@ -303,16 +304,16 @@ describe('news of members', () => {
 describe('why nobody can run it', () => {
   test('names the worker that comes closest', () => {
     const members = membersOf(member(1, { capacity: { memory: 4 } }), member(2, { capacity: { memory: 6 } }));
-    expect(members.whyImpossible({ memory: 6 })).toBeUndefined();
-    expect(members.whyImpossible({ memory: 8 })).toMatch(/closest is w2/);
+    expect(whyTooLarge(members, { memory: 6 })).toBeUndefined();
+    expect(whyTooLarge(members, { memory: 8 })).toMatch(/closest is w2/);
   });
 
   test('names a worker where each falls short without end', () => {
     const members = membersOf(member(1, { capacity: { memory: 5e-324 } }));
-    expect(members.whyImpossible({ memory: Number.MAX_SAFE_INTEGER })).toMatch(/closest is w1/);
+    expect(whyTooLarge(members, { memory: Number.MAX_SAFE_INTEGER })).toMatch(/closest is w1/);
   });
 
   test('is unknown while nobody is known', () => {
-    expect(new Members().whyImpossible({ memory: 8 })).toBeUndefined();
+    expect(whyTooLarge(new Members(), { memory: 8 })).toBeUndefined();
   });
 });

@@ -1,37 +1,18 @@
 import {
   type Address,
   AddressSet,
-  type Attributes,
-  amountOf,
-  attributesByName,
   drawIndex,
   drawTo,
-  fits,
-  formatAttributes,
-  formatResources,
   type Member,
   type MessageOf,
   type Millis,
-  mayRun,
-  meetsWishes,
   NO_RESOURCES,
   NOBODY,
   type PolicySettings,
   type Requiring,
-  type Resources,
-  requiresOf,
   type Scope,
 } from '@goshawk/core';
-
-/** What a task needs of a worker: room, and attributes. */
-export interface TaskNeeds extends Requiring {
-  readonly demand: Resources;
-}
-
-/** Workers that a line names. */
-const NAMED = 3;
-/** Characters of what is required that a line shows. */
-const SHOWN_MAX = 500;
+import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
 
 /**
  * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
@@ -244,7 +225,7 @@ export class Members {
   /** Whether a probe may be sent to the worker. */
   takesProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
     const member = this.#members().get(worker);
-    if (member === undefined || member.draining || !isIn(member, this.#reachOf(scope))) return false;
+    if (member === undefined || member.draining || !isIn(member, this.reachOf(scope))) return false;
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
 
@@ -255,120 +236,15 @@ export class Members {
   }
 
   /**
-   * What is required and no worker of the scope has that has the room, where it is, and what would help; undefined: nothing, or no
-   * worker is known.
-   */
-  whatIsMissing(scope: Scope, needs: TaskNeeds): string | undefined {
-    const { demand, requires } = needs;
-    if (requires === undefined || this.size === 0 || this.couldFit(scope, needs)) return undefined;
-    const what = formatAttributes(requires).slice(0, SHOWN_MAX);
-    const able = [...this.#all()].filter((member) => hasRequired(member, needs));
-    if (able.length === 0) {
-      const names = Object.keys(requires).filter((name) => !this.#hasAttribute(name));
-      const unknown = names.length === 0 ? '' : `, and none says what its ${names.join(' or ')} is`;
-      return `no worker has ${what}${unknown}: the job waits until one does`;
-    }
-    const large = able.filter(({ capacity }) => fits(demand, capacity));
-    if (large.length === 0) {
-      const room = formatResources(demand);
-      return `no worker with ${what} has room for ${room} (${namesOf(able)}): the job waits until one does`;
-    }
-    const other = scope === 'short' ? 'general' : 'short';
-    const size = scope === 'short' ? 'larger' : 'smaller';
-    return `only workers of the ${other} partition have ${what} (${namesOf(large)}), and the job uses the ${scope} one: it waits until a worker there has it; give it to more workers, or make the short partition ${size} (--short-partition)`;
-  }
-
-  /** Whether a worker of the scope has what is needed in all; one that drains may come back. */
-  couldFit(scope: Scope, needs: TaskNeeds): boolean {
-    const reach = this.#reachOf(scope);
-    for (const member of this.#all()) {
-      if (isIn(member, reach) && couldRun(member, needs)) return true;
-    }
-    return false;
-  }
-
-  #hasAttribute(name: string): boolean {
-    for (const { attributes = [] } of this.#all())
-      if (attributes.some((each) => each.name === name)) return true;
-    return false;
-  }
-
-  /** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
-  roomFor(demand: Resources, most: number): number {
-    let room = 0;
-    for (const { slots, capacity } of this.#all()) {
-      let here = slots;
-      for (const name in demand) {
-        if (demand[name]! > 0) here = Math.min(here, Math.floor(amountOf(capacity, name) / demand[name]!));
-      }
-      room += here;
-      if (room >= most) break;
-    }
-    return room;
-  }
-
-  /** Whether a worker has all that is wished for; also where it is not known what workers have. */
-  mayMeet(wishes: Attributes): boolean {
-    for (const { attributes } of this.#all()) {
-      if (attributes === undefined) return true;
-      if (meetsWishes(wishes, attributesByName(attributes))) return true;
-    }
-    return this.size === 0;
-  }
-
-  /** Whether workers of the scope have what is needed in all, and each of them drains. */
-  isDrained(scope: Scope, needs: TaskNeeds): boolean {
-    const reach = this.#reachOf(scope);
-    let found = false;
-    for (const member of this.#all()) {
-      if (!isIn(member, reach) || !couldRun(member, needs)) continue;
-      if (!member.draining) return false;
-      found = true;
-    }
-    return found;
-  }
-
-  /** Whether a worker that takes work could run this, other than those. */
-  hasBesides(besides: readonly Address[], scope: Scope, needs: TaskNeeds): boolean {
-    const reach = this.#reachOf(scope);
-    for (const member of this.#all()) {
-      if (member.draining || besides.includes(member.address)) continue;
-      if (isIn(member, reach) && couldRun(member, needs)) return true;
-    }
-    return false;
-  }
-
-  /**
-   * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
-   * no worker is known yet.
-   */
-  whyImpossible(demand: Resources): string | undefined {
-    if (demand === NO_RESOURCES || this.size === 0) return undefined;
-    let closest: Member | undefined;
-    let least = 0;
-    for (const member of this.#all()) {
-      const shortage = shortageOf(demand, member.capacity);
-      if (shortage <= 1) return undefined;
-      if (closest === undefined || shortage < least) {
-        least = shortage;
-        closest = member;
-      }
-    }
-    return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
-  }
-
-  /** A worker without a fixed number of slots; undefined: there is none. */
-  withoutSlots(): Member | undefined {
-    for (const member of this.#all()) if (member.slots === 0) return member;
-    return undefined;
-  }
-
-  /**
    * One worker alone stands for both partitions: jobs of the other would wait for ever. Where another one drains they
    * wait for it, rather than behind the tasks that they are kept from.
    */
-  #reachOf(scope: Scope): Scope {
+  reachOf(scope: Scope): Scope {
     return this.size === 1 ? 'all' : scope;
+  }
+
+  all(): Iterable<Member> {
+    return this.#listed.length > 0 ? this.#listed : this.#byAddress.values();
   }
 
   #members(): Map<Address, Member> {
@@ -376,10 +252,6 @@ export class Members {
     for (const member of this.#listed) this.#byAddress.set(member.address, member);
     this.#listed = [];
     return this.#byAddress;
-  }
-
-  #all(): Iterable<Member> {
-    return this.#listed.length > 0 ? this.#listed : this.#byAddress.values();
   }
 
   #drop(address: Address): void {
@@ -403,7 +275,7 @@ export class Members {
   #placesIn(scope: Scope): Int32Array {
     let places = this.#places.get(scope);
     if (places === undefined) {
-      const reach = this.#reachOf(scope);
+      const reach = this.reachOf(scope);
       places =
         this.#listed.length > 0
           ? placesOfList(this.#listed, reach)
@@ -422,35 +294,6 @@ export class Members {
     this.#places.clear();
     this.#pools.clear();
   }
-}
-
-/** Whether the worker could run such a task if it ran nothing else. */
-function couldRun(member: Member, needs: TaskNeeds): boolean {
-  return fits(needs.demand, member.capacity) && hasRequired(member, needs);
-}
-
-function namesOf(members: readonly Member[]): string {
-  const shown = members.slice(0, NAMED).map(({ name }) => name);
-  return members.length > NAMED ? `${shown.join(', ')} and ${members.length - NAMED} more` : shown.join(', ');
-}
-
-function hasRequired({ attributes }: Member, requiring: Requiring): boolean {
-  return requiring.requires === undefined || mayRun({ attributes: requiresOf(attributes) }, requiring);
-}
-
-/**
- * The largest ratio of what is wanted to what there is; at most 1 when it fits. A resource that is not there
- * at all outweighs every ratio.
- */
-function shortageOf(demand: Resources, capacity: Resources): number {
-  let worst = 0;
-  let missing = 0;
-  for (const name in demand) {
-    const amount = amountOf(capacity, name);
-    if (amount > 0) worst = Math.max(worst, demand[name]! / amount);
-    else missing++;
-  }
-  return worst + missing * Number.MAX_SAFE_INTEGER;
 }
 
 const NOBODY_OCCUPIED = new Uint8Array();
@@ -487,8 +330,4 @@ function placesOfList(list: readonly Member[], scope: Scope): Int32Array {
     byScope.set(scope, places);
   }
   return places;
-}
-
-function isIn({ partition }: Member, scope: Scope): boolean {
-  return scope === 'all' || partition === scope;
 }

@@ -5,6 +5,7 @@ import {
   LIMITS,
   type Message,
   type Millis,
+  type OverloadReason,
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
@@ -40,6 +41,8 @@ export interface Refusal {
   readonly hint: string;
   /** It is worth trying again then. ms */
   readonly retryMs?: Millis | undefined;
+  /** Of what there is too much, where that may end by itself. */
+  readonly cause?: OverloadReason;
 }
 
 /**
@@ -299,7 +302,8 @@ const AWAY = {
   code: 'journal-unavailable',
   hint: 'try again when the journal is back; the jobs that were accepted go on meanwhile',
   retryMs: 500,
-};
+  cause: 'journal',
+} as const;
 const BEHIND: Refusal = {
   code: 'not-ready',
   message: 'this scheduler waits for its disk',

@@ -8,8 +8,9 @@ import {
 } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
+import { couldFit, isDrained, missingRequirement, type TaskNeeds } from '../joining/able-workers.js';
 import type { Enlistment } from '../joining/enlistment.js';
-import type { Members, TaskNeeds } from '../joining/members.js';
+import type { Members } from '../joining/members.js';
 import type { Recovery } from '../recovering/recovery.js';
 
 /** How things stand at an owner, counted when somebody asks. */
@@ -44,9 +45,9 @@ export function circumstancesOf(
   return {
     hasWorkers: members.size > 0,
     isCentralSilent: enlistment.isSilent(now),
-    isDrained: (scope, needs) => members.isDrained(scope, needs),
-    couldFit: (scope, needs) => members.couldFit(scope, needs),
-    whatIsMissing: (scope, needs) => members.whatIsMissing(scope, needs),
+    isDrained: (scope, needs) => isDrained(members, scope, needs),
+    couldFit: (scope, needs) => couldFit(members, scope, needs),
+    whatIsMissing: (scope, needs) => missingRequirement(members, scope, needs),
     holds: (job) => recovery.holds(job),
   };
 }

@@ -1,4 +1,13 @@
-import { type ByClass, byClass, type End, Histogram, type JobClass, type Millis } from '@goshawk/core';
+import {
+  type ByClass,
+  byClass,
+  type End,
+  Histogram,
+  type JobClass,
+  type Millis,
+  OVERLOADS,
+  type OverloadReason,
+} from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
 /** From what nobody notices to what nobody waits for. ms */
@@ -19,6 +28,11 @@ export class Tallies {
   readonly jobMs: ByClass<Histogram> = byClass(durations);
   /** Of jobs, each counted once. */
   cancellations = 0;
+  /** Submissions that were told to come back later. */
+  readonly jobsRefused = Object.fromEntries(OVERLOADS.map((cause) => [cause, 0])) as Record<
+    OverloadReason,
+    number
+  >;
 
   taskBound(job: Job, task: number, now: Millis): void {
     if (job.tasks.attempts[task] !== 1) return;

@@ -30,8 +30,8 @@ export class Sample {
   readonly pilots: PilotBatch;
   /** What may run before the decision, by stage. */
   readonly rest: readonly RestBatch[];
-  /** When it was decided. */
-  decidedAt: Millis | undefined;
+  /** It is known what the job is. */
+  isDecided = false;
   /** It was decided what the job is, and its pilots have yet to tell how long its tasks run. */
   estimateFollows = false;
   readonly #isPilot: ReadonlySet<number>;
@@ -79,13 +79,9 @@ export class Sample {
     return this.rest[batch.index] ?? batch;
   }
 
-  get isDecided(): boolean {
-    return this.decidedAt !== undefined;
-  }
-
   /** A pilot, and it matters which tasks are. */
   holds(task: number): boolean {
-    return this.decidedAt === undefined && this.#isPilot.has(task);
+    return !this.isDecided && this.#isPilot.has(task);
   }
 
   /** A pilot, whether it was decided or not. */
@@ -95,7 +91,7 @@ export class Sample {
 
   /** The end of the task, a pilot, may tell more. */
   heeds(task: number): boolean {
-    return this.#isPilot.has(task) && (this.decidedAt === undefined || this.estimateFollows);
+    return this.#isPilot.has(task) && (!this.isDecided || this.estimateFollows);
   }
 
   attemptFailed(task: number, runMs: Millis): void {

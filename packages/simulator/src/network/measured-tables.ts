@@ -11,10 +11,10 @@ export class MeasuredTables {
   readonly timerLateMs: Distribution;
   readonly submissionMs: Distribution;
   readonly newsMs: Distribution;
-  private readonly between: ByType;
-  private readonly within: ByType;
+  readonly #between: ByType;
+  readonly #within: ByType;
   /** Of all messages, whatever their type. */
-  private readonly any: Distribution;
+  readonly #any: Distribution;
 
   /** What all phases have seen, as if they were one. */
   static ofAll(phases: readonly MeasuredPhase[]): MeasuredTables {
@@ -37,14 +37,14 @@ export class MeasuredTables {
     this.timerLateMs = own(phase.timerLateMs, all?.timerLateMs);
     this.submissionMs = own(phase.submissionMs, all?.submissionMs);
     this.newsMs = own(phase.newsMs, all?.newsMs);
-    this.between = new Map([...(all?.between ?? []), ...byType(phase.messages, false)]);
-    this.within = new Map([...(all?.within ?? []), ...byType(phase.messages, true)]);
-    this.any = all?.any ?? Float64Array.from(phase.messages.flatMap(({ ms }) => ms));
+    this.#between = new Map([...(all === undefined ? [] : all.#between), ...byType(phase.messages, false)]);
+    this.#within = new Map([...(all === undefined ? [] : all.#within), ...byType(phase.messages, true)]);
+    this.#any = all === undefined ? Float64Array.from(phase.messages.flatMap(({ ms }) => ms)) : all.#any;
   }
 
   /** @param sameProcess whether both parties are workers of one process */
   message(type: MessageType, sameProcess: boolean): Distribution {
-    return (sameProcess ? this.within.get(type) : undefined) ?? this.between.get(type) ?? this.any;
+    return (sameProcess ? this.#within.get(type) : undefined) ?? this.#between.get(type) ?? this.#any;
   }
 }
 

@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -23,8 +22,9 @@ export async function writeTrace(
 ): Promise<void> {
   const partial = `${file}.partial-${process.pid}`;
   const text = Readable.from(format.write(jobs, tally));
-  const target = createWriteStream(partial);
   try {
+    // A stream that opens the file itself may do so after it was removed again.
+    const target = (await open(partial, 'w')).createWriteStream();
     await (file.endsWith('.gz') ? pipeline(text, createGzip(), target) : pipeline(text, target));
     await rename(partial, file);
   } catch (cause) {

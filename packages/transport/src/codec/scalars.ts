@@ -44,9 +44,7 @@ export function checkFlag(value: unknown): unknown {
 export function textCheck(lengthMax: number): (value: unknown) => unknown {
   return (value) => {
     if (typeof value !== 'string') misfit('text', value);
-    if (value.length > lengthMax) {
-      throw new Misfit(`${value.length} characters are more than ${lengthMax}`);
-    }
+    if (value.length > lengthMax) throw new Misfit(`${value.length} characters are more than ${lengthMax}`);
     return value;
   };
 }

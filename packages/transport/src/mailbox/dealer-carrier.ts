@@ -42,56 +42,50 @@ interface DealerOptions {
  * attempt is taken for one of this. (ZeroMQ would give up at some refusals, and try again at others.)
  */
 export class DealerCarrier implements Carrier {
-  private readonly options: DealerOptions;
-  private readonly isKeyed: boolean;
-  private readonly hasName: boolean;
-  private readonly redialTimer: NodeJS.Timeout | undefined;
-  private socket: Dealer;
-  private dialled: string | undefined;
+  readonly #options: DealerOptions;
+  readonly #isKeyed: boolean;
+  readonly #hasName: boolean;
+  readonly #redialTimer: NodeJS.Timeout | undefined;
+  #socket: Dealer;
+  #dialled: string | undefined;
   /** Which of the ways is tried, or was accepted. */
-  private way = 0;
+  #way = 0;
   /** Ways that were refused since the last that was not. */
-  private refusals = 0;
-  private retryTimer: NodeJS.Timeout | undefined;
-  private isClosed = false;
+  #refusals = 0;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
   /** With keys, mail is kept back until a way was accepted: it would be lost with the socket of another. */
-  private isAccepted = false;
-  private readonly isWatched: boolean;
-  private stands = false;
-  private accepted: Promise<void> | undefined;
-  private onAccepted: () => void = () => {};
+  #isAccepted = false;
+  readonly #isWatched: boolean;
+  #stands = false;
+  #accepted: Promise<void> | undefined;
+  #onAccepted: () => void = () => {};
 
   /** @throws InvalidEndpointError, or ZeroMQ's error if there are no more sockets to be had. */
   constructor(options: DealerOptions) {
     const { endpoint, limits } = options;
-    this.hasName = hasHostName(parseEndpoint(endpoint));
-    this.options = options;
-    this.isKeyed = options.ways()[0]?.curve !== undefined;
-    this.isWatched = this.isKeyed || options.receiver !== undefined || options.onBroken !== undefined;
-    this.socket = this.openSocket();
-    if (this.hasName) {
-      this.redialTimer = setInterval(() => this.redial(), limits.redialIntervalMs).unref();
-    }
+    this.#hasName = hasHostName(parseEndpoint(endpoint));
+    this.#options = options;
+    this.#isKeyed = options.ways()[0]?.curve !== undefined;
+    this.#isWatched = this.#isKeyed || options.receiver !== undefined || options.onBroken !== undefined;
+    this.#socket = this.#openSocket();
+    if (this.#hasName) this.#redialTimer = setInterval(() => this.#redial(), limits.redialIntervalMs).unref();
   }
 
   get isStanding(): boolean | undefined {
-    return this.isWatched ? this.stands : undefined;
+    return this.#isWatched ? this.#stands : undefined;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
-    const { endpoint, log } = this.options;
+    const { endpoint, log } = this.#options;
     for (;;) {
-      if (this.socket.closed || (this.isKeyed && !this.isAccepted)) {
-        await this.untilAccepted();
-      }
-      const { socket } = this;
+      if (this.#socket.closed || (this.#isKeyed && !this.#isAccepted)) await this.#untilAccepted();
+      const socket = this.#socket;
       try {
         await socket.send(frame.bytes);
         return 'sent';
       } catch (error) {
-        if (this.isClosed) {
-          return 'gone';
-        }
+        if (this.#isClosed) return 'gone';
         if (!socket.closed) {
           log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${(error as Error).message}`);
           return 'gone';
@@ -102,86 +96,78 @@ export class DealerCarrier implements Carrier {
   }
 
   close(lingerMs: number): void {
-    this.isClosed = true;
-    clearInterval(this.redialTimer);
-    clearTimeout(this.retryTimer);
-    if (!this.socket.closed) {
-      this.socket.linger = lingerMs;
-      this.socket.close();
+    this.#isClosed = true;
+    clearInterval(this.#redialTimer);
+    clearTimeout(this.#retryTimer);
+    if (!this.#socket.closed) {
+      this.#socket.linger = lingerMs;
+      this.#socket.close();
     }
-    this.onAccepted();
+    this.#onAccepted();
   }
 
   /** Connects anew, with the keys of the present. What ZeroMQ holds is lost, as with any connection that breaks. */
   rekey(): void {
-    if (this.isClosed || !this.isKeyed) return;
-    clearTimeout(this.retryTimer);
-    this.way = 0;
-    this.refusals = 0;
-    this.isAccepted = false;
-    this.socket.close();
-    this.openSocket();
+    if (this.#isClosed || !this.#isKeyed) return;
+    clearTimeout(this.#retryTimer);
+    this.#way = 0;
+    this.#refusals = 0;
+    this.#isAccepted = false;
+    this.#socket.close();
+    this.#openSocket();
   }
 
-  private untilAccepted(): Promise<void> {
-    this.accepted ??= new Promise((resolve) => {
-      this.onAccepted = resolve;
+  #untilAccepted(): Promise<void> {
+    this.#accepted ??= new Promise((resolve) => {
+      this.#onAccepted = resolve;
     });
-    return this.isClosed ? Promise.resolve() : this.accepted;
+    return this.#isClosed ? Promise.resolve() : this.#accepted;
   }
 
-  private openSocket(): Dealer {
-    const { endpoint, limits, log, receiver } = this.options;
-    const ways = this.options.ways();
-    const way = ways[this.way % ways.length] as DialOption;
+  #openSocket(): Dealer {
+    const { endpoint, limits, log, receiver } = this.#options;
+    const ways = this.#options.ways();
+    const way = ways[this.#way % ways.length] as DialOption;
     const socket = new Dealer(dealerOptions(limits, way, receiver !== undefined));
-    this.socket = socket;
-    this.dialled = undefined;
-    this.stands = false;
-    if (this.isWatched) {
-      void hearEvents(socket, ({ type }) => this.heard(socket, type));
-    }
-    if (this.hasName) {
-      void this.dial();
+    this.#socket = socket;
+    this.#dialled = undefined;
+    this.#stands = false;
+    if (this.#isWatched) void hearEvents(socket, ({ type }) => this.#heard(socket, type));
+    if (this.#hasName) {
+      void this.#dial();
     } else {
-      this.connect(endpoint);
+      this.#connect(endpoint);
     }
-    if (receiver !== undefined) {
-      void receive(socket, (parts) => receiver(parts, way.role), limits, log);
-    }
+    if (receiver !== undefined) void receive(socket, (parts) => receiver(parts, way.role), limits, log);
     return socket;
   }
 
-  private heard(socket: Dealer, event: EventType): void {
-    if (socket.closed) {
-      return;
-    }
+  #heard(socket: Dealer, event: EventType): void {
+    if (socket.closed) return;
     switch (event) {
       case 'handshake':
-        this.isAccepted = true;
-        this.stands = true;
-        if (this.refusals > 0) {
-          this.options.onAuthFailure(undefined);
-        }
-        this.refusals = 0;
-        this.accepted = undefined;
-        this.onAccepted();
+        this.#isAccepted = true;
+        this.#stands = true;
+        if (this.#refusals > 0) this.#options.onAuthFailure(undefined);
+        this.#refusals = 0;
+        this.#accepted = undefined;
+        this.#onAccepted();
         break;
       case 'disconnect':
-        this.isAccepted = false;
+        this.#isAccepted = false;
         // A handshake that fails ends in the same event, and then there was nobody to lose.
-        if (this.stands) {
-          this.stands = false;
-          this.options.onBroken?.();
+        if (this.#stands) {
+          this.#stands = false;
+          this.#options.onBroken?.();
         }
         break;
       case 'handshake:error:protocol':
       case 'handshake:error:auth':
-        this.refused();
+        this.#refused();
         break;
       case 'handshake:error:other':
         // Who breaks off may not know our keys; of who brings none it wants none, and has just ended.
-        if (this.isKeyed) this.refused();
+        if (this.#isKeyed) this.#refused();
         break;
       default:
         break;
@@ -189,56 +175,50 @@ export class DealerCarrier implements Carrier {
   }
 
   /** Tries the next way: at once as long as there is one that was not tried, then with growing pauses. */
-  private refused(): void {
-    const { endpoint, limits, log, onAuthFailure } = this.options;
-    const ways = this.options.ways();
-    this.isAccepted = false;
-    this.refusals++;
-    const rounds = Math.floor(this.refusals / ways.length);
-    if (this.refusals % ways.length === 0) {
-      const problem = this.isKeyed ? 'rejects this process’s key, or has another than we know' : 'wants keys';
+  #refused(): void {
+    const { endpoint, limits, log, onAuthFailure } = this.#options;
+    const ways = this.#options.ways();
+    this.#isAccepted = false;
+    this.#refusals++;
+    const rounds = Math.floor(this.#refusals / ways.length);
+    if (this.#refusals % ways.length === 0) {
+      const problem = this.#isKeyed
+        ? 'rejects this process’s key, or has another than we know'
+        : 'wants keys';
       log.warn(endpoint, 'keys', `${endpoint} ${problem}`);
-      onAuthFailure(this.isKeyed ? 'keyRefused' : 'keyNeeded');
+      onAuthFailure(this.#isKeyed ? 'keyRefused' : 'keyNeeded');
     }
     const pauseMs =
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);
-    this.way = (this.way + 1) % ways.length;
-    this.socket.close();
-    this.retryTimer = setTimeout(
-      () => this.openSocket(),
+    this.#way = (this.#way + 1) % ways.length;
+    this.#socket.close();
+    this.#retryTimer = setTimeout(
+      () => this.#openSocket(),
       Math.min(pauseMs, limits.reconnectIntervalMaxMs),
     ).unref();
   }
 
   /** A process that was moved to another machine keeps its host name, and gets another address. */
-  private redial(): void {
-    if (!this.socket.closed && !this.socket.writable) {
-      void this.dial();
-    }
+  #redial(): void {
+    if (!this.#socket.closed && !this.#socket.writable) void this.#dial();
   }
 
-  private async dial(): Promise<void> {
-    const { endpoint, log } = this.options;
-    const { socket } = this;
+  async #dial(): Promise<void> {
+    const { endpoint, log } = this.#options;
+    const socket = this.#socket;
     try {
       const resolved = await resolveEndpoint(endpoint);
-      if (!socket.closed && resolved !== this.dialled) {
-        this.connect(resolved);
-      }
+      if (!socket.closed && resolved !== this.#dialled) this.#connect(resolved);
     } catch (error) {
       log.warn(endpoint, 'dial', (error as Error).message);
     }
   }
 
-  private connect(resolved: string): void {
-    if (this.dialled !== undefined) {
-      this.socket.disconnect(this.dialled);
-    }
+  #connect(resolved: string): void {
+    if (this.#dialled !== undefined) this.#socket.disconnect(this.#dialled);
     const isIpv6 = resolved.includes('[');
-    if (this.socket.ipv6 !== isIpv6) {
-      this.socket.ipv6 = isIpv6;
-    }
-    this.socket.connect(resolved);
-    this.dialled = resolved;
+    if (this.#socket.ipv6 !== isIpv6) this.#socket.ipv6 = isIpv6;
+    this.#socket.connect(resolved);
+    this.#dialled = resolved;
   }
 }

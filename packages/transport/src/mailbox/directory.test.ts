@@ -67,9 +67,7 @@ describe('a directory', () => {
   test('one process alone cannot fill it beyond its bound', () => {
     const directory = new Directory(100);
     const process = directory.process('client:c!inc') as KnownProcess;
-    for (let index = 0; index < 5_000; index++) {
-      directory.internParty(process, index);
-    }
+    for (let index = 0; index < 5_000; index++) directory.internParty(process, index);
     expect(directory.size).toBeLessThanOrEqual(100);
     expect(directory.find('client:c!inc/4999')).toBeDefined();
   });

@@ -40,46 +40,44 @@ interface KnownParty {
  * An address is never given twice, so one that was kept too long names nobody rather than somebody else.
  */
 export class Directory {
-  private readonly parties = new Map<Address, KnownParty>();
-  private readonly processes = new Map<string, KnownProcess>();
-  private uses = 0;
-  private nextAddress = 1;
-  private evictedCount = 0;
-  private kept: string | undefined;
-  private readonly partiesMax: number;
+  readonly #parties = new Map<Address, KnownParty>();
+  readonly #processes = new Map<string, KnownProcess>();
+  #uses = 0;
+  #nextAddress = 1;
+  #evictedCount = 0;
+  #kept: string | undefined;
+  readonly #partiesMax: number;
 
   /** @throws RangeError unless there is room for two parties. */
   constructor(partiesMax: number = DEFAULT_LIMITS.partiesMax) {
     if (!(partiesMax >= 2)) {
       throw new RangeError(`a directory must have room for 2 parties at least, not ${partiesMax}`);
     }
-    this.partiesMax = partiesMax;
+    this.#partiesMax = partiesMax;
   }
 
   /** Parties that are known. */
   get size(): number {
-    return this.parties.size;
+    return this.#parties.size;
   }
 
   /** Parties that were forgotten for want of room. */
   get evicted(): number {
-    return this.evictedCount;
+    return this.#evictedCount;
   }
 
   /** @throws InvalidPartyNameError */
   intern(name: string): Address {
     const parsed = parsePartyName(name);
     const process = this.process(parsed.process);
-    if (process === undefined) {
-      throw new InvalidPartyNameError(name);
-    }
+    if (process === undefined) throw new InvalidPartyNameError(name);
     return this.internParty(process, parsed.index);
   }
 
   /** The address that a name has, without giving it one. */
   find(name: string): Address | undefined {
     const parsed = parsePartyName(name);
-    return this.processes.get(parsed.process)?.parties.get(parsed.index);
+    return this.#processes.get(parsed.process)?.parties.get(parsed.index);
   }
 
   nameOf(address: Address): string | undefined {
@@ -89,28 +87,24 @@ export class Directory {
 
   /** The role that a party claims by its name; proven by what it sends where there are keys. */
   roleOf(address: Address): Role | undefined {
-    return this.parties.get(address)?.process.role;
+    return this.#parties.get(address)?.process.role;
   }
 
   partyAt(address: Address): KnownParty | undefined {
-    const party = this.parties.get(address);
-    if (party !== undefined) {
-      party.process.lastUse = ++this.uses;
-    }
+    const party = this.#parties.get(address);
+    if (party !== undefined) party.process.lastUse = ++this.#uses;
     return party;
   }
 
   /** @returns undefined for what is no name of a process. */
   process(name: string): KnownProcess | undefined {
-    const known = this.processes.get(name);
+    const known = this.#processes.get(name);
     if (known !== undefined) {
-      known.lastUse = ++this.uses;
+      known.lastUse = ++this.#uses;
       return known;
     }
     const parsed = parseProcessName(name);
-    if (parsed === undefined) {
-      return undefined;
-    }
+    if (parsed === undefined) return undefined;
     const process = {
       name,
       ...parsed,
@@ -118,56 +112,46 @@ export class Directory {
       place: placeOf(parsed),
       routingId: undefined,
       parties: new Map<number, Address>(),
-      lastUse: ++this.uses,
+      lastUse: ++this.#uses,
     };
-    this.processes.set(name, process);
+    this.#processes.set(name, process);
     return process;
   }
 
   internParty(process: KnownProcess, index: number): Address {
     const known = process.parties.get(index);
-    if (known !== undefined) {
-      return known;
-    }
-    if (this.parties.size >= this.partiesMax) {
-      this.evict();
-    }
-    const address = this.nextAddress++ as Address;
-    this.parties.set(address, { process, index });
+    if (known !== undefined) return known;
+    if (this.#parties.size >= this.#partiesMax) this.#evict();
+    const address = this.#nextAddress++ as Address;
+    this.#parties.set(address, { process, index });
     process.parties.set(index, address);
     return address;
   }
 
   forget(address: Address): void {
-    const party = this.parties.get(address);
-    if (party === undefined) {
-      return;
-    }
-    this.parties.delete(address);
+    const party = this.#parties.get(address);
+    if (party === undefined) return;
+    this.#parties.delete(address);
     party.process.parties.delete(party.index);
-    if (party.process.parties.size === 0) {
-      this.processes.delete(party.process.name);
-    }
+    if (party.process.parties.size === 0) this.#processes.delete(party.process.name);
   }
 
   /** What has this name is never forgotten for want of room. */
   keep(process: string): void {
-    this.kept = process;
+    this.#kept = process;
   }
 
   /** Makes room for a sixteenth at once, so that a full directory does not sort for every message. */
-  private evict(): void {
-    const target = this.partiesMax - Math.ceil(this.partiesMax / 16);
-    const order = [...this.processes.values()]
-      .filter(({ name }) => name !== this.kept)
+  #evict(): void {
+    const target = this.#partiesMax - Math.ceil(this.#partiesMax / 16);
+    const order = [...this.#processes.values()]
+      .filter(({ name }) => name !== this.#kept)
       .sort((a, b) => Number(isClient(b)) - Number(isClient(a)) || a.lastUse - b.lastUse);
     for (const process of order) {
       for (const address of process.parties.values()) {
-        if (this.parties.size <= target) {
-          return;
-        }
+        if (this.#parties.size <= target) return;
         this.forget(address);
-        this.evictedCount++;
+        this.#evictedCount++;
       }
     }
   }

@@ -19,44 +19,38 @@ export function checkEncodable(value: unknown, limits: EncodableLimits): number 
 class Survey {
   values = 0;
   /** Of text and binary; a unit of text takes one at least. */
-  private bytes = 0;
-  private readonly limits: EncodableLimits;
+  #bytes = 0;
+  readonly #limits: EncodableLimits;
 
   constructor(limits: EncodableLimits) {
-    this.limits = limits;
+    this.#limits = limits;
   }
 
   value(value: unknown, depth: number): void {
     this.values++;
-    if (this.values > this.limits.frameValuesMax) {
-      throw tooLarge(this.limits);
-    }
+    if (this.values > this.#limits.frameValuesMax) throw tooLarge(this.#limits);
     switch (typeof value) {
       case 'number':
       case 'boolean':
       case 'undefined':
         return;
       case 'string':
-        return this.content(value.length);
+        return this.#content(value.length);
       case 'object':
-        return value === null ? undefined : this.object(value, depth);
+        return value === null ? undefined : this.#object(value, depth);
       default:
         throw new UnencodableError(`a ${typeof value} cannot be sent in a message`);
     }
   }
 
-  private object(value: object, depth: number): void {
-    if (value instanceof Uint8Array) {
-      return this.content(value.length);
-    }
-    const { nestingMax } = this.limits;
+  #object(value: object, depth: number): void {
+    if (value instanceof Uint8Array) return this.#content(value.length);
+    const { nestingMax } = this.#limits;
     if (depth >= nestingMax) {
       throw new UnencodableError(`a message is nested deeper than ${nestingMax} levels, or contains itself`);
     }
     if (Array.isArray(value)) {
-      for (const entry of value) {
-        this.value(entry, depth + 1);
-      }
+      for (const entry of value) this.value(entry, depth + 1);
       return;
     }
     const prototype = Object.getPrototypeOf(value);
@@ -72,11 +66,9 @@ class Survey {
     }
   }
 
-  private content(bytes: number): void {
-    this.bytes += bytes;
-    if (this.bytes > this.limits.frameBytesMax) {
-      throw tooLarge(this.limits);
-    }
+  #content(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limits.frameBytesMax) throw tooLarge(this.#limits);
   }
 }
 

@@ -14,18 +14,14 @@ const PORT_MAX = 65_535;
 /** @throws InvalidEndpointError that says what is expected. */
 export function parseEndpoint(text: string): Endpoint {
   const path = IPC.exec(text)?.[1];
-  if (path !== undefined) {
-    return { transport: 'ipc', path };
-  }
+  if (path !== undefined) return { transport: 'ipc', path };
   const tcp = TCP.exec(text);
   if (tcp === null) {
     throw new InvalidEndpointError(text, 'expected tcp://HOST:PORT, as in tcp://127.0.0.1:7000');
   }
   const [, host = '', digits = ''] = tcp;
   const port = Number(digits);
-  if (port > PORT_MAX) {
-    throw new InvalidEndpointError(text, `port ${port} is above ${PORT_MAX}`);
-  }
+  if (port > PORT_MAX) throw new InvalidEndpointError(text, `port ${port} is above ${PORT_MAX}`);
   return { transport: 'tcp', host: host.replace(/^\[|\]$/g, ''), port };
 }
 
@@ -47,16 +43,12 @@ export function hasHostName(endpoint: Endpoint): boolean {
  */
 export async function resolveEndpoint(text: string): Promise<string> {
   const endpoint = parseEndpoint(text);
-  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) {
-    return text;
-  }
+  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) return text;
   const { host, port } = endpoint;
   try {
     const addresses = await lookup(host);
     const chosen = addresses.find(({ family }) => family === 4) ?? addresses[0];
-    if (chosen !== undefined) {
-      return formatTcp(chosen.address, port);
-    }
+    if (chosen !== undefined) return formatTcp(chosen.address, port);
   } catch (cause) {
     throw new UnresolvableHostError(text, host, { cause });
   }
@@ -66,9 +58,7 @@ export async function resolveEndpoint(text: string): Promise<string> {
 /** All addresses that the endpoint may lead to, as endpoints. @throws when its name cannot be resolved */
 export async function endpointsBehind(text: string): Promise<string[]> {
   const endpoint = parseEndpoint(text);
-  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) {
-    return [text];
-  }
+  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) return [text];
   const addresses = await lookup(endpoint.host);
   return addresses.map(({ address }) => formatTcp(address, endpoint.port));
 }
@@ -82,9 +72,7 @@ export function portOf(text: string): number {
 /** The endpoints at which a process is reached that listens there: at each of the addresses if it listens everywhere. */
 export function endpointOn(bind: string, port: number, addresses: readonly string[]): string[] {
   const endpoint = parseEndpoint(bind);
-  if (endpoint.transport !== 'tcp') {
-    return [bind];
-  }
+  if (endpoint.transport !== 'tcp') return [bind];
   const hosts = isWildcard(endpoint) ? addresses : [endpoint.host];
   return hosts.map((host) => formatTcp(host, port));
 }

@@ -100,9 +100,7 @@ describe('the receiver', () => {
 
   test('logs one line for a peer that sends rubbish a thousand times', () => {
     const { arrive, counters, logger } = openReceiver();
-    for (let i = 0; i < 1_000; i++) {
-      arrive(Buffer.from('rubbish'));
-    }
+    for (let i = 0; i < 1_000; i++) arrive(Buffer.from('rubbish'));
     expect(counters.refused.malformed).toBe(1_000);
     expect(logger.lines).toHaveLength(1);
     expect(logger.lines[0]?.message).toMatch(`dropped a frame from ${PEER}: `);

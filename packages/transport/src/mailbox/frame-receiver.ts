@@ -48,38 +48,38 @@ const SHOWN_NAME_LENGTH = 80;
  * counted, logged now and then, and dropped. Nothing that a peer sends makes any of this throw.
  */
 export class FrameReceiver {
-  private readonly options: FrameReceiverOptions;
-  private readonly handlers: (Handler | undefined)[] = [];
+  readonly #options: FrameReceiverOptions;
+  readonly #handlers: (Handler | undefined)[] = [];
   /** Names that a frame for any incarnation here may carry. */
-  private readonly anyTargets: ReadonlySet<string>;
-  private readonly ownPlace: string | undefined;
-  private isClosed = false;
+  readonly #anyTargets: ReadonlySet<string>;
+  readonly #ownPlace: string | undefined;
+  #isClosed = false;
 
   constructor(options: FrameReceiverOptions) {
-    this.options = options;
+    this.#options = options;
     const { incarnation } = options;
     // A peer that claims no role has the role of its key.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
     // Centrals behind one name tell each other who stays.
-    this.ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
-    this.anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
+    this.#ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
+    this.#anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }
 
   register(index: number, handler: Handler): void {
-    this.handlers[index] = handler;
+    this.#handlers[index] = handler;
   }
 
   unregister(index: number): void {
-    this.handlers[index] = undefined;
+    this.#handlers[index] = undefined;
   }
 
   isRegistered(index: number): boolean {
-    return this.handlers[index] !== undefined;
+    return this.#handlers[index] !== undefined;
   }
 
   close(): void {
-    this.isClosed = true;
+    this.#isClosed = true;
   }
 
   /**
@@ -90,18 +90,18 @@ export class FrameReceiver {
    */
   acceptFromPeer([routingId, bytes, ...rest]: readonly Buffer[]): number {
     const said = routingId?.toString() ?? '';
-    const sender = this.options.identification.recognise(said);
+    const sender = this.#options.identification.recognise(said);
     if (sender === undefined) {
       const shown = said.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
-      return this.refuse(shown, 'unknownSender', `"${shown}" is not the name of a process, or not proven`);
+      return this.#refuse(shown, 'unknownSender', `"${shown}" is not the name of a process, or not proven`);
     }
     const { name } = sender;
-    if (placeOf(sender) === this.ownPlace) return this.fromOwnPlace(sender);
+    if (placeOf(sender) === this.#ownPlace) return this.#fromOwnPlace(sender);
     if (bytes === undefined || rest.length > 0) {
-      return this.refuse(name, 'malformed', 'a frame has one part');
+      return this.#refuse(name, 'malformed', 'a frame has one part');
     }
-    const frame = this.open(name, bytes);
-    return frame === undefined ? 0 : this.admit(name, sender, frame, bytes.length, said);
+    const frame = this.#open(name, bytes);
+    return frame === undefined ? 0 : this.#admit(name, sender, frame, bytes.length, said);
   }
 
   /**
@@ -111,146 +111,126 @@ export class FrameReceiver {
    */
   acceptReply(endpoint: string, [bytes, ...rest]: readonly Buffer[], proven?: Role): number {
     if (bytes === undefined || rest.length > 0) {
-      return this.refuse(endpoint, 'malformed', 'a frame has one part');
+      return this.#refuse(endpoint, 'malformed', 'a frame has one part');
     }
-    const frame = this.open(endpoint, bytes);
-    if (frame === undefined) {
-      return 0;
-    }
+    const frame = this.#open(endpoint, bytes);
+    if (frame === undefined) return 0;
     const { sender: incarnation } = frame;
     if (incarnation === null || isAnyIncarnation(incarnation)) {
-      return this.refuse(endpoint, 'unknownSender', 'a reply must say which process sent it');
+      return this.#refuse(endpoint, 'unknownSender', 'a reply must say which process sent it');
     }
     const sender = { endpoint, incarnation };
     if (proven !== undefined && claimedRole(sender) !== proven) {
-      return this.refuse(endpoint, 'unknownSender', `a ${proven} answers in the name of another`);
+      return this.#refuse(endpoint, 'unknownSender', `a ${proven} answers in the name of another`);
     }
-    return this.admit(processName(endpoint, incarnation), sender, frame, bytes.length);
+    return this.#admit(processName(endpoint, incarnation), sender, frame, bytes.length);
   }
 
   /** What parties of this process send to each other; counted when it was sent. */
   acceptLocal(bytes: Buffer): void {
-    const frame = this.open(this.options.process, bytes);
-    if (frame !== undefined) {
-      this.deliver(this.options.process, frame);
-    }
+    const frame = this.#open(this.#options.process, bytes);
+    if (frame !== undefined) this.#deliver(this.#options.process, frame);
   }
 
   /** Nobody but a process itself, that looks who is there, has this address; what it sends itself goes another way. */
-  private fromOwnPlace({ name, endpoint, incarnation }: Recognised): 0 {
-    if (incarnation === this.options.incarnation) {
-      this.options.onOwn();
+  #fromOwnPlace({ name, endpoint, incarnation }: Recognised): 0 {
+    if (incarnation === this.#options.incarnation) {
+      this.#options.onOwn();
       return 0;
     }
     const claim = `says that it is at ${endpoint}, as this process does: give each an address of its own (--advertise)`;
-    return this.refuse(name, 'sameAddress', claim);
+    return this.#refuse(name, 'sameAddress', claim);
   }
 
-  private open(peer: string, bytes: Buffer): OpenedFrame | undefined {
-    const { incarnation, limits } = this.options;
-    if (this.isClosed) {
-      return undefined;
-    }
+  #open(peer: string, bytes: Buffer): OpenedFrame | undefined {
+    const { incarnation, limits } = this.#options;
+    if (this.#isClosed) return undefined;
     if (bytes.length > limits.frameBytesMax) {
       const message = `a frame of ${bytes.length} bytes; at most ${limits.frameBytesMax} are accepted`;
-      this.refuse(peer, 'tooLarge', message);
+      this.#refuse(peer, 'tooLarge', message);
       return undefined;
     }
     try {
       const frame = openFrame(bytes, limits);
-      if (frame.target === incarnation || this.anyTargets.has(frame.target)) {
-        return frame;
-      }
-      this.refuse(
+      if (frame.target === incarnation || this.#anyTargets.has(frame.target)) return frame;
+      this.#refuse(
         peer,
         'wrongTarget',
         `a frame for ${frame.target}, and this is ${incarnation}: it was for a process that was here before, or, if it goes on, two processes claim this address (--advertise)`,
       );
     } catch (error) {
-      if (!(error instanceof MalformedFrameError)) {
-        throw error;
-      }
-      this.refuse(peer, 'malformed', error.message);
+      if (!(error instanceof MalformedFrameError)) throw error;
+      this.#refuse(peer, 'malformed', error.message);
     }
     return undefined;
   }
 
-  private admit(
-    name: string,
-    sender: ProcessName,
-    frame: OpenedFrame,
-    bytes: number,
-    routingId?: string,
-  ): number {
-    if (!this.isAlive(sender)) {
-      const current = this.options.incarnations.currentAt(placeOf(sender));
-      return this.refuse(
+  #admit(name: string, sender: ProcessName, frame: OpenedFrame, bytes: number, routingId?: string): number {
+    if (!this.#isAlive(sender)) {
+      const current = this.#options.incarnations.currentAt(placeOf(sender));
+      return this.#refuse(
         name,
         'oldSender',
         `a frame from ${sender.incarnation}, and ${current} has its address since: it was on its way, or, if it goes on, two processes claim this address (--advertise)`,
       );
     }
-    const messages = this.deliver(name, frame, routingId);
-    count(this.options.counters.received, { messages, bytes });
+    const messages = this.#deliver(name, frame, routingId);
+    count(this.#options.counters.received, { messages, bytes });
     return messages;
   }
 
-  private isAlive(sender: ProcessName): boolean {
-    if (isClientEndpoint(sender.endpoint)) {
-      return true;
-    }
-    const { incarnations, onSuccessor } = this.options;
+  #isAlive(sender: ProcessName): boolean {
+    if (isClientEndpoint(sender.endpoint)) return true;
+    const { incarnations, onSuccessor } = this.#options;
     const standing = incarnations.heard(placeOf(sender), sender.incarnation, performance.now());
-    if (standing === 'successor') {
-      onSuccessor(sender);
-    }
+    if (standing === 'successor') onSuccessor(sender);
     return standing !== 'retired';
   }
 
-  private deliver(name: string, { mail }: OpenedFrame, routingId?: string): number {
-    const senders = this.addressesOf(name, mail, routingId);
+  #deliver(name: string, { mail }: OpenedFrame, routingId?: string): number {
+    const senders = this.#addressesOf(name, mail, routingId);
     for (const [i, letter] of mail.entries()) {
-      const handler = this.handlers[letter[1]];
+      const handler = this.#handlers[letter[1]];
       if (handler === undefined) {
-        this.options.counters.dropped.noSuchParty++;
+        this.#options.counters.dropped.noSuchParty++;
       } else if (messageHandled.hasSubscribers) {
-        this.handleWatched(handler, senders[i] as Address, name, letter);
+        this.#handleWatched(handler, senders[i] as Address, name, letter);
       } else {
-        this.handle(handler, senders[i] as Address, letter);
+        this.#handle(handler, senders[i] as Address, letter);
       }
     }
     return senders.length;
   }
 
-  private handle(handler: Handler, from: Address, [, index, body]: Mail): void {
+  #handle(handler: Handler, from: Address, [, index, body]: Mail): void {
     try {
       handler(from, body);
     } catch (error) {
-      this.options.counters.handlerErrors++;
-      this.options.onHandlerError(index, error);
+      this.#options.counters.handlerErrors++;
+      this.#options.onHandlerError(index, error);
     }
   }
 
-  private handleWatched(handler: Handler, from: Address, name: string, letter: Mail): void {
+  #handleWatched(handler: Handler, from: Address, name: string, letter: Mail): void {
     const [fromIndex, toIndex, body] = letter;
     // Before the handler has it: the body is used up then.
     const code: unknown = Array.isArray(body) ? body[0] : undefined;
     const startedAt = performance.now();
-    this.handle(handler, from, letter);
-    messageHandled.publish({ from: name, fromIndex, to: this.options.process, toIndex, code, startedAt });
+    this.#handle(handler, from, letter);
+    messageHandled.publish({ from: name, fromIndex, to: this.#options.process, toIndex, code, startedAt });
   }
 
   /** Before any handler runs: a handler may forget parties, and must not find a half-known process. */
-  private addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
-    const { directory } = this.options;
+  #addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
+    const { directory } = this.#options;
     const process = directory.process(name) as KnownProcess;
     process.routingId = routingId;
     return mail.map(([from]) => directory.internParty(process, from));
   }
 
-  private refuse(peer: string, reason: RefusalReason, message: string): 0 {
-    this.options.counters.refused[reason]++;
-    this.options.log.warn(peer, reason, `dropped a frame from ${peer}: ${message}`);
+  #refuse(peer: string, reason: RefusalReason, message: string): 0 {
+    this.#options.counters.refused[reason]++;
+    this.#options.log.warn(peer, reason, `dropped a frame from ${peer}: ${message}`);
     return 0;
   }
 }

@@ -16,9 +16,7 @@ const open = (bytes: Buffer) => openFrame(bytes, limits);
 /** Nested to a depth that a body may have. */
 function deepestBody(): unknown[] {
   let body: unknown[] = [];
-  for (let depth = 1; depth < limits.nestingMax; depth++) {
-    body = [body];
-  }
+  for (let depth = 1; depth < limits.nestingMax; depth++) body = [body];
   return body;
 }
 

@@ -57,72 +57,65 @@ export interface OpenedFrame {
  */
 export class FrameWriter {
   /** The frame that is not finished; empty where there is none. */
-  private bytes = NOTHING;
-  private length = 0;
-  private messageCount = 0;
-  private values = 0;
-  private target: string | undefined;
+  #bytes = NOTHING;
+  #length = 0;
+  #messageCount = 0;
+  #values = 0;
+  #target: string | undefined;
   /** Of frames for this target. */
-  private head = NOTHING;
-  private readonly sender: string | null;
-  private readonly limits: MailboxLimits;
-  private readonly onFrame: (frame: PackedFrame) => void;
+  #head = NOTHING;
+  readonly #sender: string | null;
+  readonly #limits: MailboxLimits;
+  readonly #onFrame: (frame: PackedFrame) => void;
 
   /** @param onFrame is given each frame that is finished. */
   constructor(sender: string | null, limits: MailboxLimits, onFrame: (frame: PackedFrame) => void) {
-    this.sender = sender;
-    this.limits = limits;
-    this.onFrame = onFrame;
+    this.#sender = sender;
+    this.#limits = limits;
+    this.#onFrame = onFrame;
   }
 
   /** Bytes of the frame that is not finished. */
   get size(): number {
-    return this.messageCount === 0 ? 0 : this.length;
+    return this.#messageCount === 0 ? 0 : this.#length;
   }
 
   /** Messages in the frame that is not finished. */
   get messages(): number {
-    return this.messageCount;
+    return this.#messageCount;
   }
 
   /** @throws UnencodableError; FrameTooLargeError if the message fits into no frame. */
   add(target: string, from: number, to: number, body: unknown): void {
-    if (target !== this.target) {
+    if (target !== this.#target) {
       this.finish();
-      this.target = target;
-      this.head = headFor(target, this.sender);
+      this.#target = target;
+      this.#head = headFor(target, this.#sender);
     }
-    const values = MESSAGE_VALUES + checkEncodable(body, this.limits);
+    const values = MESSAGE_VALUES + checkEncodable(body, this.#limits);
     const message = pack([from, to, body]);
-    if (this.messageCount === 0) {
-      this.begin();
-    }
-    if (!this.hasRoomFor(message, values) && this.messageCount > 0) {
+    if (this.#messageCount === 0) this.#begin();
+    if (!this.#hasRoomFor(message, values) && this.#messageCount > 0) {
       this.finish();
-      this.begin();
+      this.#begin();
     }
-    if (!this.hasRoomFor(message, values)) {
-      throw tooLarge(this.limits);
-    }
-    this.append(message);
-    this.values += values;
-    this.messageCount++;
-    if (this.length >= this.limits.frameBytesTarget) {
-      this.finish();
-    }
+    if (!this.#hasRoomFor(message, values)) throw tooLarge(this.#limits);
+    this.#append(message);
+    this.#values += values;
+    this.#messageCount++;
+    if (this.#length >= this.#limits.frameBytesTarget) this.finish();
   }
 
   /** Finishes the frame, if there is anything in it. */
   finish(): void {
-    const { messageCount: messages, target } = this;
-    if (messages === 0 || target === undefined) {
-      return;
-    }
-    this.bytes[0] = ARRAY_32;
-    this.bytes.writeUInt32BE(1 + messages, 1);
-    const bytes = Buffer.from(this.bytes.subarray(0, this.length));
-    this.empty();
-    this.onFrame({ target, bytes, messages });
+    const messages = this.#messageCount;
+    const target = this.#target;
+    if (messages === 0 || target === undefined) return;
+    this.#bytes[0] = ARRAY_32;
+    this.#bytes.writeUInt32BE(1 + messages, 1);
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#length));
+    this.#empty();
+    this.#onFrame({ target, bytes, messages });
   }
 
   /**
@@ -131,45 +124,40 @@ export class FrameWriter {
    * @returns how many messages were dropped.
    */
   discard(isKept: (target: string) => boolean): number {
-    const { messageCount: messages, target } = this;
-    if (messages === 0 || target === undefined || isKept(target)) {
-      return 0;
-    }
-    this.empty();
+    const messages = this.#messageCount;
+    const target = this.#target;
+    if (messages === 0 || target === undefined || isKept(target)) return 0;
+    this.#empty();
     return messages;
   }
 
-  private begin(): void {
-    if (this.bytes === NOTHING) {
-      this.bytes = spares.pop() ?? Buffer.allocUnsafeSlow(INITIAL_BYTES);
-    }
-    this.head.copy(this.bytes);
-    this.length = this.head.length;
-    this.values = HEAD_VALUES;
+  #begin(): void {
+    if (this.#bytes === NOTHING) this.#bytes = spares.pop() ?? Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    this.#head.copy(this.#bytes);
+    this.#length = this.#head.length;
+    this.#values = HEAD_VALUES;
   }
 
-  private empty(): void {
-    if (spares.length < SPARES_MAX && this.bytes.length <= SPARE_BYTES_MAX) {
-      spares.push(this.bytes);
-    }
-    this.bytes = NOTHING;
-    this.messageCount = 0;
+  #empty(): void {
+    if (spares.length < SPARES_MAX && this.#bytes.length <= SPARE_BYTES_MAX) spares.push(this.#bytes);
+    this.#bytes = NOTHING;
+    this.#messageCount = 0;
   }
 
-  private hasRoomFor({ start, end }: Packed, values: number): boolean {
-    const { frameBytesMax, frameValuesMax } = this.limits;
-    return this.length + end - start <= frameBytesMax && this.values + values <= frameValuesMax;
+  #hasRoomFor({ start, end }: Packed, values: number): boolean {
+    const { frameBytesMax, frameValuesMax } = this.#limits;
+    return this.#length + end - start <= frameBytesMax && this.#values + values <= frameValuesMax;
   }
 
-  private append(packed: Packed): void {
-    const end = this.length + packed.end - packed.start;
-    if (end > this.bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.bytes.length));
-      this.bytes.copy(larger, 0, 0, this.length);
-      this.bytes = larger;
+  #append(packed: Packed): void {
+    const end = this.#length + packed.end - packed.start;
+    if (end > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * this.#bytes.length));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
     }
-    packed.copy(this.bytes, this.length, packed.start, packed.end);
-    this.length = end;
+    packed.copy(this.#bytes, this.#length, packed.start, packed.end);
+    this.#length = end;
   }
 }
 
@@ -191,9 +179,7 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
   const unpacked = unpack(bytes, { valuesMax, nestingMax: nestingMax + FRAME_NESTING });
   const frame: unknown[] = Array.isArray(unpacked) ? unpacked : [];
   const head = frame[0];
-  if (!Array.isArray(head) || typeof head[0] !== 'number') {
-    throw new MalformedFrameError('not a frame');
-  }
+  if (!Array.isArray(head) || typeof head[0] !== 'number') throw new MalformedFrameError('not a frame');
   const [version, target, sender] = head;
   if (version !== PROTOCOL_VERSION) {
     throw new MalformedFrameError(

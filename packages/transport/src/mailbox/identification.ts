@@ -57,22 +57,20 @@ export interface Recognised extends ProcessName {
 /** Without keys everybody is believed. */
 export class Unproven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX;
-  private readonly options: readonly DialOption[];
+  readonly #options: readonly DialOption[];
 
   /** @param process name of this one */
   constructor(process: string) {
-    this.options = [{ routingId: process }];
+    this.#options = [{ routingId: process }];
   }
 
   dialOptionsFor(): readonly DialOption[] {
-    return this.options;
+    return this.#options;
   }
 
   recognise(routingId: string): Recognised | undefined {
     const parsed = parseProcessName(routingId);
-    if (parsed === undefined || isAnyIncarnation(parsed.incarnation)) {
-      return undefined;
-    }
+    if (parsed === undefined || isAnyIncarnation(parsed.incarnation)) return undefined;
     return { name: routingId, ...parsed };
   }
 }
@@ -97,52 +95,50 @@ export function rolesHeardBy(role: Role): readonly Role[] {
 /** With keys, names are signed, and dialled with the key of the role that they claim. */
 export class Proven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - MARK.length - SIGNATURE_LENGTH;
-  private readonly process: string;
-  private readonly endpoint: string;
-  private ring: KeyRing;
-  private readonly heard: readonly Role[];
-  private readonly known = new Map<string, Recognised>();
-  private readonly refused = new Map<string, true>();
+  readonly #process: string;
+  readonly #endpoint: string;
+  #ring: KeyRing;
+  readonly #heard: readonly Role[];
+  readonly #known = new Map<string, Recognised>();
+  readonly #refused = new Map<string, true>();
 
   constructor(process: string, endpoint: string, ring: KeyRing) {
-    this.process = process;
-    this.endpoint = endpoint;
-    this.ring = ring;
-    this.heard = rolesHeardBy(ring.role);
+    this.#process = process;
+    this.#endpoint = endpoint;
+    this.#ring = ring;
+    this.#heard = rolesHeardBy(ring.role);
   }
 
   /** From now on it is these keys that count. */
   rekey(ring: KeyRing): void {
-    this.ring = ring;
-    this.known.clear();
-    this.refused.clear();
+    this.#ring = ring;
+    this.#known.clear();
+    this.#refused.clear();
   }
 
   /** A client may be given the endpoint of central or of a scheduler, and does not know of which. */
   dialOptionsFor({ endpoint, role }: Dialled): readonly DialOption[] {
     const roles: readonly Role[] = role === undefined ? ['central', 'scheduler'] : [role];
-    return this.ring.generations.flatMap((keys) => roles.map((to) => this.dialOption(keys, to, endpoint)));
+    return this.#ring.generations.flatMap((keys) => roles.map((to) => this.#dialOption(keys, to, endpoint)));
   }
 
   recognise(routingId: string): Recognised | undefined {
-    const known = this.known.get(routingId);
-    if (known !== undefined || this.refused.has(routingId)) {
-      return known;
-    }
-    const recognised = this.verify(routingId);
+    const known = this.#known.get(routingId);
+    if (known !== undefined || this.#refused.has(routingId)) return known;
+    const recognised = this.#verify(routingId);
     if (recognised === undefined) {
-      remember(this.refused, routingId, true, REFUSED_MAX);
+      remember(this.#refused, routingId, true, REFUSED_MAX);
     } else {
-      remember(this.known, routingId, recognised, KNOWN_MAX);
+      remember(this.#known, routingId, recognised, KNOWN_MAX);
     }
     return recognised;
   }
 
-  private dialOption({ curve, peers, signing }: Keys, role: Role, endpoint: string): DialOption {
-    const where = addressee(this.ring.role, role, endpoint);
-    const signature = sign(null, statement(this.process, role, where), signing).toString('base64url');
+  #dialOption({ curve, peers, signing }: Keys, role: Role, endpoint: string): DialOption {
+    const where = addressee(this.#ring.role, role, endpoint);
+    const signature = sign(null, statement(this.#process, role, where), signing).toString('base64url');
     return {
-      routingId: this.process + MARK + signature,
+      routingId: this.#process + MARK + signature,
       role,
       curve: {
         curvePublicKey: curve.publicKey,
@@ -152,7 +148,7 @@ export class Proven implements Identification {
     };
   }
 
-  private verify(routingId: string): Recognised | undefined {
+  #verify(routingId: string): Recognised | undefined {
     const mark = routingId.lastIndexOf(MARK);
     const name = routingId.slice(0, Math.max(mark, 0));
     const signature = routingId.slice(mark + 1);
@@ -161,16 +157,16 @@ export class Proven implements Identification {
     if (
       parsed === undefined ||
       role === undefined ||
-      !this.heard.includes(role) ||
+      !this.#heard.includes(role) ||
       isAnyIncarnation(parsed.incarnation) ||
       signature.length !== SIGNATURE_LENGTH
     ) {
       return undefined;
     }
-    const said = statement(name, this.ring.role, addressee(role, this.ring.role, this.endpoint));
+    const said = statement(name, this.#ring.role, addressee(role, this.#ring.role, this.#endpoint));
     const bytes = Buffer.from(signature, 'base64url');
     const key = claimedKey(parsed);
-    const { generations, clients } = this.ring;
+    const { generations, clients } = this.#ring;
     const signers = key === undefined ? generations.map(({ peers }) => peers[role]) : [clients.get(key)];
     const isProven = signers.some(
       (signer) => signer !== undefined && verify(null, said, signer.verifying, bytes),

@@ -51,9 +51,7 @@ describe('incarnations', () => {
 
   test('a process that restarts for ever does not fill the memory', () => {
     const incarnations = new Incarnations(1_000);
-    for (let i = 0; i < 1_000; i++) {
-      incarnations.heard(AT, `i${i}`, i);
-    }
+    for (let i = 0; i < 1_000; i++) incarnations.heard(AT, `i${i}`, i);
     expect(incarnations.retiredAt(AT).size).toBeLessThanOrEqual(8);
   });
 });

@@ -38,18 +38,18 @@ type Standing =
  * again when it still speaks after the grace time. Where both speak, the successor stays.
  */
 export class Incarnations {
-  private readonly successions = new Map<string, Succession>();
-  private readonly graceMs: number;
-  private readonly disputed = new Map<string, Dispute & { readonly heardMs: number }>();
+  readonly #successions = new Map<string, Succession>();
+  readonly #graceMs: number;
+  readonly #disputed = new Map<string, Dispute & { readonly heardMs: number }>();
 
   constructor(graceMs: number) {
-    this.graceMs = graceMs;
+    this.#graceMs = graceMs;
   }
 
   heard(place: string, incarnation: string, nowMs: number): Standing {
-    const succession = this.successions.get(place);
+    const succession = this.#successions.get(place);
     if (succession === undefined) {
-      this.begin(place, incarnation, nowMs);
+      this.#begin(place, incarnation, nowMs);
       return 'current';
     }
     if (succession.current === incarnation) {
@@ -57,10 +57,10 @@ export class Incarnations {
       return 'current';
     }
     const retiredAtMs = succession.retired.get(incarnation);
-    if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.heardMs) < this.graceMs) {
+    if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.heardMs) < this.#graceMs) {
       if (Math.min(nowMs, succession.heardMs) - retiredAtMs >= LAST_WORDS_MS) {
-        this.disputed.set(place, { place, current: succession.current, other: incarnation, heardMs: nowMs });
-        dropFirst(this.disputed, DISPUTES_MAX);
+        this.#disputed.set(place, { place, current: succession.current, other: incarnation, heardMs: nowMs });
+        dropFirst(this.#disputed, DISPUTES_MAX);
       }
       return 'retired';
     }
@@ -74,30 +74,28 @@ export class Incarnations {
 
   /** Who was heard at a place last; undefined where nobody was. */
   currentAt(place: string): string | undefined {
-    return this.successions.get(place)?.current;
+    return this.#successions.get(place)?.current;
   }
 
   /** The incarnations that were superseded at a place; kept current. */
   retiredAt(place: string): ReadonlyMap<string, number> {
-    return this.successions.get(place)?.retired ?? NONE;
+    return this.#successions.get(place)?.retired ?? NONE;
   }
 
   /** Places from which two have spoken within the grace time. */
   disputes(nowMs: number): readonly Dispute[] {
-    return [...this.disputed.values()].filter(({ heardMs }) => nowMs - heardMs < this.graceMs);
+    return [...this.#disputed.values()].filter(({ heardMs }) => nowMs - heardMs < this.#graceMs);
   }
 
-  private begin(place: string, incarnation: string, nowMs: number): void {
-    this.successions.set(place, { current: incarnation, heardMs: nowMs, retired: new Map() });
-    dropFirst(this.successions, PLACES_MAX);
+  #begin(place: string, incarnation: string, nowMs: number): void {
+    this.#successions.set(place, { current: incarnation, heardMs: nowMs, retired: new Map() });
+    dropFirst(this.#successions, PLACES_MAX);
   }
 }
 
 function dropFirst<Key>(map: Map<Key, unknown>, sizeMax: number): void {
   for (const key of map.keys()) {
-    if (map.size <= sizeMax) {
-      return;
-    }
+    if (map.size <= sizeMax) return;
     map.delete(key);
   }
 }

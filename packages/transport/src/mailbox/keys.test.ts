@@ -394,8 +394,6 @@ describe('on the way', () => {
     await atClient.until(1);
     const captured = relay.captured();
     expect(captured.length).toBeGreaterThan(2 * SECRET.length);
-    for (const text of [SECRET, client.process]) {
-      expect(captured.includes(text), text).toBe(isReadable);
-    }
+    for (const text of [SECRET, client.process]) expect(captured.includes(text), text).toBe(isReadable);
   });
 });

@@ -40,42 +40,38 @@ export class Link {
   isDue = false;
   lastUsedMs = performance.now();
   readonly peer: string;
-  private readonly outbox: Outbox;
-  private readonly carrier: Carrier;
-  private readonly traffic: Traffic;
-  private readonly context: LinkContext;
-  private isPumping = false;
-  private isClosed = false;
-  private retired: ReadonlyMap<string, unknown>;
-  private overflowed = 0;
-  private onDrained: (() => void) | undefined;
+  readonly #outbox: Outbox;
+  readonly #carrier: Carrier;
+  readonly #traffic: Traffic;
+  readonly #context: LinkContext;
+  #isPumping = false;
+  #isClosed = false;
+  #retired: ReadonlyMap<string, unknown>;
+  #overflowed = 0;
+  #onDrained: (() => void) | undefined;
 
   constructor({ peer, outbox, carrier, traffic, retired }: LinkParts, context: LinkContext) {
     this.peer = peer;
-    this.outbox = outbox;
-    this.carrier = carrier;
-    this.traffic = traffic;
-    this.retired = retired;
-    this.context = context;
+    this.#outbox = outbox;
+    this.#carrier = carrier;
+    this.#traffic = traffic;
+    this.#retired = retired;
+    this.#context = context;
   }
 
   get isIdle(): boolean {
-    return this.outbox.isEmpty && !this.isPumping && !this.isDue;
+    return this.#outbox.isEmpty && !this.#isPumping && !this.isDue;
   }
 
   /** It has mail, which waits for a connection. */
   get isHeldBack(): boolean {
-    return !this.isIdle && this.carrier.isStanding === false;
+    return !this.isIdle && this.#carrier.isStanding === false;
   }
 
   add(target: string, from: number, to: number, body: unknown): LinkRefusal | undefined {
-    if (this.retired.has(target)) {
-      return SUPERSEDED;
-    }
-    const refusal = this.outbox.add(target, from, to, body);
-    if (refusal !== undefined && refusal.reason === 'overflow') {
-      this.overflowed++;
-    }
+    if (this.#retired.has(target)) return SUPERSEDED;
+    const refusal = this.#outbox.add(target, from, to, body);
+    if (refusal !== undefined && refusal.reason === 'overflow') this.#overflowed++;
     return refusal;
   }
 
@@ -83,14 +79,12 @@ export class Link {
   flush(nowMs: number): void {
     this.isDue = false;
     this.lastUsedMs = nowMs;
-    if (this.overflowed > 0) {
-      const messages = this.overflowed;
-      this.overflowed = 0;
-      this.context.onOverflow(this.peer, messages);
+    if (this.#overflowed > 0) {
+      const messages = this.#overflowed;
+      this.#overflowed = 0;
+      this.#context.onOverflow(this.peer, messages);
     }
-    if (!this.isPumping && !this.outbox.isEmpty) {
-      void this.pump();
-    }
+    if (!this.#isPumping && !this.#outbox.isEmpty) void this.#pump();
   }
 
   /**
@@ -99,61 +93,55 @@ export class Link {
    * @param retired those that were superseded, kept current by their owner.
    */
   supersede(retired: ReadonlyMap<string, unknown>): void {
-    this.retired = retired;
-    this.context.counters.dropped.superseded += this.outbox.discard((target) => !retired.has(target));
+    this.#retired = retired;
+    this.#context.counters.dropped.superseded += this.#outbox.discard((target) => !retired.has(target));
   }
 
   /** Resolves when nothing waits. */
   drained(): Promise<void> {
-    if (this.outbox.isEmpty) {
-      return Promise.resolve();
-    }
+    if (this.#outbox.isEmpty) return Promise.resolve();
     return new Promise((resolve) => {
-      this.onDrained = resolve;
+      this.#onDrained = resolve;
     });
   }
 
   /** Keys have changed. */
   rekey(): void {
-    this.carrier.rekey?.();
+    this.#carrier.rekey?.();
   }
 
   close(lingerMs: number): void {
-    this.isClosed = true;
-    this.context.counters.dropped.closed += this.outbox.discard();
-    this.carrier.close(lingerMs);
+    this.#isClosed = true;
+    this.#context.counters.dropped.closed += this.#outbox.discard();
+    this.#carrier.close(lingerMs);
   }
 
-  private async pump(): Promise<void> {
-    this.isPumping = true;
+  async #pump(): Promise<void> {
+    this.#isPumping = true;
     // Once the link is due again, the end of that turn starts the pump with all that the turn has sent.
-    while (!this.isDue && !this.isClosed) {
-      const frame = this.outbox.next();
-      if (frame === undefined) {
-        break;
-      }
-      await this.transmit(frame);
+    while (!this.isDue && !this.#isClosed) {
+      const frame = this.#outbox.next();
+      if (frame === undefined) break;
+      await this.#transmit(frame);
     }
-    this.isPumping = false;
-    if (this.outbox.isEmpty) {
-      this.onDrained?.();
-    }
+    this.#isPumping = false;
+    if (this.#outbox.isEmpty) this.#onDrained?.();
   }
 
-  private async transmit(frame: PackedFrame): Promise<void> {
-    const { counters, limits } = this.context;
-    let transmission = await this.carrier.transmit(frame);
-    while (transmission === 'full' && !this.isClosed) {
+  async #transmit(frame: PackedFrame): Promise<void> {
+    const { counters, limits } = this.#context;
+    let transmission = await this.#carrier.transmit(frame);
+    while (transmission === 'full' && !this.#isClosed) {
       await delay(limits.replyRetryMs, undefined, { ref: false });
-      transmission = await this.carrier.transmit(frame);
+      transmission = await this.#carrier.transmit(frame);
     }
-    this.outbox.settle(frame);
+    this.#outbox.settle(frame);
     if (transmission === 'sent') {
-      count(this.traffic, { messages: frame.messages, bytes: frame.bytes.length });
-    } else if (this.isClosed) {
+      count(this.#traffic, { messages: frame.messages, bytes: frame.bytes.length });
+    } else if (this.#isClosed) {
       counters.dropped.closed += frame.messages;
     } else {
-      counters.dropped.unreachable += frame.messages + this.outbox.discard();
+      counters.dropped.unreachable += frame.messages + this.#outbox.discard();
     }
   }
 }

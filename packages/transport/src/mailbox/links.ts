@@ -39,39 +39,37 @@ interface LinksOptions {
  * was for long; and the end of the turn, at which they are flushed.
  */
 export class Links {
-  private readonly options: LinksOptions;
+  readonly #options: LinksOptions;
   /** By place; clients, which have no other, by their endpoint. */
-  private readonly links = new Map<string, Link>();
+  readonly #links = new Map<string, Link>();
   /** Those that this process dialled. */
-  private readonly outbound = new Set<Link>();
-  private readonly replies: SharedRoom;
-  private due: Link[] = [];
-  private readonly sweepTimer: NodeJS.Timeout;
+  readonly #outbound = new Set<Link>();
+  readonly #replies: SharedRoom;
+  #due: Link[] = [];
+  readonly #sweepTimer: NodeJS.Timeout;
 
   constructor(options: LinksOptions) {
-    this.options = options;
-    this.replies = { bytes: 0, bytesMax: options.limits.repliesBytesMax };
-    this.sweepTimer = setInterval(() => this.closeIdle(), options.limits.idleMs / 2).unref();
+    this.#options = options;
+    this.#replies = { bytes: 0, bytesMax: options.limits.repliesBytesMax };
+    this.#sweepTimer = setInterval(() => this.#closeIdle(), options.limits.idleMs / 2).unref();
   }
 
   /** @returns undefined, and the reason is logged, if there is no way to the process. */
   to(process: KnownProcess): Link | undefined {
-    return this.links.get(process.place) ?? this.sameServer(process) ?? this.open(process);
+    return this.#links.get(process.place) ?? this.#sameServer(process) ?? this.#open(process);
   }
 
   /** What was sent to the process waits for a connection. */
   holdsBack(process: KnownProcess): boolean {
-    return (this.links.get(process.place) ?? this.sameServer(process))?.isHeldBack ?? false;
+    return (this.#links.get(process.place) ?? this.#sameServer(process))?.isHeldBack ?? false;
   }
 
   /** Who asks an endpoint without knowing what lives there has no second connection once that is known. */
-  private sameServer(process: ProcessName): Link | undefined {
+  #sameServer(process: ProcessName): Link | undefined {
     const { endpoint } = process;
-    if (claimedRole(process) !== undefined) {
-      return this.links.get(endpoint);
-    }
+    if (claimedRole(process) !== undefined) return this.#links.get(endpoint);
     const roles = ROLES.map((role) =>
-      this.links.get(placeOf({ endpoint, incarnation: anyIncarnationOf(role) })),
+      this.#links.get(placeOf({ endpoint, incarnation: anyIncarnationOf(role) })),
     );
     return roles.find((link) => link !== undefined);
   }
@@ -85,74 +83,66 @@ export class Links {
    * of them a second instead of 80,000; a lone request and reply take the same 0.06 ms either way.
    */
   schedule(link: Link): void {
-    if (link.isDue) {
-      return;
-    }
+    if (link.isDue) return;
     link.isDue = true;
-    if (this.due.push(link) === 1) {
-      setImmediate(() => this.flush());
-    }
+    if (this.#due.push(link) === 1) setImmediate(() => this.#flush());
   }
 
   /** A successor was heard at its place. */
   supersede(successor: ProcessName): void {
     const place = placeOf(successor);
-    const link = this.links.get(place) ?? this.sameServer(successor);
-    link?.supersede(this.options.incarnations.retiredAt(place));
+    const link = this.#links.get(place) ?? this.#sameServer(successor);
+    link?.supersede(this.#options.incarnations.retiredAt(place));
   }
 
   /** Connections that this process has made are made anew, with the keys of the present. */
   rekey(): void {
-    for (const link of this.outbound) link.rekey();
+    for (const link of this.#outbound) link.rekey();
   }
 
   /** Lets what waits leave for at most `flushMs`, then closes. */
   async close(flushMs: number): Promise<void> {
-    clearInterval(this.sweepTimer);
-    this.flush();
-    const links = [...this.links.values()];
+    clearInterval(this.#sweepTimer);
+    this.#flush();
+    const links = [...this.#links.values()];
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, flushMs);
     });
     await Promise.race([Promise.all(links.map((link) => link.drained())), timeout]);
     clearTimeout(timer);
-    for (const link of links) {
-      link.close(flushMs);
-    }
-    this.links.clear();
-    this.outbound.clear();
-    this.options.counters.outboundConnections = 0;
+    for (const link of links) link.close(flushMs);
+    this.#links.clear();
+    this.#outbound.clear();
+    this.#options.counters.outboundConnections = 0;
   }
 
-  private flush(): void {
-    const { due } = this;
-    this.due = [];
+  #flush(): void {
+    const due = this.#due;
+    this.#due = [];
     const nowMs = performance.now();
-    for (const link of due) {
-      link.flush(nowMs);
-    }
+    for (const link of due) link.flush(nowMs);
   }
 
-  private open(process: KnownProcess): Link | undefined {
+  #open(process: KnownProcess): Link | undefined {
     const { endpoint, place } = process;
     try {
-      const link = this.create(process);
-      this.links.set(place, link);
+      const link = this.#create(process);
+      this.#links.set(place, link);
       return link;
     } catch (error) {
       // A peer can name any endpoint, and sockets can run out; neither is a reason to stop.
       const { code, message } = error as NodeJS.ErrnoException;
-      const sockets = `more than ${this.options.limits.socketsMax} sockets are not to be had`;
+      const sockets = `more than ${this.#options.limits.socketsMax} sockets are not to be had`;
       const hint = code === 'EMFILE' ? `; raise the number of open files (ulimit -n); ${sockets}` : '';
-      this.options.log.warn(endpoint, 'open', `cannot connect to ${endpoint}: ${message}${hint}`);
+      this.#options.log.warn(endpoint, 'open', `cannot connect to ${endpoint}: ${message}${hint}`);
       return undefined;
     }
   }
 
   /** @throws if there is no such endpoint, no way to it, or no more sockets. */
-  private create({ endpoint, name, place, role, routingId }: KnownProcess): Link {
-    const { options } = this;
+  #create({ endpoint, name, place, role, routingId }: KnownProcess): Link {
+    const options = this.#options;
     const { counters, limits, log, incarnation } = options;
     const retired = options.incarnations.retiredAt(place);
     if (endpoint === options.endpoint) {
@@ -165,19 +155,19 @@ export class Links {
         throw new Error('a client is answered only by a process that it has a connection to');
       }
       const carrier = new ReplyCarrier(options.listener, { name, routingId: routingId ?? name }, log);
-      const outbox = new Outbox(incarnation, limits, this.replies);
+      const outbox = new Outbox(incarnation, limits, this.#replies);
       return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
     }
-    const carrier = this.dial(endpoint, place, role);
+    const carrier = this.#dial(endpoint, place, role);
     const outbox = new Outbox(null, limits);
     const link = new Link({ peer: endpoint, outbox, carrier, traffic: counters.sent, retired }, options);
-    this.outbound.add(link);
-    counters.outboundConnections = this.outbound.size;
+    this.#outbound.add(link);
+    counters.outboundConnections = this.#outbound.size;
     return link;
   }
 
-  private dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
-    const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.options;
+  #dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
+    const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.#options;
     const ways = () => identification.dialOptionsFor({ endpoint, role });
     const dealer = {
       endpoint,
@@ -200,17 +190,17 @@ export class Links {
    * Connections that nothing was sent over for long are closed, and opened again on demand. A client keeps
    * its connections to processes: what it waits for comes back over them.
    */
-  private closeIdle(): void {
-    const { limits, counters, listener } = this.options;
+  #closeIdle(): void {
+    const { limits, counters, listener } = this.#options;
     const horizonMs = performance.now() - limits.idleMs;
-    for (const [place, link] of this.links) {
+    for (const [place, link] of this.#links) {
       const isReply = isClientEndpoint(place);
       if (link.isIdle && link.lastUsedMs < horizonMs && (isReply || listener !== undefined)) {
         link.close(0);
-        this.links.delete(place);
-        this.outbound.delete(link);
+        this.#links.delete(place);
+        this.#outbound.delete(link);
       }
     }
-    counters.outboundConnections = this.outbound.size;
+    counters.outboundConnections = this.#outbound.size;
   }
 }

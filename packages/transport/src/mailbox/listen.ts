@@ -74,9 +74,7 @@ export async function listen(
 
 /** The endpoint that is advertised to others has the port that was given by the system where it says 0. */
 function withPort(advertised: Endpoint, text: string, bound: string): string {
-  if (advertised.transport !== 'tcp' || advertised.port !== 0) {
-    return text;
-  }
+  if (advertised.transport !== 'tcp' || advertised.port !== 0) return text;
   const { port } = parseEndpoint(bound) as Extract<Endpoint, { transport: 'tcp' }>;
   return formatTcp(advertised.host, port);
 }

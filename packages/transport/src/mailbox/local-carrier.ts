@@ -9,14 +9,14 @@ import type { PackedFrame } from './frame.js';
  * for a message of five fields in a frame of a hundred, where that takes 0.45.
  */
 export class LocalCarrier implements Carrier {
-  private readonly deliver: (bytes: Buffer) => void;
+  readonly #deliver: (bytes: Buffer) => void;
 
   constructor(deliver: (bytes: Buffer) => void) {
-    this.deliver = deliver;
+    this.#deliver = deliver;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
-    this.deliver(frame.bytes);
+    this.#deliver(frame.bytes);
     await nextTurn();
     return 'sent';
   }

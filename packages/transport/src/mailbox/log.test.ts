@@ -10,9 +10,7 @@ test('one line for each peer and cause in an interval, with the number of those 
   const lines: object[] = [];
   const logger = { debug() {}, error() {}, warn: (fields: object) => lines.push(fields) };
   const log = new ThrottledLog(logger, 1_000);
-  for (let i = 0; i < 5; i++) {
-    log.warn('a', 'malformed', 'message');
-  }
+  for (let i = 0; i < 5; i++) log.warn('a', 'malformed', 'message');
   log.warn('b', 'malformed', 'message');
   log.warn('a', 'overflow', 'message');
   vi.advanceTimersByTime(1_000);
@@ -27,8 +25,6 @@ test('one line for each peer and cause in an interval, with the number of those 
 
 test('peers that invent names do not fill the memory', () => {
   const log = new ThrottledLog({ debug() {}, error() {}, warn() {} }, 1_000);
-  for (let i = 0; i < 5_000; i++) {
-    log.warn(`peer ${i}`, 'malformed', 'message');
-  }
+  for (let i = 0; i < 5_000; i++) log.warn(`peer ${i}`, 'malformed', 'message');
   expect(log.size).toBeLessThanOrEqual(1_000);
 });

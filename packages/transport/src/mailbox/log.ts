@@ -10,51 +10,49 @@ const CAUSES_MAX = 1_000;
  * that misbehaves a thousand times a second must not fill the disk of the process that it bothers.
  */
 export class ThrottledLog {
-  private readonly logger: MailLogger;
-  private readonly intervalMs: number;
-  private readonly causes = new Map<string, { nextAtMs: number; heldBack: number }>();
+  readonly #logger: MailLogger;
+  readonly #intervalMs: number;
+  readonly #causes = new Map<string, { nextAtMs: number; heldBack: number }>();
 
   constructor(logger: MailLogger, intervalMs: number) {
-    this.logger = logger;
-    this.intervalMs = intervalMs;
+    this.#logger = logger;
+    this.#intervalMs = intervalMs;
   }
 
   /** Peers and causes that are remembered. */
   get size(): number {
-    return this.causes.size;
+    return this.#causes.size;
   }
 
   warn(peer: string, cause: string, message: string, fields: object = {}): void {
-    const heldBack = this.pass(`${cause} ${peer}`);
-    if (heldBack !== undefined) this.logger.warn({ peer, cause, heldBack, ...fields }, message);
+    const heldBack = this.#pass(`${cause} ${peer}`);
+    if (heldBack !== undefined) this.#logger.warn({ peer, cause, heldBack, ...fields }, message);
   }
 
   /** What is no peer's fault. */
   error(cause: string, message: string, fields: object): void {
-    const heldBack = this.pass(cause);
-    if (heldBack !== undefined) this.logger.error({ heldBack, ...fields }, message);
+    const heldBack = this.#pass(cause);
+    if (heldBack !== undefined) this.#logger.error({ heldBack, ...fields }, message);
   }
 
   /** @returns how many lines were held back since the last; undefined: this one is, too. */
-  private pass(key: string): number | undefined {
+  #pass(key: string): number | undefined {
     const nowMs = performance.now();
-    const seen = this.causes.get(key);
+    const seen = this.#causes.get(key);
     if (seen !== undefined && nowMs < seen.nextAtMs) {
       seen.heldBack++;
       return undefined;
     }
-    if (this.causes.size >= CAUSES_MAX) {
-      this.forgetOldest();
-    }
+    if (this.#causes.size >= CAUSES_MAX) this.#forgetOldest();
     // Deleted first, so that the map stays in order of use.
-    this.causes.delete(key);
-    this.causes.set(key, { nextAtMs: nowMs + this.intervalMs, heldBack: 0 });
+    this.#causes.delete(key);
+    this.#causes.set(key, { nextAtMs: nowMs + this.#intervalMs, heldBack: 0 });
     return seen?.heldBack ?? 0;
   }
 
-  private forgetOldest(): void {
-    for (const key of this.causes.keys()) {
-      this.causes.delete(key);
+  #forgetOldest(): void {
+    for (const key of this.#causes.keys()) {
+      this.#causes.delete(key);
       return;
     }
   }

@@ -23,9 +23,7 @@ const mailboxes = new Mailboxes();
 const children: ChildProcess[] = [];
 
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill('SIGKILL');
-  }
+  for (const child of children.splice(0)) child.kill('SIGKILL');
   await mailboxes.closeAll();
 });
 

@@ -167,9 +167,7 @@ describe('parties of one process', () => {
     let isOver = false;
     for (const index of [0, 1]) {
       a.register(index, (from, body) => {
-        if (!isOver) {
-          a.send(index, from, body as unknown[]);
-        }
+        if (!isOver) a.send(index, from, body as unknown[]);
       });
     }
     a.send(0, a.addressOf(1), ['ball']);
@@ -526,9 +524,7 @@ describe('closing', () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = new Inbox(b);
     const to = a.directory.intern(`${b.process}/0`);
-    for (let i = 0; i < 10_000; i++) {
-      a.send(0, to, [i]);
-    }
+    for (let i = 0; i < 10_000; i++) a.send(0, to, [i]);
     await a.close();
     await atB.until(10_000);
     expect(a.send(0, to, ['after'])).toBe('closed');
@@ -558,9 +554,7 @@ describe('closing', () => {
     let isClosed = false;
     const sending = (async () => {
       while (!isClosed) {
-        for (let i = 0; i < 2_000; i++) {
-          a.send(0, to, [i]);
-        }
+        for (let i = 0; i < 2_000; i++) a.send(0, to, [i]);
         await nextTurn();
       }
     })();
@@ -616,7 +610,5 @@ describe('connections', () => {
 
 /** Turns the event loop until something is so; the test's own time limit ends it otherwise. */
 async function untilTrue(condition: () => boolean): Promise<void> {
-  while (!condition()) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

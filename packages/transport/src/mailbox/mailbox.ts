@@ -91,18 +91,18 @@ export class Mailbox {
   readonly process: string;
   readonly directory: Directory;
   readonly counters: MailboxCounters;
-  private readonly receiver: FrameReceiver;
-  private readonly links: Links;
-  private readonly log: ThrottledLog;
-  private readonly parts: Parts;
-  private readonly reading: Reading = { isIdle: false };
-  private isCutting = false;
-  private isFreed: Promise<void> = Promise.resolve();
-  private isGuarded = false;
-  private ownArrived = false;
-  private readonly incarnations: Incarnations;
-  private fuseTimer: NodeJS.Timeout | undefined;
-  private closing: Promise<void> | undefined;
+  readonly #receiver: FrameReceiver;
+  readonly #links: Links;
+  readonly #log: ThrottledLog;
+  readonly #parts: Parts;
+  readonly #reading: Reading = { isIdle: false };
+  #isCutting = false;
+  #isFreed: Promise<void> = Promise.resolve();
+  #isGuarded = false;
+  #ownArrived = false;
+  readonly #incarnations: Incarnations;
+  #fuseTimer: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
 
   /**
    * Opens the mailbox of this process.
@@ -156,16 +156,16 @@ export class Mailbox {
 
   private constructor(options: MailboxOptions, parts: Parts) {
     const { limits, listener, counters, identification } = parts;
-    this.parts = parts;
+    this.#parts = parts;
     this.incarnation = options.incarnation;
     this.endpoint = parts.endpoint;
     this.process = processName(this.endpoint, this.incarnation);
     this.directory = options.directory ?? new Directory(limits.partiesMax);
     this.directory.keep(this.process);
     this.counters = counters;
-    this.log = new ThrottledLog(options.logger, limits.logIntervalMs);
+    this.#log = new ThrottledLog(options.logger, limits.logIntervalMs);
     const incarnations = new Incarnations(limits.incarnationGraceMs);
-    this.incarnations = incarnations;
+    this.#incarnations = incarnations;
     const shared = {
       process: this.process,
       endpoint: this.endpoint,
@@ -173,25 +173,25 @@ export class Mailbox {
       identification,
       limits,
       counters,
-      log: this.log,
+      log: this.#log,
       incarnations,
     };
-    this.receiver = new FrameReceiver({
+    this.#receiver = new FrameReceiver({
       ...shared,
       directory: this.directory,
       onOwn: () => {
-        this.ownArrived = true;
+        this.#ownArrived = true;
       },
-      onSuccessor: (sender) => this.links.supersede(sender),
+      onSuccessor: (sender) => this.#links.supersede(sender),
       onHandlerError:
         options.onHandlerError ??
         ((index, error) => options.logger.error({ err: error, index }, 'the handler of a party threw')),
     });
-    this.links = new Links({
+    this.#links = new Links({
       ...shared,
       listener,
-      receiver: this.receiver,
-      onOverflow: (peer, messages) => this.overflowed(peer, messages, options.onOverflow),
+      receiver: this.#receiver,
+      onOverflow: (peer, messages) => this.#overflowed(peer, messages, options.onOverflow),
       onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),
       onBroken: (endpoint, place) => {
         const incarnation = incarnations.currentAt(place);
@@ -200,9 +200,9 @@ export class Mailbox {
       },
     });
     if (listener !== undefined) {
-      this.attend(listener);
+      this.#attend(listener);
       const role = roleOf(options);
-      if (role !== undefined) this.guard(listener, role);
+      if (role !== undefined) this.#guard(listener, role);
     }
   }
 
@@ -218,14 +218,12 @@ export class Mailbox {
    */
   register(index: number, handler: Handler): void {
     checkIndex(index);
-    if (this.receiver.isRegistered(index)) {
-      throw new RangeError(`party ${index} is registered already`);
-    }
-    this.receiver.register(index, handler);
+    if (this.#receiver.isRegistered(index)) throw new RangeError(`party ${index} is registered already`);
+    this.#receiver.register(index, handler);
   }
 
   unregister(index: number): void {
-    this.receiver.unregister(index);
+    this.#receiver.unregister(index);
   }
 
   /**
@@ -238,10 +236,8 @@ export class Mailbox {
    */
   send(fromIndex: number, to: Address, body: readonly unknown[]): SendResult {
     checkIndex(fromIndex);
-    const refusal = this.closing === undefined ? this.post(fromIndex, to, body) : 'closed';
-    if (refusal === undefined) {
-      return 'accepted';
-    }
+    const refusal = this.#closing === undefined ? this.#post(fromIndex, to, body) : 'closed';
+    if (refusal === undefined) return 'accepted';
     this.counters.dropped[refusal]++;
     return refusal;
   }
@@ -253,23 +249,23 @@ export class Mailbox {
    * @throws RangeError for keys of another role
    */
   rekey(ring: KeyRing): void {
-    const { keyed, identification, listener } = this.parts;
-    if (keyed === undefined || !(identification instanceof Proven) || this.closing !== undefined) return;
+    const { keyed, identification, listener } = this.#parts;
+    if (keyed === undefined || !(identification instanceof Proven) || this.#closing !== undefined) return;
     if (ring.role !== keyed.ring.role)
       throw new RangeError(`the keys are a ${ring.role}’s, and before a ${keyed.ring.role}’s`);
     const before = keyed.ring;
     keyed.ring = ring;
     identification.rekey(ring);
-    if (hasEnded(generationsOf(before), generationsOf(ring))) this.links.rekey();
+    if (hasEnded(generationsOf(before), generationsOf(ring))) this.#links.rekey();
     // A door that is shut already opens with the new keys.
-    if (listener === undefined || this.isCutting) return;
+    if (listener === undefined || this.#isCutting) return;
     const isOther = before.generations[0].curve.publicKey !== ring.generations[0].curve.publicKey;
-    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) void this.cut(listener, 0);
+    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) void this.#cut(listener, 0);
   }
 
   /** The key of its own that a client has shown; undefined for who has the cluster's, or is no client. */
   clientKeyOf(from: Address): ClientKey | undefined {
-    const { keyed } = this.parts;
+    const { keyed } = this.#parts;
     const process = keyed && this.directory.partyAt(from)?.process;
     const name = process && claimedKey(process);
     if (name === undefined) return undefined;
@@ -279,12 +275,12 @@ export class Mailbox {
   /** What was sent before to the process of a party waits for a connection to it. Known of central, and where there are keys. */
   holdsBack(to: Address): boolean {
     const party = this.directory.partyAt(to);
-    return party !== undefined && this.links.holdsBack(party.process);
+    return party !== undefined && this.#links.holdsBack(party.process);
   }
 
   /** Of other processes: two each that claim one address, by their names. */
   disputedAddresses(): readonly { readonly endpoint: string; readonly claimants: readonly string[] }[] {
-    return this.incarnations.disputes(performance.now()).map(({ place, current, other }) => {
+    return this.#incarnations.disputes(performance.now()).map(({ place, current, other }) => {
       const endpoint = place.slice(place.indexOf(' ') + 1);
       return { endpoint, claimants: [current, other] };
     });
@@ -293,10 +289,10 @@ export class Mailbox {
   /** Who is reached at the address that this process has told others; takes up to some seconds. */
   reachedAtOwnPlace(): Promise<Reached> {
     const { endpoint, incarnation } = this;
-    const { identification, limits } = this.parts;
+    const { identification, limits } = this.#parts;
     const ways = identification.dialOptionsFor({ endpoint, role: claimedRole({ endpoint, incarnation }) });
-    this.ownArrived = false;
-    return lookAtOwnPlace({ endpoint, incarnation, ways, limits, hasArrived: () => this.ownArrived });
+    this.#ownArrived = false;
+    return lookAtOwnPlace({ endpoint, incarnation, ways, limits, hasArrived: () => this.#ownArrived });
   }
 
   /**
@@ -305,23 +301,19 @@ export class Mailbox {
    *
    * @param flushMs default: `closeFlushMs`; 0 where nothing that is queued counts any more
    */
-  close(flushMs = this.parts.limits.closeFlushMs): Promise<void> {
-    this.closing ??= this.shutDown(flushMs);
-    return this.closing;
+  close(flushMs = this.#parts.limits.closeFlushMs): Promise<void> {
+    this.#closing ??= this.#shutDown(flushMs);
+    return this.#closing;
   }
 
-  private post(fromIndex: number, to: Address, body: readonly unknown[]): DropReason | undefined {
+  #post(fromIndex: number, to: Address, body: readonly unknown[]): DropReason | undefined {
     const party = this.directory.partyAt(to);
-    if (party === undefined) {
-      return 'unknownAddress';
-    }
+    if (party === undefined) return 'unknownAddress';
     const { process, index } = party;
-    const link = this.links.to(process);
-    if (link === undefined) {
-      return 'unreachable';
-    }
+    const link = this.#links.to(process);
+    if (link === undefined) return 'unreachable';
     const refusal = link.add(process.incarnation, fromIndex, index, body);
-    this.links.schedule(link);
+    this.#links.schedule(link);
     if (refusal === undefined) {
       if (messageSent.hasSubscribers) {
         const [code] = body;
@@ -330,42 +322,46 @@ export class Mailbox {
       return undefined;
     }
     if ('error' in refusal) {
-      this.log.warn(process.name, refusal.reason, `cannot send to ${process.name}: ${refusal.error.message}`);
+      this.#log.warn(
+        process.name,
+        refusal.reason,
+        `cannot send to ${process.name}: ${refusal.error.message}`,
+      );
     }
     return refusal.reason;
   }
 
-  private attend(listener: Listener): void {
-    const { limits, counters, rejected } = this.parts;
-    this.isFreed = listener.inlet.attend({
+  #attend(listener: Listener): void {
+    const { limits, counters, rejected } = this.#parts;
+    this.#isFreed = listener.inlet.attend({
       receiver: (received) => {
-        if (received.length > WHOLE_PARTS) this.setGuard(listener);
-        return this.receiver.acceptFromPeer(received);
+        if (received.length > WHOLE_PARTS) this.#setGuard(listener);
+        return this.#receiver.acceptFromPeer(received);
       },
       limits,
       counters,
       rejected,
-      log: this.log,
-      reading: this.reading,
+      log: this.#log,
+      reading: this.#reading,
     });
   }
 
   /** Somebody sends messages of parts: all connections are cut, and a guard looks at what comes over the next. */
-  private setGuard(listener: Listener): void {
-    if (this.isGuarded || !listener.canBeGuarded) return;
-    this.isGuarded = true;
-    this.log.warn(
+  #setGuard(listener: Listener): void {
+    if (this.#isGuarded || !listener.canBeGuarded) return;
+    this.#isGuarded = true;
+    this.#log.warn(
       '',
       'guard',
       'a peer sends messages of parts: from now on a guard looks at all that is sent',
     );
-    if (this.isCutting || this.closing !== undefined) return;
+    if (this.#isCutting || this.#closing !== undefined) return;
     this.counters.cuts++;
-    void this.cut(listener, 0);
+    void this.#cut(listener, 0);
   }
 
   /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
-  private guard(listener: Listener, role: Role): void {
+  #guard(listener: Listener, role: Role): void {
     const memory = memoryReader();
     if (memory === undefined) return;
     const fuse = new Fuse(heapMax());
@@ -373,18 +369,18 @@ export class Mailbox {
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
     const look = (): void => {
-      const { isIdle } = this.reading;
+      const { isIdle } = this.#reading;
       if (isObscured()) return fuse.settled(memory());
-      const shutMs = this.isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
+      const shutMs = this.#isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
       this.counters.cuts++;
-      this.log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
-      this.isGuarded = listener.canBeGuarded;
-      void this.cut(listener, shutMs, () => fuse.settled(memory()));
+      this.#log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
+      this.#isGuarded = listener.canBeGuarded;
+      void this.#cut(listener, shutMs, () => fuse.settled(memory()));
     };
     const lookLater = (): void => {
       // At whole periods, as what else is done now and then: the process wakes once for all of it.
-      this.fuseTimer = setTimeout(
+      this.#fuseTimer = setTimeout(
         () => {
           look();
           lookLater();
@@ -396,42 +392,42 @@ export class Mailbox {
   }
 
   /** Closes all connections that others have made; they may come back after so long. */
-  private async cut(listener: Listener, shutMs: Millis, settled: () => void = () => {}): Promise<void> {
-    this.isCutting = true;
+  async #cut(listener: Listener, shutMs: Millis, settled: () => void = () => {}): Promise<void> {
+    this.#isCutting = true;
     listener.inlet.close();
     // These timers keep the process alive: while it does not listen, perhaps nothing else does.
-    await Promise.all([this.isFreed, delay(shutMs)]);
+    await Promise.all([this.#isFreed, delay(shutMs)]);
     settled();
-    while (this.closing === undefined) {
+    while (this.#closing === undefined) {
       try {
-        await listener.reopen(this.isGuarded);
-        if (this.closing !== undefined) listener.inlet.close();
-        else this.attend(listener);
+        await listener.reopen(this.#isGuarded);
+        if (this.#closing !== undefined) listener.inlet.close();
+        else this.#attend(listener);
         break;
       } catch (error) {
-        this.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
+        this.#log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
         await delay(REOPEN_PAUSE_MS);
       }
     }
-    this.isCutting = false;
+    this.#isCutting = false;
   }
 
-  private overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
-    this.log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
+  #overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
+    this.#log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
       messages,
     });
     onOverflow?.(peer, messages);
   }
 
-  private async shutDown(flushMs: number): Promise<void> {
-    const { listener, rejected, zap } = this.parts;
-    this.receiver.close();
-    clearTimeout(this.fuseTimer);
-    await this.links.close(flushMs);
+  async #shutDown(flushMs: number): Promise<void> {
+    const { listener, rejected, zap } = this.#parts;
+    this.#receiver.close();
+    clearTimeout(this.#fuseTimer);
+    await this.#links.close(flushMs);
     rejected.close();
     if (listener !== undefined) {
       listener.inlet.close(flushMs);
-      await this.isFreed;
+      await this.#isFreed;
       zap?.leave();
     }
   }
@@ -480,16 +476,12 @@ function admission(keyed: Keyed, rejected: RejectedConnections) {
       ring = keyed.ring;
       admitted = admittedBy(ring);
     }
-    if (admitted.has(key)) {
-      return true;
-    }
+    if (admitted.has(key)) return true;
     rejected.refused('unknownKey', address);
     return false;
   };
 }
 
 function checkIndex(index: number): void {
-  if (!isPartyIndex(index)) {
-    throw new RangeError(`${index} is not the index of a party`);
-  }
+  if (!isPartyIndex(index)) throw new RangeError(`${index} is not the index of a party`);
 }

@@ -10,9 +10,7 @@ import type { RejectedConnections } from './rejected-connections.js';
  * says so to whoever listens, and waits for ever for one that was garbage-collected meanwhile.
  */
 export async function hearEvents(socket: Router | Dealer, heard: (event: Event) => void): Promise<void> {
-  for await (const event of socket.events) {
-    heard(event);
-  }
+  for await (const event of socket.events) heard(event);
 }
 
 /**

@@ -45,9 +45,7 @@ const messageValue = fc
 
 /** −0 travels as 0. */
 function withoutNegativeZero(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    return value.map(withoutNegativeZero);
-  }
+  if (Array.isArray(value)) return value.map(withoutNegativeZero);
   if (value !== null && typeof value === 'object' && !(value instanceof Uint8Array)) {
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withoutNegativeZero(entry)]));
   }
@@ -278,9 +276,7 @@ describe('bytes from outside', () => {
     const kept: string[] = [];
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
-    for (let i = 0; i < 10_000; i++) {
-      kept.push((decode(frame) as string[])[100] as string);
-    }
+    for (let i = 0; i < 10_000; i++) kept.push((decode(frame) as string[])[100] as string);
     collectGarbage();
     const bytesEach = (process.memoryUsage().heapUsed - before) / kept.length;
     expect(bytesEach).toBeLessThan(500);

@@ -50,9 +50,7 @@ export interface Packed extends Buffer {
 /** The value must be encodable. */
 export function pack(value: unknown): Packed {
   const packed = packr.pack(value, REUSE_BUFFER_MODE | RESET_BUFFER_MODE) as Packed;
-  if (packed.length > SCRATCH_BYTES_MAX) {
-    packr.useBuffer(Buffer.allocUnsafeSlow(SCRATCH_BYTES));
-  }
+  if (packed.length > SCRATCH_BYTES_MAX) packr.useBuffer(Buffer.allocUnsafeSlow(SCRATCH_BYTES));
   return packed;
 }
 

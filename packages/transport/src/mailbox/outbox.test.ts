@@ -53,9 +53,7 @@ describe('an outbox', () => {
 
   test('keeps mail for different incarnations in different frames, and in order', () => {
     const outbox = new Outbox(null, small);
-    for (const target of ['*', '*', 'a', '*']) {
-      outbox.add(target, 0, 0, []);
-    }
+    for (const target of ['*', '*', 'a', '*']) outbox.add(target, 0, 0, []);
     expect(drain(outbox).map(({ target, messages }) => [target, messages])).toStrictEqual([
       ['*', 2],
       ['a', 1],
@@ -73,14 +71,10 @@ describe('an outbox', () => {
 
   test('closes a frame when it is long enough', () => {
     const outbox = new Outbox(null, small);
-    for (let i = 0; i < 30; i++) {
-      outbox.add('inc', 0, 0, ['x'.repeat(20)]);
-    }
+    for (let i = 0; i < 30; i++) outbox.add('inc', 0, 0, ['x'.repeat(20)]);
     const frames = drain(outbox);
     expect(frames.length).toBeGreaterThan(2);
-    for (const { bytes } of frames) {
-      expect(bytes.length).toBeLessThan(small.frameBytesTarget + 40);
-    }
+    for (const { bytes } of frames) expect(bytes.length).toBeLessThan(small.frameBytesTarget + 40);
   });
 
   test('a long message goes alone; one that fits into no frame is refused and does no harm to others', () => {
@@ -105,9 +99,7 @@ describe('an outbox', () => {
 
   test('is bounded in messages and in bytes; what was taken out counts until it is settled', () => {
     const outbox = new Outbox(null, small);
-    for (let i = 0; i < small.peerQueueMessagesMax; i++) {
-      expect(outbox.add('inc', 0, 0, [])).toBeUndefined();
-    }
+    for (let i = 0; i < small.peerQueueMessagesMax; i++) expect(outbox.add('inc', 0, 0, [])).toBeUndefined();
     expect(outbox.add('inc', 0, 0, [])?.reason).toBe('overflow');
     const frame = outbox.next() as PackedFrame;
     expect(outbox.add('inc', 0, 0, [])?.reason).toBe('overflow');
@@ -116,18 +108,14 @@ describe('an outbox', () => {
 
     const fat = new Outbox(null, small);
     let taken = 0;
-    while (fat.add('inc', 0, 0, ['x'.repeat(500)]) === undefined) {
-      taken++;
-    }
+    while (fat.add('inc', 0, 0, ['x'.repeat(500)]) === undefined) taken++;
     expect(taken).toBe(Math.ceil(small.peerQueueBytesMax / 550));
     expect(fat.bytes).toBeLessThan(small.peerQueueBytesMax + 600);
   });
 
   test('drops what waits for others than those to be kept', () => {
     const outbox = new Outbox(null, small);
-    for (const target of ['old', 'old', '*', 'new', 'old']) {
-      outbox.add(target, 0, 0, []);
-    }
+    for (const target of ['old', 'old', '*', 'new', 'old']) outbox.add(target, 0, 0, []);
     expect(outbox.discard((target) => target !== 'old')).toBe(3);
     expect(drain(outbox).map(({ target }) => target)).toStrictEqual(['*', 'new']);
     expect(outbox.bytes).toBe(0);
@@ -157,12 +145,8 @@ describe('an outbox', () => {
           return frame !== undefined;
         };
         for (const { target, body, take } of messages) {
-          if (outbox.add(target, 0, 0, body) === undefined) {
-            expected.push([target, body]);
-          }
-          if (take) {
-            takeFrame();
-          }
+          if (outbox.add(target, 0, 0, body) === undefined) expected.push([target, body]);
+          if (take) takeFrame();
           expect(outbox.messages).toBe(expected.length - came.length);
         }
         while (takeFrame()) {

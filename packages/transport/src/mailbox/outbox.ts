@@ -26,33 +26,33 @@ export interface SharedRoom {
  * `next` gave out counts as waiting until `settle`, since until then nobody else holds it.
  */
 export class Outbox {
-  private readonly packed: PackedFrame[] = [];
-  private readonly writer: FrameWriter;
-  private readonly limits: MailboxLimits;
-  private readonly bytesMax: number;
-  private readonly shared: SharedRoom | undefined;
-  private packedBytes = 0;
-  private packedMessages = 0;
+  readonly #packed: PackedFrame[] = [];
+  readonly #writer: FrameWriter;
+  readonly #limits: MailboxLimits;
+  readonly #bytesMax: number;
+  readonly #shared: SharedRoom | undefined;
+  #packedBytes = 0;
+  #packedMessages = 0;
 
   /**
    * @param sender incarnation to put into each frame, or null where the connection says it.
    * @param replies of all clients together; undefined where the peer is none.
    */
   constructor(sender: string | null, limits: MailboxLimits, replies?: SharedRoom) {
-    this.limits = limits;
-    this.shared = replies;
-    this.bytesMax = replies === undefined ? limits.peerQueueBytesMax : limits.replyQueueBytesMax;
-    this.writer = new FrameWriter(sender, limits, (frame) => this.enqueue(frame));
+    this.#limits = limits;
+    this.#shared = replies;
+    this.#bytesMax = replies === undefined ? limits.peerQueueBytesMax : limits.replyQueueBytesMax;
+    this.#writer = new FrameWriter(sender, limits, (frame) => this.#enqueue(frame));
   }
 
   /** Bytes that wait, framing included. */
   get bytes(): number {
-    return this.packedBytes + this.writer.size;
+    return this.#packedBytes + this.#writer.size;
   }
 
   /** Messages that wait. */
   get messages(): number {
-    return this.packedMessages + this.writer.messages;
+    return this.#packedMessages + this.#writer.messages;
   }
 
   get isEmpty(): boolean {
@@ -61,38 +61,30 @@ export class Outbox {
 
   /** @returns nothing if the message was taken. */
   add(target: string, from: number, to: number, body: unknown): Refusal | undefined {
-    const { shared } = this;
-    const isFull = this.messages >= this.limits.peerQueueMessagesMax || this.bytes >= this.bytesMax;
-    if (isFull || (shared !== undefined && shared.bytes >= shared.bytesMax)) {
-      return OVERFLOW;
-    }
+    const shared = this.#shared;
+    const isFull = this.messages >= this.#limits.peerQueueMessagesMax || this.bytes >= this.#bytesMax;
+    if (isFull || (shared !== undefined && shared.bytes >= shared.bytesMax)) return OVERFLOW;
     try {
-      this.writer.add(target, from, to, body);
+      this.#writer.add(target, from, to, body);
       return undefined;
     } catch (error) {
-      if (error instanceof FrameTooLargeError) {
-        return { reason: 'tooLarge', error };
-      }
-      if (error instanceof UnencodableError) {
-        return { reason: 'unencodable', error };
-      }
+      if (error instanceof FrameTooLargeError) return { reason: 'tooLarge', error };
+      if (error instanceof UnencodableError) return { reason: 'unencodable', error };
       throw error;
     }
   }
 
   /** Takes the oldest frame; its mail waits until `settle`. */
   next(): PackedFrame | undefined {
-    if (this.packed.length === 0) {
-      this.writer.finish();
-    }
-    return this.packed.shift();
+    if (this.#packed.length === 0) this.#writer.finish();
+    return this.#packed.shift();
   }
 
   /** The frame was sent, or given up. */
   settle(frame: PackedFrame): void {
-    this.packedBytes -= frame.bytes.length;
-    this.share(-frame.bytes.length);
-    this.packedMessages -= frame.messages;
+    this.#packedBytes -= frame.bytes.length;
+    this.#share(-frame.bytes.length);
+    this.#packedMessages -= frame.messages;
   }
 
   /**
@@ -102,10 +94,10 @@ export class Outbox {
    * @returns how many messages were dropped.
    */
   discard(isKept: (target: string) => boolean = () => false): number {
-    let dropped = this.writer.discard(isKept);
-    for (const frame of this.packed.splice(0)) {
+    let dropped = this.#writer.discard(isKept);
+    for (const frame of this.#packed.splice(0)) {
       if (isKept(frame.target)) {
-        this.packed.push(frame);
+        this.#packed.push(frame);
       } else {
         dropped += frame.messages;
         this.settle(frame);
@@ -114,16 +106,14 @@ export class Outbox {
     return dropped;
   }
 
-  private enqueue(frame: PackedFrame): void {
-    this.packed.push(frame);
-    this.packedBytes += frame.bytes.length;
-    this.share(frame.bytes.length);
-    this.packedMessages += frame.messages;
+  #enqueue(frame: PackedFrame): void {
+    this.#packed.push(frame);
+    this.#packedBytes += frame.bytes.length;
+    this.#share(frame.bytes.length);
+    this.#packedMessages += frame.messages;
   }
 
-  private share(bytes: number): void {
-    if (this.shared !== undefined) {
-      this.shared.bytes += bytes;
-    }
+  #share(bytes: number): void {
+    if (this.#shared !== undefined) this.#shared.bytes += bytes;
   }
 }

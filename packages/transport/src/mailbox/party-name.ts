@@ -96,9 +96,7 @@ export function parseProcessName(name: string): ProcessName | undefined {
   // The last '!': a path of an ipc endpoint may contain one, an incarnation may not.
   const mark = name.lastIndexOf('!');
   const incarnation = name.slice(mark + 1);
-  if (mark <= 0 || name.length > PROCESS_NAME_BYTES_MAX || !INCARNATION.test(incarnation)) {
-    return undefined;
-  }
+  if (mark <= 0 || name.length > PROCESS_NAME_BYTES_MAX || !INCARNATION.test(incarnation)) return undefined;
   return { endpoint: name.slice(0, mark), incarnation };
 }
 

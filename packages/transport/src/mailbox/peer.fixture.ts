@@ -22,9 +22,5 @@ mailbox.register(0, (from, body) => {
 
 console.log(mailbox.process);
 
-if (peer !== undefined) {
-  mailbox.send(0, mailbox.directory.intern(`${peer}/0`), ['hello']);
-}
-if (peer !== undefined && stay === undefined) {
-  await mailbox.close();
-}
+if (peer !== undefined) mailbox.send(0, mailbox.directory.intern(`${peer}/0`), ['hello']);
+if (peer !== undefined && stay === undefined) await mailbox.close();

@@ -10,52 +10,50 @@ const ADDRESSES_MAX = 8;
  * a scan of the network must not fill a disk.
  */
 export class RejectedConnections {
-  private readonly counters: MailboxCounters;
-  private readonly logger: MailLogger;
-  private readonly intervalMs: number;
-  private readonly sinceLine = new Map<RejectionReason, number>();
-  private readonly addresses = new Set<string>();
-  private nextLineAtMs = Number.NEGATIVE_INFINITY;
-  private timer: NodeJS.Timeout | undefined;
+  readonly #counters: MailboxCounters;
+  readonly #logger: MailLogger;
+  readonly #intervalMs: number;
+  readonly #sinceLine = new Map<RejectionReason, number>();
+  readonly #addresses = new Set<string>();
+  #nextLineAtMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(counters: MailboxCounters, logger: MailLogger, intervalMs: number) {
-    this.counters = counters;
-    this.logger = logger;
-    this.intervalMs = intervalMs;
+    this.#counters = counters;
+    this.#logger = logger;
+    this.#intervalMs = intervalMs;
   }
 
   /** @param address where it came from, as far as that is known. */
   refused(reason: RejectionReason, address?: string): void {
-    this.counters.rejections[reason]++;
-    this.sinceLine.set(reason, (this.sinceLine.get(reason) ?? 0) + 1);
-    if (address !== undefined && this.addresses.size < ADDRESSES_MAX) {
-      this.addresses.add(address);
-    }
-    const inMs = this.nextLineAtMs - performance.now();
+    this.#counters.rejections[reason]++;
+    this.#sinceLine.set(reason, (this.#sinceLine.get(reason) ?? 0) + 1);
+    if (address !== undefined && this.#addresses.size < ADDRESSES_MAX) this.#addresses.add(address);
+    const inMs = this.#nextLineAtMs - performance.now();
     if (inMs <= 0) {
-      this.tell();
+      this.#tell();
     } else {
-      this.timer ??= setTimeout(() => this.tell(), inMs).unref();
+      this.#timer ??= setTimeout(() => this.#tell(), inMs).unref();
     }
   }
 
   close(): void {
-    clearTimeout(this.timer);
+    clearTimeout(this.#timer);
   }
 
-  private tell(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.nextLineAtMs = performance.now() + this.intervalMs;
+  #tell(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#nextLineAtMs = performance.now() + this.#intervalMs;
     const counts = REJECTION_REASONS.flatMap((reason) => {
-      const count = this.sinceLine.get(reason);
+      const count = this.#sinceLine.get(reason);
       return count === undefined ? [] : [[reason, count] as const];
     });
     const attempts = sumOf(counts, ([, count]) => count);
-    const addresses = [...this.addresses];
-    this.sinceLine.clear();
-    this.addresses.clear();
-    this.logger.warn(
+    const addresses = [...this.#addresses];
+    this.#sinceLine.clear();
+    this.#addresses.clear();
+    this.#logger.warn(
       { attempts, ...Object.fromEntries(counts), addresses },
       'refused connections from who is not of this cluster',
     );

@@ -10,30 +10,28 @@ import type { ThrottledLog } from './log.js';
  * so a send never is in flight when the next one is made, and a client that does not read holds up nobody.
  */
 export class ReplyCarrier implements Carrier {
-  private readonly listener: Listener;
-  private readonly client: string;
-  private readonly routingId: string;
-  private readonly log: ThrottledLog;
+  readonly #listener: Listener;
+  readonly #client: string;
+  readonly #routingId: string;
+  readonly #log: ThrottledLog;
 
   constructor(listener: Listener, client: { name: string; routingId: string }, log: ThrottledLog) {
-    this.listener = listener;
-    this.client = client.name;
-    this.routingId = client.routingId;
-    this.log = log;
+    this.#listener = listener;
+    this.#client = client.name;
+    this.#routingId = client.routingId;
+    this.#log = log;
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
-    const { inlet } = this.listener;
+    const { inlet } = this.#listener;
     try {
-      await inlet.send(this.routingId, frame.bytes);
+      await inlet.send(this.#routingId, frame.bytes);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'EAGAIN') {
-        return 'full';
-      }
+      if (code === 'EAGAIN') return 'full';
       if (code !== 'EHOSTUNREACH' && !inlet.closed) {
-        this.log.warn(this.client, 'send', `cannot answer ${this.client}: ${message}`);
+        this.#log.warn(this.#client, 'send', `cannot answer ${this.#client}: ${message}`);
       }
       return 'gone';
     }

@@ -8,9 +8,7 @@ import { Mailbox, type MailboxOptions } from './mailbox.js';
 export function packFrame(target: string, mail: readonly Mail[], sender: string | null = null): Buffer {
   const frames: PackedFrame[] = [];
   const writer = new FrameWriter(sender, DEFAULT_LIMITS, (frame) => frames.push(frame));
-  for (const [from, to, body] of mail) {
-    writer.add(target, from, to, body);
-  }
+  for (const [from, to, body] of mail) writer.add(target, from, to, body);
   writer.finish();
   return Buffer.concat(frames.map(({ bytes }) => bytes));
 }
@@ -33,24 +31,24 @@ export function recordingLogger() {
 export class Mailboxes {
   readonly opened: Mailbox[] = [];
   readonly logger = recordingLogger();
-  private drawn = 0;
+  #drawn = 0;
 
   async open(options: Partial<MailboxOptions> = {}): Promise<Mailbox> {
-    return this.add({ bind: 'tcp://127.0.0.1:0', ...options });
+    return this.#add({ bind: 'tcp://127.0.0.1:0', ...options });
   }
 
   /** A process that does not listen. */
   async openClient(options: Partial<MailboxOptions> = {}): Promise<Mailbox> {
-    return this.add(options);
+    return this.#add(options);
   }
 
   async closeAll(): Promise<void> {
     await Promise.all(this.opened.splice(0).map((mailbox) => mailbox.close()));
   }
 
-  private async add(options: Partial<MailboxOptions>): Promise<Mailbox> {
+  async #add(options: Partial<MailboxOptions>): Promise<Mailbox> {
     const mailbox = await Mailbox.open({
-      incarnation: `i${++this.drawn}`,
+      incarnation: `i${++this.#drawn}`,
       logger: this.logger,
       ...options,
       limits: { closeFlushMs: 200, reconnectIntervalMs: 10, ...options.limits },
@@ -68,15 +66,13 @@ export interface Received {
 /** A party that keeps what it receives, and can be waited for. */
 export class Inbox {
   readonly received: Received[] = [];
-  private readonly waiting: { count: number; resolve: () => void }[] = [];
+  readonly #waiting: { count: number; resolve: () => void }[] = [];
 
   constructor(mailbox: Mailbox, index = 0) {
     mailbox.register(index, (from, body) => {
       this.received.push({ from: mailbox.directory.nameOf(from), body });
-      for (const { count, resolve } of this.waiting) {
-        if (this.received.length >= count) {
-          resolve();
-        }
+      for (const { count, resolve } of this.#waiting) {
+        if (this.received.length >= count) resolve();
       }
     });
   }
@@ -88,7 +84,7 @@ export class Inbox {
   /** Resolves when `count` messages have arrived since the start. */
   async until(count: number): Promise<void> {
     if (this.received.length < count) {
-      await new Promise<void>((resolve) => this.waiting.push({ count, resolve }));
+      await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
     }
   }
 }

@@ -113,9 +113,7 @@ export async function* readEvents<Event extends { readonly timeUs: number }>(
       }
       if (events.length > 0) yield events;
     }
-    if (row.line === 0) {
-      throw new WorkloadError('the part is empty', 'copy or download it again', { file });
-    }
+    if (row.line === 0) throw new WorkloadError('the part is empty', 'copy or download it again', { file });
   }
 }
 

@@ -1,0 +1,185 @@
+import {
+  type Address,
+  type Attributes,
+  amountOf,
+  attributesByName,
+  fits,
+  formatAttributes,
+  formatResources,
+  type Member,
+  mayRun,
+  meetsWishes,
+  NO_RESOURCES,
+  type Requiring,
+  type Resources,
+  requiresOf,
+  type Scope,
+} from '@goshawk/core';
+
+/** What a task needs of a worker: room, and attributes. */
+export interface TaskNeeds extends Requiring {
+  readonly demand: Resources;
+}
+
+/** Workers that a line names. */
+const NAMED = 3;
+/** Characters of what is required that a line shows. */
+const SHOWN_MAX = 500;
+
+/** The workers, as far as they are known here: `Members`. */
+interface KnownWorkers {
+  readonly size: number;
+  all(): Iterable<Member>;
+  reachOf(scope: Scope): Scope;
+}
+
+/** Whether the worker could run such a task if it ran nothing else. */
+export function couldRun(member: Member, needs: TaskNeeds): boolean {
+  return fits(needs.demand, member.capacity) && hasRequired(member, needs);
+}
+
+export function hasRequired({ attributes }: Member, requiring: Requiring): boolean {
+  return requiring.requires === undefined || mayRun({ attributes: requiresOf(attributes) }, requiring);
+}
+
+export function isIn({ partition }: Member, scope: Scope): boolean {
+  return scope === 'all' || partition === scope;
+}
+
+/**
+ * What is required and no worker of the scope has that has the room, where it is, and what would help; undefined: nothing, or no
+ * worker is known.
+ */
+export function missingRequirement(
+  workers: KnownWorkers,
+  scope: Scope,
+  needs: TaskNeeds,
+): string | undefined {
+  const { demand, requires } = needs;
+  if (requires === undefined || workers.size === 0 || couldFit(workers, scope, needs)) return undefined;
+  const what = formatAttributes(requires).slice(0, SHOWN_MAX);
+  const able = [...workers.all()].filter((member) => hasRequired(member, needs));
+  if (able.length === 0) {
+    const names = Object.keys(requires).filter((name) => !hasAttribute(workers, name));
+    const unknown = names.length === 0 ? '' : `, and none says what its ${names.join(' or ')} is`;
+    return `no worker has ${what}${unknown}: the job waits until one does`;
+  }
+  const large = able.filter(({ capacity }) => fits(demand, capacity));
+  if (large.length === 0) {
+    const room = formatResources(demand);
+    return `no worker with ${what} has room for ${room} (${namesOf(able)}): the job waits until one does`;
+  }
+  const other = scope === 'short' ? 'general' : 'short';
+  const size = scope === 'short' ? 'larger' : 'smaller';
+  return `only workers of the ${other} partition have ${what} (${namesOf(large)}), and the job uses the ${scope} one: it waits until a worker there has it; give it to more workers, or make the short partition ${size} (--short-partition)`;
+}
+
+/** Whether a worker of the scope has what is needed in all; one that drains may come back. */
+export function couldFit(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
+  const reach = workers.reachOf(scope);
+  for (const member of workers.all()) {
+    if (isIn(member, reach) && couldRun(member, needs)) return true;
+  }
+  return false;
+}
+
+function hasAttribute(workers: KnownWorkers, name: string): boolean {
+  for (const { attributes = [] } of workers.all())
+    if (attributes.some((each) => each.name === name)) return true;
+  return false;
+}
+
+/** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
+export function roomFor(workers: KnownWorkers, demand: Resources, most: number): number {
+  let room = 0;
+  for (const { slots, capacity } of workers.all()) {
+    let here = slots;
+    for (const name in demand) {
+      if (demand[name]! > 0) here = Math.min(here, Math.floor(amountOf(capacity, name) / demand[name]!));
+    }
+    room += here;
+    if (room >= most) break;
+  }
+  return room;
+}
+
+/** Whether a worker has all that is wished for; also where it is not known what workers have. */
+export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
+  for (const { attributes } of workers.all()) {
+    if (attributes === undefined) return true;
+    if (meetsWishes(wishes, attributesByName(attributes))) return true;
+  }
+  return workers.size === 0;
+}
+
+/** Whether workers of the scope have what is needed in all, and each of them drains. */
+export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
+  const reach = workers.reachOf(scope);
+  let found = false;
+  for (const member of workers.all()) {
+    if (!isIn(member, reach) || !couldRun(member, needs)) continue;
+    if (!member.draining) return false;
+    found = true;
+  }
+  return found;
+}
+
+/** Whether a worker that takes work could run this, other than those. */
+export function hasBesides(
+  workers: KnownWorkers,
+  besides: readonly Address[],
+  scope: Scope,
+  needs: TaskNeeds,
+): boolean {
+  const reach = workers.reachOf(scope);
+  for (const member of workers.all()) {
+    if (member.draining || besides.includes(member.address)) continue;
+    if (isIn(member, reach) && couldRun(member, needs)) return true;
+  }
+  return false;
+}
+
+/**
+ * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
+ * no worker is known yet.
+ */
+export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
+  if (demand === NO_RESOURCES || workers.size === 0) return undefined;
+  let closest: Member | undefined;
+  let least = 0;
+  for (const member of workers.all()) {
+    const shortage = shortageOf(demand, member.capacity);
+    if (shortage <= 1) return undefined;
+    if (closest === undefined || shortage < least) {
+      least = shortage;
+      closest = member;
+    }
+  }
+  return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
+}
+
+/** A worker without a fixed number of slots; undefined: there is none. */
+export function withoutSlots(workers: KnownWorkers): Member | undefined {
+  for (const member of workers.all()) if (member.slots === 0) return member;
+  return undefined;
+}
+
+function namesOf(members: readonly Member[]): string {
+  const shown = members.slice(0, NAMED).map(({ name }) => name);
+  return members.length > NAMED ? `${shown.join(', ')} and ${members.length - NAMED} more` : shown.join(', ');
+}
+
+/**
+ * The largest ratio of what is wanted to what there is; at most 1 when it fits. A resource that is not there
+ * at all outweighs every ratio.
+ */
+function shortageOf(demand: Resources, capacity: Resources): number {
+  let worst = 0;
+  let missing = 0;
+  for (const name in demand) {
+    const amount = amountOf(capacity, name);
+    if (amount > 0) worst = Math.max(worst, demand[name]! / amount);
+    else missing++;
+  }
+  return worst + missing * Number.MAX_SAFE_INTEGER;
+}
