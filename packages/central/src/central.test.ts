@@ -57,7 +57,7 @@ class Bench {
     });
   }
 
-  enlist(scheduler: Address, tag: string): void {
+  enlist(scheduler: Address, tag: string, name = 's'): void {
     const more = {
       endpoint: '',
       durable: true,
@@ -67,7 +67,7 @@ class Bench {
       adopted: false,
       previousIncarnations: [],
     };
-    this.receive(scheduler, { type: 'enlist', name: 's', tag, ...more });
+    this.receive(scheduler, { type: 'enlist', name, tag, ...more });
   }
 
   place(tasks: number, estimateMs = 20_000): void {
@@ -526,6 +526,22 @@ test('a durable scheduler whose name is taken by one that does not know its jobs
   // Started again without: nobody will ever want the results.
   bench.enlist(W3, 'second');
   expect(toldOf()).toEqual({ lost: [CLIENT], away: [] });
+});
+
+test('clients hear of a new scheduler when the others have been told of it, of one that is back at once', () => {
+  const bench = new Bench();
+  const listed = () => {
+    bench.receive(CLIENT, { type: 'findSchedulers', request: 1 });
+    return bench.take('schedulers')[0]!.value.present.map(({ tag }) => tag);
+  };
+  bench.enlist(OWNER, 'first', 'one');
+  bench.central.wake('publish', 0, bench.now);
+  bench.enlist(W1, 'second', 'two');
+  expect(listed()).toEqual(['first']);
+  bench.central.wake('publish', 0, bench.now);
+  expect(listed()).toEqual(['first', 'second']);
+  bench.enlist(W2, 'second', 'two');
+  expect(listed()).toEqual(['first', 'second']);
 });
 
 test('what a scheduler wants that is not of the cluster is not kept, and it is told to join', () => {

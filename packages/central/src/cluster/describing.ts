@@ -18,6 +18,7 @@ import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from
 export function listSchedulers(
   registry: Registry,
   away: AwayOwners,
+  isListed: (present: Address) => boolean,
   nameOf: (address: Address) => string,
   now: Millis,
 ): Pick<Schedulers, 'present' | 'away'> {
@@ -26,7 +27,8 @@ export function listSchedulers(
     const address = nameOf(record.address);
     return { name, address, tag, endpoint, jobs, waiting, heardMsAgo: now - record.heardAt, epoch, adopted };
   };
-  return { present: [...registry.schedulers.values()].map(view), away: [...away.all()].map(view) };
+  const present = [...registry.schedulers.values()].filter(({ address }) => isListed(address));
+  return { present: present.map(view), away: [...away.all()].map(view) };
 }
 
 /**

@@ -73,9 +73,11 @@ export class Membership {
     return this.#leases.haveAllBeenHeard(now);
   }
 
-  /** As clients are told. */
+  /** As clients are told: not of those that other schedulers do not know yet, or one key might make two jobs. */
   schedulers(now: Millis): Schedulers {
-    const lists = listSchedulers(this.registry, this.away, (address) => this.#env.nameOf(address), now);
+    const nameOf = (address: Address): string => this.#env.nameOf(address);
+    const isListed = (address: Address): boolean => this.#publisher.hasTold(address);
+    const lists = listSchedulers(this.registry, this.away, isListed, nameOf, now);
     return { ...lists, complete: this.haveAllBeenHeard(now), warnings: this.#env.warnings?.() ?? [] };
   }
 
@@ -166,10 +168,14 @@ export class Membership {
       this.#schedulerLost(same.address, now);
     }
     const { name, tag, durable, draining } = message;
+    const wasAway = this.away.tagged(tag) !== undefined;
     for (const { address } of this.away.returned(tag, name)) this.#publisher.ownerLost(address);
     const known = this.registry.schedulers.get(from);
     if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
-    if (known === undefined) this.#publisher.ownerJoined(from);
+    if (known === undefined) {
+      this.#publisher.ownerJoined(from);
+      if (message.epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
+    }
     this.registry.enlist(from, message, now);
     this.welcome(from);
     this.#publisher.newcomer(from);

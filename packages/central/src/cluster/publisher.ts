@@ -39,6 +39,8 @@ export class Publisher {
   /** The last that were lost, for whoever has missed when they were told of. */
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
+  /** Schedulers that no other has been told of. */
+  readonly #untold = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
   /** Schedulers, with those that are away, are others than before. */
   #hasOtherOwners = false;
@@ -93,10 +95,21 @@ export class Publisher {
     if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 
+  /** A scheduler with keys that were another's until now. */
+  takesKeys(scheduler: Address): void {
+    this.#untold.add(scheduler);
+  }
+
+  /** The others have been told of it: they take no more jobs with its keys. */
+  hasTold(scheduler: Address): boolean {
+    return !this.#untold.has(scheduler);
+  }
+
   ownerLost(scheduler: Address): void {
     this.#ownersAway.delete(scheduler);
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
+    this.#untold.delete(scheduler);
     this.#ownersLost.add(scheduler);
     this.#lostBefore.add(scheduler);
     for (const oldest of this.#lostBefore) {
@@ -115,6 +128,7 @@ export class Publisher {
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
+    this.#untold.delete(scheduler);
     this.#ownersAway.add(scheduler);
   }
 
@@ -168,6 +182,7 @@ export class Publisher {
     this.#left.clear();
     this.#ownersLost.clear();
     this.#owners.clear();
+    this.#untold.clear();
     this.#ownersAway.clear();
     this.#hasOtherOwners = false;
     this.#newcomers.clear();

@@ -173,6 +173,13 @@ describe('up', () => {
       expect(scaler.orders(look(waiting, worker('w', 2)), index * LOOK_MS).start).toBe(0);
   });
 
+  it('goes at once also while those that have just joined take of the queue', () => {
+    const scaler = new Scaler(OPTIONS);
+    scaler.orders(look(13, worker('a'), worker('b')), 0);
+    const orders = scaler.orders(look(9, worker('a', 2), worker('b', 2)), LOOK_MS);
+    expect(orders).toMatchObject({ start: 5, waiting: 9 });
+  });
+
   it('does not go while idle workers leave what waits alone, and all but one of them leave', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a', 1), worker('b'), worker('c'), worker('d')];

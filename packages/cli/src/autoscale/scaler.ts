@@ -76,7 +76,7 @@ export class Scaler {
   readonly #drainedHere = new Set<string>();
   readonly #unjoined = new Set<string>();
   readonly #lastSeenMs = new Map<string, Millis>();
-  #before: { readonly waiting: number; readonly atMs: Millis } | undefined;
+  #before: { readonly waiting: number; readonly busy: number; readonly atMs: Millis } | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ScalerOptions) {
@@ -96,10 +96,10 @@ export class Scaler {
     const members = this.#inOrder(look, now, isFirst);
     const capacity = members.filter(takesWork).length;
     if (isFirst) this.#want(capacity, now);
-    const waiting = this.#lasting(look.waiting, now);
     const names = new Set(members.map(({ name }) => name));
     const workers = look.workers.filter(({ name }) => names.has(name));
     const busy = sumOf(workers, (worker) => worker.busy);
+    const waiting = this.#lasting(look.waiting, busy, now);
     const size = workers.reduce((most, { slots }) => Math.max(most, slots), 0) || this.#options.slots;
     const needed = this.#needed(members, workers, waiting, busy, size);
     // Who does not answer may have what waits.
@@ -151,12 +151,15 @@ export class Scaler {
     return failed;
   }
 
-  /** Of the tasks that wait, those that waited at the last look and, as the queue falls, will when a worker can be there. */
-  #lasting(waiting: number | undefined, now: Millis): number {
+  /**
+   * Of the tasks that wait, those that waited at the last look and, as the queue falls, will when a worker can be there.
+   * What a worker takes as it joins is no fall that goes on.
+   */
+  #lasting(waiting: number | undefined, busy: number, now: Millis): number {
     if (waiting === undefined) return 0;
-    const before = this.#before ?? { waiting: 0, atMs: now };
-    this.#before = { waiting, atMs: now };
-    const fallen = Math.max(0, before.waiting - waiting);
+    const before = this.#before ?? { waiting: 0, busy, atMs: now };
+    this.#before = { waiting, busy, atMs: now };
+    const fallen = Math.max(0, before.waiting - waiting - Math.max(0, busy - before.busy));
     const elapsedMs = Math.max(1, now - before.atMs);
     return Math.max(0, Math.min(waiting, before.waiting) - Math.ceil((fallen * START_MS) / elapsedMs));
   }
