@@ -86,11 +86,11 @@ export class DealerCarrier implements Carrier {
         return 'sent';
       } catch (error) {
         if (this.#isClosed) return 'gone';
-        if (!socket.closed) {
-          log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${(error as Error).message}`);
-          return 'gone';
-        }
-        // The socket has made way for another one, which takes the frame.
+        const { code, message } = error as NodeJS.ErrnoException;
+        // The socket has made way for another one, which takes the frame; or its connection broke as it became writable.
+        if (socket.closed || code === 'EAGAIN') continue;
+        log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${message}`);
+        return 'gone';
       }
     }
   }

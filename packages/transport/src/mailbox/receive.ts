@@ -36,10 +36,11 @@ export async function receive(
       reading.isIdle = false;
       handled += receiver(parts) || REFUSED_WEIGHT;
     } catch (error) {
-      if (!socket.closed) {
-        log.warn('', 'receive', `cannot receive: ${(error as Error).message}`);
-        await delay(PAUSE_AFTER_ERROR_MS, undefined, { ref: false });
-      }
+      const { code, message } = error as NodeJS.ErrnoException;
+      // What made the socket readable may have gone with its connection.
+      if (socket.closed || code === 'EAGAIN') continue;
+      log.warn('', 'receive', `cannot receive: ${message}`);
+      await delay(PAUSE_AFTER_ERROR_MS, undefined, { ref: false });
     }
     if (handled >= limits.turnMessagesMax) {
       handled = 0;
