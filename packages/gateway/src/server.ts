@@ -90,9 +90,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   app.addContentTypeParser('application/json', (request, payload, done) => {
     bodies.read(request.raw, payload).then((text) => parse(request, text, done), done);
   });
-  app.addHook('onResponse', async ({ raw }) => bodies.ended(raw));
-  app.addHook('onRequestAbort', async ({ raw }) => bodies.ended(raw));
-  app.addHook('onRequest', async (_, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    // Not `onResponse`, which never comes where the client has left before the answer.
+    reply.raw.once('close', () => bodies.ended(request.raw));
     reply.headers({
       'cache-control': 'no-store',
       'content-security-policy': POLICY,

@@ -1,0 +1,38 @@
+import { expect, it, vi } from 'vitest';
+import { gatewayTo } from './gateway.fixture.js';
+
+// Bodies may take 2 MB together.
+vi.mock('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit: 8_000_000 }) }));
+
+/** Answers once the one who asks has gone, as the client does. */
+function whenGone(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
+it('a body no longer counts when its client has left before the answer', async () => {
+  let arrived = (): void => {};
+  const url = await gatewayTo({
+    submit: ({ name }: { name: string }, { signal }: { signal: AbortSignal }) => {
+      arrived();
+      return name === 'last' ? { id: 'a-1', acceptedState: 'waiting' } : whenGone(signal);
+    },
+  });
+  const post = (name: string, signal?: AbortSignal) =>
+    fetch(`${url}/v1/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, text: 'x'.repeat(1_200_000) }),
+      signal: signal ?? null,
+    });
+  const leaving = new AbortController();
+  const asked = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const left = post('first', leaving.signal);
+  await asked;
+  leaving.abort();
+  await expect(left).rejects.toThrow('aborted');
+  await expect.poll(async () => (await post('last')).status).toBe(200);
+});
