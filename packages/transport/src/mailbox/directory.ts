@@ -85,6 +85,11 @@ export class Directory {
     return party && partyName(party.process.name, party.index);
   }
 
+  /** How ZeroMQ knows the connection that a client was last heard over. */
+  routingIdOf(process: string): string | undefined {
+    return this.#processes.get(process)?.routingId;
+  }
+
   /** The role that a party claims by its name; proven by what it sends where there are keys. */
   roleOf(address: Address): Role | undefined {
     return this.#parties.get(address)?.process.role;

@@ -343,7 +343,8 @@ describe('a client’s own key', () => {
   test('keys are replaced in all steps while processes run, and the old ones end with the last', async () => {
     const central = await open('central', files);
     const worker = await open('worker', files);
-    const [atCentral, atWorker] = [new Inbox(central), new Inbox(worker)];
+    const client = await open('client', files);
+    const [atCentral, atWorker, atClient] = [new Inbox(central), new Inbox(worker), new Inbox(client)];
     const leaked = await open('worker', files);
     let now = files;
     for (let step = 1; step <= 3; step++) {
@@ -352,15 +353,18 @@ describe('a client’s own key', () => {
       for (const [mailbox, role] of [
         [central, 'central'],
         [worker, 'worker'],
+        [client, 'client'],
       ] as const) {
         mailbox.rekey(keyRing(now[role], 'test'));
-        const before = [atCentral.received.length, atWorker.received.length] as const;
+        const inboxes = [atCentral, atWorker, atClient];
+        const before = inboxes.map(({ received }) => received.length);
         await expect
           .poll(() => {
             // What is on its way while a connection breaks is lost, and said again.
             tell(worker, party(central.endpoint, 'central'), [step]);
-            tell(central, `${worker.process}/0`, [step]);
-            return atCentral.received.length > before[0] && atWorker.received.length > before[1];
+            tell(client, party(central.endpoint, 'central'), [step]);
+            for (const { process } of [worker, client]) tell(central, `${process}/0`, [step]);
+            return inboxes.every(({ received }, i) => received.length > before[i]!);
           })
           .toBe(true);
       }

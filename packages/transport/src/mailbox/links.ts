@@ -1,7 +1,7 @@
 import { ROLES, type Role } from '@goshawk/core';
 import type { MailboxCounters } from './counters.js';
 import { type AuthFailure, DealerCarrier } from './dealer-carrier.js';
-import type { KnownProcess } from './directory.js';
+import type { Directory, KnownProcess } from './directory.js';
 import type { FrameReceiver } from './frame-receiver.js';
 import type { Identification } from './identification.js';
 import type { Incarnations } from './incarnations.js';
@@ -21,6 +21,7 @@ interface LinksOptions {
   readonly incarnation: string;
   /** Where clients are answered; none in a process that is a client itself. */
   readonly listener: Listener | undefined;
+  readonly directory: Directory;
   readonly receiver: FrameReceiver;
   readonly identification: Identification;
   readonly incarnations: Incarnations;
@@ -154,7 +155,8 @@ export class Links {
       if (options.listener === undefined) {
         throw new Error('a client is answered only by a process that it has a connection to');
       }
-      const carrier = new ReplyCarrier(options.listener, { name, routingId: routingId ?? name }, log);
+      const client = { name, routingId: () => options.directory.routingIdOf(name) ?? routingId ?? name };
+      const carrier = new ReplyCarrier(options.listener, client, log);
       const outbox = new Outbox(incarnation, limits, this.#replies);
       return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
     }

@@ -190,6 +190,7 @@ export class Mailbox {
     this.#links = new Links({
       ...shared,
       listener,
+      directory: this.directory,
       receiver: this.#receiver,
       onOverflow: (peer, messages) => this.#overflowed(peer, messages, options.onOverflow),
       onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),

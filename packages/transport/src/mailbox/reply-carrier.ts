@@ -12,10 +12,11 @@ import type { ThrottledLog } from './log.js';
 export class ReplyCarrier implements Carrier {
   readonly #listener: Listener;
   readonly #client: string;
-  readonly #routingId: string;
+  readonly #routingId: () => string;
   readonly #log: ThrottledLog;
 
-  constructor(listener: Listener, client: { name: string; routingId: string }, log: ThrottledLog) {
+  /** @param client its connection of the present: one that it makes with new keys has another routing id */
+  constructor(listener: Listener, client: { name: string; routingId: () => string }, log: ThrottledLog) {
     this.#listener = listener;
     this.#client = client.name;
     this.#routingId = client.routingId;
@@ -25,7 +26,7 @@ export class ReplyCarrier implements Carrier {
   async transmit(frame: PackedFrame): Promise<Transmission> {
     const { inlet } = this.#listener;
     try {
-      await inlet.send(this.#routingId, frame.bytes);
+      await inlet.send(this.#routingId(), frame.bytes);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
