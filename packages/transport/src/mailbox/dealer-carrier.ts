@@ -114,7 +114,7 @@ export class DealerCarrier implements Carrier {
     this.#refusals = 0;
     this.#isAccepted = false;
     this.#socket.close();
-    this.#openSocket();
+    this.#reopen();
   }
 
   #untilAccepted(): Promise<void> {
@@ -124,6 +124,7 @@ export class DealerCarrier implements Carrier {
     return this.#isClosed ? Promise.resolve() : this.#accepted;
   }
 
+  /** @throws ZeroMQ's error if there are no more sockets to be had. */
   #openSocket(): Dealer {
     const { endpoint, limits, log, receiver } = this.#options;
     const ways = this.#options.ways();
@@ -192,10 +193,23 @@ export class DealerCarrier implements Carrier {
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);
     this.#way = (this.#way + 1) % ways.length;
     this.#socket.close();
-    this.#retryTimer = setTimeout(
-      () => this.#openSocket(),
-      Math.min(pauseMs, limits.reconnectIntervalMaxMs),
-    ).unref();
+    this.#reopenIn(Math.min(pauseMs, limits.reconnectIntervalMaxMs));
+  }
+
+  #reopenIn(pauseMs: number): void {
+    this.#retryTimer = setTimeout(() => this.#reopen(), pauseMs).unref();
+  }
+
+  /** Opens the next socket, or tries again where there is none to be had now. */
+  #reopen(): void {
+    const { endpoint, limits, log } = this.#options;
+    try {
+      this.#openSocket();
+    } catch (error) {
+      if (!this.#socket.closed) this.#socket.close();
+      log.warn(endpoint, 'open', `cannot connect to ${endpoint} now: ${(error as Error).message}`);
+      this.#reopenIn(limits.reconnectIntervalMaxMs);
+    }
   }
 
   /** A process that was moved to another machine keeps its host name, and gets another address. */

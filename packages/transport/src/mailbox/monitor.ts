@@ -8,9 +8,15 @@ import type { RejectedConnections } from './rejected-connections.js';
  *
  * Who stops listening before hangs the process, now and then: the thread of ZeroMQ that takes a socket down
  * says so to whoever listens, and waits for ever for one that was garbage-collected meanwhile.
+ *
+ * @throws at once, ZeroMQ's error if there are no more sockets to be had: this takes one
  */
-export async function hearEvents(socket: Router | Dealer, heard: (event: Event) => void): Promise<void> {
-  for await (const event of socket.events) heard(event);
+export function hearEvents({ events }: Router | Dealer, heard: (event: Event) => void): Promise<void> {
+  return hearAll(events, heard);
+}
+
+async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => void): Promise<void> {
+  for await (const event of events) heard(event);
 }
 
 /**

@@ -65,8 +65,9 @@ async function serve(router: Router): Promise<void> {
     try {
       const answer = answerTo(await router.receive());
       if (answer !== undefined) await router.send(answer);
-    } catch (error) {
-      if (!router.closed) throw error;
+    } catch {
+      // Who asked has gone, with what it asked: nobody waits for an answer.
+      if (!router.closed) await nextTurn();
     }
   }
 }
