@@ -92,6 +92,22 @@ describe('the cluster', () => {
     await expect(cluster.drain('w2')).rejects.toMatchObject({ name: 'InputError', code: 'unknown-worker' });
   });
 
+  test('is not told by a central that starts later to drain what was given up', async () => {
+    await using fake = await FakeCluster.start(0);
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 100 });
+    await fake.central.close();
+    await expect(cluster.drain('w1')).rejects.toMatchObject({ code: 'unreachable' });
+    const script: Script = (message, replies) => {
+      fake.tell(message, replies);
+      if (message.type === 'drainWorker')
+        replies.answer({ worker: message.worker, state: 'draining', running: 0 });
+    };
+    await using central = await ScriptedPeer.start(script, fake.central.endpoint);
+    // A new request finds it, and what was sent before would have come before.
+    await expect.poll(() => cluster.drain('w2').catch(() => undefined)).toMatchObject({ worker: 'w2' });
+    expect(central.of('drainWorker').map(({ worker }) => worker)).not.toContain('w1');
+  });
+
   test('counts what everybody has counted, and sums it', async () => {
     const counting =
       (name: string, tasks: number): Script =>

@@ -102,7 +102,7 @@ export class Cluster implements AsyncDisposable {
     const answer = await this.#session.requests.ask({
       what: `to drain ${worker}`,
       build: (request) => ({ type: 'drainWorker', request, worker, on }),
-      to: () => this.#session.roster.central,
+      ...this.#toPresentCentral(),
       signal: options.signal,
     });
     return answer.value;
@@ -117,10 +117,16 @@ export class Cluster implements AsyncDisposable {
     const answer = await this.#session.requests.ask({
       what: `to have another scheduler take over from ${scheduler}`,
       build: (request) => ({ type: 'takeOverFrom', request, scheduler }),
-      to: () => this.#session.roster.central,
+      ...this.#toPresentCentral(),
       signal: options.signal,
     });
     return answer.value;
+  }
+
+  /** What took no effect before the caller was told so takes none later, in a central that is started then. */
+  #toPresentCentral() {
+    const { roster } = this.#session;
+    return { to: () => roster.presentCentral, onSilence: () => roster.refreshSoon() };
   }
 
   /** What waits in the cluster, for which reasons, and what central has for it. */

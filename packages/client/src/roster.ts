@@ -37,6 +37,8 @@ export class Roster {
   /** Endpoints that the caller gave: of central, or of any scheduler. */
   readonly #seeds: readonly string[];
   #central: Destination | undefined;
+  /** The incarnation that answered last. */
+  #presentCentral: Destination | undefined;
   #schedulers: readonly KnownScheduler[] = [];
   #away: readonly KnownScheduler[] = [];
   /** The highest of each journal that was named. */
@@ -72,6 +74,14 @@ export class Roster {
   get central(): Destination {
     if (this.#central === undefined) throw centralUnknown(this.#seeds);
     return this.#central;
+  }
+
+  /**
+   * For what only the central of now should do, not one that is started after whoever asked has given up: undefined
+   * until it has answered.
+   */
+  get presentCentral(): Destination | undefined {
+    return this.#presentCentral;
   }
 
   /** @throws UnreachableError when none of the endpoints that were given answers */
@@ -155,8 +165,10 @@ export class Roster {
 
   /** Those that central knows, which also brings the list up to date. @throws UnreachableError */
   async look(options: AskOptions = {}): Promise<Schedulers> {
-    const answer = await this.#find(this.central, options);
+    const { central } = this;
+    const answer = await this.#find(central, options);
     if (answer.type !== 'schedulers') throw badAnswer(answer.whom, 'the schedulers of the cluster');
+    this.#heardCentral(central, answer.from);
     this.#take(answer.value);
     return answer.value;
   }
@@ -178,6 +190,7 @@ export class Roster {
     const answer = await this.#find({ party: `${seed}!*/0`, title: seed }, options);
     if (answer.type === 'schedulers') {
       this.#central = centralAt(seed, 0);
+      this.#heardCentral(this.#central, answer.from);
       this.#take(answer.value);
       return;
     }
@@ -186,6 +199,13 @@ export class Roster {
     if (this.#central === undefined) return;
     await this.look({ ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
     options.signal?.throwIfAborted();
+  }
+
+  /** It is asked where this client reaches it, which need not be where others do. */
+  #heardCentral({ party, title }: Destination, from: string): void {
+    const [at, answered] = [parseParty(party), parseParty(from)];
+    if (at === undefined || answered === undefined) return;
+    this.#presentCentral = { party: `${at.endpoint}!${answered.incarnation}/${at.index}`, title };
   }
 
   #find(to: Destination, { timeoutMs, signal }: AskOptions): Promise<Answer<'findSchedulers'>> {
