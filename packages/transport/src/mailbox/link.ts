@@ -63,9 +63,14 @@ export class Link {
     return this.#outbox.isEmpty && !this.#isPumping && !this.isDue;
   }
 
+  /** Nobody is at the other end; false where that is not watched. */
+  get isBroken(): boolean {
+    return this.#carrier.isStanding === false;
+  }
+
   /** It has mail, which waits for a connection. */
   get isHeldBack(): boolean {
-    return !this.isIdle && this.#carrier.isStanding === false;
+    return !this.isIdle && this.isBroken;
   }
 
   add(target: string, from: number, to: number, body: unknown): LinkRefusal | undefined {

@@ -190,14 +190,14 @@ export class Links {
 
   /**
    * Connections that nothing was sent over for long are closed, and opened again on demand. A client keeps
-   * its connections to processes: what it waits for comes back over them.
+   * those that stand: what it waits for comes back over them.
    */
   #closeIdle(): void {
     const { limits, counters, listener } = this.#options;
     const horizonMs = performance.now() - limits.idleMs;
     for (const [place, link] of this.#links) {
-      const isReply = isClientEndpoint(place);
-      if (link.isIdle && link.lastUsedMs < horizonMs && (isReply || listener !== undefined)) {
+      const mayClose = listener !== undefined || isClientEndpoint(place) || link.isBroken;
+      if (mayClose && link.isIdle && link.lastUsedMs < horizonMs) {
         link.close(0);
         this.#links.delete(place);
         this.#outbound.delete(link);

@@ -606,6 +606,20 @@ describe('connections', () => {
     server.send(0, server.directory.intern(`${client.process}/0`), ['now']);
     await atClient.until(1);
   });
+
+  test('of a client to a process that is gone are closed', async () => {
+    const [stays, goes] = [await mailboxes.open(), await mailboxes.open()];
+    const client = await mailboxes.openClient({ limits: { idleMs: 20 } });
+    const inboxes = [stays, goes].map((mailbox) => new Inbox(mailbox));
+    for (const { endpoint } of [stays, goes])
+      client.send(0, client.directory.intern(`${endpoint}!*/0`), ['hello']);
+    await Promise.all(inboxes.map((inbox) => inbox.until(1)));
+    expect(client.counters.outboundConnections).toBe(2);
+    await goes.close();
+    await untilTrue(() => client.counters.outboundConnections === 1);
+    stays.send(0, stays.directory.intern(`${client.process}/0`), ['still here']);
+    await new Inbox(client).until(1);
+  });
 });
 
 /** Turns the event loop until something is so; the test's own time limit ends it otherwise. */
