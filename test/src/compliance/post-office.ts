@@ -24,6 +24,10 @@ export class Letterbox implements Post {
     this.#deliver = deliver;
   }
 
+  unregister(_index: number): void {
+    this.#deliver = () => {};
+  }
+
   send(_fromIndex: number, to: Address, body: readonly unknown[]): void {
     const name = this.directory.nameOf(to);
     if (name !== undefined) this.#office.sent(this.#self, name, throughBytes(body));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { EstimatorStateFile } from './estimator-state-file.js';
+import { EstimatorStateFile, type EstimatorStateStore } from './estimator-state-file.js';
 
 let folder = '';
 let file = '';
@@ -27,6 +27,10 @@ async function keptOnce(estimatorStates: object, at = file): Promise<string[]> {
   kept.keep(() => estimatorStates as Readonly<Record<string, unknown>>);
   await kept.close();
   return lines;
+}
+
+function storeOf(write: (text: string) => Promise<void>): EstimatorStateStore {
+  return { name: 'a store', read: async () => undefined, write: (pieces) => write([...pieces].join('')) };
 }
 
 describe('what was learnt', () => {
@@ -54,6 +58,34 @@ describe('what was learnt', () => {
     expect(lines).toEqual([
       expect.stringContaining('what was learnt of run times cannot be written down: ENOENT'),
     ]);
+  });
+
+  test('that cannot be written is written the next time, also where nothing was learnt since', async () => {
+    const written: string[] = [];
+    let isFull = true;
+    const kept = new EstimatorStateFile(
+      storeOf(async (text) => {
+        if (isFull) throw new Error('the disk is full');
+        written.push(text);
+      }),
+      logged().logger,
+    );
+    const learnt: (object | undefined)[] = [{ history: 1 }];
+    kept.keep(() => learnt.shift() as Readonly<Record<string, unknown>> | undefined, 5);
+    await expect.poll(() => learnt.length).toBe(0);
+    isFull = false;
+    await expect.poll(() => written).toEqual([expect.stringContaining('"history":1')]);
+    await kept.close();
+    expect(written).toHaveLength(1);
+  });
+
+  test('is not waited for without end where it is kept and nobody answers', async () => {
+    const kept = new EstimatorStateFile(
+      storeOf(() => new Promise(() => {})),
+      logged().logger,
+    );
+    kept.keep(() => ({ history: 1 }));
+    await kept.close();
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { InputError } from '@goshawk/core';
 import type { EstimatorStates } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
@@ -9,6 +9,8 @@ const NAME = 'goshawk.learnt/';
 
 /** How often it is written: what a crash loses. To look at it all takes the scheduler's time, some ms a megabyte. */
 const KEEP_EACH_MS = 300_000;
+/** Wherever it is kept may be away, and a process that is told to end has seconds. ms */
+const CLOSE_MS = 2_000;
 
 /** Where it is kept, whole or not at all. */
 export interface EstimatorStateStore {
@@ -28,6 +30,8 @@ export class EstimatorStateFile {
   readonly #store: EstimatorStateStore;
   readonly #logger: Logger;
   #read: () => EstimatorStates | undefined = () => undefined;
+  /** Could not be written down. */
+  #unwritten: EstimatorStates | undefined;
   #isGivenUp = false;
   #timer: NodeJS.Timeout | undefined;
   /** One write after another. */
@@ -66,24 +70,31 @@ export class EstimatorStateFile {
     this.#isGivenUp = true;
   }
 
-  /** Writes down what was learnt last. */
+  /** Writes down what was learnt last, and waits for that for `CLOSE_MS` at most. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#write();
-    await this.#written;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MS);
+    });
+    await Promise.race([this.#written, timeout]);
+    clearTimeout(timer);
   }
 
   #write(): void {
-    const states = this.#read();
+    const states = this.#read() ?? this.#unwritten;
     if (states === undefined || this.#isGivenUp) return;
+    this.#unwritten = undefined;
     this.#written = this.#written
       .then(() => this.#store.write(jsonPieces({ schema: SCHEMA, learnt: states })))
-      .catch((error: Error) =>
+      .catch((error: Error) => {
+        this.#unwritten ??= states;
         this.#logger.error(
           { file: this.#store.name },
           `what was learnt of run times cannot be written down: ${error.message}`,
-        ),
-      );
+        );
+      });
   }
 }
 
@@ -108,7 +119,7 @@ async function replaceFile(file: string, pieces: Iterable<string>): Promise<void
   try {
     const handle = await open(partial, 'w');
     try {
-      for (const piece of pieces) await handle.write(piece);
+      await writeFile(handle, pieces);
       await handle.sync();
     } finally {
       await handle.close();

@@ -245,7 +245,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           counted: () => ({
             ...environment.counted?.(),
             ...(role.journal && { journal: role.journal.metrics() }),
-            ...(shadow && { shadow: shadow.counts() }),
+            ...(shadow && !role.adopted && { shadow: shadow.counts() }),
           }),
           ...jobEffects(process, shadow, logger),
           ...(role.adopted

@@ -22,14 +22,14 @@ export class ShadowWatch {
     this.#policy = policy;
   }
 
-  accepted({ number, arriving }: Job): void {
+  accepted({ id, arriving }: Job): void {
     this.#board ??= new Scoreboard(this.#names, this.#policy(), this.#seed);
-    this.#board.arrived(number, arriving);
+    this.#board.arrived(id, arriving);
   }
 
   ended(job: Job): void {
     const completed = job.state === 'completed';
-    this.#board?.ended(job.number, {
+    this.#board?.ended(job.id, {
       completed,
       runtimeMs: job.endedAt! - job.arrivedAt,
       runsMs: completed

@@ -5,6 +5,8 @@ import type { Body } from '@goshawk/transport';
 export interface Post {
   /** Calls back with everything that arrives for the party of this index. */
   register(index: number, deliver: (from: Address, body: unknown) => void): void;
+  /** Nothing is delivered to this index any more. */
+  unregister(index: number): void;
   /** Never waits, and never throws for what the network does; order holds between two parties. */
   send(fromIndex: number, to: Address, body: Body): void;
   /** What was sent there before waits for a connection. */

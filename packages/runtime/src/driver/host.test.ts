@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   type Address,
   type Environment,
@@ -25,6 +27,14 @@ class TestPost implements Post {
 
   register(index: number, deliver: (from: Address, body: unknown) => void): void {
     this.#deliver.set(index, deliver);
+  }
+
+  unregister(index: number): void {
+    this.#deliver.delete(index);
+  }
+
+  get parties(): number {
+    return this.#deliver.size;
   }
 
   send(from: number, to: Address, body: readonly unknown[]): void {
@@ -189,6 +199,31 @@ describe('what happens to a machine', () => {
     expect(draw(7, 'worker-1')).toEqual(draw(7, 'worker-1'));
     expect(draw(7, 'worker-1')).not.toEqual(draw(7, 'worker-2'));
     expect(draw(7, 'worker-1')).not.toEqual(draw(8, 'worker-1'));
+  });
+
+  test('nothing, after it was removed, and its host lets go of it', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { host, post, add } = setUp();
+    const removed = (): WeakRef<Recorder> => {
+      const { machine, enter, remove } = add('a');
+      enter('set a timer', () => machine.environment.setTimer('month', 1, 30 * 86_400_000));
+      remove();
+      machine.environment.setTimer('month', 2, 30 * 86_400_000);
+      enter('poked', (gone, now) => gone.poked(now));
+      expect(machine.seen).toEqual(['0 start', 'start done']);
+      return new WeakRef(machine);
+    };
+    const machine = removed();
+    expect(post.parties).toBe(0);
+    add('another');
+    await expect
+      .poll(() => {
+        collect();
+        return machine.deref() === undefined;
+      })
+      .toBe(true);
+    host.close();
   });
 
   test('nothing, after its host was closed', () => {

@@ -94,7 +94,8 @@ export class Host {
   add<M extends Machine<never>>(options: PartyOptions, build: BuildMachine<M>): Hosted<M> {
     const enter: Enter<M> = (event, entry) =>
       this.#take(party, { kind: 'event', event, entry: entry as EntryPoint });
-    const party = new Party(
+    const timers = this.#timers.forMachine((timer, key) => this.#take(party, { kind: 'timer', timer, key }));
+    const party: Party = new Party(
       options,
       {
         codec: this.#codec,
@@ -104,7 +105,7 @@ export class Host {
         clientKeyOf: this.#options.clientKeyOf,
         random: this.#random.fork(options.name),
         complaints: this.#complaints,
-        timers: this.#timers.forMachine((timer, key) => this.#take(party, { kind: 'timer', timer, key })),
+        timers,
       },
       (environment) => build(environment, enter) as Machine,
     );
@@ -117,6 +118,8 @@ export class Host {
     const remove = (): void => {
       party.isGone = true;
       this.#parties.splice(this.#parties.indexOf(party), 1);
+      this.#options.mailbox.unregister(options.index);
+      timers.close();
     };
     return { machine: party.machine as M & Machine, enter, remove };
   }

@@ -10,6 +10,8 @@ export interface NamedTimers {
    */
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;
+  /** Clears all; none is set any more. */
+  close(): void;
 }
 
 /** From what nobody notices to what ends leases. ms */
@@ -60,10 +62,11 @@ export class TimerQueue {
   /** @param wake called for each timer that is due, with its name */
   forMachine(wake: Wake): NamedTimers {
     const byTimer = new Map<string, Map<number, number>>();
+    let isClosed = false;
     return {
       set: (timer, key, at) => {
         invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to no time`);
-        if (this.#closed) return;
+        if (this.#closed || isClosed) return;
         let ids = byTimer.get(timer);
         if (ids === undefined) {
           ids = new Map();
@@ -82,6 +85,10 @@ export class TimerQueue {
       clear: (timer, key) => {
         const id = byTimer.get(timer)?.get(key);
         if (id !== undefined) this.#forget(id);
+      },
+      close: () => {
+        isClosed = true;
+        for (const ids of byTimer.values()) for (const id of [...ids.values()]) this.#forget(id);
       },
     };
   }

@@ -63,7 +63,7 @@ class Recorder implements WorkerEntries {
 
 const names = new Directory();
 const codec = new Codec(names);
-const silent: Post = { register: () => {}, send: () => {} };
+const silent: Post = { register: () => {}, unregister: () => {}, send: () => {} };
 const IDENTITY = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '0', GOSHAWK_ATTEMPT: '1' };
 const order = (payload: unknown) => ({
   payload,
@@ -229,6 +229,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
       register: (_, callback) => {
         deliver = callback;
       },
+      unregister: () => {},
       send: (_, to, body) => {
         if (to === owner) sent.push(codec.decode(body));
       },
