@@ -5,6 +5,7 @@ import type { JobRecord, KeyHolder } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Journal, JournalState } from '../contract.js';
 import { importJournal, OfflineJournal } from '../index.js';
+import { FORMAT } from '../record-codec.js';
 import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from '../records.fixture.js';
 import { byteaArray, int8Array } from './arrays.js';
 import { PostgresJournals } from './journals.js';
@@ -210,6 +211,40 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const second = await processOf(url, 's2');
     expect((await second.own()).tag).toBe(own.tag);
     expect((await second.adopted()).map(({ tag, epoch }) => [tag, epoch])).toEqual([[lost.journal.tag, 3]]);
+  });
+
+  test('one of a newer version is not taken over, and is there for whoever can read it', async () => {
+    const url = await initiated();
+    const { journal } = await opened(url, 'newer');
+    await journal.begin('tcp://127.0.0.1:1!s.x/0');
+    const setFormat = async (format: number): Promise<void> => {
+      const link = new Link(parseJournalUrl(url), 'test');
+      await link.ask('update goshawk.journals set format = $2 where tag = $1', [journal.tag, format]);
+      await link.close();
+    };
+    await setFormat(FORMAT + 1);
+    const older = await processOf(url, 'older');
+    await expect(older.takeOver(journal.tag, journal.epoch)).rejects.toMatchObject({ code: 'journal-newer' });
+    await setFormat(FORMAT);
+    const able = await processOf(url, 'able');
+    expect(await able.takeOver(journal.tag, journal.epoch)).toMatchObject({ home: 'newer' });
+  });
+
+  test('a journal of any size is read: in order, and each record once', async () => {
+    const url = await initiated();
+    const { journal } = await opened(url);
+    await journal.begin('tcp://127.0.0.1:1!s.x/0');
+    const link = new Link(parseJournalUrl(url), 'test');
+    const insert = `insert into goshawk.records (tag, job, place, body) select $1, g / 3, g, decode(repeat('00', $4), 'hex')
+      from generate_series($2::int, $3::int) g`;
+    await link.ask(insert, [journal.tag, 3, 4_502, 10]);
+    await link.ask(insert, [journal.tag, 4_503, 4_505, 5 * 1024 * 1024]);
+    await link.ask(insert, [journal.tag, 4_506, 4_514, 1024 * 1024]);
+    await link.close();
+    const taken = (await (await processOf(url, 's2')).takeOver(journal.tag, journal.epoch))!;
+    const found: [number | undefined, number][] = [];
+    for (const _ of taken.entries(({ job, place }) => found.push([job, place])));
+    expect(found).toEqual(Array.from({ length: 4_512 }, (_, i) => [Math.floor(i / 3) + 1, i % 3]));
   });
 
   test('a journal is gone when nobody wants it any more, and nothing is left in it', async () => {

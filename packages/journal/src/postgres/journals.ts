@@ -5,6 +5,7 @@ import { JournalError } from '../errors.js';
 import { type Disk, type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
+import { FORMAT } from '../record-codec.js';
 import { type SentGroup, SentGroups } from '../sent-groups.js';
 import { byteaArray, int8Array } from './arrays.js';
 import { Link } from './link.js';
@@ -35,6 +36,22 @@ interface Row {
   readonly formers: readonly string[];
   readonly last_job: string;
 }
+
+interface FiledRow {
+  readonly job: string;
+  readonly place: string;
+  readonly body: Buffer;
+}
+
+/** Of a journal that is read; the last record of a page may be any size. */
+const PAGE_MAX = { records: 2_000, bytes: 4 * 1024 * 1024 };
+const PAGE = `
+select job, place, body from (
+  select job, place, body, sum(length(body)) over (order by job, place) - length(body) as before from (
+    select job, place, body from goshawk.records
+    where tag = $1 and (job, place) > ($2, $3) order by job, place limit $4
+  ) next
+) measured where before < $5 order by job, place`;
 
 /** Between two looks whether the epochs still hold. ms */
 const LOOK_MS = 1_000;
@@ -140,6 +157,7 @@ export class PostgresJournals {
    *
    * @param epoch of the owner that is gone
    * @returns undefined when somebody else was sooner
+   * @throws JournalError `journal-newer`: it is left as it is
    */
   takeOver(tag: string, epoch: number): Promise<SharedJournal | undefined> {
     return this.#claim(tag, epoch, true);
@@ -174,25 +192,21 @@ export class PostgresJournals {
     const claim = randomUUID();
     await this.#link.ask(
       `update goshawk.journals set epoch = epoch + 1, holder = $3, adopted = $4, claim = $5, claimed_at = now()
-       where tag = $1 and epoch = $2`,
-      [tag, epoch, this.#options.name, adopted, claim],
+       where tag = $1 and epoch = $2 and format <= $6`,
+      [tag, epoch, this.#options.name, adopted, claim, FORMAT],
     );
-    const [row] = await this.#link.ask<Row>('select * from goshawk.journals where tag = $1 and claim = $2', [
-      tag,
-      claim,
-    ]);
-    return row && this.#opened(row);
+    const [row] = await this.#link.ask<Row>('select * from goshawk.journals where tag = $1', [tag]);
+    if (row?.claim === claim) return this.#opened(row);
+    // It stays with its owner, where this version cannot read it.
+    if (Number(row?.epoch) === epoch) checkIdentity(identityOf(row!), this.#link.shown);
+    return undefined;
   }
 
   async #opened(row: Row): Promise<SharedJournal> {
     const identity = checkIdentity(identityOf(row), this.#link.shown);
     const epoch = Number(row.epoch);
     await this.#lock(row.tag, epoch);
-    const rows = await this.#link.ask<{ job: string; place: string; body: Buffer }>(
-      'select job, place, body from goshawk.records where tag = $1 order by job, place',
-      [row.tag],
-    );
-    const filed = rows.map(({ job, place, body }): Filed => [Number(job), body, Number(place)]);
+    const filed = await this.#filedUnder(row.tag);
     const journal = new PostgresJournal(this.#link, {
       home: row.home,
       identity,
@@ -208,6 +222,22 @@ export class PostgresJournals {
     });
     this.#open.add(journal);
     return journal;
+  }
+
+  /**
+   * In pages: of all at once the answer could take longer than one is waited for, and what this process writes meanwhile
+   * would wait for it.
+   */
+  async #filedUnder(tag: string): Promise<Filed[]> {
+    const filed: Filed[] = [];
+    let last: readonly unknown[] = [-1, -1];
+    for (;;) {
+      const page = await this.#link.ask<FiledRow>(PAGE, [tag, ...last, PAGE_MAX.records, PAGE_MAX.bytes]);
+      const end = page.at(-1);
+      if (end === undefined) return filed;
+      for (const { job, place, body } of page) filed.push([Number(job), body, Number(place)]);
+      last = [end.job, end.place];
+    }
   }
 
   /** Whoever had this epoch before is gone: its session would have the lock. */
