@@ -85,6 +85,10 @@ export interface Journal {
   metrics(): JournalMetrics;
   /** How long commits took. ms */
   readonly commitMs: Histogram;
-  /** Commits what was appended, and lets others have the journal. */
-  close(): Promise<void>;
+  /**
+   * Commits what was appended, and lets others have the journal.
+   *
+   * @param onWritten called between the two, when the last was recorded: nothing can be recalled after it
+   */
+  close(onWritten?: () => void): Promise<void>;
 }

@@ -76,6 +76,16 @@ describe('versions', () => {
   });
 });
 
+test('a journal that closes tells of its last record, and then when nothing can be recalled any more', async () => {
+  const journal = await openHere();
+  expect([...journal.records(() => expect.fail('damaged'))]).toEqual([]);
+  const heard: unknown[] = [];
+  journal.listen({ recorded: (count) => heard.push(count), stateChanged: () => {} });
+  const place = journal.append(accepted(1));
+  await journal.close(() => heard.push(journal.recall?.(1, place)));
+  expect(heard).toEqual([1, accepted(1)]);
+});
+
 test('all records of a job are read back, in their order and each once, on the disk and on their way there', async () => {
   await written(accepted(1), accepted(2), attempt(1, 0));
   const journal = await openHere();

@@ -151,10 +151,12 @@ class LmdbJournal implements Journal, Disk {
     if (!this.#room.hasRoomFor(bytes)) return 'no room';
     let { lastJob } = this.#identity;
     for (const { job, bytes } of group) if (bytes === undefined && job > lastJob) lastJob = job;
-    const changed = lastJob > this.#identity.lastJob;
-    if (changed) this.#identity = { ...this.#identity, lastJob };
-    const isWritten = await this.#store.write(group, changed ? this.#identity : undefined);
-    if (isWritten) return 'written';
+    const identity = lastJob > this.#identity.lastJob ? { ...this.#identity, lastJob } : undefined;
+    const isWritten = await this.#store.write(group, identity);
+    if (isWritten) {
+      this.#identity = identity ?? this.#identity;
+      return 'written';
+    }
     // It was filled since it was looked at: the next look gives the reserve back.
     this.#room.look();
     return 'no room';
@@ -168,8 +170,9 @@ class LmdbJournal implements Journal, Disk {
     return this.#commits.metrics({ ...this.#store.sizes(), freeBytes: this.#room.free });
   }
 
-  close(): Promise<void> {
+  close(onWritten?: () => void): Promise<void> {
     return this.#commits.end(async () => {
+      onWritten?.();
       this.#room.close();
       await this.#room.settled;
       await this.#store.close();

@@ -449,8 +449,11 @@ class PostgresJournal implements SharedJournal, Disk {
     return this.#commits.metrics({ fileBytes: bytes, usedBytes: bytes, freeBytes: undefined });
   }
 
-  close(): Promise<void> {
-    return this.#commits.end(this.#opened.closed, CLOSE_MS);
+  close(onWritten?: () => void): Promise<void> {
+    return this.#commits.end(() => {
+      onWritten?.();
+      return this.#opened.closed();
+    }, CLOSE_MS);
   }
 
   async discard(): Promise<void> {

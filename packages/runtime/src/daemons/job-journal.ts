@@ -194,8 +194,8 @@ export class JobJournal {
     enter('journal stopped or not', (scheduler) => scheduler.journalStopped(message));
   }
 
-  /** Writes what was appended, and leaves the folder to others. */
-  close(): Promise<void> {
-    return this.#journal.close();
+  /** Writes what was appended, and leaves the folder to others. @param onWritten called before nothing can be recalled */
+  close(onWritten?: () => void): Promise<void> {
+    return this.#journal.close(onWritten);
   }
 }

@@ -112,9 +112,10 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
   }
 }
 
-/** What is durable by now is said before. */
-async function closeJournals({ own, shared }: Journals): Promise<void> {
-  await (shared ?? own)?.close();
+/** What is durable by now is said before. @param onWritten of a journal that can be read until then */
+async function closeJournals({ own, shared }: Journals, onWritten?: () => void): Promise<void> {
+  if (shared === undefined) await own?.close(onWritten);
+  else await shared.close();
 }
 
 interface Parts {
@@ -330,7 +331,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const stop = async (): Promise<void> => {
     for (const each of [{ enter }, ...adopted.keys()]) each.enter('leave', (scheduler) => scheduler.leave());
     await stateFile?.close();
-    await closeJournals(journals);
+    await closeJournals(journals, () => process.host.close());
     await process.close();
   };
   const daemon: Daemon = {
