@@ -18,6 +18,7 @@ export class Alarms {
   readonly #free: number[] = [];
   #timer: NodeJS.Timeout | undefined;
   #armedFor: Millis = Number.POSITIVE_INFINITY;
+  #isClosed = false;
 
   /** @param ring called when the time has come; it may set the alarm again */
   add(ring: (now: Millis) => void): Alarm {
@@ -25,7 +26,7 @@ export class Alarms {
     this.#rings[place] = ring;
     return {
       set: (at) => {
-        if (this.#rings[place] !== ring) return;
+        if (this.#rings[place] !== ring || this.#isClosed) return;
         this.#heap.set(place, at);
         this.#arm();
       },
@@ -38,7 +39,9 @@ export class Alarms {
     };
   }
 
+  /** None rings any more. */
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const place of [...this.#heap.ids()]) this.#heap.delete(place);
     this.#rings.fill(undefined);

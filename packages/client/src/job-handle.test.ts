@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { JobEvent } from '@goshawk/core';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
@@ -90,6 +91,34 @@ describe('waiting for a job', () => {
     await using cluster = await fake.connect();
     fake.listed = [0, 1];
     expect((await cluster.job('t1-1').wait()).id).toBe('t1-1');
+  });
+
+  test('gives up in time also while nobody can tell whose it is', async () => {
+    await using fake = await FakeCluster.start(1);
+    fake.complete = false;
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 60_000 });
+    await expect(cluster.job('t9-1').wait({ timeoutMs: 50 })).rejects.toBeInstanceOf(WaitTimeout);
+  });
+
+  test('over a connection that was closed ends at once, and an abort after it changes nothing', async () => {
+    await using fake = await withOwner(() => {});
+    const cluster = await fake.connect();
+    await cluster.close();
+    const abort = new AbortController();
+    const problems: unknown[] = [];
+    // An error in a listener of a signal is an uncaught exception.
+    const note = (error: unknown) => problems.push(error);
+    process.on('uncaughtException', note);
+    try {
+      const { signal } = abort;
+      for (const options of [{ signal }, { signal, timeoutMs: 60_000 }])
+        await expect(cluster.job('t0-1').wait(options)).rejects.toMatchObject({ code: 'closed' });
+      abort.abort();
+      await setImmediate();
+    } finally {
+      process.off('uncaughtException', note);
+    }
+    expect(problems).toEqual([]);
   });
 
   test.each(['t7-1', 't7', '-1', ''])('of %j says that nobody knows it', async (id) => {

@@ -87,33 +87,36 @@ export class JobHandle<Value = unknown> {
   async wait(options?: WaitOptions & { readonly detail?: boolean }): Promise<EndedJob>;
   async wait(options: WaitOptions & { readonly detail?: boolean } = {}): Promise<EndedJob> {
     const { detail = false, timeoutMs, signal } = options;
-    const beganAt = performance.now();
+    if (timeoutMs === undefined) return this.#untilEnd(detail, signal);
+    signal?.throwIfAborted();
+    const enough = new AbortController();
+    const ignoreSignal = onAbort(signal, (reason) => enough.abort(reason));
+    const alarm = this.#session.alarms.add(() => enough.abort(new WaitTimeout(this.id, timeoutMs)));
+    alarm.set(performance.now() + timeoutMs);
+    try {
+      return await this.#untilEnd(detail, enough.signal);
+    } finally {
+      alarm.clear();
+      ignoreSignal();
+    }
+  }
+
+  async #untilEnd(detail: boolean, signal: AbortSignal | undefined): Promise<EndedJob> {
     const order = await this.#watchOrder(detail, signal);
-    return new Promise<EndedJob>((resolve, reject) => {
+    let stop = (): void => {};
+    let ignoreSignal = (): void => {};
+    const end = new Promise<EndedJob>((resolve, reject) => {
       signal?.throwIfAborted();
-      const alarm = this.#session.alarms.add(() => giveUp(new WaitTimeout(this.id, timeoutMs ?? 0)));
-      const ignoreSignal = onAbort(signal, (reason) => giveUp(reason));
-      const settle = (): void => {
-        alarm.clear();
-        ignoreSignal();
-      };
-      const stop = this.#session.watches.open(order, {
-        ended: (event, at) => {
-          settle();
-          resolve(detail ? withTasks(event, at) : { ...event.job, endedAtMs: at });
-        },
-        failed: (error) => {
-          settle();
-          reject(error);
-        },
+      stop = this.#session.watches.open(order, {
+        ended: (event, at) => resolve(detail ? withTasks(event, at) : { ...event.job, endedAtMs: at }),
+        failed: reject,
       });
-      const giveUp = (reason: unknown): void => {
-        settle();
+      ignoreSignal = onAbort(signal, (reason) => {
         stop();
         reject(reason);
-      };
-      if (timeoutMs !== undefined) alarm.set(beganAt + timeoutMs);
+      });
     });
+    return end.finally(() => ignoreSignal());
   }
 
   /**

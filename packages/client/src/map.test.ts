@@ -19,6 +19,8 @@ class Gates implements MapCluster {
   code = 'overloaded';
   /** How long tasks have run, as it says. */
   runMs = 1_000;
+  /** Where it has jobs before it says so. */
+  gate: (inputs: readonly number[]) => Promise<unknown> | undefined = () => undefined;
   /** Inputs that no job may have. */
   wrong: unknown = undefined;
   readonly #ended = new Map<number, TaskState>();
@@ -44,6 +46,7 @@ class Gates implements MapCluster {
     if (inputs.some((input) => input === this.wrong))
       throw new InputError('bad-job', `${this.wrong} is wrong`);
     const number = this.jobs.push(inputs);
+    await this.gate(inputs);
     return {
       events: () => this.#events(`job-${number}`, inputs),
       values: async () =>
@@ -151,6 +154,38 @@ describe('map', () => {
     expect((await next).value).toBe(1);
     // Leaving does not wait for it either.
     await values.return(undefined);
+  });
+
+  it('cancels also the jobs whose submission was under way as the loop was left', async () => {
+    const cluster = new Gates();
+    let open = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    cluster.gate = ([input]) => (input === 2 ? opened : undefined);
+    const { next, values } = reader(mapInputs(cluster, WORK, [1, 2, 3], {}));
+    await cluster.has(1, 2, 3);
+    cluster.end(1);
+    await next;
+    const left = values.return(undefined);
+    open();
+    await left;
+    expect(cluster.cancelled.toSorted()).toEqual([2, 3]);
+  });
+
+  it('ends when it is aborted while nothing runs and the next input does not come', async () => {
+    const abort = new AbortController();
+    async function* never() {
+      await new Promise(() => {});
+    }
+    const { next } = reader(mapInputs(new Gates(), WORK, never(), { signal: abort.signal }));
+    abort.abort(new Error('enough'));
+    await expect(next).rejects.toThrow('enough');
+  });
+
+  it.each([0, -1, Number.NaN])('of %d inputs in flight would never end, and is refused', async (inFlight) => {
+    const { next } = reader(mapInputs(new Gates(), WORK, [1], { inFlight }));
+    await expect(next).rejects.toMatchObject({ name: 'InputError', code: 'bad-in-flight' });
   });
 
   describe('where the cluster has enough for now', () => {

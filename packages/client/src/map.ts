@@ -1,5 +1,5 @@
 import { GoshawkError, InputError, isFinal, type JobDetail, type JobEvent, type Millis } from '@goshawk/core';
-import { pause } from './abort.js';
+import { abortable, pause } from './abort.js';
 import { JobCancelled, JobFailed } from './errors.js';
 import type { CallOptions } from './options.js';
 import type { JobSubmission } from './submission.js';
@@ -31,6 +31,8 @@ export interface MapJob {
 
 const IN_FLIGHT = 64;
 const IN_FLIGHT_OF_SHORT = 256;
+/** An input that is on its way to the cluster as nobody wants it any more is a job within this, or none. */
+const LEAVE_MS: Millis = 2_000;
 /** After a refusal for which the cluster was asked as often as it said. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
 /** Inputs share a job where together they run no longer than this, and are no larger. */
@@ -59,6 +61,8 @@ export async function* mapInputs<Input>(
   inputs: Iterable<Input> | AsyncIterable<Input>,
   { inFlight, signal, ...job }: MapOptions,
 ): AsyncGenerator<unknown, void, undefined> {
+  if (inFlight !== undefined && !(inFlight >= 1))
+    throw new InputError('bad-in-flight', `inFlight: expected a number from 1 on, got ${inFlight}`);
   const iterator =
     Symbol.asyncIterator in inputs ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
   const stop = new AbortController();
@@ -78,7 +82,7 @@ export async function* mapInputs<Input>(
         turn ??= new Promise((resolve) => setImmediate(resolve, { kind: 'turn' }));
       const awaited = [pulled, running[0], turn].filter((each) => each !== undefined);
       if (awaited.length === 0) return;
-      const came = await Promise.race(awaited);
+      const came = await abortable(Promise.race(awaited), signal);
       if (came.kind === 'value') {
         running.shift();
         yield came.value;
@@ -108,7 +112,10 @@ class MapJobs<Input> {
   readonly #until: AbortSignal;
   readonly #inFlight: number | undefined;
   readonly #isOneEach: boolean;
+  readonly #submitting = new Set<Promise<MapJob>>();
   readonly #unfinished = new Set<MapJob>();
+  /** Aborted some time after `until`: what is submitted by then is known, and can be cancelled. */
+  readonly #giveUp = new AbortController();
   #calls: Call<Input>[] = [];
   #bytes = 0;
   /** Inputs that were submitted and have no value yet. */
@@ -177,9 +184,14 @@ class MapJobs<Input> {
     void this.#run(calls);
   }
 
-  /** Cancels what has not ended. */
+  /** Cancels what has not ended, and what is about to be submitted. */
   async cancel(): Promise<void> {
-    await Promise.allSettled([...this.#unfinished].map((job) => job.cancel()));
+    const timer = setTimeout(() => this.#giveUp.abort(this.#until.reason), LEAVE_MS);
+    await Promise.allSettled([
+      ...[...this.#unfinished].map((job) => job.cancel()),
+      ...[...this.#submitting].map(async (submitted) => (await submitted).cancel()),
+    ]);
+    clearTimeout(timer);
   }
 
   async #run(calls: readonly Call<Input>[]): Promise<void> {
@@ -188,7 +200,6 @@ class MapJobs<Input> {
       const job = await this.#submit(calls);
       // Nothing was taken: all but one may be right.
       if (job === undefined) return void (await Promise.all(calls.map((call) => this.#run([call]))));
-      this.#unfinished.add(job);
       const end = await this.#follow(job, given);
       this.#unfinished.delete(job);
       if (end.state === 'completed') this.#ran(end);
@@ -208,13 +219,21 @@ class MapJobs<Input> {
   async #submit(calls: readonly Call<Input>[]): Promise<MapJob | undefined> {
     const tasks = calls.map(({ input }) => ({ ...this.#task, input }));
     for (;;) {
+      this.#until.throwIfAborted();
+      const submission = { ...this.#job, tasks } as JobSubmission;
+      const submitted = this.#cluster.submit(submission, { signal: this.#giveUp.signal });
+      this.#submitting.add(submitted);
       try {
-        return await this.#cluster.submit({ ...this.#job, tasks } as JobSubmission, { signal: this.#until });
+        const job = await submitted;
+        this.#unfinished.add(job);
+        return job;
       } catch (error) {
         if (calls.length > 1 && error instanceof InputError) return undefined;
         // Inputs without end are only slowed down by a cluster that has enough for now: it takes the next as soon as it can.
         if (!(error instanceof GoshawkError) || error.code !== 'overloaded') throw error;
         await pause(OVERLOADED_PAUSE_MS, this.#until);
+      } finally {
+        this.#submitting.delete(submitted);
       }
     }
   }
