@@ -1,5 +1,5 @@
 import { InputError, UnreachableError } from '@goshawk/core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { connect } from './connect.js';
 import { FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
@@ -30,6 +30,17 @@ describe('connect', () => {
       message: `no answer from ${endpoint}; is the cluster running?`,
       hint: '`goshawk up` starts one on this machine',
     });
+  });
+
+  test('goes by no keys where GOSHAWK_KEYS is empty', async () => {
+    await using fake = await FakeCluster.start(1);
+    vi.stubEnv('GOSHAWK_KEYS', '');
+    try {
+      await using cluster = await fake.connect();
+      expect((await cluster.submit({ tasks: [{ sleep: 0 }] })).id).toBe('t0-1');
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   test.each([

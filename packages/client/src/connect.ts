@@ -30,7 +30,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   options.signal?.throwIfAborted();
   const url = at ?? (process.env.GOSHAWK_CLUSTER || findLocalCluster(process.env, process.cwd()).url);
   const seeds = await checkUrl(url);
-  const keys = options.keys ?? process.env.GOSHAWK_KEYS ?? localClusterAt(url, process.env)?.keys;
+  const keys = options.keys ?? (process.env.GOSHAWK_KEYS || localClusterAt(url, process.env)?.keys);
   const source = typeof keys === 'string' ? { path: keys } : keys;
   const ring = source && readKeys(source, 'client');
   const connection = await Connection.open(options.logger ?? SILENT_LOGGER, ring);
