@@ -88,6 +88,12 @@ describe('tokens', () => {
   );
 });
 
+it('a token may have a # in it', () => {
+  expect(parseTokens('read reader#reader#1234 # ann', 'tokens')).toEqual([
+    { role: 'read', token: 'reader#reader#1234' },
+  ]);
+});
+
 test('each role may do what those before it may', () => {
   checkRole('operate', 'read');
   checkRole('submit', 'submit');

@@ -117,12 +117,12 @@ export function checkRole(has: Role, needed: Role): void {
 }
 
 /**
- * Tokens as a file has them: a role and a token a line, `#` begins a comment.
+ * Tokens as a file has them: a role and a token a line, `#` begins a comment at the start of a line or after a space.
  *
  * @throws InputError
  */
 export function parseTokens(text: string, source: string): Token[] {
-  const lines = text.split('\n').map((line) => line.replace(/#.*/, '').trim());
+  const lines = text.split('\n').map((line) => line.replace(/(^|\s)#.*/, '').trim());
   return lines.flatMap((line, index) => {
     if (line === '') return [];
     const [role, token, ...more] = line.split(/\s+/);

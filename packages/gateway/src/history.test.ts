@@ -39,3 +39,9 @@ it('keeps an hour', () => {
   expect(history.points.length).toBe(361);
   expect(history.points[0]!.at).toBe(3_600);
 });
+
+it('goes on when the clock is set back', () => {
+  const history = new History();
+  for (const at of [0, 3_600_000, 3_610_000, 10_000, 20_000, 30_000]) history.add(at, {}, STANDING);
+  expect(history.points.map(({ at }) => at)).toEqual([20, 30]);
+});

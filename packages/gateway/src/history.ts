@@ -57,6 +57,8 @@ export class History {
     if (lastAt === undefined || at <= lastAt) return undefined;
     const seconds = (at - lastAt) / 1_000;
     const of = (kind: Class) => classPoint(news, kind, seconds);
+    // A clock that was set back was ahead before.
+    while (this.#points.length > 0 && this.#points.at(-1)!.at * 1_000 > at) this.#points.pop();
     const point = { at: Math.round(at / 1_000), ...standing, short: of('short'), long: of('long') };
     this.#points.push(point);
     while (this.#points[0]!.at * 1_000 < at - HISTORY_MS) this.#points.shift();

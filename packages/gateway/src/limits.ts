@@ -5,6 +5,8 @@ export const LIMITS = {
   /** More than a job may have, and as deep as one may be with what is around it. */
   bodyValuesMax: 1_000_000,
   bodyDepthMax: 64,
+  /** As Node has it: a path is part of them. */
+  headersBytesMax: 16 * 1024,
   requestTimeoutMs: 30_000,
   /** A connection that nothing is asked over is kept for so long. */
   keepAliveMs: 72_000,
@@ -12,7 +14,7 @@ export const LIMITS = {
   pipelinedMax: 16,
   /** Streams of events at a time, all clients together. */
   streamsMax: 200,
-  /** Output of tasks in one answer, in bytes; where there is more, the answer says so. */
+  /** Output of tasks in one answer, in bytes: where there is more, the last of it, and the answer says so. */
   logBytesMax: 1024 * 1024,
   /** A stream says something at least this often, so that proxies keep it open. */
   streamBeatMs: 15_000,

@@ -9,12 +9,14 @@ const RETRY_MS = 2_000;
  * started before its cluster, and outlives it.
  */
 export class Link {
-  readonly #connect: () => Promise<Cluster>;
+  readonly #connect: (signal: AbortSignal) => Promise<Cluster>;
+  readonly #closing = new AbortController();
   #connected: Cluster | undefined;
   #connecting: Promise<Cluster> | undefined;
   #failure: { readonly error: GoshawkError; readonly at: number } | undefined;
 
-  constructor(connect: () => Promise<Cluster>) {
+  /** @param connect gives up when the signal is aborted */
+  constructor(connect: (signal: AbortSignal) => Promise<Cluster>) {
     this.#connect = connect;
   }
 
@@ -28,14 +30,16 @@ export class Link {
     return this.#connecting;
   }
 
+  /** Whoever still waits for an answer is told at once. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#connecting?.catch(() => {});
     await this.#connected?.close();
   }
 
   async #try(): Promise<Cluster> {
     try {
-      this.#connected = await this.#connect();
+      this.#connected = await this.#connect(this.#closing.signal);
       this.#failure = undefined;
       return this.#connected;
     } catch (error) {

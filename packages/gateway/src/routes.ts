@@ -17,6 +17,7 @@ import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
 import { jobStream, pageStream } from './events.js';
 import { LIMITS } from './limits.js';
+import { LogTail } from './log-tail.js';
 import { policyOf } from './policy.js';
 import { type Route, route } from './route.js';
 import * as shapes from './schemas.js';
@@ -24,7 +25,11 @@ import { whySentence } from './why-sentence.js';
 
 const id = z.object({ id: z.string().min(1).max(512) });
 const name = z.object({ name: z.string().min(1).max(256) });
-const task = z.coerce.number().int().min(0).max(999_999_999);
+// Nothing at all would be read as 0.
+const task = z.preprocess(
+  (text) => (text === '' ? Number.NaN : text),
+  z.coerce.number().int().min(0).max(999_999_999),
+);
 const flag = z.enum(['true', 'false']).transform((word) => word === 'true');
 /** Several by commas. */
 const states = z
@@ -86,8 +91,10 @@ export const ROUTES: readonly Route[] = [
       const listed = await (await cluster()).jobs({ states: state, user, all, limit: upTo, signal });
       const jobs = listed.jobs.slice(from).map((job) => summaryJson(job, Date.now()));
       const { total, silent, warnings, quotas } = listed;
-      const truncated = from + jobs.length < total;
-      const next = truncated ? from + jobs.length : null;
+      const upToHere = from + jobs.length;
+      const truncated = upToHere < total;
+      const hasNext = truncated && jobs.length > 0 && upToHere < LIMITS.jobsListedMax;
+      const next = hasNext ? upToHere : null;
       return { schema: 'goshawk.jobs/1', jobs, total, truncated, next, silent, warnings, quotas };
     },
   }),
@@ -114,7 +121,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}/logs',
     role: 'read',
-    does: 'Output of the tasks so far, in order of arrival; at most 1 MiB',
+    does: 'Output of the tasks so far, in order of arrival; the last MiB of it',
     path: id,
     query: z.object({ task: task.optional(), failed: flag.optional() }),
     answer: shapes.logs,
@@ -330,22 +337,12 @@ async function logsOf(
   { task, failed }: { readonly task?: number | undefined; readonly failed?: boolean | undefined },
   signal: AbortSignal,
 ) {
-  const chunks: unknown[] = [];
-  let bytes = 0;
-  let truncated = false;
+  const tail = new LogTail(LIMITS.logBytesMax);
   const onDropped = (): void => {
-    truncated = true;
+    tail.isTruncated = true;
   };
-  for await (const chunk of cluster.job(job).logs({ task, failed, signal, onDropped })) {
-    if (bytes + chunk.bytes.length > LIMITS.logBytesMax) {
-      truncated = true;
-      break;
-    }
-    bytes += chunk.bytes.length;
-    const { task: of, attempt, stream } = chunk;
-    chunks.push({ task: of, attempt, stream, text: Buffer.from(chunk.bytes).toString() });
-  }
-  return { schema: 'goshawk.logs/1', job, chunks, truncated };
+  for await (const chunk of cluster.job(job).logs({ task, failed, signal, onDropped })) tail.add(chunk);
+  return { schema: 'goshawk.logs/1', job, chunks: tail.end(), truncated: tail.isTruncated };
 }
 
 function workerJson(worker: WorkerView) {

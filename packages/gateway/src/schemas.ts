@@ -123,7 +123,7 @@ export const logs = z.object({
   chunks: z.array(
     z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   ),
-  /** There is more than fits into an answer, or the scheduler no longer has all of it. */
+  /** There was more before, which is too much for an answer, or which the scheduler no longer has. */
   truncated: z.boolean(),
 });
 

@@ -31,8 +31,8 @@ export interface GatewayOptions {
   /** Where the cluster is, for people. */
   readonly where: string;
   readonly version: string;
-  /** @throws UnreachableError, and is called again later */
-  connect(): Promise<Cluster>;
+  /** @throws UnreachableError, and is called again later; the signal's reason when the gateway is closed meanwhile */
+  connect(signal: AbortSignal): Promise<Cluster>;
   /** Told of errors of its own. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
@@ -81,7 +81,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     forceCloseConnections: true,
     // A HEAD of a stream would read it for ever.
     exposeHeadRoutes: false,
-    routerOptions: { ignoreTrailingSlash: true },
+    // What is too long is said by each route's own shape, as all that is wrong.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
   // Only JSON is read; fastify would take text as well, which a form of another site may send.
   app.removeContentTypeParser(['text/plain', 'application/json']);
@@ -104,7 +105,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   app.setErrorHandler((error, _, reply) => {
     const { status, body } = answerTo(error);
-    if (status >= 500 && body.code === 'internal') options.failed?.(error);
+    // Whoever has left is answered nothing, and what it waited for ends in an error for that alone.
+    if (status >= 500 && body.code === 'internal' && !reply.raw.destroyed) options.failed?.(error);
     return reply
       .status(status)
       .headers(status === 401 ? { 'www-authenticate': 'Bearer' } : {})
@@ -135,8 +137,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url: httpUrl({ host, port: bound }),
     close: async () => {
-      await Promise.all([watch.close(), app.close()]);
-      await link.close();
+      // What is asked of a cluster that does not answer ends with the connection.
+      await Promise.all([watch.close(), app.close(), link.close()]);
     },
   };
 }

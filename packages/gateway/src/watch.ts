@@ -70,9 +70,10 @@ export class ClusterWatch {
   /** @param seen the version that was told last; 0: none */
   since(seen: number): News {
     const { version } = this.#table;
-    const all = seen > version ? 0 : seen;
-    const points = this.history.points.filter((point) => (this.#versionOfPoint.get(point) ?? 0) > all);
-    return { version, overview: this.#overview, points, workers: this.#table.since(seen) };
+    const workers = this.#table.since(seen);
+    const from = workers.reset ? 0 : seen;
+    const points = this.history.points.filter((point) => (this.#versionOfPoint.get(point) ?? 0) > from);
+    return { version, overview: this.#overview, points, workers };
   }
 
   /** Resolves after the next look. */
@@ -116,9 +117,11 @@ export class ClusterWatch {
   }
 
   #addPoint(counters: ClusterCounters | undefined): void {
+    // The wall clock may be set back: points are so far apart by another one.
+    const now = performance.now();
+    if (counters === undefined || now - this.#pointAt < POINT_MS - LOOK_MS / 2) return;
+    this.#pointAt = now;
     const at = Date.now();
-    if (counters === undefined || at - this.#pointAt < POINT_MS - LOOK_MS / 2) return;
-    this.#pointAt = at;
     const { busy, slots, waiting } = this.#overview;
     const tasks = waiting.reduce((sum, group) => sum + group.tasks, 0);
     const point = this.history.add(at, counters.schedulers, { waiting: tasks, busy, slots });

@@ -64,7 +64,7 @@ export const dashboardCommand = defineCommand({
       hosts: options.allowHost,
       where,
       version: VERSION,
-      connect: () => connect(where, { keys: source }),
+      connect: (signal) => connect(where, { keys: source, signal }),
       failed: (error) => context.note(`the gateway has an error: ${(error as Error).stack}`),
     });
     try {

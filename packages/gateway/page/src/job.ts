@@ -275,6 +275,6 @@ function logText(chunks: Logs['chunks'], truncated: boolean): string {
   if (lines.length === 0) return 'Nothing was printed.';
   const shown = lines.slice(-LINES);
   const cut =
-    truncated || shown.length < lines.length ? 'There is more: `goshawk logs` has all of it.\n' : '';
+    truncated || shown.length < lines.length ? 'There was more before: `goshawk logs` has all of it.\n' : '';
   return `${cut}${shown.join('\n')}`;
 }

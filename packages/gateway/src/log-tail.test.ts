@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { LogTail } from './log-tail.js';
+
+const chunk = (bytes: Uint8Array, task = 0, stream: 'stdout' | 'stderr' = 'stdout') => ({
+  task,
+  attempt: 1,
+  stream,
+  bytes,
+});
+
+it('keeps the end of what is too much, in the order of arrival', () => {
+  const tail = new LogTail(10);
+  for (let i = 0; i < 8; i++) tail.add(chunk(Buffer.from(`${i}..\n`), i % 3));
+  expect(tail.end()).toEqual([
+    { task: 0, attempt: 1, stream: 'stdout', text: '6..\n' },
+    { task: 1, attempt: 1, stream: 'stdout', text: '7..\n' },
+  ]);
+  expect(tail.isTruncated).toBe(true);
+});
+
+it('puts characters together that came in two chunks of a stream, whatever came between', () => {
+  const tail = new LogTail(100);
+  const euro = Buffer.from('€');
+  tail.add(chunk(euro.subarray(0, 1)));
+  tail.add(chunk(euro.subarray(0, 2), 0, 'stderr'));
+  tail.add(chunk(euro.subarray(1)));
+  expect(tail.end().map(({ text }) => text)).toEqual(['', '\ufffd', '€']);
+  expect(tail.isTruncated).toBe(false);
+});

@@ -1,0 +1,50 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { LogChunk } from '@goshawk/client';
+import { Deque } from '@goshawk/core';
+
+interface LogText {
+  readonly task: number;
+  readonly attempt: number;
+  readonly stream: 'stdout' | 'stderr';
+  text: string;
+}
+
+/** The last output of a job as text, so much of it as an answer may have. */
+export class LogTail {
+  /** There was more. */
+  isTruncated = false;
+  readonly #bytesMax: number;
+  readonly #chunks = new Deque<{ readonly shown: LogText; readonly bytes: number }>();
+  /** A character may come in two chunks of its stream. */
+  readonly #streams = new Map<string, { readonly decoder: StringDecoder; last: LogText | undefined }>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  add({ task, attempt, stream, bytes }: LogChunk): void {
+    const name = nameOf({ task, attempt, stream });
+    const of = this.#streams.get(name) ?? { decoder: new StringDecoder(), last: undefined };
+    this.#streams.set(name, of);
+    of.last = { task, attempt, stream, text: of.decoder.write(Buffer.from(bytes)) };
+    this.#chunks.push({ shown: of.last, bytes: bytes.length });
+    this.#bytes += bytes.length;
+    while (this.#bytes > this.#bytesMax) {
+      const { shown, bytes } = this.#chunks.shift()!;
+      this.#bytes -= bytes;
+      this.isTruncated = true;
+      if (this.#streams.get(nameOf(shown))?.last === shown) this.#streams.delete(nameOf(shown));
+    }
+  }
+
+  /** In the order of arrival. To be called once. */
+  end(): LogText[] {
+    for (const { decoder, last } of this.#streams.values()) last!.text += decoder.end();
+    return Array.from(this.#chunks, ({ shown }) => shown);
+  }
+}
+
+function nameOf({ task, attempt, stream }: Omit<LogText, 'text'>): string {
+  return `${task} ${attempt} ${stream}`;
+}

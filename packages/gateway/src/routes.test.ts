@@ -1,0 +1,98 @@
+import { expect, it, vi } from 'vitest';
+import { gatewayTo } from './gateway.fixture.js';
+import { openGateway } from './server.js';
+
+const SUMMARY = {
+  name: 'job',
+  class: 'short',
+  classifiedBy: 'estimate',
+  state: 'running',
+  tasks: { total: 1, waiting: 0, running: 1, completed: 0, failed: 0, cancelled: 0 },
+  submittedAt: 0,
+};
+
+async function read(url: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await fetch(url);
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+it('the jobs have no next page where there are no more, or no more are listed', async () => {
+  const url = await gatewayTo({
+    jobs: async ({ limit }: { limit: number }) => ({
+      jobs: Array.from({ length: limit === 10 ? 0 : limit }, (_, i) => ({ id: `a-${i}`, ...SUMMARY })),
+      total: 20_000,
+      silent: [],
+      warnings: [],
+      quotas: [],
+    }),
+  });
+  const nextOf = async (query: string) => (await read(`${url}/v1/jobs?${query}`)).body.next;
+  expect(await nextOf('limit=50')).toBe(50);
+  expect(await nextOf('from=9950&limit=1000')).toBeNull();
+  // Some have ended and are forgotten since they were counted.
+  expect(await nextOf('limit=10')).toBeNull();
+});
+
+it('names and numbers that cannot be are said to be wrong', async () => {
+  const url = await gatewayTo({});
+  expect(await read(`${url}/v1/jobs/${'x'.repeat(600)}`)).toMatchObject({
+    status: 400,
+    body: { code: 'bad-request', message: expect.stringContaining('id') },
+  });
+  expect(await read(`${url}/v1/jobs/a-1/logs?task=`)).toMatchObject({
+    status: 400,
+    body: { code: 'bad-request', message: expect.stringContaining('task') },
+  });
+  expect(await read(`${url}/v1/workers/${'x'.repeat(200)}`)).toMatchObject({ status: 503 });
+});
+
+it('a client that leaves before the answer is no error of the gateway', async () => {
+  const failed = vi.fn();
+  let asked = (): void => {};
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  let isOver = false;
+  const url = await gatewayTo(
+    {
+      job: () => ({
+        describe: ({ signal }: { signal: AbortSignal }) =>
+          new Promise((_, reject) => {
+            asked();
+            signal.addEventListener('abort', () => {
+              isOver = true;
+              reject(signal.reason);
+            });
+          }),
+      }),
+    },
+    { failed },
+  );
+  const leaving = new AbortController();
+  const left = fetch(`${url}/v1/jobs/a-1`, { signal: leaving.signal });
+  await isAsked;
+  leaving.abort();
+  await expect(left).rejects.toThrow('aborted');
+  await expect.poll(() => isOver).toBe(true);
+  await read(`${url}/v1/session`);
+  expect(failed).not.toHaveBeenCalled();
+});
+
+it('ends at once while the cluster does not answer', async () => {
+  const aborted: unknown[] = [];
+  const gateway = await openGateway({
+    bind: '127.0.0.1:0',
+    tokens: [],
+    where: 'tcp://h:1',
+    version: '0.1.0',
+    connect: (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted.push(signal.reason);
+          reject(signal.reason);
+        });
+      }),
+  });
+  await gateway.close();
+  expect(aborted).toHaveLength(1);
+});
