@@ -198,9 +198,12 @@ describe('while a cluster runs', () => {
     ).stdout.trim();
     const submit = (keys: string) =>
       goshawk('submit', '--cluster', url, '--keys', keys, '--sleep', '1ms', '--wait');
+    // Those that run for days, such as the dashboard.
+    await using session = await connect(url, { keys: join(folder, 'keys', 'client.key') });
     for (let step = 0; step < 3; step++) {
       expect((await goshawk('keygen', 'keys', '--rotate')).exitCode).toBe(0);
       await vi.waitFor(async () => expect((await submit('keys')).exitCode).toBe(0), WAITED);
+      await vi.waitFor(async () => expect((await session.jobs()).silent).toEqual([]), WAITED);
     }
     await vi.waitFor(async () => expect((await submit('leaked.key')).exitCode).toBe(3), WAITED);
     const { stdout } = await goshawk('job', job, '--cluster', url, '--keys', 'keys', '--json');
