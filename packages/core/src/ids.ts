@@ -16,8 +16,13 @@ export type Address = number & { readonly brand: 'Address' };
 /** Nobody. Drivers never give it out. */
 export const NOBODY = -1 as Address;
 
+declare const kind: unique symbol;
+
+/** A number that names one kind of thing: a plain number may stand for it, the name of another kind of thing may not. */
+type Naming<Kind extends string> = number & { readonly [kind]?: Kind };
+
 /** A job, as its owner numbers it. Only meaningful together with the owner's address. */
-export type JobNumber = number;
+export type JobNumber = Naming<'job'>;
 
 /** A job's id: what all jobs of its owner's journal begin with, and its number there. */
 export const JOB_ID = /^.{1,32}-\d{1,15}$/u;
@@ -27,8 +32,14 @@ export function tagOf(id: string): string {
   return id.slice(0, Math.max(0, id.lastIndexOf('-')));
 }
 
+/** A stage of a job: 0 … stages − 1. */
+export type StageIndex = Naming<'stage'>;
+
 /** A task of a job: 0 … tasks − 1, counted through all stages. */
-export type TaskIndex = number;
+export type TaskIndex = Naming<'task'>;
+
+/** An attempt at a task: 0, 1, … */
+export type AttemptNumber = Naming<'attempt'>;
 
 /** Milliseconds: a duration, or a reading of a clock that only ever goes forward. */
 export type Millis = number;

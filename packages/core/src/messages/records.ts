@@ -1,5 +1,5 @@
 /** What the fields of messages are made of: parts that several messages share. */
-import type { Millis } from '../ids.js';
+import type { AttemptNumber, JobNumber, Millis, StageIndex, TaskIndex } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { parseClusterSettings } from '../policy/settings.js';
 import {
@@ -24,12 +24,12 @@ import {
 
 export const name = text(LIMITS.nameLengthMax);
 export const line = text(4_096);
-export const job = count;
-export const stage = countTo(LIMITS.stagesPerJobMax);
-export const task = countTo(LIMITS.tasksPerJobMax);
+export const job: Field<JobNumber> = count;
+export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
+export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
 /** Of a worker; 0: no fixed number, as many tasks as fit its resources. */
 export const slots = countTo(LIMITS.slotsMax);
-export const attempt = count;
+export const attempt: Field<AttemptNumber> = count;
 export const request = count;
 export const ms: Field<Millis> = number;
 

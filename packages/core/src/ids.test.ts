@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import type { JobNumber, TaskIndex } from './ids.js';
+
+test('the number of a task is none of a job, for the compiler', () => {
+  const named = (job: JobNumber): number => job;
+  const task: TaskIndex = 3;
+  // @ts-expect-error: the name of another kind of thing
+  expect(named(task)).toBe(3);
+  expect(named(3)).toBe(3);
+});
