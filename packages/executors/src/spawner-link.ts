@@ -140,14 +140,22 @@ export class SpawnerLink {
           stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
         },
       );
-      if (child.pid !== undefined) createRecord(file, ownIdentity(process.pid), ownIdentity(child.pid));
+      if (child.pid === undefined) {
+        child.once('error', (error) => this.#cannotStart(error));
+        return false;
+      }
+      createRecord(file, ownIdentity(process.pid), ownIdentity(child.pid));
       this.#spawner = this.#connect(child, file);
       return true;
     } catch (error) {
       child?.kill('SIGKILL');
-      this.#failWaiting('spawner-failed', `commands cannot be started: ${(error as Error).message}`);
+      this.#cannotStart(error as Error);
       return false;
     }
+  }
+
+  #cannotStart({ message }: Error): void {
+    this.#failWaiting('spawner-failed', `commands cannot be started: ${message}`);
   }
 
   #connect(child: ChildProcess, file: string): Spawner {

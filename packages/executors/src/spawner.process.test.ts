@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -224,6 +224,39 @@ describe('the spawner', () => {
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'shutdown' });
     expect(commands.filter(isAlive)).toEqual([]);
     expect(readdirSync(recordFolder(folder))).toEqual([]);
+  });
+
+  it('that cannot be started, for want of descriptors, fails the run and leaves the worker alive', async () => {
+    const source = `
+      import { closeSync, openSync } from 'node:fs';
+      import { createExecutors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
+      const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)} });
+      const outcome = () => new Promise((resolve) => executors.start(
+        { payload: { exec: ['true'] }, env: {}, outputBytesMax: 1000 },
+        { output() {}, ended: resolve },
+      ));
+      const taken = [];
+      try {
+        for (;;) taken.push(openSync('/dev/null'));
+      } catch {}
+      const outcomes = [await outcome()];
+      for (const descriptor of taken) closeSync(descriptor);
+      outcomes.push(await outcome());
+      await executors.close();
+      console.log(JSON.stringify(outcomes));`;
+    const script = join(folder, 'worker.mjs');
+    writeFileSync(script, source);
+    const text = execFileSync('sh', ['-c', 'ulimit -n 100; exec "$0" "$1"', process.execPath, script]);
+    expect(JSON.parse(text.toString())).toEqual([
+      {
+        kind: 'failed',
+        error: {
+          code: 'spawner-failed',
+          message: expect.stringMatching(/^commands cannot be started: .*EMFILE/),
+        },
+      },
+      { kind: 'completed', exitCode: 0 },
+    ]);
   });
 
   it('that cannot have its record fails the run with the reason', async () => {
