@@ -36,7 +36,8 @@ describe('a daemon that is told to end', () => {
       },
     };
     const context = { global: { json: false }, interrupted: interrupt.signal } as unknown as Context;
-    return { calls, daemon, context, interrupt };
+    const fail = (): void => end({ kind: 'failed', error: new Error('its disk is gone') });
+    return { calls, daemon, context, interrupt, fail };
   }
 
   it('finishes its work, and is stopped when that takes longer than --drain-timeout', async () => {
@@ -56,6 +57,16 @@ describe('a daemon that is told to end', () => {
     interrupt.abort();
     expect(await kept).toBe(0);
     expect(calls).toStrictEqual(['drain']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends when it fails while it finishes its work', async () => {
+    const { daemon, context, interrupt, fail } = started({ isIdle: false });
+    const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
+    interrupt.abort();
+    await vi.advanceTimersByTimeAsync(1_000);
+    fail();
+    expect(await kept).toBe(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 

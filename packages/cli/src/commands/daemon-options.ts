@@ -191,6 +191,6 @@ async function drain(
     if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, TIMER_MAX_MS));
   });
   const tooLong = Promise.race([orphaned, timedOut]).then(() => daemon.stop());
-  await Promise.race([daemon.drain(), tooLong]);
+  await Promise.race([daemon.drain(), tooLong, daemon.ended]);
   clearTimeout(timer);
 }
