@@ -79,6 +79,29 @@ describe('what was learnt', () => {
     expect(written).toHaveLength(1);
   });
 
+  test('that could not be written does not replace what was written after it', async () => {
+    const written: string[] = [];
+    let fail: (error: Error) => void = () => {};
+    const first = new Promise<void>((_, reject) => {
+      fail = reject;
+    });
+    let calls = 0;
+    const kept = new EstimatorStateFile(
+      storeOf(async (text) => {
+        if (++calls === 1) await first;
+        written.push(text);
+      }),
+      logged().logger,
+    );
+    const learnt: (object | undefined)[] = [{ history: 'older' }, { history: 'newer' }];
+    kept.keep(() => learnt.shift() as Readonly<Record<string, unknown>> | undefined, 5);
+    await expect.poll(() => learnt.length).toBe(0);
+    fail(new Error('it was away'));
+    await expect.poll(() => written).toEqual([expect.stringContaining('newer')]);
+    await kept.close();
+    expect(written).toHaveLength(1);
+  });
+
   test('is not waited for without end where it is kept and nobody answers', async () => {
     const kept = new EstimatorStateFile(
       storeOf(() => new Promise(() => {})),

@@ -88,8 +88,11 @@ export class EstimatorStateFile {
     this.#unwritten = undefined;
     this.#written = this.#written
       .then(() => this.#store.write(jsonPieces({ schema: SCHEMA, learnt: states })))
+      .then(() => {
+        this.#unwritten = undefined;
+      })
       .catch((error: Error) => {
-        this.#unwritten ??= states;
+        this.#unwritten = states;
         this.#logger.error(
           { file: this.#store.name },
           `what was learnt of run times cannot be written down: ${error.message}`,
