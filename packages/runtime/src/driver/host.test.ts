@@ -9,6 +9,7 @@ import {
   type Message,
   type Right,
   type Role,
+  sumOf,
 } from '@goshawk/core';
 import { Codec, Directory, type Logger, SILENT_LOGGER } from '@goshawk/transport';
 import { pino } from 'pino';
@@ -199,6 +200,19 @@ describe('what happens to a machine', () => {
     expect(draw(7, 'worker-1')).toEqual(draw(7, 'worker-1'));
     expect(draw(7, 'worker-1')).not.toEqual(draw(7, 'worker-2'));
     expect(draw(7, 'worker-1')).not.toEqual(draw(8, 'worker-1'));
+  });
+
+  test('nothing, after it was removed, and what was counted of it stays counted', () => {
+    const { host, post, add } = setUp();
+    add('own', 0);
+    const other = add('other', 1);
+    post.arrive(0, HEARTBEAT);
+    post.arrive(1, HEARTBEAT);
+    post.arriveRaw(1, [1, 2, 3]);
+    other.remove();
+    const all = Object.values(host.counters());
+    expect(sumOf(all, ({ received }) => received.heartbeat ?? 0)).toBe(2);
+    expect(sumOf(all, ({ refused }) => refused)).toBe(1);
   });
 
   test('nothing, after it was removed, and its host lets go of it', async () => {

@@ -14,7 +14,7 @@ import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 import { Failures } from './failures.js';
 import { describeInput, type EntryPoint, type Input, type Losable, mayBeLost } from './input.js';
-import type { MachineCounters } from './message-counters.js';
+import { type MachineCounters, MessageCounters } from './message-counters.js';
 import { Party } from './party.js';
 import { TimerQueue } from './timers.js';
 
@@ -61,6 +61,8 @@ export class Host {
   readonly #complaints: ThrottledLog;
   readonly #failures = new Failures();
   readonly #parties: Party[] = [];
+  /** Of machines that are gone, together: counters never go back. */
+  #removed: MessageCounters | undefined;
   /** Inputs that came while a machine was at work. */
   readonly #waiting = new Deque<readonly [Party, Input]>();
   /** Parties that got something in this turn. */
@@ -118,6 +120,8 @@ export class Host {
     const remove = (): void => {
       party.isGone = true;
       this.#parties.splice(this.#parties.indexOf(party), 1);
+      this.#removed ??= new MessageCounters();
+      this.#removed.add(party.counters.read());
       this.#options.mailbox.unregister(options.index);
       timers.close();
     };
@@ -135,9 +139,12 @@ export class Host {
     return this.#timers.lateMs;
   }
 
-  /** What each machine has done, by its name. */
+  /** What each machine has done, by its name; those that were removed together. */
   counters(): Record<string, MachineCounters> {
-    return Object.fromEntries(this.#parties.map((party) => [party.name, party.counters.read()]));
+    return {
+      ...Object.fromEntries(this.#parties.map((party) => [party.name, party.counters.read()])),
+      ...(this.#removed && { removed: this.#removed.read() }),
+    };
   }
 
   /** Nothing reaches a machine any more. The mailbox is its owner's to close. */

@@ -37,6 +37,18 @@ export class MessageCounters {
     this.#received[type]++;
   }
 
+  /** What another machine has done as well. */
+  add({ sent, received, refused, unsendable, failed, wakes }: MachineCounters): void {
+    for (const type of MESSAGE_TYPES) {
+      this.#sent[type] += sent[type] ?? 0;
+      this.#received[type] += received[type] ?? 0;
+    }
+    this.refused += refused;
+    this.unsendable += unsendable;
+    this.failed += failed;
+    this.wakes += wakes;
+  }
+
   read(): MachineCounters {
     return {
       sent: withoutZeroes(this.#sent),

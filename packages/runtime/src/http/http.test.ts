@@ -105,6 +105,22 @@ describe('the HTTP server', () => {
     expect((await ask(await open(), '/targets')).status).toBe(404);
   });
 
+  it('goes on after a page that could not be made', async () => {
+    const server = await openHttpServer(
+      { bind: '127.0.0.1:0' },
+      () => ({
+        '/metrics': () => {
+          throw new Error('the disk is gone');
+        },
+        '/livez': () => ({ status: 200, type: 'text/plain', body: 'alive\n' }),
+      }),
+      recordingLogger(),
+    );
+    servers.push(server);
+    expect(await ask(server, '/metrics')).toStrictEqual({ status: 500, body: 'the disk is gone\n' });
+    expect((await ask(server, '/livez')).status).toBe(200);
+  });
+
   it('writes down the port that it was given', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-http-'));
     try {

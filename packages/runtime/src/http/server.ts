@@ -128,9 +128,18 @@ function answer(
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return send(request, response, { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' });
   }
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  const there = Object.keys(pages).join(' ');
-  send(request, response, page?.() ?? { status: 404, type: 'text/plain', body: `there are ${there}\n` });
+  send(request, response, pageAt(pages, path));
+}
+
+/** A page that cannot be made, such as of a disk that is gone, ends no process. */
+function pageAt(pages: Pages, path: string): Page {
+  try {
+    const page = Object.hasOwn(pages, path) ? pages[path]!() : undefined;
+    const there = Object.keys(pages).join(' ');
+    return page ?? { status: 404, type: 'text/plain', body: `there are ${there}\n` };
+  } catch (error) {
+    return { status: 500, type: 'text/plain', body: `${(error as Error).message}\n` };
+  }
 }
 
 const REFUSALS: Readonly<Record<HttpRefusal, string>> = {
