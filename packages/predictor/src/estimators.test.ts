@@ -5,6 +5,7 @@ import {
   ESTIMATORS,
   type EstimatorKind,
   estimatorKind,
+  isKnownEstimator,
   makeEstimator,
 } from './estimators.js';
 import { SLEARN_SETTINGS } from './settings.js';
@@ -40,6 +41,7 @@ describe('names', () => {
     '%s is refused, with those there are',
     (name) => {
       expect(() => estimatorKind(name)).toThrow(`there is no estimator "${name}"`);
+      expect(isKnownEstimator(name)).toBe(false);
     },
   );
 

@@ -188,8 +188,12 @@ export function estimatorKind(text: string): { readonly kind: EstimatorKind; rea
 
 /** Whether this process has it. */
 export function isKnownEstimator(text: string): boolean {
-  const name = text.split(':', 1)[0]!;
-  return OWN_ESTIMATORS.has(text) || Object.hasOwn(ESTIMATORS, name);
+  try {
+    estimatorKind(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @throws InputError that names the estimators there are, or says what is wrong with the argument */

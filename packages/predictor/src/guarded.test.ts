@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Estimator, Evidence, Judgement, SamplePlan, Verdict } from './estimator.js';
+import type { Estimate, Estimator, Evidence, Judgement, SamplePlan, Verdict } from './estimator.js';
 import { Given } from './given.js';
 import { Guarded } from './guarded.js';
 
@@ -25,6 +25,17 @@ describe('an estimator that misbehaves', () => {
     ['an estimate below 0', { kind: 'estimate', estimate: { meanMs: -1, by: '' } }],
     ['more pilots than tasks', { kind: 'sample', pilots: 9 }],
     ['no pilots', { kind: 'sample', pilots: 0 }],
+    ['an estimate that does not say by what', { kind: 'estimate', estimate: { meanMs: 1 } as Estimate }],
+    ['a judgement of no known kind', { kind: 'short' } as unknown as Judgement],
+    ['a time that no message carries', { kind: 'estimate', estimate: { meanMs: 1e40, by: '' } }],
+    ['more words than are shown', { kind: 'thin', guess: { meanMs: 1, by: 'x'.repeat(300) } }],
+    [
+      'a distribution of NaN',
+      {
+        kind: 'estimate',
+        estimate: { meanMs: 1, by: '', distribution: [{ from: 1, to: Number.NaN, p: 1 }] },
+      },
+    ],
     ['a negative variance', { kind: 'thin', guess: { meanMs: 1, varianceMs2: -1, by: '' } }],
   ])('%s: what was given counts instead', (_, judgement) => {
     const guarded = judging(() => judgement);

@@ -1,4 +1,4 @@
-import { sumOf } from '@goshawk/core';
+import { LIMITS, type Segment, sumOf } from '@goshawk/core';
 import type {
   ArrivingJob,
   EndedJob,
@@ -129,11 +129,20 @@ function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined
       return judgement.guess === undefined ? undefined : wrongEstimate(judgement.guess, job);
     case 'unknown':
       return undefined;
+    default:
+      return `a judgement of kind ${String((judgement as { kind: unknown }).kind)}`;
   }
 }
 
-function wrongEstimate({ meanMs, varianceMs2, stagesMs }: Estimate, job: ArrivingJob): string | undefined {
+/** What no message could carry counts as wrong, too: nobody would hear of the job. */
+function wrongEstimate(
+  { meanMs, varianceMs2, by, distribution, stagesMs }: Estimate,
+  job: ArrivingJob,
+): string | undefined {
   if (!isTime(meanMs)) return `an estimate of ${meanMs} ms`;
+  if (typeof by !== 'string' || by.length > LIMITS.nameLengthMax)
+    return `an estimate by what is no text of at most ${LIMITS.nameLengthMax} characters`;
+  if (distribution !== undefined && !isDistribution(distribution)) return 'a distribution that is none';
   if (varianceMs2 !== undefined && !(varianceMs2 >= 0)) return `a variance of ${varianceMs2} ms²`;
   if (stagesMs === undefined) return undefined;
   if (stagesMs.length === job.stages?.length && stagesMs.every(isTime)) return undefined;
@@ -141,5 +150,11 @@ function wrongEstimate({ meanMs, varianceMs2, stagesMs }: Estimate, job: Arrivin
 }
 
 function isTime(ms: number): boolean {
-  return ms >= 0 && ms < Number.POSITIVE_INFINITY;
+  return ms >= 0 && ms <= LIMITS.wireMsMax;
+}
+
+function isDistribution(segments: readonly Segment[]): boolean {
+  const isSegment = ({ from, to, p }: Segment) =>
+    isTime(from) && isTime(to) && from <= to && p >= 0 && p <= 1;
+  return segments.length <= LIMITS.segmentsMax && segments.every(isSegment);
 }
