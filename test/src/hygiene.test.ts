@@ -82,6 +82,7 @@ const ENTRIES = new Set([
   'packages/transport/src/mailbox/busy.fixture.ts',
   'packages/journal/src/dead-reader.fixture.ts',
   'packages/journal/src/folder-claim.fixture.ts',
+  'packages/journal/src/open-journal.fixture.ts',
   'packages/gateway/page/src/main.ts',
   'packages/cli/src/main.ts',
   'packages/lab/src/simulate/thread.ts',

@@ -25,9 +25,13 @@ export interface Salvage {
   readonly problems: readonly string[];
 }
 
+export function hasJournal(folder: string): boolean {
+  return existsSync(join(folder, FILE));
+}
+
 /** @throws JournalError `no-journal`, `journal-damaged` for a file that is none */
 export function openJournalFile(folder: string): LmdbFile {
-  if (!existsSync(join(folder, FILE))) {
+  if (!hasJournal(folder)) {
     throw new JournalError(
       'no-journal',
       `there is no journal in ${folder}`,

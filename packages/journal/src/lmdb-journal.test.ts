@@ -265,7 +265,7 @@ describe('room', () => {
     expect(statSync(join(folder, 'jobs.mdb')).size).toBe(before);
     expect(statSync(join(folder, 'jobs.mdb')).mode & 0o777).toBe(0o600);
     // A disk that turns out to be full while the copy is written is no end, either.
-    mkdirSync(join(folder, 'jobs.mdb.compacted', 'in the way'), { recursive: true });
+    mkdirSync(join(folder, 'jobs.mdb.new', 'in the way'), { recursive: true });
     const again = await openLmdbJournal({ ...options, freeBytes: () => 1e9, warn });
     await again.close();
     expect(warned).toHaveLength(2);

@@ -3,7 +3,8 @@ import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Disk, type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
-import { LmdbStore, makeFolder } from './lmdb-store.js';
+import { hasJournal } from './journal-file.js';
+import { LmdbStore, makeFolder, putDraftInPlace } from './lmdb-store.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
@@ -31,14 +32,13 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Jour
   const claim = await claimFolder(folder);
   let store: LmdbStore | undefined;
   try {
-    store = LmdbStore.open(folder);
-    let identity = store.readIdentity();
-    if (identity === undefined) {
-      identity = newIdentity(newTag(), version);
-      store.writeIdentity(identity);
+    if (!hasJournal(folder)) {
+      await LmdbStore.draft(folder, newIdentity(newTag(), version), []);
+      putDraftInPlace(folder);
     }
+    store = LmdbStore.open(folder);
     if (store.isWorthCompacting) store = await compacted(store, options);
-    return new LmdbJournal(store, claim, identity, options);
+    return new LmdbJournal(store, claim, store.readIdentity(), options);
   } catch (error) {
     await store?.close();
     await claim.release();
@@ -58,7 +58,8 @@ async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise
     warn(`the journal’s file is mostly free room, and is not made smaller: ${(error as Error).message}`);
     return store;
   }
-  await store.replaceByCompacted();
+  await store.close();
+  putDraftInPlace(folder);
   return LmdbStore.open(folder);
 }
 

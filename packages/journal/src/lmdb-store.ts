@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { invariant, type JobRecord } from '@goshawk/core';
@@ -21,7 +11,9 @@ import { decodeFiled, type Filed } from './reading.js';
 import { BadRecordError, encodeRecord } from './record-codec.js';
 import { keyBytes, recordKeyOf } from './record-key.js';
 
-const COMPACTED = `${FILE}.compacted`;
+/** A file that is written whole before it takes the place of the journal's. */
+const DRAFT = `${FILE}.new`;
+const DRAFT_LOCK = `${DRAFT}-lock`;
 
 /** A file that is larger than this and mostly empty is written anew when it is opened. In bytes. */
 const COMPACT_ABOVE = 16 * 1024 * 1024;
@@ -32,7 +24,6 @@ const COMPACT_ABOVE = 16 * 1024 * 1024;
  */
 export class LmdbStore {
   readonly #folder: string;
-  readonly #file: string;
   readonly #root: RootDatabase;
   readonly #identity: Database<Buffer, string>;
   readonly #records: Database<Buffer, Buffer>;
@@ -41,7 +32,6 @@ export class LmdbStore {
 
   private constructor(folder: string, file: string) {
     this.#folder = folder;
-    this.#file = file;
     this.#root = open({
       path: join(folder, file),
       noSubdir: true,
@@ -55,31 +45,31 @@ export class LmdbStore {
     this.#records = this.#root.openDB(RECORDS, { encoding: 'binary', keyEncoding: 'binary' });
   }
 
-  /** Opens the file once it is known to be sound, and makes it if it is not there. @throws JournalError */
+  /** Opens the file once it is known to be sound. @throws JournalError */
   static open(folder: string): LmdbStore {
-    const isNew = !existsSync(join(folder, FILE));
-    if (!isNew) checkJournalFile(folder);
-    const store = attempt(folder, () => new LmdbStore(folder, FILE));
-    // The folder is private already; the file stays so where it is copied.
-    attempt(folder, () => chmodSync(join(folder, FILE), 0o600));
-    if (isNew) syncFolder(folder);
-    return store;
-  }
-
-  /** Makes a file of that name, in the place of one that may be there. @throws JournalError */
-  static create(folder: string, file: string): LmdbStore {
-    removeFile(folder, file);
+    checkJournalFile(folder);
     return attempt(folder, () => {
-      const store = new LmdbStore(folder, file);
-      chmodSync(join(folder, file), 0o600);
-      return store;
+      // The folder is private already; the file stays so where it is copied.
+      chmodSync(join(folder, FILE), 0o600);
+      return new LmdbStore(folder, FILE);
     });
   }
 
-  readIdentity(): Identity | undefined {
-    const bytes = this.#identity.get(IDENTITY);
-    if (bytes === undefined) return undefined;
-    return checkIdentity(unpackIdentity(bytes), this.#folder);
+  /** Writes a file that `putDraftInPlace` makes the journal's. @throws JournalError */
+  static async draft(folder: string, identity: Identity, records: readonly JobRecord[]): Promise<void> {
+    removeDraft(folder);
+    const store = attempt(folder, () => new LmdbStore(folder, DRAFT));
+    try {
+      attempt(folder, () => store.#fill(identity, records));
+    } finally {
+      await store.close();
+    }
+    syncFile(join(folder, DRAFT));
+  }
+
+  /** @throws JournalError */
+  readIdentity(): Identity {
+    return checkIdentity(unpackIdentity(this.#identity.get(IDENTITY)), this.#folder);
   }
 
   /** Returns when it is on the disk. */
@@ -126,8 +116,8 @@ export class LmdbStore {
     );
   }
 
-  /** Fills a new file. Not durable before it is closed and synced. */
-  fill(identity: Identity, records: readonly JobRecord[]): void {
+  /** Not durable before it is closed and synced. */
+  #fill(identity: Identity, records: readonly JobRecord[]): void {
     this.#root.transactionSync(() => {
       this.#identity.putSync(IDENTITY, packIdentity(identity));
       for (const [place, record] of records.entries())
@@ -160,7 +150,7 @@ export class LmdbStore {
   }
 
   sizes(): { fileBytes: number; usedBytes: number } {
-    const fileBytes = statSync(join(this.#folder, this.#file), { throwIfNoEntry: false })?.size ?? 0;
+    const fileBytes = statSync(join(this.#folder, FILE), { throwIfNoEntry: false })?.size ?? 0;
     const stats = this.#records.getStats() as Record<string, number>;
     const pages =
       (stats.treeBranchPageCount ?? 0) + (stats.treeLeafPageCount ?? 0) + (stats.overflowPages ?? 0);
@@ -190,22 +180,15 @@ export class LmdbStore {
 
   /** Writes the file anew beside it, without the room that is not used. */
   async compact(): Promise<void> {
-    const compacted = join(this.#folder, COMPACTED);
-    rmSync(compacted, { force: true });
+    const draft = join(this.#folder, DRAFT);
+    removeDraft(this.#folder);
     try {
-      await this.#root.backup(compacted, true);
-      syncFile(compacted);
+      await this.#root.backup(draft, true);
+      syncFile(draft);
     } catch (error) {
-      rmSync(compacted, { force: true });
+      removeDraft(this.#folder);
       throw error;
     }
-  }
-
-  /** Closes it, and puts the new file in its place. */
-  async replaceByCompacted(): Promise<void> {
-    await this.close();
-    renameSync(join(this.#folder, COMPACTED), join(this.#folder, FILE));
-    syncFolder(this.#folder);
   }
 
   async close(): Promise<void> {
@@ -264,9 +247,15 @@ export function pinSnapshot(folder: string): Pin {
   };
 }
 
-/** A file of lmdb and its lock. */
-export function removeFile(folder: string, file: string): void {
-  for (const name of [file, `${file}-lock`]) rmSync(join(folder, name), { force: true });
+/** The file that was written last takes the place of the journal's, and stays there. */
+export function putDraftInPlace(folder: string): void {
+  renameSync(join(folder, DRAFT), join(folder, FILE));
+  rmSync(join(folder, DRAFT_LOCK), { force: true });
+  syncFile(folder);
+}
+
+function removeDraft(folder: string): void {
+  for (const name of [DRAFT, DRAFT_LOCK]) rmSync(join(folder, name), { force: true });
 }
 
 function attempt<T>(folder: string, action: () => T): T {
@@ -284,11 +273,7 @@ function attempt<T>(folder: string, action: () => T): T {
   }
 }
 
-export function syncFolder(folder: string): void {
-  syncFile(folder);
-}
-
-export function syncFile(path: string): void {
+function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

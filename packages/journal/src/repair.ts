@@ -1,12 +1,20 @@
-import { existsSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JobRecord, LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
 import { claimFolder } from './folder-claim.js';
 import { type Identity, newIdentity } from './identity.js';
-import { checkFile, damagedJournal, FILE, openJournalFile, type Salvage, salvage } from './journal-file.js';
+import {
+  checkFile,
+  damagedJournal,
+  FILE,
+  hasJournal,
+  openJournalFile,
+  type Salvage,
+  salvage,
+} from './journal-file.js';
 import { DamagedFileError } from './lmdb-file.js';
-import { LmdbStore, makeFolder, removeFile, syncFile, syncFolder } from './lmdb-store.js';
+import { LmdbStore, makeFolder, putDraftInPlace } from './lmdb-store.js';
 
 interface RepairOptions {
   readonly folder: string;
@@ -21,8 +29,6 @@ interface Repaired extends Salvage {
   readonly kept: string | undefined;
   readonly tag: string;
 }
-
-const DRAFT = 'jobs.mdb.new';
 
 /**
  * Makes a new journal of what can be read of a damaged one, and keeps that beside it.
@@ -49,7 +55,7 @@ export async function repairJournal({ folder, newTag, version }: RepairOptions):
       return { ...left, problems, tag, kept: undefined };
     if (left.identity === undefined && left.records.length === 0)
       throw damagedJournal(folder, `${problem}, and nothing of it can be read`);
-    await write(folder, withNumbersOf(identity, left), left.records);
+    await LmdbStore.draft(folder, withNumbersOf(identity, left), left.records);
     return { ...left, problems, tag, kept: replace(folder) };
   } finally {
     await claim.release();
@@ -70,15 +76,14 @@ export async function importJournal(
   makeFolder(folder);
   const claim = await claimFolder(folder);
   try {
-    if (existsSync(join(folder, FILE)))
+    if (hasJournal(folder))
       throw new JournalError(
         'journal-folder',
         `there is a journal in ${folder} already`,
         'give an empty folder',
       );
-    await write(folder, succeeding(newIdentity(tag, version), records), records);
-    renameSync(join(folder, DRAFT), join(folder, FILE));
-    syncFolder(folder);
+    await LmdbStore.draft(folder, succeeding(newIdentity(tag, version), records), records);
+    putDraftInPlace(folder);
   } finally {
     await claim.release();
   }
@@ -103,23 +108,11 @@ function withNumbersOf(identity: Identity, { damaged, records }: Salvage): Ident
   return { ...identity, lastJob: Math.max(known, lost) };
 }
 
-async function write(folder: string, identity: Identity, records: readonly JobRecord[]): Promise<void> {
-  const store = LmdbStore.create(folder, DRAFT);
-  try {
-    store.fill(identity, records);
-  } finally {
-    await store.close();
-  }
-  removeFile(folder, `${DRAFT}-lock`);
-  syncFile(join(folder, DRAFT));
-}
-
 /** @returns where the old file is */
 function replace(folder: string): string {
   const kept = join(folder, `${FILE}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
   renameSync(join(folder, FILE), kept);
-  renameSync(join(folder, DRAFT), join(folder, FILE));
-  syncFolder(folder);
+  putDraftInPlace(folder);
   return kept;
 }
 
