@@ -70,7 +70,7 @@ export function describeFailure(error: unknown): Failure {
 }
 
 /** One line: what is wrong, and what to do. */
-export function failureLine({ message, hint }: Failure): string {
+export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {
   const line = hint === '' ? message : `${message}${message.endsWith('?') ? '' : ';'} ${hint}`;
   return `goshawk: ${line.replaceAll(/\s*\n\s*/g, ' ')}`;
 }

@@ -4,6 +4,7 @@ import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed } from './commands/index.js
 import { GLOBAL_OPTIONS } from './context.js';
 import { LABORATORY_COMMANDS } from './laboratory.js';
 import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
+import { wrapWords } from './terminal/width.js';
 import { VERSION } from './version.js';
 
 const ABOUT =
@@ -197,14 +198,7 @@ function table(rows: readonly Row[], width: number): string {
 
 /** At spaces; each line begins with the indent. */
 function wrapped(text: string, width: number, indent: string): string {
-  const lines: string[] = [];
-  let line = indent;
-  for (const word of text.split(' ')) {
-    if (line.length > indent.length && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = indent;
-    }
-    line += line.length > indent.length ? ` ${word}` : word;
-  }
-  return [...lines, line].join('\n');
+  return wrapWords(text, width - indent.length)
+    .map((line) => indent + line)
+    .join('\n');
 }

@@ -6,7 +6,6 @@ export type { Context } from './context.js';
 export { describeFailure, type Failure } from './failure.js';
 export { untilInterrupted } from './interruption.js';
 export { openCluster } from './jobs/open-cluster.js';
-export { counted } from './jobs/words.js';
 export { LABORATORY_COMMANDS, type Laboratory } from './laboratory.js';
 export { LocalCluster } from './local/cluster.js';
 export { journalIn } from './local/free-folder.js';

@@ -1,5 +1,8 @@
+import { GoshawkError } from '@goshawk/core';
 import { ExitCode } from './command.js';
-import { run } from './run.js';
+import { run, tellFailure } from './run.js';
+
+const argv = process.argv.slice(2);
 
 /** The first Ctrl-C asks the command to come to an end; the second one does not ask. */
 const interrupt = new AbortController();
@@ -10,10 +13,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// A reader that has seen enough (`goshawk jobs | head`) is no error.
+// A reader that has seen enough (`goshawk jobs | head`) is no error; a full disk is.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? ExitCode.done);
-  throw error;
+  const failure = new GoshawkError('stdout-failed', `cannot write to stdout: ${error.message}`);
+  process.exit(tellFailure(failure, argv, process.stderr));
 });
 
 // A note that cannot be written (a full disk, a reader that has gone) is lost and ends nothing.
@@ -24,7 +28,7 @@ process.on('exit', () => {
   process.exitCode ??= ExitCode.failed;
 });
 
-void run(process.argv.slice(2), {
+void run(argv, {
   stdout: process.stdout,
   stderr: process.stderr,
   // Its reader opens it.

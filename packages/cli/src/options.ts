@@ -144,7 +144,8 @@ export function readConfigFile(path: string): Record<string, unknown> {
 /** Why a file could not be read, in words. */
 export function whyUnread(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' ? 'there is no such file' : message;
+  if (code === 'ENOENT') return 'there is no such file';
+  return code === 'EISDIR' ? 'it is a folder' : message;
 }
 
 /** `stealCap` → `--steal-cap`. */

@@ -40,3 +40,28 @@ describe('what the command runs', () => {
     expect(status).toBe(2);
   });
 });
+
+describe.runIf(process.platform === 'linux')('what cannot be written', () => {
+  const real = join(import.meta.dirname, '../bin/goshawk.js');
+  const shell = (line: string) =>
+    spawnSync('sh', ['-c', line, 'sh', process.execPath, real], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    });
+
+  it('to a full disk is an error of one line', () => {
+    const why = 'cannot write to stdout: ENOSPC: no space left on device, write';
+    expect(shell('"$1" "$2" policies > /dev/full')).toMatchObject({ status: 1, stderr: `goshawk: ${why}\n` });
+    const { stderr } = shell('"$1" "$2" policies --json > /dev/full');
+    expect(JSON.parse(stderr)).toMatchObject({
+      schema: 'goshawk.error/1',
+      code: 'stdout-failed',
+      message: why,
+    });
+  });
+
+  it('to a reader that has gone is none', () => {
+    const { stdout, stderr } = shell('"$1" "$2" policies | head -n 1');
+    expect([stdout, stderr]).toEqual(['policy\n', '']);
+  });
+});

@@ -36,7 +36,10 @@ describe('wrong usage is one line and exit code 2', () => {
       '--state: "asleep" is not one of waiting, running, completed, failed, cancelled',
     ],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
-    [['logs', 'a1-3/x'], 'logs: "a1-3/x" is not JOB/TASK; such as a1-3/17'],
+    [
+      ['logs', 'a1-3/x'],
+      '"a1-3/x" names no job or task; write ID, or ID/TASK with the number of a task, such as a1-3/17',
+    ],
     [['job', 'a1-3', '--watch', '--spec'], 'job: --watch and --spec exclude each other; give one of them'],
     [['drain', 'w1', '--undo', '--wait'], 'drain: --undo and --wait exclude each other; give one of them'],
     [['submit'], 'submit: there is nothing to run; give a command after --, a job file, --sleep or --module'],

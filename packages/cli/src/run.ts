@@ -33,25 +33,31 @@ interface Terminal {
  * @returns the exit code
  */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  // Known before anything is parsed, so that a usage error, too, comes as it was asked for.
-  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-  const asked = { json: own.includes('--json'), verbose: own.includes('--verbose') || own.includes('-v') };
   try {
     return await dispatch(argv, terminal);
   } catch (error) {
     // Who pressed Ctrl-C knows why it ended.
     if (terminal.interrupted.aborted && error === terminal.interrupted.reason) return ExitCode.interrupted;
-    const failure = describeFailure(error);
-    if (asked.json) {
-      const { code, message, hint } = failure;
-      terminal.stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', code, message, hint })}\n`);
-    } else {
-      // What it names may be others' words: of a worker that there is not, say.
-      terminal.stderr.write(`${plain(failureLine(failure))}\n`);
-      if (asked.verbose) terminal.stderr.write(`${causesOf(error)}\n`);
-    }
-    return failure.exitCode;
+    return tellFailure(error, argv, terminal.stderr);
   }
+}
+
+/**
+ * Says on stderr what went wrong, as the command line asked for it: whatever was parsed of it.
+ *
+ * @returns the exit code
+ */
+export function tellFailure(error: unknown, argv: readonly string[], stderr: OutputStream): number {
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  const { exitCode, ...failure } = describeFailure(error);
+  if (own.includes('--json')) {
+    stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', ...failure })}\n`);
+  } else {
+    // What it names may be others' words: of a worker that there is not, say.
+    stderr.write(`${plain(failureLine(failure))}\n`);
+    if (own.includes('--verbose') || own.includes('-v')) stderr.write(`${causesOf(error)}\n`);
+  }
+  return exitCode;
 }
 
 async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,4 +1,5 @@
 import {
+  counted,
   formatDuration,
   GoshawkError,
   InputError,
@@ -53,7 +54,7 @@ export class WaitTimeout extends GoshawkError {
 function describeEnd(job: JobDetail): string {
   const { failed, total } = job.tasks;
   const first = job.failures[0];
-  const count = `${job.id} failed: ${failed} of ${total} ${total === 1 ? 'task' : 'tasks'}`;
+  const count = `${job.id} failed: ${failed} of ${counted(total, 'task')}`;
   return first === undefined ? count : `${count}; task ${first.task}: ${first.message || first.kind}`;
 }
 
@@ -63,6 +64,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'job-too-large',
   'impossible-demand',
   'unknown-job',
+  'unknown-task',
   'forgotten-job',
   'unknown-worker',
   'unknown-scheduler',
@@ -72,6 +74,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'key-conflict',
   'bad-key',
   'not-allowed',
+  'spec-too-long',
 ]);
 
 /** Refusals of somebody who cannot serve now; another one may, or the same one later. */

@@ -1,4 +1,4 @@
-import { InputError, isFinal, type JobState, type JobSummary, type UserQuota } from '@goshawk/core';
+import { InputError, isFinal, type JobState, type JobSummary, LIMITS, type UserQuota } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { poll } from './poll.js';
 import { type Session, someSchedulers } from './session.js';
@@ -6,8 +6,7 @@ import { type Session, someSchedulers } from './session.js';
 /** Ended jobs that are listed unless all are asked for. */
 const ENDED_SHOWN = 10;
 const LIMIT_DEFAULT = 1_000;
-/** So many summaries of one scheduler fit into one answer. */
-const LIMIT_MAX = 10_000;
+const LIMIT_MAX = LIMITS.jobsListedMax;
 
 export interface JobsOptions extends CallOptions {
   /** Only these. Default: all states. */

@@ -150,6 +150,8 @@ describe('a request', () => {
 
   test.each([
     ['unknown-job', InputError],
+    ['unknown-task', InputError],
+    ['spec-too-long', InputError],
     ['impossible-demand', InputError],
     ['draining', UnreachableError],
     ['something-new', GoshawkError],

@@ -46,6 +46,8 @@ export const LIMITS = {
   answerValuesMax: 250_000,
   /** Tasks of a job whose times come with the news of its end. */
   timedTasksMax: 100_000,
+  /** Jobs in one list for a client. */
+  jobsListedMax: 10_000,
   /** Clients that are told how jobs of one scheduler come along. */
   watchesMax: 100_000,
   /** Jobs that one job waits for, of each kind. */

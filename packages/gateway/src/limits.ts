@@ -1,3 +1,5 @@
+import { LIMITS as CLUSTER_LIMITS } from '@goshawk/core';
+
 /** What somebody at the gateway may cost. */
 export const LIMITS = {
   /** As much as a job may be. */
@@ -20,6 +22,5 @@ export const LIMITS = {
   streamBeatMs: 15_000,
   /** The longest that an answer about a job waits for its end. */
   waitSecondsMax: 60,
-  /** Jobs that schedulers list at once. */
-  jobsListedMax: 10_000,
+  jobsListedMax: CLUSTER_LIMITS.jobsListedMax,
 } as const;

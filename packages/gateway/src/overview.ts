@@ -1,5 +1,6 @@
 import type { ClusterCounters, ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
 import {
+  counted,
   formatCount,
   type GoshawkError,
   type JobClass,
@@ -134,7 +135,7 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
       : [
           {
             level: 'error' as const,
-            what: `${workersWord(lost.length)} lost: ${named(lost)}`,
+            what: `${counted(lost.length, 'worker')} lost: ${named(lost)}`,
             hint: 'what ran there is started again elsewhere; its log says why it went',
             link,
           },
@@ -144,7 +145,7 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
       : [
           {
             level: 'warning' as const,
-            what: `${workersWord(quarantined.length)} quarantined: ${named(quarantined.map(({ name }) => name))}`,
+            what: `${counted(quarantined.length, 'worker')} quarantined: ${named(quarantined.map(({ name }) => name))}`,
             hint: quarantined[0]!.quarantine ?? '',
             link,
           },
@@ -152,12 +153,8 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
   ];
 }
 
-function workersWord(count: number): string {
-  return `${formatCount(count)} worker${count === 1 ? '' : 's'}`;
-}
-
 function stuck({ tasks, why, helps, example }: WaitingRow): Attention {
-  const what = `${formatCount(tasks)} task${tasks === 1 ? '' : 's'} cannot start: ${why}`;
+  const what = `${counted(tasks, 'task')} cannot start: ${why}`;
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 
@@ -168,7 +165,7 @@ function failures(seen: Seen | undefined): Attention[] {
   );
   return recent.slice(0, NAMES_SHOWN).map(({ id, name, tasks }) => ({
     level: 'warning',
-    what: `${name} (${id}) failed: ${formatCount(tasks.failed)} of ${formatCount(tasks.total)} tasks`,
+    what: `${name} (${id}) failed: ${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`,
     hint: 'its log says what they printed; `goshawk retry` runs them again',
     link: `#/jobs/${id}`,
   }));

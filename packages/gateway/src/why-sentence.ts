@@ -1,7 +1,7 @@
 import type { ExplainedJob } from '@goshawk/client';
 import {
+  counted,
   expectedWaitMs,
-  formatCount,
   formatDuration,
   isFinal,
   predecessorWords,
@@ -50,8 +50,4 @@ function ended({ job, waits, waitSums = [], wastedMs }: ExplainedJob): string {
   const most = longest === undefined ? '' : `; most of the waiting was ${WAIT_PHASE_WORDS[longest.phase]}`;
   const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} went to attempts that came to nothing` : '';
   return `${after}: ${first}${last}${most}${lost}.`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

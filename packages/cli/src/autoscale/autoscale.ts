@@ -1,10 +1,9 @@
 import type { Cluster } from '@goshawk/client';
-import { formatDuration, InputError, type Millis } from '@goshawk/core';
+import { counted, formatDuration, InputError, type Millis } from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { openCluster } from '../jobs/open-cluster.js';
-import { counted } from '../jobs/words.js';
 import { keepLooking } from '../keep-looking.js';
 import { type FoundCluster, findCluster } from '../local/whereabouts.js';
 import type { OptionSpecs, Resolved } from '../options.js';

@@ -15,7 +15,7 @@ export const cancelCommand = defineCommand({
   options: {},
   async run(context, _options, { words }) {
     await using cluster = await openCluster(context);
-    const paint = painter(context.color);
+    const paint = painter(context);
     const problems: unknown[] = [];
     for (const word of new Set(words)) {
       try {

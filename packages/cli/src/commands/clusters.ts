@@ -50,7 +50,7 @@ export const clustersCommand = defineCommand({
         cluster.startedAt === undefined ? '' : ago(Date.now() - cluster.startedAt),
         isMeant(cluster) ? 'commands talk to this one from here' : '',
       ]);
-      context.out(renderTable(COLUMNS, rows, context.columns, painter(context.color)));
+      context.out(renderTable(COLUMNS, rows, painter(context)));
     }
     return ExitCode.done;
   },

@@ -110,5 +110,5 @@ function table(context: Context, settings: readonly Setting[], withOrigin: boole
     ...(withOrigin ? [{ title: 'from', shrinkTo: 12 }] : []),
     { title: 'used by', shrinkTo: 16 },
   ];
-  return renderTable(columns, rows, context.columns, painter(context.color));
+  return renderTable(columns, rows, painter(context));
 }

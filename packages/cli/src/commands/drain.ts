@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, DrainAnswer } from '@goshawk/client';
-import { InputError } from '@goshawk/core';
+import { counted, InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { openCluster } from '../jobs/open-cluster.js';
-import { counted } from '../jobs/words.js';
 import { plain } from '../terminal/paint.js';
 import { startProgress } from '../terminal/progress.js';
 

@@ -66,5 +66,5 @@ function shownJson(detail: JobDetail): Record<string, unknown> {
 }
 
 function pageOf(context: Context, detail: JobDetail): string {
-  return jobPage(detail, Date.now(), painter(context.color));
+  return jobPage(detail, Date.now(), painter(context));
 }

@@ -1,16 +1,14 @@
-import { cutoffJson, InputError, type JobState, summaryJson } from '@goshawk/core';
+import { counted, cutoffJson, InputError, type JobState, LIMITS, summaryJson } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
-import { counted } from '../jobs/words.js';
 import { painter, plain } from '../terminal/paint.js';
 
 const STATES: readonly JobState[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
 /** Users near their limit that are named. */
 const QUOTAS_SHOWN = 5;
-/** The most that schedulers list at once. */
-const LISTED_MAX = 10_000;
+const LISTED_MAX = LIMITS.jobsListedMax;
 
 export const jobsCommand = defineCommand({
   name: 'jobs',
@@ -69,7 +67,7 @@ export const jobsCommand = defineCommand({
       return strictly(options.strict, silent);
     }
     if (jobs.length > 0) {
-      context.out(jobsTable(jobs, Date.now(), context.columns, painter(context.color)));
+      context.out(jobsTable(jobs, Date.now(), painter(context)));
     } else {
       context.note(listed.total > 0 ? 'no more jobs' : 'no jobs');
     }
@@ -80,7 +78,9 @@ export const jobsCommand = defineCommand({
         plain(`${user ?? '(nobody)'}: ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
       );
     if (truncated) {
-      const more = all ? `--from ${from + jobs.length} goes on` : '--all lists them';
+      // Without --all only ended jobs beyond the last ten are left out, unless the limit cuts the list.
+      const more =
+        all || jobs.length === options.limit ? `--from ${from + jobs.length} goes on` : '--all lists them';
       context.note(`${counted(listed.total - from - jobs.length, 'more job')}; ${more}`);
     }
     return strictly(options.strict, listed.silent);

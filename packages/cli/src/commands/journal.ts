@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { formatBytes, formatCount, InputError } from '@goshawk/core';
+import { counted, formatBytes, formatCount, InputError } from '@goshawk/core';
 import type { JournalSummary, OfflineJournal } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
-import { counted } from '../jobs/words.js';
 import { journalIn } from '../local/free-folder.js';
 import type { OptionSpecs } from '../options.js';
 import { ago } from '../terminal/ago.js';

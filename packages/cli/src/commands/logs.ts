@@ -1,6 +1,6 @@
 import { InputError } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
-import { jobNamed } from '../jobs/named.js';
+import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { showLogs } from '../jobs/show-logs.js';
 
@@ -39,7 +39,7 @@ export const logsCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    const { id: word, task } = parseTarget(words[0]!);
+    const { id: word, task } = parseTaskName(words[0]!);
     const { failed, tail, prefix } = options;
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
@@ -58,14 +58,3 @@ export const logsCommand = defineCommand({
     return ExitCode.done;
   },
 });
-
-/** `a1-3` or `a1-3/17`. */
-function parseTarget(text: string): { id: string; task: number | undefined } {
-  const slash = text.indexOf('/');
-  if (slash < 0) return { id: text, task: undefined };
-  const task = text.slice(slash + 1);
-  if (slash === 0 || !/^\d{1,9}$/.test(task)) {
-    throw new InputError('usage', `logs: "${text}" is not JOB/TASK`, 'such as a1-3/17');
-  }
-  return { id: text.slice(0, slash), task: Number(task) };
-}

@@ -17,7 +17,9 @@ describe('goshawk plan', () => {
     const { exitCode, stdout } = await cluster.goshawk(args);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^true {2}3 tasks$/m);
-    expect(stdout).toMatch(/class +short: its tasks take 2 s; a job is long from a mean task of 10 s on/);
+    expect(stdout).toMatch(
+      /class +short: its tasks take 2 s\n +a job whose tasks take 10 s or more in the mean is long/,
+    );
     expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
     expect(stdout).toMatch(/start +at once: 2 of 2 slots are free/);
     const jobs = await cluster.goshawk(['jobs', '--json']);

@@ -1,7 +1,9 @@
 import {
+  counted,
   formatAttributes,
   formatCount,
   formatDuration,
+  LIMITS,
   type Millis,
   parseJobSpec,
   UnreachableError,
@@ -9,7 +11,7 @@ import {
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { type Outlook, outlookOf, type StageOutlook } from '../jobs/outlook.js';
-import { counted } from '../jobs/words.js';
+import { cutoffWords } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { PLAN_OPTIONS } from '../submission/options.js';
 import { painter, plain } from '../terminal/paint.js';
@@ -35,14 +37,14 @@ export const planCommand = defineCommand({
     const [view, { central }, { jobs }] = await Promise.all([
       cluster.describe({ signal }),
       cluster.waiting({ signal }),
-      cluster.jobs({ states: ['waiting', 'running'], limit: 10_000, signal }),
+      cluster.jobs({ states: ['waiting', 'running'], limit: LIMITS.jobsListedMax, signal }),
     ]);
     if (central === undefined)
       throw new UnreachableError('unreachable', 'central does not answer', 'try again');
     const outlook = outlookOf(spec, view, central, jobs);
     const canRun = outlook.stages.every(({ fitting }) => fitting > 0);
     if (context.global.json) context.json(planJson(outlook, canRun));
-    else context.out(planPage(spec.name, outlook, canRun, painter(context.color)));
+    else context.out(planPage(spec.name, outlook, canRun, painter(context)));
     return canRun ? ExitCode.done : ExitCode.failed;
   },
 });
@@ -86,7 +88,7 @@ function planPage(
   return page(
     title,
     [
-      ['class', [classLine(outlook)]],
+      ['class', classLines(outlook)],
       ['workers', outlook.stages.map(fittingLine)],
       [
         'start',
@@ -98,15 +100,14 @@ function planPage(
   );
 }
 
-function classLine({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook): string {
-  const divide = `a job is long from a mean task of ${formatDuration(cutoffMs)} on (the cutoff, ${cutoffFrom})`;
-  if (decided === undefined)
-    return `not known before it is there, its pilots or others like it tell; ${divide}`;
+function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook): string[] {
+  const divide = cutoffWords(cutoffMs, cutoffFrom);
+  if (decided === undefined) return ['not known yet: pilots, or earlier jobs like it, decide', divide];
   const by =
     estimateMs === undefined
       ? 'nobody said how long its tasks take'
       : `its tasks take ${formatDuration(estimateMs)}`;
-  return `${decided}: ${by}; ${divide}`;
+  return [`${decided}: ${by}`, divide];
 }
 
 function fittingLine(stage: StageOutlook): string {

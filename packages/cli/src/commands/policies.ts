@@ -43,21 +43,16 @@ export const policiesCommand = defineCommand({
         })),
       };
     });
-    const table = (columns: string[], rows: string[][]): void =>
-      context.out(
-        renderTable(
-          columns.map((title) => ({ title })),
-          rows,
-          context.columns,
-          painter(context.color),
-        ),
-      );
+    const table = (titles: string[], rows: string[][]): void => {
+      const last = { title: '', shrinkTo: 20, wraps: true };
+      context.out(renderTable([...titles.map((title) => ({ title })), last], rows, painter(context)));
+    };
     if (context.global.json) {
       const total = policies.length;
       context.json({ schema: 'goshawk.policies/1', policies, total, truncated: false, next: null });
     } else if (words[0] === undefined) {
       table(
-        ['policy', ''],
+        ['policy'],
         policies.map(({ name, title }) => [name, title]),
       );
     } else {
@@ -67,13 +62,13 @@ export const policiesCommand = defineCommand({
       const own = options.filter(({ flag }) => flag.startsWith('--set'));
       if (own.length > 0) {
         table(
-          ['option', 'default', 'values', ''],
+          ['option', 'default', 'values'],
           own.map(({ flag, default: normal, values, help }) => [flag, `${normal}`, values, help]),
         );
         context.out('');
       }
       table(
-        ['setting', 'default', ''],
+        ['setting', 'default'],
         settings.map(({ flag, default: normal, help }) => [flag, normal, help]),
       );
     }

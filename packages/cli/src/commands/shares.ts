@@ -1,8 +1,7 @@
 import type { ClusterShares, JobShare } from '@goshawk/client';
-import { formatResources, largestShare, type Resources } from '@goshawk/core';
+import { counted, formatResources, largestShare, type Resources } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
-import { counted } from '../jobs/words.js';
 import { painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
 
@@ -50,7 +49,7 @@ export const sharesCommand = defineCommand({
     }
     if (shown.length > 0) {
       const rows = shown.map((holder) => row(holder, by, shares));
-      context.out(renderTable(columnsOf(by, shares), rows, context.columns, painter(context.color)));
+      context.out(renderTable(columnsOf(by, shares), rows, painter(context)));
     }
     if (truncated) context.note(`${counted(all.length - shown.length, `more ${by}`)}`);
     context.note(summary(shares));

@@ -1,6 +1,6 @@
+import { counted } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
-import { counted } from '../jobs/words.js';
 import { plain } from '../terminal/paint.js';
 
 export const takeoverCommand = defineCommand({

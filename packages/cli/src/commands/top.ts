@@ -22,10 +22,10 @@ export const topCommand = defineCommand({
     watch.start();
     await looked;
     if (context.global.json) context.json(watch.overview);
-    else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context.color)));
+    else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context)));
     else {
       for (let drawn = 0; !context.interrupted.aborted; await watch.next()) {
-        const page = clipLines(topPage(watch, painter(context.color)), context.columns);
+        const page = clipLines(topPage(watch, painter(context)), context.columns);
         // Up to where the page before began, and away with it.
         context.out(`${drawn > 0 ? `\u001b[${drawn}A\u001b[J` : ''}${page}`);
         drawn = page.split('\n').length;

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cutoffOrigin, formatDuration, InputError, type PolicySettings, sumOf } from '@goshawk/core';
+import { counted, cutoffOrigin, InputError, LIMITS, type PolicySettings, sumOf } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand, ExitCode } from '../command.js';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
-import { counted } from '../jobs/words.js';
+import { cutoffWords } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
 import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
 import { checkSlots, POLICY_OPTIONS, policySettings } from '../settings.js';
@@ -138,13 +138,17 @@ async function whatRuns(url: string, keys: string | undefined): Promise<string> 
   try {
     const signal = AbortSignal.timeout(LOOK_MS);
     await using cluster = await connect(url, { keys, signal });
-    const { jobs } = await cluster.jobs({ states: ['waiting', 'running'], all: false, signal });
-    const sum = (of: 'running' | 'waiting') => sumOf(jobs, ({ tasks }) => tasks[of]);
-    const stays =
-      sum('waiting') > 0
-        ? `; what waits (${counted(sum('waiting'), 'task')}) goes on at the next \`up\` here`
-        : '';
-    return `what runs (${counted(sum('running'), 'task')}) is finished${stays}`;
+    const [{ jobs }, { waiting }] = await Promise.all([
+      cluster.jobs({ states: ['running'], all: false, limit: LIMITS.jobsListedMax, signal }),
+      cluster.waiting({ signal }),
+    ]);
+    const runs = counted(
+      sumOf(jobs, ({ tasks }) => tasks.running),
+      'task',
+    );
+    const waits = sumOf(waiting, ({ tasks }) => tasks);
+    const stays = waits > 0 ? `; what waits (${counted(waits, 'task')}) goes on at the next \`up\` here` : '';
+    return `what runs (${runs}) is finished${stays}`;
   } catch {
     return 'what runs is finished';
   }
@@ -182,9 +186,11 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
 
 function announce(context: Context, { cluster, keys, dataFolder, policy }: Started): void {
   const { url, page } = cluster;
-  context.note(`the cluster is up at ${url} under ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`);
+  context.note(
+    `the cluster is up at ${url} with policy ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`,
+  );
   if (page !== undefined) context.note(`its page is at ${page}`);
-  context.note(cutoffWords(policy));
+  context.note(cutoffLine(policy));
   if (keys === undefined)
     context.note(
       'every user of this machine may run commands on it as you; --secure keeps it to who may read its keys',
@@ -194,12 +200,12 @@ function announce(context: Context, { cluster, keys, dataFolder, policy }: Start
 }
 
 /** Who says how long tasks take needs to know what that is measured by. */
-function cutoffWords({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string {
+function cutoffLine({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string {
   const origin =
     cutoffJobs === null
       ? '--cutoff'
       : `${cutoffOrigin({ cutoffJobs })}, then what fits them; --cutoff sets it`;
-  const from = `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (${origin})`;
+  const from = cutoffWords(cutoffMs, origin);
   return estimator === 'given' ? `${from}; one without an --estimate is taken for short` : from;
 }
 

@@ -1,7 +1,7 @@
 import type { Cluster, ClusterView } from '@goshawk/client';
-import { InputError, isFinal, present, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
+import { isFinal, present, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
-import { jobNamed } from '../jobs/named.js';
+import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
@@ -22,10 +22,10 @@ export const whyCommand = defineCommand({
   ],
   options: { strict: STRICT },
   async run(context, options, { words }) {
-    const asked = words[0] === undefined ? undefined : parseAsked(words[0]);
+    const asked = words[0] === undefined ? undefined : parseTaskName(words[0]);
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    const paint = painter(context.color);
+    const paint = painter(context);
     if (asked === undefined) {
       const waiting = await cluster.waiting({ signal });
       if (context.global.json) context.json(waitingJson(waiting));
@@ -58,17 +58,4 @@ async function viewOf(cluster: Cluster, signal: AbortSignal): Promise<ClusterVie
     if (error instanceof UnreachableError) return undefined;
     throw error;
   }
-}
-
-/** `ID` or `ID/TASK`. @throws InputError */
-function parseAsked(word: string): { id: string; task: number | undefined } {
-  const [id, task, ...more] = word.split('/');
-  if (id === undefined || id === '' || more.length > 0 || (task !== undefined && !/^\d{1,9}$/.test(task))) {
-    throw new InputError(
-      'usage',
-      `why: ${word} names no job or task`,
-      'write ID, or ID/TASK with the number of a task',
-    );
-  }
-  return { id, task: task === undefined ? undefined : Number(task) };
 }

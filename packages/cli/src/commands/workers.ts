@@ -1,9 +1,8 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
-import { formatAttributes, formatCount, formatResources, present, sumOf } from '@goshawk/core';
+import { counted, formatAttributes, formatCount, formatResources, present, sumOf } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
-import { counted } from '../jobs/words.js';
 import { type Painter, painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
 
@@ -45,8 +44,8 @@ export const workersCommand = defineCommand({
       });
       return strictly(options.strict, silent);
     }
-    const paint = painter(context.color);
-    if (workers.length > 0) context.out(table(workers, context.columns, paint));
+    const paint = painter(context);
+    if (workers.length > 0) context.out(table(workers, paint));
     for (const { name, quarantine } of workers) {
       if (quarantine !== undefined) context.note(plain(`${name} is quarantined for a while: ${quarantine}`));
     }
@@ -72,7 +71,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12 };
 
-function table(workers: readonly WorkerView[], columns: number, paint: Painter): string {
+function table(workers: readonly WorkerView[], paint: Painter): string {
   const states = {
     active: (text: string) => text,
     draining: paint.yellow,
@@ -90,7 +89,7 @@ function table(workers: readonly WorkerView[], columns: number, paint: Painter):
     plain(formatResources(worker.capacity)),
     ...(haveAny ? [plain(formatAttributes(worker.attributes))] : []),
   ]);
-  return renderTable(haveAny ? [...COLUMNS, ATTRIBUTES] : COLUMNS, rows, columns, paint);
+  return renderTable(haveAny ? [...COLUMNS, ATTRIBUTES] : COLUMNS, rows, paint);
 }
 
 function summary({ workers, pendingTasks }: ClusterView): string {

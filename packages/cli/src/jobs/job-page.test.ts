@@ -3,7 +3,7 @@ import { painter } from '../terminal/paint.js';
 import { jobPage } from './job-page.js';
 import { jobDetail, taskCounts } from './jobs.fixture.js';
 
-const paint = painter(false);
+const paint = painter({ color: false });
 const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
 const now = submittedAt + 125_000;
 

@@ -1,4 +1,5 @@
 import {
+  counted,
   formatCount,
   formatDuration,
   isFinal,
@@ -9,7 +10,7 @@ import {
 import { ago } from '../terminal/ago.js';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { classWords, counted, deadlineWords, failureLines, measures, remedyLines } from './words.js';
+import { classWords, deadlineWords, failureLines, measures, remedyLines } from './words.js';
 
 /** Running tasks that are shown. */
 const RUNNING_SHOWN = 5;

@@ -4,6 +4,7 @@ import { jobSummary, taskCounts } from './jobs.fixture.js';
 import { jobsTable } from './jobs-table.js';
 
 const submittedAt = 1_000_000;
+const screen = (columns: number) => painter({ color: false, columns });
 const jobs = [
   jobSummary({
     id: 'k3-12',
@@ -17,7 +18,7 @@ const jobs = [
 ];
 
 it('is aligned', () => {
-  expect(jobsTable(jobs, submittedAt, 120, painter(false))).toBe(
+  expect(jobsTable(jobs, submittedAt, screen(120))).toBe(
     [
       'id     name                                  user  class  state       done   tasks  failed  submitted               took',
       'k3-12  a very long name of a job that nobo…  ann   short  running    9,000  10,000       1  1 min ago  1 min 30 s so far',
@@ -27,14 +28,14 @@ it('is aligned', () => {
 });
 
 it.each([70, 80, 100])('keeps to %d columns', (columns) => {
-  const lines = jobsTable(jobs, submittedAt, columns, painter(false)).split('\n');
+  const lines = jobsTable(jobs, submittedAt, screen(columns)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s so far$/);
 });
 
 it('breaks no line of 60 columns, with ids as they are after a restart', () => {
   const long = jobs.map((job) => ({ ...job, id: 'yf2yv-703406208' }));
-  const lines = jobsTable(long, submittedAt, 60, painter(false)).split('\n');
+  const lines = jobsTable(long, submittedAt, screen(60)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   expect(lines[1]).toMatch(/^yf2yv-703406208 {2}a very .*running +9,000 +10,000 +1$/);
 });
@@ -48,7 +49,7 @@ it('has a column for deadlines where a job has one', () => {
     jobSummary({ deadlineMs: 5_000, submittedAt }),
     jobSummary({ submittedAt }),
   ];
-  const lines = jobsTable(deadlines, submittedAt, 140, painter(false)).split('\n');
+  const lines = jobsTable(deadlines, submittedAt, screen(140)).split('\n');
   const endings = ['deadline', 'in 1 min 0 s', 'missed', 'met', 'missed', '5.2 s'];
   for (const [row, ending] of endings.entries()) expect(lines[row]!.endsWith(ending)).toBe(true);
 });

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
 const DEADLINE: Column = { title: 'deadline', align: 'right' };
 
 /** @param now wall clock, ms since 1970 */
-export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: number, paint: Painter): string {
+export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Painter): string {
   const hasDeadlines = jobs.some(({ deadlineMs }) => deadlineMs !== undefined);
   const rows = jobs.map((job) => {
     const { completed, total, failed } = job.tasks;
@@ -40,5 +40,5 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, columns: num
       ...(hasDeadlines ? [deadlineWords(job, now)] : []),
     ];
   });
-  return renderTable(hasDeadlines ? [...COLUMNS, DEADLINE] : COLUMNS, rows, columns, paint);
+  return renderTable(hasDeadlines ? [...COLUMNS, DEADLINE] : COLUMNS, rows, paint);
 }

@@ -2,7 +2,7 @@ import type { Cluster, JobsOptions } from '@goshawk/client';
 import type { JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobSummary, recordingContext } from './jobs.fixture.js';
-import { jobNamed, jobsNamed } from './named.js';
+import { jobNamed, jobsNamed, parseTaskName } from './named.js';
 
 const JOBS = [
   jobSummary({ id: '4ckks-9', user: 'ann', submittedAt: 2_000 }),
@@ -11,10 +11,11 @@ const JOBS = [
   jobSummary({ id: '7xyzw-1', user: 'bob', submittedAt: 3_000 }),
 ];
 
-function clusterOf(jobs: readonly JobSummary[], silent: string[] = []): Cluster {
+function clusterOf(jobs: readonly JobSummary[], silent: string[] = [], truncated = false): Cluster {
   const list = async ({ user }: JobsOptions) => ({
     jobs: jobs.filter((job) => user === undefined || job.user === user),
     silent,
+    truncated,
   });
   return { user: 'ann', jobs: list } as unknown as Cluster;
 }
@@ -33,6 +34,19 @@ it('the first letters of an id are enough', async () => {
 
 it('last is the job that this user submitted last', async () => {
   expect(await named('last')).toBe('4ckks-10');
+});
+
+it('last is refused where a list that was cut may lack it', async () => {
+  const active = JOBS.map((job) => ({ ...job, state: 'running' as const }));
+  await expect(named('last', clusterOf(active, [], true))).rejects.toThrow('more than 10,000 are active');
+  expect(await named('last', clusterOf(JOBS, [], true))).toBe('4ckks-10');
+});
+
+it('a job may be followed by a task', () => {
+  expect(parseTaskName('last')).toEqual({ id: 'last', task: undefined });
+  expect(parseTaskName('a1-3/17')).toEqual({ id: 'a1-3', task: 17 });
+  for (const wrong of ['', '/1', 'a1-3/', 'a1-3/x', 'a1-3/1/2'])
+    expect(() => parseTaskName(wrong)).toThrow(`"${wrong}" names no job or task`);
 });
 
 it.each([

@@ -1,9 +1,7 @@
 import type { Cluster } from '@goshawk/client';
-import { InputError, type JobSummary } from '@goshawk/core';
+import { counted, formatCount, InputError, isFinal, type JobSummary, LIMITS } from '@goshawk/core';
 import type { Context } from '../context.js';
 
-/** As many as schedulers list at once. */
-const LISTED_MAX = 10_000;
 const EXAMPLES_SHOWN = 3;
 
 /**
@@ -16,11 +14,23 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
   if (/-\d+$/.test(word)) return word;
   const signal = context.interrupted;
   const user = word === 'last' ? context.environment.GOSHAWK_USER || cluster.user : undefined;
-  const { jobs, silent } = await cluster.jobs({ all: true, limit: LISTED_MAX, user, signal });
+  const { jobs, silent, truncated } = await cluster.jobs({
+    all: true,
+    limit: LIMITS.jobsListedMax,
+    user,
+    signal,
+  });
   const hint = silent.length > 0 ? `no answer from ${silent.join(', ')}` : '`goshawk jobs --all` lists them';
   if (word === 'last') {
     if (jobs.length === 0)
       throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, hint);
+    // Active jobs are listed first, the oldest at the head: the last one may be among those cut.
+    if (truncated && !isFinal(jobs.at(-1)!.state))
+      throw new InputError(
+        'ambiguous-job',
+        `which job is the last cannot be told: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
+        'give its id',
+      );
     return jobs.reduce(later).id;
   }
   const found = word === '' ? [] : jobs.filter(({ id }) => id.startsWith(word));
@@ -31,11 +41,22 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     const more = found.length > ids.length ? ', …' : '';
     throw new InputError(
       'ambiguous-job',
-      `${found.length} jobs have an id that begins with "${word}": ${ids.join(', ')}${more}`,
+      `${counted(found.length, 'job')} have an id that begins with "${word}": ${ids.join(', ')}${more}`,
       'write more of it',
     );
   }
   return found[0]!.id;
+}
+
+/** `ID`, or `ID/TASK` with the number of a task. @throws InputError */
+export function parseTaskName(word: string): { readonly id: string; readonly task: number | undefined } {
+  const [, id, task] = /^([^/]+)(?:\/(\d{1,9}))?$/.exec(word) ?? [];
+  if (id !== undefined) return { id, task: task === undefined ? undefined : Number(task) };
+  throw new InputError(
+    'usage',
+    `"${word}" names no job or task`,
+    'write ID, or ID/TASK with the number of a task, such as a1-3/17',
+  );
 }
 
 /** Each once, in the order of the words. */

@@ -4,7 +4,7 @@ import { failureLines, measures, outcomeLine, remedyLines } from './words.js';
 
 /** How an ended job came out, where its time went, and what to do after a failure. */
 export function outcomeText(job: JobDetail, isColored: boolean): string {
-  const paint = painter(isColored);
+  const paint = painter({ color: isColored });
   const reason = job.cancelReason === undefined ? [] : [plain(job.cancelReason)];
   const details = [...reason, ...failureLines(job), ...measureLines(job, paint), ...remedyLines(job)];
   return [outcomeLine(job, paint), ...details.map((line) => `  ${line}`)].join('\n');

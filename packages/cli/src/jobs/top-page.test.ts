@@ -38,7 +38,7 @@ const POINT: Point = {
 };
 
 it('says what there is, what waits and why, and what needs a person', () => {
-  const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter(false));
+  const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter({ color: false }));
   expect(text).toMatch(/slots +█{23}░{7} 3 of 4 busy, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
   expect(text).toMatch(/waiting +█{30} 7 of long jobs: central knows of them \(matching\)/);
@@ -49,6 +49,9 @@ it('says what there is, what waits and why, and what needs a person', () => {
 });
 
 it('leaves out what nobody has told yet', () => {
-  const text = topPage({ overview: { ...OVERVIEW, waiting: [] }, history: { points: [] } }, painter(false));
+  const text = topPage(
+    { overview: { ...OVERVIEW, waiting: [] }, history: { points: [] } },
+    painter({ color: false }),
+  );
   expect(text).not.toMatch(/waiting|short|long/);
 });

@@ -1,8 +1,7 @@
-import { formatCount, formatDuration } from '@goshawk/core';
+import { counted, formatCount, formatDuration } from '@goshawk/core';
 import type { ClassPoint, Overview, Point } from '@goshawk/gateway';
 import { type Painter, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { counted } from './words.js';
 
 /** Characters of a bar. */
 const BAR = 30;

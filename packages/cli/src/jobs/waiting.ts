@@ -1,5 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
 import {
+  counted,
   formatCount,
   isFinal,
   type JobDetail,
@@ -12,7 +13,7 @@ import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { DetachedError, WaitTimeoutError } from '../failure.js';
 import { type Progress, startProgress } from '../terminal/progress.js';
-import { alignedCommands, counted } from './words.js';
+import { alignedCommands } from './words.js';
 
 interface WaitRequest {
   /** Until one has ended; where several have, the one that ended first. */

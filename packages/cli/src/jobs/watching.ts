@@ -9,7 +9,7 @@ import { jobPage } from './job-page.js';
 export async function watchPage(context: Context, job: JobHandle): Promise<void> {
   let drawn = 0;
   for await (const detail of detailsOf(context, job)) {
-    const page = clipLines(jobPage(detail, Date.now(), painter(context.color)), context.columns);
+    const page = clipLines(jobPage(detail, Date.now(), painter(context)), context.columns);
     // Up to where the page before began, and away with it.
     const back = drawn > 0 ? `\u001b[${drawn}A\u001b[J` : '';
     context.out(`${back}${page}`);

@@ -24,11 +24,14 @@ function waits(ahead: NeedView['ahead']): ExplainedJob {
 }
 
 const background = { cutoff: { cutoffMs: 10_000, cutoffJobs: null }, ended: undefined };
-const page = (explained: ExplainedJob) => whyPage(explained, background, painter(false));
+const page = (explained: ExplainedJob) => whyPage(explained, background, painter({ color: false }));
 
 it('says how many long tasks run, and how many may', () => {
   const central = { slots: 20, freeSlots: 20, longRunning: 0, longLimit: 18, unmatched: 0 };
-  const text = waitingPage({ waiting: [], central: { needs: [], ...central }, silent: [] }, painter(false));
+  const text = waitingPage(
+    { waiting: [], central: { needs: [], ...central }, silent: [] },
+    painter({ color: false }),
+  );
   expect(text).toContain('20 slots, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
 });
 
@@ -86,7 +89,7 @@ it('says what no worker has that may run it, where it is and what to do, in plac
   const explained = waits({ jobs: 0, tasks: 0, workMs: 0 });
   const requires = [{ name: 'zone', value: 'eu' }];
   const waiting = [{ ...explained.waiting[0]!, reason: 'placing' as const, requires, missing }];
-  const text = whyPage({ ...explained, waiting }, { ...background, workers: [] }, painter(false));
+  const text = whyPage({ ...explained, waiting }, { ...background, workers: [] }, painter({ color: false }));
   expect(text).toContain(`(placing); ${missing}`);
   expect(text).not.toContain('no worker has zone=eu');
   expect(whyJson({ ...explained, waiting }, undefined, 0)).toMatchObject({
@@ -98,14 +101,14 @@ it('says what no worker has that may run it, where it is and what to do, in plac
 
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
-  expect(page(known)).toContain('from a mean task of 10 s on (the cutoff, said) a job is long');
+  expect(page(known)).toContain('a job whose tasks take 10 s or more in the mean is long (said)');
   expect(whyJson(known, background.cutoff, 0)).toMatchObject({ cutoffSeconds: 10, cutoffFrom: 'said' });
 });
 
 it('says of a job that has ended no less than `job` does', () => {
   const job = jobDetail({ estimateMs: 1_000 });
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [] };
-  const text = whyPage(ended, { ...background, ended: job }, painter(false));
+  const text = whyPage(ended, { ...background, ended: job }, painter({ color: false }));
   expect(text).toMatch(/ran +500 ms a task/);
   expect(text).toMatch(/estimate +1 s a task, which was 100% too high/);
 });

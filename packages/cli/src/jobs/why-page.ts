@@ -1,6 +1,7 @@
 import type { ClusterWaiting, ExplainedJob, WorkerView } from '@goshawk/client';
 import {
   type CentralLine,
+  counted,
   cutoffOrigin,
   expectedWaitMs,
   formatAttributes,
@@ -23,7 +24,7 @@ import {
 } from '@goshawk/core';
 import { type Painter, paintState, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { classWords, counted, measures } from './words.js';
+import { classWords, cutoffWords, measures } from './words.js';
 
 /** Workers that are shown of a list. */
 const SHOWN = 5;
@@ -73,7 +74,7 @@ export function whyPage(
 ): string {
   const { job, waiting, task, last } = explained;
   const sections: Section[] = [
-    ['class', [classLine(explained, cutoff)]],
+    ['class', classLines(explained, cutoff)],
     ...section('task', task === undefined ? [] : taskLines(task)),
     ...section(
       'waiting',
@@ -99,18 +100,15 @@ export function whyPage(
   return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
 }
 
-function classLine({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string {
+function classLines({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string[] {
   const believed =
     job.estimateMs === undefined ? '' : `, believed to take ${formatDuration(job.estimateMs)} a task`;
-  const divide =
-    cutoff === undefined
-      ? ''
-      : `; from a mean task of ${formatDuration(cutoff.cutoffMs)} on (the cutoff, ${cutoffOrigin(cutoff)}) a job is long`;
-  const head = `${classWords(job)}${believed}${divide}`;
-  if (sampling === undefined) return head;
+  const divide = cutoff === undefined ? [] : [cutoffWords(cutoff.cutoffMs, cutoffOrigin(cutoff))];
+  const head = `${classWords(job)}${believed}`;
+  if (sampling === undefined) return [head, ...divide];
   const { pilotTasks, decidedMs } = sampling;
   const decided = decidedMs === undefined ? '' : `, decided after ${formatDuration(decidedMs)}`;
-  return `${head}; ${counted(pilotTasks, 'pilot')}${decided}`;
+  return [`${head}; ${counted(pilotTasks, 'pilot')}${decided}`, ...divide];
 }
 
 /** A job that does not speak of stages has one of this name. */

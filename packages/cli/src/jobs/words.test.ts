@@ -4,7 +4,7 @@ import { painter } from '../terminal/paint.js';
 import { jobDetail, jobSummary, taskCounts } from './jobs.fixture.js';
 import { failureLines, measures, outcomeLine, remedyLines } from './words.js';
 
-const paint = painter(false);
+const paint = painter({ color: false });
 
 function failure(task: number, more: Partial<TaskFailure> = {}): TaskFailure {
   return {

@@ -1,4 +1,5 @@
 import {
+  counted,
   formatCount,
   formatDuration,
   type JobDetail,
@@ -22,9 +23,9 @@ export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): str
   return `${job.class}, decided by ${job.classifiedBy}`;
 }
 
-/** `1 task`, `12,345 tasks`. */
-export function counted(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+/** `a job whose tasks take 10 s or more in the mean is long (learned from 200 jobs)` */
+export function cutoffWords(cutoffMs: Millis, origin: string): string {
+  return `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (${origin})`;
 }
 
 /** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */

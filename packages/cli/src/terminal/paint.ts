@@ -12,18 +12,31 @@ const STYLES = {
   cyan: [36, 39],
 } as const;
 
-export type Painter = Readonly<Record<keyof typeof STYLES, Paint>>;
+export type Painter = Readonly<Record<keyof typeof STYLES, Paint>> & {
+  /** Width of what is painted on. */
+  readonly columns: number;
+};
 
-/** Colours where they are wanted; the text as it is elsewhere. */
-export function painter(color: boolean): Painter {
+/**
+ * Colours where they are wanted; the text as it is elsewhere.
+ *
+ * @param columns of the terminal; infinite where there is none
+ */
+export function painter({
+  color,
+  columns = Number.POSITIVE_INFINITY,
+}: {
+  readonly color: boolean;
+  readonly columns?: number;
+}): Painter {
   const paints = Object.entries(STYLES).map(([name, [open, close]]) => {
     const paint: Paint = (text) => (color ? `\u001b[${open}m${text}\u001b[${close}m` : text);
     return [name, paint];
   });
-  return Object.fromEntries(paints) as Painter;
+  return { ...Object.fromEntries(paints), columns } as Painter;
 }
 
-const STATE_STYLES: Readonly<Record<JobState, keyof Painter>> = {
+const STATE_STYLES: Readonly<Record<JobState, keyof typeof STYLES>> = {
   waiting: 'dim',
   running: 'cyan',
   completed: 'green',

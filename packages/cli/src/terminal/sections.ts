@@ -1,4 +1,5 @@
 import type { Painter } from './paint.js';
+import { wrapWords } from './width.js';
 
 /** What a page says of one thing: a label, and lines beside it. */
 export type Section = readonly [label: string, lines: readonly string[]];
@@ -12,7 +13,9 @@ export function section(label: string, lines: readonly string[]): Section[] {
 export function page(title: string, sections: readonly Section[], paint: Painter): string {
   const width = Math.max(...sections.map(([label]) => label.length));
   const body = sections.flatMap(([label, lines]) =>
-    lines.map((line, index) => `  ${paint.dim((index === 0 ? label : '').padEnd(width))}  ${line}`),
+    lines
+      .flatMap((line) => wrapWords(line, paint.columns - width - 4))
+      .map((line, index) => `  ${paint.dim((index === 0 ? label : '').padEnd(width))}  ${line}`),
   );
   return [title, ...body].join('\n');
 }

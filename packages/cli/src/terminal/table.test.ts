@@ -13,11 +13,11 @@ const rows = [
   ['a', 'a long name', 'ann', 'short', '1'],
   ['bb', 'x', 'bob', 'long', '1,000'],
 ];
-const paint = painter(false);
+const screen = (columns: number) => painter({ color: false, columns });
 
 describe('a table', () => {
   it('is aligned, numbers to the right', () => {
-    expect(renderTable(columns, rows, 80, paint)).toBe(
+    expect(renderTable(columns, rows, screen(80))).toBe(
       [
         'id  name         user  class      n',
         'a   a long name  ann   short      1',
@@ -27,7 +27,7 @@ describe('a table', () => {
   });
 
   it('cuts what may be cut when the terminal is narrow', () => {
-    expect(renderTable(columns, rows, 30, paint)).toBe(
+    expect(renderTable(columns, rows, screen(30))).toBe(
       [
         'id  name    user  class      n',
         'a   a lon…  ann   short      1',
@@ -37,18 +37,33 @@ describe('a table', () => {
   });
 
   it('then leaves out what can be done without', () => {
-    expect(renderTable(columns, rows, 20, paint).split('\n')[0]).toBe('id  name      n');
-    expect(renderTable(columns, rows, 5, paint).split('\n')[2]).toBe('bb  x     1,000');
+    expect(renderTable(columns, rows, screen(20))).toBe(
+      ['id  name           n', 'a   a long n…      1', 'bb  x          1,000'].join('\n'),
+    );
+    expect(renderTable(columns, rows, screen(5)).split('\n')[2]).toBe('bb  x     1,000');
+  });
+
+  it('has no spaces at the end of lines, colours or not', () => {
+    const empty = [['a', 'b', 'c', 'd', '']];
+    const titled = renderTable([...columns.slice(0, 4), { title: '' }], empty, painter({ color: true }));
+    expect(titled).toBe('\u001b[2mid  name  user  class\u001b[22m\na   b     c     d');
+  });
+
+  it('goes on below where a column wraps', () => {
+    const wraps = [{ title: 'id' }, { title: 'does', shrinkTo: 8, wraps: true }, { title: 'n' }];
+    expect(renderTable(wraps, [['a', 'lists all of them', '1']], screen(19))).toBe(
+      ['id  does          n', 'a   lists all of  1', '    them'].join('\n'),
+    );
   });
 
   it('counts wide characters twice, and does not cut one in half', () => {
     const wide = [['a', '東京都庁', 'ann', 'short', '1']];
-    expect(renderTable(columns, wide, 80, paint).split('\n')[1]).toBe('a   東京都庁  ann   short  1');
-    expect(renderTable(columns, wide, 26, paint).split('\n')[1]).toBe('a   東京…   ann   short  1');
+    expect(renderTable(columns, wide, screen(80)).split('\n')[1]).toBe('a   東京都庁  ann   short  1');
+    expect(renderTable(columns, wide, screen(26)).split('\n')[1]).toBe('a   東京…   ann   short  1');
   });
 
   it('does not count colours', () => {
-    const colored = renderTable(columns, [['\u001b[31ma\u001b[39m', 'n', 'u', 'c', '1']], 80, paint);
+    const colored = renderTable(columns, [['\u001b[31ma\u001b[39m', 'n', 'u', 'c', '1']], screen(80));
     expect(colored.split('\n')[1]).toBe('\u001b[31ma\u001b[39m   n     u     c      1');
   });
 });

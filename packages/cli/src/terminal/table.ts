@@ -1,12 +1,15 @@
 import { sumOf } from '@goshawk/core';
 import measure from 'fast-string-truncated-width';
 import type { Painter } from './paint.js';
+import { cellWidth, wrapWords } from './width.js';
 
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
   /** It may be cut to this width when the terminal is too narrow. */
   readonly shrinkTo?: number;
+  /** There, its text goes on below instead of being cut. */
+  readonly wraps?: boolean;
   /** Left out when the terminal is too narrow, those with the highest number first. */
   readonly dropFirst?: number;
 }
@@ -15,40 +18,59 @@ const GAP = '  ';
 const ELLIPSIS = '…';
 
 /**
- * Aligned columns without rules, each line within `width` where the columns allow it: first a column is cut,
- * then columns are left out. What remains too wide stays whole, for the terminal to wrap.
+ * Aligned columns without rules, within the width of the terminal where they allow it: columns are left out as long as the
+ * others do not fit at their least, then columns are cut. What remains too wide stays whole, for the terminal to wrap.
  *
  * @param rows one cell a column; colours do not count for the width
  */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  width: number,
   paint: Painter,
 ): string {
   const shown = columns.map((column, index) => ({ ...column, index, width: widest(column, rows, index) }));
-  let surplus = sumOf(shown.map((column) => column.width)) + GAP.length * (shown.length - 1) - width;
-  for (const column of shown) {
-    if (column.shrinkTo === undefined || surplus <= 0) continue;
-    const cut = Math.min(surplus, Math.max(0, column.width - column.shrinkTo));
-    column.width -= cut;
-    surplus -= cut;
-  }
   const droppable = shown
     .filter((column) => column.dropFirst !== undefined)
     .sort((a, b) => b.dropFirst! - a.dropFirst!);
   for (const column of droppable) {
-    if (surplus <= 0) break;
+    if (lineWidth(shown, leastWidth) <= paint.columns) break;
     shown.splice(shown.indexOf(column), 1);
-    surplus -= column.width + GAP.length;
   }
-  const titles = shown.map((column) => paint.dim(fitted(column.title, column)));
-  const lines = rows.map((row) => shown.map((column) => fitted(row[column.index]!, column)));
-  return [titles, ...lines].map((cells) => cells.join(GAP).trimEnd()).join('\n');
+  let surplus = lineWidth(shown, ({ width }) => width) - paint.columns;
+  for (const column of shown) {
+    const cut = Math.min(Math.max(0, surplus), column.width - leastWidth(column));
+    column.width -= cut;
+    surplus -= cut;
+  }
+  const titles = shown.map((column) => fitted(column.title, column));
+  const lines = rows.flatMap((row) => linesOf(shown.map((column) => ({ column, cell: row[column.index]! }))));
+  return [paint.dim(titles.join(GAP).trimEnd()), ...lines].join('\n');
+}
+
+type Shown = Column & { readonly width: number };
+
+/** As many as its tallest cell has. */
+function linesOf(cells: readonly { readonly column: Shown; readonly cell: string }[]): string[] {
+  const parts = cells.map(({ column, cell }) => (column.wraps ? wrapWords(cell, column.width) : [cell]));
+  const height = Math.max(...parts.map(({ length }) => length));
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map(({ column }, index) => fitted(parts[index]![line] ?? '', column))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+function leastWidth({ width, shrinkTo = width }: Shown): number {
+  return Math.min(width, shrinkTo);
+}
+
+function lineWidth(columns: readonly Shown[], of: (column: Shown) => number): number {
+  return sumOf(columns, of) + GAP.length * (columns.length - 1);
 }
 
 /** The cell in the width of its column, cut where it is wider. A cell that may be cut has no colours. */
-function fitted(text: string, { align, width }: Column & { readonly width: number }): string {
+function fitted(text: string, { align, width }: Shown): string {
   const { index, truncated } = measure(text, { limit: width, ellipsis: ELLIPSIS });
   const cell = truncated ? `${text.slice(0, index)}${ELLIPSIS}` : text;
   const padding = ' '.repeat(width - cellWidth(cell));
@@ -57,9 +79,4 @@ function fitted(text: string, { align, width }: Column & { readonly width: numbe
 
 function widest(column: Column, rows: readonly (readonly string[])[], index: number): number {
   return rows.reduce((max, row) => Math.max(max, cellWidth(row[index]!)), cellWidth(column.title));
-}
-
-/** In columns of the terminal: East Asian wide characters take two. */
-function cellWidth(text: string): number {
-  return measure(text).width;
 }

@@ -70,8 +70,7 @@ const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as c
 
 export const PRESETS = {
   goshawk: {
-    title:
-      'Goshawk: central matches free workers with the jobs that need them; a reserve is kept for short ones',
+    title: 'central matches free workers with the jobs that need them; a reserve is kept for short ones',
     short: { by: 'matching', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,
@@ -79,8 +78,7 @@ export const PRESETS = {
     ...BY_GOSHAWK,
   },
   'goshawk-peer': {
-    title:
-      'Goshawk, peer to peer: short jobs are probed for, and free workers ask for them; central matches long ones',
+    title: 'short jobs are probed for, and free workers ask for them; central matches long ones',
     short: { by: 'seeking', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,
@@ -88,7 +86,7 @@ export const PRESETS = {
     ...BY_GOSHAWK,
   },
   hawk: {
-    title: 'Hawk: short jobs probed over the whole cluster, long jobs placed by central, stealing',
+    title: 'short jobs probed over the whole cluster, long jobs placed by central, stealing',
     short: { by: 'probing', over: 'all' },
     long: { by: 'central', over: 'general' },
     partition: true,
@@ -96,7 +94,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   sparrow: {
-    title: 'Sparrow: every job probed over the whole cluster',
+    title: 'every job probed over the whole cluster',
     short: { by: 'probing', over: 'all' },
     long: { by: 'probing', over: 'all' },
     partition: false,
@@ -104,7 +102,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   central: {
-    title: 'Every job placed by central with the waiting-time queue',
+    title: 'every job placed by central with the waiting-time queue',
     short: { by: 'central', over: 'all' },
     long: { by: 'central', over: 'all' },
     partition: false,
@@ -112,7 +110,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   split: {
-    title: 'Two clusters: short jobs probed in one, long jobs placed by central in the other',
+    title: 'short jobs probed in one part of the cluster, long jobs placed by central in the other',
     short: { by: 'probing', over: 'short' },
     long: { by: 'central', over: 'general' },
     partition: true,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatCount } from '../counts.js';
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { describeIssue } from '../job/parse.js';
@@ -203,7 +204,7 @@ export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>)
   if (cutoffJobs === null) return 'said';
   return cutoffJobs === 0
     ? `the default until ${CUTOFF_JOBS_MIN} jobs have completed`
-    : `learned from ${cutoffJobs.toLocaleString('en-US')} jobs`;
+    : `learned from ${formatCount(cutoffJobs)} jobs`;
 }
 
 /** With a cutoff that was learned. A series of tiny tasks is none where it takes as long as a long task. */

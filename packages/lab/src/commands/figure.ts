@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { type Context, commandLine, counted, defineCommand, ExitCode, VERSION } from '@goshawk/cli';
+import { type Context, commandLine, defineCommand, ExitCode, VERSION } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import type { FigureResult } from '@goshawk/figures';
 import type { ChosenFigure } from '../figure/choose.js';
 import { checkOutFolder, writeTogether } from '../figure/files.js';

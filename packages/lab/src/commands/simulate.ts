@@ -1,4 +1,5 @@
-import { type Context, commandLine, counted, defineCommand } from '@goshawk/cli';
+import { type Context, commandLine, defineCommand } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import { formatTally } from '@goshawk/traces';
 import { checkOutput, tellComparison } from '../output/comparison.js';
 import { outputFiles, saveResults } from '../output/files.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { type Context, counted, defineCommand, ExitCode, type OptionSpecs } from '@goshawk/cli';
-import { InputError } from '@goshawk/core';
+import { type Context, defineCommand, ExitCode, type OptionSpecs } from '@goshawk/cli';
+import { counted, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { jobsShown, openShown } from '../workload.js';
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { counted, defineCommand, ExitCode } from '@goshawk/cli';
-import { InputError } from '@goshawk/core';
+import { defineCommand, ExitCode } from '@goshawk/cli';
+import { counted, InputError } from '@goshawk/core';
 import { journalPlaces, readJournals } from '../journals.js';
 import { ChromeTracing } from '../trace-export/chrome.js';
 

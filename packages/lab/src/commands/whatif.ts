@@ -1,7 +1,6 @@
 import {
   type Column,
   type Context,
-  counted,
   defineCommand,
   ExitCode,
   findCluster,
@@ -16,6 +15,7 @@ import {
   SLOTS_OPTION,
 } from '@goshawk/cli';
 import {
+  counted,
   formatDuration,
   InputError,
   type Millis,
@@ -339,7 +339,7 @@ async function tell(
     [`simulated as it ran: ${ran!.label}`, ...cells(ran!.runtimeSeconds)],
     ...others.map(({ label, runtimeSeconds }) => [label, ...cells(runtimeSeconds)]),
   ];
-  context.out(renderTable(COLUMNS, rows, context.columns, painter(context.color)));
+  context.out(renderTable(COLUMNS, rows, painter(context)));
   context.out(`\n${words}`);
   for (const line of advice) context.out(line);
 }

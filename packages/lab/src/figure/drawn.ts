@@ -1,5 +1,5 @@
-import { type Context, counted, untilInterrupted } from '@goshawk/cli';
-import { present, Random } from '@goshawk/core';
+import { type Context, untilInterrupted } from '@goshawk/cli';
+import { counted, present, Random } from '@goshawk/core';
 import type { RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { packed, type TraceJob } from '@goshawk/traces';

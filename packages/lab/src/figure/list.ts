@@ -24,7 +24,7 @@ export function listFigures(context: Context): void {
     const jobs = formatCount(figure.workload.jobs);
     return [figure.id, jobs, `${runsOf(figure)}`, figure.title];
   });
-  context.out(renderTable(columns, rows, context.columns, painter(context.color)));
+  context.out(renderTable(columns, rows, painter(context)));
   const groups = Object.entries(GROUPS).map(([name, figures]) => `${name}: ${figures.length} of these`);
   context.note(`\n${groups.join(', ')}`);
 }

@@ -1,4 +1,5 @@
-import { type Context, counted } from '@goshawk/cli';
+import type { Context } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import type { Predicted } from '@goshawk/figures';
 import type { ChosenFigure } from './choose.js';
 import { readExtracted } from './extract.js';

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Context, counted, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 
 /** Does one of the steps, unless the command has been interrupted before. */
 type Step = <T>(make: () => T | Promise<T>) => Promise<T>;

@@ -3,13 +3,12 @@ import {
   attributesOfAll,
   type Context,
   capacityOf,
-  counted,
   NO_FACTS,
   type Progress,
   policySettings,
   type WorkloadFacts,
 } from '@goshawk/cli';
-import { InputError, type PolicySettings } from '@goshawk/core';
+import { counted, InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import { GangNeeds, LargestDemands } from '../simulate/capacity.js';
 import { jobsShown, openShown } from '../workload.js';

@@ -1,12 +1,6 @@
 import { availableParallelism } from 'node:os';
-import {
-  type Context,
-  counted,
-  findCluster,
-  openCluster,
-  startProgress,
-  untilInterrupted,
-} from '@goshawk/cli';
+import { type Context, findCluster, openCluster, startProgress, untilInterrupted } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import { batchesShown, openShown } from '../workload.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Survey, survey } from './survey.js';

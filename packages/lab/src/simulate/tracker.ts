@@ -1,5 +1,4 @@
-import { counted } from '@goshawk/cli';
-import { formatCount, sumOf } from '@goshawk/core';
+import { counted, formatCount, sumOf } from '@goshawk/core';
 import type { RunProgress, RunRequest } from './request.js';
 
 /** How far several runs have come, some of them side by side. */

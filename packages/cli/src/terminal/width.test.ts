@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { painter } from './paint.js';
+import { page } from './sections.js';
+import { wrapWords } from './width.js';
+
+it('breaks at spaces, and never within a word', () => {
+  expect(wrapWords('all of it fits', 14)).toEqual(['all of it fits']);
+  expect(wrapWords('a line of some words', 9)).toEqual(['a line of', 'some', 'words']);
+  expect(wrapWords('incomprehensible it is', 5)).toEqual(['incomprehensible', 'it is']);
+  expect(wrapWords('\u001b[2mab cd\u001b[22m', 5)).toEqual(['\u001b[2mab cd\u001b[22m']);
+  expect(wrapWords('東京 都庁', 5)).toEqual(['東京', '都庁']);
+});
+
+it('a page keeps its lines beside their labels', () => {
+  const sections = [['line', ['one after another', 'two']]] as const;
+  expect(page('title', sections, painter({ color: false, columns: 20 }))).toBe(
+    ['title', '  line  one after', '        another', '        two'].join('\n'),
+  );
+});
