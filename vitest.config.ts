@@ -43,6 +43,8 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
           exclude: ['**/*.{process,container,long}.test.ts'],
+          // Files share a process and the modules that it has loaded: half of the time would go into loading them anew.
+          isolate: false,
           // Only a test that hangs reaches it: other work on the machine must not fail one.
           testTimeout: 60_000,
           hookTimeout: 60_000,

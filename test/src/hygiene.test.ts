@@ -254,6 +254,13 @@ test('a log line has the name and role of its process once', () => {
   expect(doubled).toEqual([]);
 });
 
+test('no test replaces a module, which the files after it in the same process would have too', () => {
+  const wrong = sources.flatMap(({ path, text }) =>
+    /\bvi\.(do)?mock\(/i.test(text) ? [`${path}: spy on what it exports`] : [],
+  );
+  expect(wrong).toEqual([]);
+});
+
 describe('pure packages', () => {
   test('name no clock, no chance, no socket and no promise', () => {
     const wrong = sources.flatMap(({ path, text, isTest }) => {

@@ -1,8 +1,20 @@
-import { expect, it, vi } from 'vitest';
+import { syncBuiltinESMExports } from 'node:module';
+import v8 from 'node:v8';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
 
-// Bodies may take 2 MB together.
-vi.mock('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit: 8_000_000 }) }));
+beforeEach(() => {
+  // Bodies may take 2 MB together.
+  vi.spyOn(v8, 'getHeapStatistics').mockReturnValue({
+    ...v8.getHeapStatistics(),
+    heap_size_limit: 8_000_000,
+  });
+  syncBuiltinESMExports();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
 /** Answers once the one who asks has gone, as the client does. */
 function whenGone(signal: AbortSignal): Promise<never> {

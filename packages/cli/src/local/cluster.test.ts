@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Child } from './child.js';
+import * as connecting from '../connect.js';
+import * as children from './child.js';
 import { LocalCluster } from './cluster.js';
 import { LogFile } from './log-file.js';
 
@@ -15,39 +16,30 @@ const starts: { name: string; at: number }[] = [];
 const running = new Map<string, (how: number) => void>();
 let folder: string;
 
-vi.mock('./child.js', () => ({
-  startChild: (name: string, _args: readonly string[], path: string): Promise<Child> => {
-    starts.push({ name, at: performance.now() });
-    const why = failing.get(name);
-    const log = new LogFile(path, LOG_BYTES_MAX);
-    if (why !== undefined) log.write(Buffer.from(`{"level":60,"msg":"${why}"}\n`));
-    log.close();
-    if (why !== undefined) return Promise.reject(new Error(`${name} cannot start: ${why}`));
-    const process = Object.assign(new EventEmitter(), { kill: () => running.get(name)?.(0) });
-    const ended = new Promise<number>((resolve) => void running.set(name, resolve));
-    return Promise.resolve({
-      name,
-      pid: 1,
-      endpoint: 'tcp://127.0.0.1:1',
-      process,
-      ended,
-    } as unknown as Child);
-  },
-}));
-
-vi.mock('../connect.js', () => ({
-  connect: () =>
-    Promise.resolve({
-      describe: () => Promise.resolve({ workers: [{}], schedulers: [{}] }),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    }),
-}));
+function startChild(name: string, _args: readonly string[], path: string): Promise<children.Child> {
+  starts.push({ name, at: performance.now() });
+  const why = failing.get(name);
+  const log = new LogFile(path, LOG_BYTES_MAX);
+  if (why !== undefined) log.write(Buffer.from(`{"level":60,"msg":"${why}"}\n`));
+  log.close();
+  if (why !== undefined) return Promise.reject(new Error(`${name} cannot start: ${why}`));
+  const process = Object.assign(new EventEmitter(), { kill: () => running.get(name)?.(0) });
+  const ended = new Promise<number>((resolve) => void running.set(name, resolve));
+  const child = { name, pid: 1, endpoint: 'tcp://127.0.0.1:1', process, ended };
+  return Promise.resolve(child as unknown as children.Child);
+}
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-supervisor-'));
   vi.useFakeTimers();
+  vi.spyOn(children, 'startChild').mockImplementation(startChild);
+  vi.spyOn(connecting, 'connect').mockResolvedValue({
+    describe: () => Promise.resolve({ workers: [{}], schedulers: [{}] }),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  } as unknown as Awaited<ReturnType<typeof connecting.connect>>);
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
   rmSync(folder, { recursive: true });
 });
@@ -85,7 +77,7 @@ test('a process that cannot start is tried ten thousand times, ever less often, 
   expect(pauses.slice(0, 6)).toStrictEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
   expect(new Set(pauses.slice(6))).toStrictEqual(new Set([10_000]));
   expect(vi.getTimerCount()).toBe(timers);
-  expect(openFiles()).toBe(files);
+  expect(openFiles()).toBeLessThanOrEqual(files);
   const logs = readdirSync(join(folder, 'logs')).filter((file) => file.startsWith('s0'));
   expect(logs.sort()).toStrictEqual(['s0.log', 's0.log.1']);
   for (const log of logs) expect(statSync(join(folder, 'logs', log)).size).toBeLessThanOrEqual(LOG_BYTES_MAX);

@@ -1,21 +1,23 @@
-import { lookup } from 'node:dns/promises';
+import dns from 'node:dns/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Inbox, Mailboxes } from './testing.fixture.js';
-
-vi.mock('node:dns/promises', () => ({ lookup: vi.fn() }));
 
 const mailboxes = new Mailboxes();
 
 afterEach(async () => {
   await mailboxes.closeAll();
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 test('a peer that moved to another address behind its host name is found there', async () => {
   const answer = (address: string) => [{ address, family: 4 }];
-  vi.mocked(lookup as unknown as () => Promise<object[]>)
+  vi.spyOn(dns as unknown as { lookup: () => Promise<object[]> }, 'lookup')
     .mockResolvedValueOnce(answer('127.0.0.2'))
     .mockRejectedValueOnce(new Error('the name server is away'))
     .mockResolvedValue(answer('127.0.0.1'));
+  syncBuiltinESMExports();
   const moved = await mailboxes.open();
   const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });
   const inbox = new Inbox(moved);

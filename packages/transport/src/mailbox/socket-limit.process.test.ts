@@ -4,7 +4,7 @@ import { generateKeys, keyRing, rotate } from '../keys/index.js';
 import { incarnationOf } from './party-name.js';
 import { Inbox, Mailboxes } from './testing.fixture.js';
 
-// A file of its own: the limit is one of the ZeroMQ context, and so of the process.
+// A process of its own: the limit is one of the ZeroMQ context, which a process has once.
 const mailboxes = new Mailboxes();
 const taken: Dealer[] = [];
 
