@@ -274,6 +274,20 @@ describe('jobs that are sampled', () => {
     expect(bench.count(4)).toBe(3);
   });
 
+  test('leave the last slot to what is short as far as anybody knows, their pilots too', () => {
+    const bench = cluster(12, 'auto');
+    for (const job of [1, 2, 3]) {
+      bench.say(job, { part: 'pilots', stage: 1, tasks: 3, jobTasks: 8 });
+      bench.need(job, { ...early, tasks: 5, jobTasks: 8 });
+    }
+    expect(bench.busy).toBe(11);
+    bench.need(4, { part: 'thin', tasks: 2 });
+    expect(bench.count(4)).toBe(1);
+    bench.take();
+    bench.end(4);
+    expect(bench.take()).toEqual([4]);
+  });
+
   test('count as long once, when they turn out to be', () => {
     const bench = cluster(100, 0.02);
     bench.need(1, { ...early, tasks: 60 });

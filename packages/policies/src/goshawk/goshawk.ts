@@ -31,7 +31,7 @@ const RESERVE_CUTOFFS = 4;
 
 const NO_STAGES: ReadonlySet<StageView> = new Set();
 
-const KINDS = ['short', 'small', 'long', 'large'] as const;
+const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 type Kind = (typeof KINDS)[number];
 
 /**
@@ -53,7 +53,7 @@ export class Goshawk implements CentralPolicy {
   readonly #kindOf = new Map<StageView, Kind>();
   /** Runs that are not of short jobs, at workers that take work, by id; and how many of each kind. */
   readonly #counted: (Kind | undefined)[] = [];
-  readonly #running: Record<Kind, number> = { short: 0, small: 0, long: 0, large: 0 };
+  readonly #running: Record<Kind, number> = { pilots: 0, short: 0, small: 0, long: 0, large: 0 };
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();
   /** Waiting stages that need more than a slot. */
@@ -68,7 +68,7 @@ export class Goshawk implements CentralPolicy {
     this.#context = context;
     this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
     const order = (): DueOrder => new DueOrder();
-    this.#orders = { short: order(), small: order(), long: order(), large: order() };
+    this.#orders = { pilots: order(), short: order(), small: order(), long: order(), large: order() };
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -132,7 +132,10 @@ export class Goshawk implements CentralPolicy {
 
   line(now: Millis): QueueLine {
     return {
-      kindOf: (stage) => this.#kindOf.get(stage) ?? 'short',
+      kindOf: (stage) => {
+        const kind = this.#kindOf.get(stage);
+        return kind === undefined || kind === 'pilots' ? 'short' : kind;
+      },
       comesBefore: (one, other) => {
         const first = this.#kindOf.get(one);
         const second = this.#kindOf.get(other);
@@ -183,7 +186,7 @@ export class Goshawk implements CentralPolicy {
     if (stage.waiting === 0) return this.#forget(stage);
     const before = this.#kindOf.get(stage);
     const kind =
-      before !== undefined && isDecided(before) === (stage.part !== 'early')
+      before !== undefined && isDecided(before) === (stage.part === 'judged' || stage.part === 'thin')
         ? before
         : this.#kind(stage, now);
     if (before === undefined && kind === 'short' && this.#context.sizesAreGiven)
@@ -202,6 +205,7 @@ export class Goshawk implements CentralPolicy {
   }
 
   #kind(stage: StageView, now: Millis): Kind {
+    if (stage.part === 'pilots') return 'pilots';
     if (stage.part !== 'early') return classOf(stage);
     return stage.waiting <= SMALL * (this.#slots - this.#limit.of(this.#slots, now)) ? 'small' : 'large';
   }
@@ -227,6 +231,7 @@ export class Goshawk implements CentralPolicy {
     const limit = this.#limit.of(this.#slots, now);
     const { long, small, large } = this.#running;
     if (kind === 'long') return long < limit;
+    if (kind === 'pilots') return long + small + large < this.#slots - this.#limit.lastSlot(this.#slots);
     if (long + small + large < limit) return true;
     return kind === 'small' && small + Math.max(0, long - limit) < this.#slots - limit;
   }

@@ -27,6 +27,10 @@ test('keeps nine times what is needed at most, and within bounds', () => {
   expect(reserveOf(9_000, 10_000)).toBe(3_000);
 });
 
+test('keeps a slot where nothing short has come, if that is no more than a tenth', () => {
+  expect([1, 9, 10, 24, 49, 100].map((slots) => reserveOf(0, slots))).toEqual([0, 0, 1, 1, 1, 2]);
+});
+
 test('keeps the fraction that was asked for, whatever short work needs', () => {
   const limit = new LongLimit(0.17, WINDOW_MS);
   limit.shortCame(500 * WINDOW_MS, 0);

@@ -59,7 +59,13 @@ export class LongLimit {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
     const needed = this.#windowMs > 0 ? this.#needed(now) : 0;
     const forBursts = Math.min(BURST_FACTOR * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
-    return slots - Math.round(Math.max(LEAST * slots, Math.min(MOST * slots, needed + forBursts)));
+    const least = Math.max(LEAST * slots, this.lastSlot(slots));
+    return slots - Math.round(Math.max(least, Math.min(MOST * slots, needed + forBursts)));
+  }
+
+  /** 1 where a slot is kept from whatever is not known to be short, pilots too; else 0. */
+  lastSlot(slots: number): number {
+    return slots >= SLOTS_PER_LAST && this.#reserve !== 0 ? 1 : 0;
   }
 
   #needed(now: Millis): number {
@@ -81,3 +87,5 @@ const ROOTS = 4;
 /** Bounds of the reserve, as fractions of all slots. */
 const LEAST = 0.02;
 const MOST = 0.3;
+/** From so many slots on: below that one slot is more than a tenth of what long jobs have. */
+const SLOTS_PER_LAST = 10;
