@@ -52,6 +52,14 @@ describe('a value', () => {
       },
       'the value cannot be read: Error: ha',
     ],
+    [
+      {
+        get trap() {
+          throw Object.create(null);
+        },
+      },
+      'the value cannot be read: something was thrown that cannot even be printed',
+    ],
   ])('that JSON would lose or refuse is said where it is (%#)', (value, message) => {
     const encoded = encodeValue(value, BYTES_MAX);
     expect(encoded).toMatchObject({ problem: 'not-serialisable' });

@@ -1,4 +1,5 @@
 import { VALUE_DEPTH_MAX } from './limits.js';
+import { describeThrown } from './thrown.js';
 
 type EncodedValue =
   /** The text is undefined for a value of undefined. */
@@ -19,7 +20,7 @@ export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
   } catch (error) {
     if (error instanceof TooLarge) return tooLarge(bytesMax);
     // A getter or a toJSON of the value has thrown, or the text is longer than a string can be.
-    return { problem: 'not-serialisable', message: `the value cannot be read: ${String(error)}` };
+    return { problem: 'not-serialisable', message: `the value cannot be read: ${describeThrown(error)}` };
   }
 }
 

@@ -1,38 +1,40 @@
-import type { Failure, OutputStream } from './contract.js';
+import type { MessagePort } from 'node:worker_threads';
+import type { Failure, KillReason, OutputStream } from './contract.js';
 
-/** What the pool hands to a thread for one run. */
+/** A thread begins with it. The port is the thread's end of its link: modules have `parentPort` for themselves. */
+export interface ThreadData {
+  readonly port: MessagePort;
+}
+
+/** One run, which the thread is to make now. */
 export interface ThreadOrder {
-  readonly run: number;
   readonly path: string;
   readonly exportName: string;
   readonly input: unknown;
   readonly env: Readonly<Record<string, string>>;
   readonly outputBytesMax: number;
   readonly valueBytesMax: number;
-  /** The broadcast channel that says which runs are to end: `{ run, reason }`. */
-  readonly kills: string;
 }
 
-/**
- * What a thread posts while it works on a run. These go by another port than its result and may be
- * overtaken by it, so the result says how many there were.
- */
-export type ThreadPost =
-  | { readonly run: number; readonly kind: 'started' }
-  /** It wants to hear of its end. */
-  | { readonly run: number; readonly kind: 'listens' }
-  | {
-      readonly run: number;
-      readonly kind: 'output';
-      readonly stream: OutputStream;
-      readonly bytes: Uint8Array;
-    };
+/** What the worker says to a thread. */
+export type ToThread =
+  | { readonly kind: 'run'; readonly order: ThreadOrder }
+  /** The run is to end: only said where it listens. */
+  | { readonly kind: 'kill'; readonly reason: KillReason };
+
+/** What a thread says of its run, in order: `started` first and `ended` last. */
+export type FromThread =
+  | { readonly kind: 'started' }
+  /** The run wants to hear of its end. */
+  | { readonly kind: 'listens' }
+  | { readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array }
+  | ThreadResult;
 
 export interface ThreadResult {
-  readonly posts: number;
+  readonly kind: 'ended';
   readonly runMs: number;
-  /** What the thread has loaded so far. */
-  readonly loads: number;
+  /** The thread is to run nothing more. */
+  readonly isSpent: boolean;
   /** JSON text of the value; undefined for a value of undefined. */
   readonly json?: string;
   readonly error?: Failure;

@@ -1,40 +1,51 @@
-/**
- * The main file of a module thread: piscina calls its default export once for each run, one at a time.
- */
+/** The main file of a thread that runs modules: makes one run after another, as its link says. */
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { parentPort } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import type { Failure, FailureCode } from './contract.js';
 import { encodeValue } from './json-value.js';
-import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
-import type { ThreadOrder, ThreadPost, ThreadResult } from './module-protocol.js';
+import { MODULE_THREAD_LOADS_MAX } from './limits.js';
+import type { FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
 import { ThreadContext } from './thread-context.js';
 import { ThreadOutput } from './thread-output.js';
+import { describeThrown } from './thrown.js';
 
-const output = new ThreadOutput();
+const { port } = workerData as ThreadData;
+// Its own memory: a view would be cloned with all that it is a view of.
+const output = new ThreadOutput((stream, bytes) =>
+  post({ kind: 'output', stream, bytes: Uint8Array.from(bytes) }),
+);
 const inheritedEnvironment = { ...process.env };
 /** Each module that this thread has loaded, by its path. */
 const loaded = new Map<string, { version: string; exports: Promise<Exports> }>();
 let loads = 0;
+/** It is to run nothing more: Node forgets no module, nor that one could not be loaded. */
+let isSpent = false;
+/** Of what runs now. */
+let context: ThreadContext | undefined;
 
-export default async function runModule(order: ThreadOrder): Promise<ThreadResult> {
-  let posts = 0;
-  const post = (message: ThreadPost): void => {
-    posts++;
-    parentPort!.postMessage(message);
-  };
-  const { run } = order;
-  post({ run, kind: 'started' });
-  output.begin(order.outputBytesMax, (stream, bytes) => {
-    // Its own memory: a view would be cloned with all that it is a view of.
-    post({ run, kind: 'output', stream, bytes: Uint8Array.from(bytes) });
-  });
+port.on('message', (message: ToThread) => {
+  if (message.kind === 'run') void run(message.order);
+  else context?.kill(message.reason);
+});
+
+function post(message: FromThread): void {
+  port.postMessage(message);
+}
+
+async function run(order: ThreadOrder): Promise<void> {
+  post({ kind: 'started' });
+  output.begin(order.outputBytesMax);
   setEnvironment(order.env);
   const startedAt = performance.now();
-  const context = new ThreadContext(order, () => post({ run, kind: 'listens' }));
-  const end = await attempt(order, context);
-  context.close();
-  return { posts, runMs: performance.now() - startedAt, loads, ...end };
+  const own = new ThreadContext(order.env, () => {
+    if (context === own) post({ kind: 'listens' });
+  });
+  context = own;
+  const end = await attempt(order, own);
+  context = undefined;
+  output.end();
+  post({ kind: 'ended', runMs: performance.now() - startedAt, isSpent, ...end });
 }
 
 async function attempt(
@@ -64,6 +75,7 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
   try {
     exports = await exportsOf(path);
   } catch (thrown) {
+    isSpent = true;
     return {
       code: 'module-load-failed',
       message: `the module "${path}" cannot be loaded: ${describeThrown(thrown)}`,
@@ -95,35 +107,18 @@ function exportsOf(path: string): Promise<Exports> | undefined {
   const { href } = pathToFileURL(path);
   const exports: Promise<Exports> = import(before === undefined ? href : `${href}?version=${version}`);
   loaded.set(path, { version, exports });
-  loads++;
+  if (++loads >= MODULE_THREAD_LOADS_MAX) isSpent = true;
   return exports;
 }
 
 /** The thread's own copy: what the run before it has set is gone. */
 function setEnvironment(env: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(process.env)) {
-    if (!(name in inheritedEnvironment) && !(name in env)) delete process.env[name];
+    if (!Object.hasOwn(inheritedEnvironment, name)) delete process.env[name];
   }
   Object.assign(process.env, inheritedEnvironment, env);
 }
 
 function failure(code: FailureCode, message: string): { error: Failure } {
   return { error: { code, message } };
-}
-
-/** One line: what was thrown, and where. */
-function describeThrown(thrown: unknown): string {
-  let text: string;
-  try {
-    if (thrown instanceof Error) {
-      const frame = /^\s+at (.*)$/m.exec(thrown.stack ?? '')?.[1];
-      text = `${thrown.name}: ${thrown.message}${frame === undefined ? '' : ` (at ${frame})`}`;
-    } else {
-      text = `${String(thrown)} was thrown, which is no Error`;
-    }
-  } catch {
-    text = 'something was thrown that cannot even be printed';
-  }
-  text = text.replaceAll(/\s*\n\s*/g, ' ');
-  return text.length > ERROR_MESSAGE_LENGTH_MAX ? `${text.slice(0, ERROR_MESSAGE_LENGTH_MAX)}…` : text;
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExecutors, type Executors } from './executors.js';
+import { ModuleExecutor } from './module.js';
 import { outcomeOf, record } from './recording.fixture.js';
 
 const WORK = `
+  import { parentPort } from 'node:worker_threads';
   export default (input) => ({ input });
   export const add = async ({ a, b }) => a + b;
   export const nothing = () => {};
@@ -34,6 +36,15 @@ const WORK = `
     setInterval(() => {}, 1000);
   });
   export const ignores = (_, { signal }) => { signal.aborted; console.log('deaf'); for (;;); };
+  export const exitsWhenTold = (_, { signal }) => new Promise(() => {
+    console.log('listening');
+    signal.addEventListener('abort', () => process.exit(0));
+    setInterval(() => {}, 1000);
+  });
+  export const posts = () => {
+    for (const message of [null, undefined, 'text', { run: 1, kind: 'started' }]) parentPort.postMessage(message);
+    parentPort.close();
+  };
   export const number = 5;
 `;
 
@@ -140,6 +151,28 @@ describe('a module task', () => {
     });
   });
 
+  it('is loaded again when what it lacked is there', async () => {
+    const lacking = join(folder, 'lacking.mjs');
+    writeFileSync(lacking, 'export { default } from "./lacked.mjs";');
+    expect((await outcomeOf(executors, { module: lacking })).outcome).toMatchObject({
+      error: { code: 'module-load-failed' },
+    });
+    writeFileSync(join(folder, 'lacked.mjs'), 'export default () => 5;');
+    expect((await outcomeOf(executors, { module: lacking })).outcome).toEqual({
+      kind: 'completed',
+      value: 5,
+    });
+  });
+
+  it('may do with its parent port what it likes', async () => {
+    const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+    expect((await outcomeOf(other, call('posts'))).outcome).toEqual({ kind: 'completed' });
+    const { outcome, sink } = await outcomeOf(other, call('prints'));
+    expect(outcome).toEqual({ kind: 'completed' });
+    expect(sink.text()).toBe('out 1\ntail');
+    await other.close();
+  });
+
   it('runs the file as it is now, not as it was for an earlier task', async () => {
     const changing = join(folder, 'changing.mjs');
     for (const version of [1, 22, 333]) {
@@ -200,6 +233,15 @@ describe('a module task that is killed', () => {
     expect(sink.text()).toBe('listening\nthe task is to end: cancelled\n');
   });
 
+  it('ends with its thread when it ends that at its signal', async () => {
+    const other = createExecutors({ dataFolder: folder, graceMs: 1e9 });
+    const { run, sink } = record(other, call('exitsWhenTold'));
+    await expect.poll(() => sink.text()).toBe('listening\n');
+    run.kill('cancelled');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+    await other.close();
+  });
+
   it('ends after the grace time where it does not heed its signal', async () => {
     const { run, sink } = record(executors, call('ignores'));
     await expect.poll(() => sink.text()).toBe('deaf\n');
@@ -220,6 +262,38 @@ describe('a module task that is killed', () => {
     expect((await next.sink.end).outcome).toEqual({ kind: 'completed', value: 4 });
     running[1]!.run.kill('timeout');
     await running[1]!.sink.end;
+  });
+});
+
+describe('a thread that does not start', () => {
+  it('fails its run, and the next run tries again', async () => {
+    const tight = createExecutors({ dataFolder: folder, moduleThreads: 1, moduleHeapMiBMax: 1 });
+    for (let run = 0; run < 2; run++) {
+      const { outcome, sink } = await outcomeOf(tight, call('nothing'));
+      expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'out-of-memory' } });
+      expect(sink.calls).toEqual(['ended']);
+    }
+    await tight.close();
+  });
+
+  it('since it is refused at once fails its run, and nothing else', async () => {
+    const refused = new ModuleExecutor({
+      threads: 1,
+      heapMiBMax: 64,
+      valueBytesMax: 2_000,
+      graceMs: 300,
+      // As where the system has no thread to give.
+      environment: 'no environment' as never,
+      refusal: () => undefined,
+    });
+    for (let run = 0; run < 2; run++) {
+      const { outcome } = await outcomeOf(refused, call('nothing'));
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        error: { code: 'thread-failed', message: expect.stringContaining('no thread can be started') },
+      });
+    }
+    await refused.close();
   });
 });
 

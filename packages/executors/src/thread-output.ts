@@ -8,18 +8,23 @@ type Post = (stream: OutputStream, bytes: Uint8Array) => void;
  * output. The limit is kept here in the thread, so that a flood is dropped before it is copied.
  */
 export class ThreadOutput {
+  readonly #post: Post;
   #limit: OutputLimit | undefined;
-  #post: Post | undefined;
 
-  constructor() {
+  constructor(post: Post) {
+    this.#post = post;
     process.stdout.write = this.#writeOf('stdout');
     process.stderr.write = this.#writeOf('stderr');
   }
 
-  /** From now on output belongs to one run. What its callbacks print after its end goes to the next. */
-  begin(bytesMax: number, post: Post): void {
+  /** From now on output belongs to one run, also what callbacks of the one before print. */
+  begin(bytesMax: number): void {
     this.#limit = new OutputLimit(bytesMax);
-    this.#post = post;
+  }
+
+  /** What is printed between two runs is dropped. */
+  end(): void {
+    this.#limit = undefined;
   }
 
   #writeOf(stream: OutputStream): NodeJS.WriteStream['write'] {
@@ -30,7 +35,7 @@ export class ThreadOutput {
     ) => {
       const bytes =
         typeof text === 'string' ? Buffer.from(text, typeof encoding === 'string' ? encoding : 'utf8') : text;
-      for (const chunk of this.#limit?.keep(stream, bytes) ?? []) this.#post?.(chunk.stream, chunk.bytes);
+      for (const chunk of this.#limit?.keep(stream, bytes) ?? []) this.#post(chunk.stream, chunk.bytes);
       const callback = typeof encoding === 'function' ? encoding : done;
       if (callback !== undefined) process.nextTick(callback);
       return true;

@@ -1,0 +1,123 @@
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { compiledFile } from './compiled.js';
+import { type FailedOutcome, failed, type KillReason } from './contract.js';
+import { MODULE_THREAD_IDLE_MS } from './limits.js';
+import type { FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
+
+interface ThreadLinkOptions {
+  readonly heapMiBMax: number;
+  /** All that its modules see of the worker's environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  onIdle(): void;
+  /** It runs nothing more. May be said twice. */
+  onGone(thread: ThreadLink): void;
+}
+
+/** A run in a thread: hears what the thread says of it up to `ended`, or that the thread is gone. */
+interface LinkedRun {
+  readonly order: ThreadOrder;
+  heard(message: FromThread): void;
+  broke(outcome: FailedOutcome): void;
+}
+
+/**
+ * The worker's end of the link to a thread, which has a run at a time. Neither keeps the worker's process alive: runs do (see
+ * executors.ts).
+ */
+export class ThreadLink {
+  readonly #options: ThreadLinkOptions;
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  #run: LinkedRun | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #thrown: unknown;
+
+  /** @throws Error of the system, which has no thread to give */
+  constructor(options: ThreadLinkOptions) {
+    this.#options = options;
+    const { port1, port2 } = new MessageChannel();
+    const workerData: ThreadData = { port: port2 };
+    this.#port = port1;
+    try {
+      this.#worker = new Worker(compiledFile('./module-thread.js', import.meta.url), {
+        env: options.environment,
+        execArgv: [],
+        resourceLimits: { maxOldGenerationSizeMb: options.heapMiBMax },
+        workerData,
+        transferList: [port2],
+      });
+    } catch (error) {
+      port1.close();
+      throw error;
+    }
+    this.#worker.unref();
+    this.#worker.on('error', (thrown) => {
+      this.#thrown = thrown;
+    });
+    this.#worker.on('exit', (code) => this.#exited(code));
+    port1.on('message', this.#heard);
+    port1.unref();
+  }
+
+  get isIdle(): boolean {
+    return this.#run === undefined;
+  }
+
+  /** @throws DataCloneError for an input that cannot be handed to a thread */
+  start(run: LinkedRun): void {
+    this.#post({ kind: 'run', order: run.order });
+    clearTimeout(this.#idleTimer);
+    this.#run = run;
+  }
+
+  /** Says to the run that it is to end. */
+  kill(reason: KillReason): void {
+    this.#post({ kind: 'kill', reason });
+  }
+
+  /** Ends the thread, loops without an end included; a blocking native call first returns. */
+  async end(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    this.#run = undefined;
+    this.#port.close();
+    this.#options.onGone(this);
+    await this.#worker.terminate();
+  }
+
+  #post(message: ToThread): void {
+    this.#port.postMessage(message);
+  }
+
+  readonly #heard = (message: FromThread): void => {
+    this.#run?.heard(message);
+    if (message.kind !== 'ended') return;
+    this.#run = undefined;
+    if (message.isSpent) {
+      void this.end();
+    } else {
+      this.#idleTimer = setTimeout(() => this.end(), MODULE_THREAD_IDLE_MS).unref();
+      this.#options.onIdle();
+    }
+  };
+
+  #exited(code: number): void {
+    // The thread's last words may still be on their way.
+    this.#port.off('message', this.#heard);
+    for (let left = receiveMessageOnPort(this.#port); left; left = receiveMessageOnPort(this.#port))
+      this.#run?.heard(left.message as FromThread);
+    this.#port.close();
+    clearTimeout(this.#idleTimer);
+    this.#run?.broke(this.#failure(code));
+    this.#options.onGone(this);
+  }
+
+  #failure(code: number): FailedOutcome {
+    const thrown = this.#thrown as NodeJS.ErrnoException | undefined;
+    if (thrown?.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+      const limit = `${this.#options.heapMiBMax} MiB of heap, the limit of a thread`;
+      return failed('out-of-memory', `the module used more than ${limit}`);
+    }
+    const reason = thrown instanceof Error ? thrown.message : `it exited with code: ${code}`;
+    return failed('thread-failed', `the module's thread ended under it: ${reason}`);
+  }
+}

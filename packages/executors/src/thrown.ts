@@ -1,0 +1,18 @@
+import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
+
+/** What a module has thrown, which may be anything, in one line: what it is, and where. */
+export function describeThrown(thrown: unknown): string {
+  let text: string;
+  try {
+    if (thrown instanceof Error) {
+      const frame = /^\s+at (.*)$/m.exec(thrown.stack ?? '')?.[1];
+      text = `${thrown.name}: ${thrown.message}${frame === undefined ? '' : ` (at ${frame})`}`;
+    } else {
+      text = `${String(thrown)} was thrown, which is no Error`;
+    }
+  } catch {
+    text = 'something was thrown that cannot even be printed';
+  }
+  text = text.replaceAll(/\s*\n\s*/g, ' ');
+  return text.length > ERROR_MESSAGE_LENGTH_MAX ? `${text.slice(0, ERROR_MESSAGE_LENGTH_MAX)}…` : text;
+}
