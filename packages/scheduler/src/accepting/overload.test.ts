@@ -108,7 +108,7 @@ test('who is refused is told to come back when it will be its turn, at the pace 
     bench.end(bench.add());
   }
   bench.add();
-  const told = Array.from({ length: 20 }, () => bench.overload.refusal()!.retryMs);
+  const told = Array.from({ length: 20 }, () => bench.overload.refusal()!.retryMs!);
   expect(told[0]).toBeCloseTo(2_000, -1);
   expect(told[4]).toBeCloseTo(10_000, -1);
   expect(Math.max(...told)).toBe(30_000);

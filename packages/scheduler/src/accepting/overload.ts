@@ -20,11 +20,6 @@ const TOO_LARGE = {
   hint: 'submit it in parts, or ask for a larger --user-waiting-tasks-max',
 };
 
-/** A refusal that ends by itself. */
-export interface Overloaded extends Refusal {
-  readonly retryMs: Millis;
-}
-
 /**
  * Says no before there is too much. An owner that takes every job answers later and later, and in the end dies
  * with all that it has accepted; so past a bound a job is refused, which costs next to nothing: before it is
@@ -55,7 +50,7 @@ export class Overload {
   }
 
   /** Why no job is taken at all; undefined while there is room. */
-  refusal(): Overloaded | undefined {
+  refusal(): Refusal | undefined {
     const { activeJobsMax, activeBytesMax } = this.#limits;
     const { activeCount, activeBytes } = this.#jobs;
     if (activeCount >= activeJobsMax) {
@@ -95,7 +90,7 @@ export class Overload {
     );
   }
 
-  #refuse(cause: OverloadReason, message: string): Overloaded {
+  #refuse(cause: OverloadReason, message: string): Refusal {
     const expected = ++this.#refusedSinceEnd * this.#pace * (0.75 + 0.5 * this.#random());
     const retryMs = Math.round(Math.min(RETRY_MAX_MS, Math.max(RETRY_MIN_MS, expected)));
     const hint = `try again in ${Math.ceil(retryMs / 1_000)} s`;

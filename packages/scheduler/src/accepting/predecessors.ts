@@ -16,7 +16,7 @@ import type { Cancelling } from '../ending/cancelling.js';
 import type { Endings } from '../ending/endings.js';
 import type { Routing } from '../finding/routing.js';
 import type { Job } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';
 import type { Sampler } from '../sampling/sampler.js';
@@ -47,7 +47,7 @@ interface Owner {
 export class Predecessors {
   readonly #env: SchedulerEnvironment;
   readonly #tag: string;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
   readonly #routing: Routing;
@@ -68,7 +68,7 @@ export class Predecessors {
   constructor(
     env: SchedulerEnvironment,
     tag: string,
-    enlistment: Enlistment,
+    cluster: Cluster,
     jobs: JobStore,
     ledger: Ledger,
     routing: Routing,
@@ -78,7 +78,7 @@ export class Predecessors {
   ) {
     this.#env = env;
     this.#tag = tag;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
     this.#jobs = jobs;
     this.#ledger = ledger;
     this.#routing = routing;
@@ -153,7 +153,7 @@ export class Predecessors {
 
   /** It is time to ask again. */
   wake(now: Millis): void {
-    if (!this.#enlistment.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#cluster.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
     const awaited = byTag(this.#followers.keys());
     for (const tag of this.#owners.keys()) if (!awaited.has(tag)) this.#owners.delete(tag);
     for (const [tag, ids] of awaited) {
@@ -177,7 +177,7 @@ export class Predecessors {
   /** What has become of jobs that somebody has just begun to wait for. */
   #look(ids: readonly string[], now: Millis): void {
     // Nobody can be looked for by a scheduler that has no policy.
-    if (!this.#enlistment.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#cluster.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#tag) {
         for (const id of those) {
@@ -197,7 +197,7 @@ export class Predecessors {
   }
 
   #askAgain(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
-    const { central } = this.#enlistment;
+    const { central } = this.#cluster;
     // Another scheduler may have the jobs by now.
     if (!owner.isHeard && central !== NOBODY) this.#env.send(central, { type: 'seekOwner', tag });
     this.#ask(owner, ids);
@@ -237,7 +237,7 @@ export class Predecessors {
   }
 
   #settle(fate: FateOfJob, now: Millis): void {
-    if (!this.#enlistment.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#cluster.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
     this.#settled.push(fate);
     if (this.#isSettling) return;
     this.#isSettling = true;
@@ -265,7 +265,7 @@ export class Predecessors {
     if (job.hasEnded || job.cancelling || this.#jobs.byNumber(job.number) !== job) return;
     job.mayStart(now);
     this.#sampler.resume(job, now);
-    for (const stage of job.stages) if (stage.blockers === 0) this.#routing.startStage(job, stage, now);
+    this.#routing.startJob(job, now);
     this.#endings.abandonIfLate(job, now);
   }
 }

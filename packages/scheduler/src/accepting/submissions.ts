@@ -12,183 +12,149 @@ import {
   parseJobSpec,
   sumOf,
 } from '@goshawk/core';
-import { type Answers, refused } from '../clients/answers.js';
-import type { SchedulerConfig } from '../contract.js';
-import { type Job, TaskState } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
-import type { Members } from '../joining/members.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Ledger, Refusal } from '../keeping/ledger.js';
+import { refused } from '../clients/answers.js';
+import { Job, TaskState } from '../job/job.js';
+import type { Refusal } from '../keeping/ledger.js';
+import type { SchedulerParts } from '../parts.js';
 import { whatIsMissing, whyImpossible } from './admission.js';
-import type { Intake } from './intake.js';
-import type { Keys } from './keys.js';
-import type { Overload } from './overload.js';
+import { accept } from './intake.js';
 import { isSameJob } from './same-job.js';
 
-/** Jobs that clients bring, or want tried again: taken, known by their keys, or refused. */
-export class Submissions {
-  readonly #config: SchedulerConfig;
-  readonly #enlistment: Enlistment;
-  readonly #members: Members;
-  readonly #jobs: JobStore;
-  readonly #ledger: Ledger;
-  readonly #keys: Keys;
-  readonly #overload: Overload;
-  readonly #intake: Intake;
-  readonly #answers: Answers;
-  readonly #recent = new RecentSubmissions();
+// Jobs that clients bring, or want tried again: taken, known by their keys, or refused.
 
-  constructor(
-    config: SchedulerConfig,
-    enlistment: Enlistment,
-    members: Members,
-    jobs: JobStore,
-    ledger: Ledger,
-    keys: Keys,
-    overload: Overload,
-    intake: Intake,
-    answers: Answers,
-  ) {
-    this.#config = config;
-    this.#enlistment = enlistment;
-    this.#members = members;
-    this.#jobs = jobs;
-    this.#ledger = ledger;
-    this.#keys = keys;
-    this.#overload = overload;
-    this.#intake = intake;
-    this.#answers = answers;
-  }
+type Accepted = MessageOf<'accepted'>['value'];
 
-  /** @param owner the user in whose name alone the client may submit; undefined: in anybody's */
-  submit(from: Address, message: MessageOf<'submit'>, owner: string | undefined, now: Millis): void {
-    if (this.#isEarly(from, message.request)) return;
-    if (message.key === '') return this.#answers.turnAway(from, message.request, NO_KEY);
-    const known = this.#jobs.byKey(message.key);
-    if (known === undefined && this.#isTraced(from, message)) return;
-    if (known === undefined && this.#refusesNew(from, message.request, message.key)) return;
-    if (known !== undefined && this.#recent.isAgain(from, message)) {
-      return this.#accepted(from, message.request, known);
-    }
-    let spec: JobSpec;
-    try {
-      const given = parseJobSpec(message.spec);
-      spec = owner === undefined ? given : { ...given, user: owner };
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      return this.#answers.refuse(from, message.request, error.code, error.message, error.hint);
-    }
-    if (known !== undefined) return this.#known(from, message, known, spec);
-    if (this.#refusesMore(from, message.request, spec)) return;
-    const impossible = whyImpossible(spec, this.#enlistment.policy, this.#members);
-    if (impossible !== undefined) {
-      const { message: line, hint } = impossible;
-      // Whoever asks again meanwhile finds the worker, or is refused for good.
-      const retryMs = this.#enlistment.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
-      return this.#answers.refuse(from, message.request, 'impossible-demand', line, hint, retryMs);
-    }
-    this.#recent.took(from, message);
-    this.#accepted(from, message.request, this.#intake.accept(spec, message.key, now));
-  }
+/** @param owner the user in whose name alone the client may submit; undefined: in anybody's */
+export function submit(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'submit'>,
+  owner: string | undefined,
+  now: Millis,
+): void {
+  reply(s, from, message.request, submitted(s, from, message, owner, now));
+}
 
-  /** The key was here before: with the same job it is the same job, with another one a mistake. */
-  #known(from: Address, { request, key }: { request: number; key: string }, job: Job, spec: JobSpec): void {
-    if (isSameJob(job.spec, spec)) return this.#accepted(from, request, job);
-    const { code, message, hint } = keyConflict(key, job.id);
-    this.#answers.refuse(from, request, code, message, hint);
-  }
+/** A new job of the tasks that failed or were cancelled, with everything else as it was. */
+export function retry(
+  s: SchedulerParts,
+  from: Address,
+  { request, key }: MessageOf<'retryJob'>,
+  job: Job,
+  now: Millis,
+): void {
+  reply(s, from, request, retried(s, key, job, now));
+}
 
-  /** The job with the key had to make room: that it was here is known. @returns whether it has answered */
-  #isTraced(from: Address, { request, key }: { request: number; key: string }): boolean {
-    const trace = this.#jobs.traceOf(key);
-    if (trace === undefined) return false;
-    this.#answers.acknowledge(from, request, 'accepted', {
-      job: this.#jobs.idOf(trace.number),
-      state: trace.state,
-    });
-    return true;
-  }
+function reply(s: SchedulerParts, to: Address, request: number, outcome: Accepted | Refusal): void {
+  if (!('code' in outcome)) return s.answers.acknowledge(to, request, 'accepted', outcome);
+  if (outcome.cause !== undefined) s.tallies.jobsRefused[outcome.cause]++;
+  s.answers.refuse(to, request, outcome);
+}
 
-  #accepted(from: Address, request: number, job: Job): void {
-    const warning = whatIsMissing(job.spec, this.#enlistment.policy, this.#members);
-    const accepted = { job: job.id, state: job.state };
-    this.#answers.acknowledge(
-      from,
-      request,
-      'accepted',
-      warning === undefined ? accepted : { ...accepted, warning },
-    );
+function submitted(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'submit'>,
+  owner: string | undefined,
+  now: Millis,
+): Accepted | Refusal {
+  const { key } = message;
+  const known = knownBy(s, key, key);
+  if (known !== undefined && !(known instanceof Job)) return known;
+  if (known !== undefined && s.recentSubmissions.isAgain(from, message)) return accepted(s, known);
+  let spec: JobSpec;
+  try {
+    const given = parseJobSpec(message.spec);
+    spec = owner === undefined ? given : { ...given, user: owner };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const { code, message, hint } = error;
+    return { code, message, hint };
   }
+  if (known !== undefined) return again(s, key, known, spec);
+  const refusal = whyTooMuch(s, spec);
+  if (refusal !== undefined) return refusal;
+  const impossible = whyImpossible(spec, s.cluster.policy, s.cluster.members);
+  if (impossible !== undefined) {
+    // Whoever asks again meanwhile finds the worker, or is refused for good.
+    const retryMs = s.cluster.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
+    return { code: 'impossible-demand', ...impossible, retryMs };
+  }
+  s.recentSubmissions.took(from, message);
+  return accepted(s, accept(s, spec, key, now));
+}
 
-  /** A new job of the tasks that failed or were cancelled, with everything else as it was. */
-  retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
-    if (this.#isEarly(from, message.request)) return;
-    if (message.key === '') return this.#answers.turnAway(from, message.request, NO_KEY);
-    const known = this.#jobs.byKey(message.key);
-    if (known === undefined && this.#isTraced(from, message)) return;
-    // A retry belongs to whoever has the job, whatever its key.
-    if (known === undefined && this.#refusesNew(from, message.request, undefined)) return;
-    if (!isFinal(job.state)) {
-      return this.#answers.refuse(
-        from,
-        message.request,
-        'not-ended',
-        `${job.id} is still ${job.state}`,
-        'wait for its end, or cancel it',
-      );
-    }
-    const spec = failedPart(job);
-    if (spec === undefined) {
-      return this.#answers.refuse(from, message.request, 'nothing-failed', `no task of ${job.id} failed`, '');
-    }
-    if (known !== undefined) return this.#known(from, message, known, spec);
-    if (this.#refusesMore(from, message.request, spec)) return;
-    this.#accepted(from, message.request, this.#intake.accept(spec, message.key, now));
+function retried(s: SchedulerParts, key: string, job: Job, now: Millis): Accepted | Refusal {
+  // A retry belongs to whoever has the job, whatever its key.
+  const known = knownBy(s, key, undefined);
+  if (known !== undefined && !(known instanceof Job)) return known;
+  if (!isFinal(job.state)) {
+    const message = `${job.id} is still ${job.state}`;
+    return { code: 'not-ended', message, hint: 'wait for its end, or cancel it' };
   }
+  const spec = failedPart(job);
+  if (spec === undefined) return { code: 'nothing-failed', message: `no task of ${job.id} failed`, hint: '' };
+  if (known !== undefined) return again(s, key, known, spec);
+  return whyTooMuch(s, spec) ?? accepted(s, accept(s, spec, key, now));
+}
 
-  /** Whoever brought this job is told of the one that has its key. */
-  keyTaken(job: Job, { id, accepted, ended }: KeyHolder): void {
-    this.#ledger.reword(job.id, (request) => {
-      if (accepted === undefined) return refused(request, KEY_FREED);
-      if (isSameJob(accepted.spec, job.spec))
-        return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
-      const key = accepted.key ?? '';
-      return refused(request, keyConflict(key, id));
-    });
-  }
+/**
+ * The job with this key, or what is answered without a look at what was brought.
+ *
+ * @param owned the key, where it says to which scheduler a new job belongs
+ * @returns undefined: a new job may be taken
+ */
+function knownBy(
+  s: SchedulerParts,
+  key: string,
+  owned: string | undefined,
+): Job | Accepted | Refusal | undefined {
+  // A job of an earlier incarnation may be asked about before there is a policy for new ones.
+  if (!s.cluster.isReady) return NOT_READY;
+  if (key === '') return NO_KEY;
+  const known = s.jobs.byKey(key);
+  if (known !== undefined) return known;
+  // The job with the key had to make room: that it was here is known.
+  const trace = s.jobs.traceOf(key);
+  if (trace !== undefined) return { job: s.jobs.idOf(trace.number), state: trace.state };
+  if (s.cluster.isDraining || (s.config.adopted === true && owned !== undefined)) return DRAINING;
+  if (s.ledger.refusal !== undefined) return s.ledger.refusal;
+  const isOurs = owned === undefined || s.ledger.isShared;
+  return (isOurs ? undefined : s.keys.refusal(owned)) ?? s.overload.refusal();
+}
 
-  /** A job of an earlier incarnation may be asked about before there is a policy for new ones. @returns whether it has refused */
-  #isEarly(to: Address, request: number): boolean {
-    if (this.#enlistment.isReady) return false;
-    this.#answers.turnAway(to, request, NOT_READY);
-    return true;
-  }
+/** One user may have so much, and a job that is tried again counts. */
+function whyTooMuch(s: SchedulerParts, { user, stages }: JobSpec): Refusal | undefined {
+  return s.overload.refusalOf(
+    user,
+    sumOf(stages, (stage) => countTasks(stage.tasks)),
+  );
+}
 
-  /** @returns whether it has refused */
-  #refusesNew(to: Address, request: number, key: string | undefined): boolean {
-    const { isDraining } = this.#enlistment;
-    const isAdopted = this.#config.adopted === true;
-    const refusal =
-      isDraining || (isAdopted && key !== undefined)
-        ? DRAINING
-        : (this.#refusalOf(key) ?? this.#overload.refusal());
-    if (refusal !== undefined) this.#answers.turnAway(to, request, refusal);
-    return refusal !== undefined;
-  }
+/** The key was here before: with the same job it is the same job, with another one a mistake. */
+function again(s: SchedulerParts, key: string, job: Job, spec: JobSpec): Accepted | Refusal {
+  return isSameJob(job.spec, spec) ? accepted(s, job) : keyConflict(key, job.id);
+}
 
-  /** One user may have so much, and a job that is tried again counts. @returns whether it has refused */
-  #refusesMore(to: Address, request: number, { user, stages }: JobSpec): boolean {
-    const tasks = sumOf(stages, (stage) => countTasks(stage.tasks));
-    const refusal = this.#overload.refusalOf(user, tasks);
-    if (refusal !== undefined) this.#answers.turnAway(to, request, refusal);
-    return refusal !== undefined;
-  }
+function accepted({ cluster }: SchedulerParts, job: Job): Accepted {
+  const warning = whatIsMissing(job.spec, cluster.policy, cluster.members);
+  return { job: job.id, state: job.state, ...(warning === undefined ? {} : { warning }) };
+}
 
-  /** Why no new job can be taken with this key now; undefined when it can. */
-  #refusalOf(key: string | undefined): Refusal | undefined {
-    if (this.#ledger.refusal !== undefined) return this.#ledger.refusal;
-    return key === undefined || this.#ledger.isShared ? undefined : this.#keys.refusal(key);
-  }
+/** Another job of the cluster has the key of this one: whoever brought this one is told of the other. */
+export function keyTaken(s: SchedulerParts, number: number, { id, accepted, ended }: KeyHolder): void {
+  const job = s.jobs.byNumber(number);
+  if (job === undefined) return;
+  s.ledger.reword(job.id, (request) => {
+    if (accepted === undefined) return refused(request, KEY_FREED);
+    if (isSameJob(accepted.spec, job.spec))
+      return { type: 'accepted', request, value: { job: id, state: ended ?? 'running' } };
+    return refused(request, keyConflict(accepted.key ?? '', id));
+  });
+  s.routing.takeBack(job);
+  s.predecessors.forget(job);
+  s.jobs.withdraw(job);
 }
 
 function keyConflict(key: string, job: string): Refusal {
@@ -250,27 +216,3 @@ const DRAINING: Refusal = {
   message: 'this scheduler is shutting down',
   hint: 'submit to another one',
 };
-
-/** Submissions that are remembered: those that may still be on their way again. */
-const REMEMBERED = 10_000;
-
-/**
- * Submissions that were taken lately. One that comes again, since its answer is late, is known by its number and need not
- * be read: a job of many tasks takes long to read.
- */
-class RecentSubmissions {
-  /** Who asked, by key; the oldest first. */
-  readonly #askers = new Map<string, { readonly client: Address; readonly request: number }>();
-
-  took(client: Address, { key, request }: MessageOf<'submit'>): void {
-    this.#askers.delete(key);
-    if (this.#askers.size >= REMEMBERED) this.#askers.delete(this.#askers.keys().next().value!);
-    this.#askers.set(key, { client, request });
-  }
-
-  /** Whether it is the very submission that was taken under this key. */
-  isAgain(client: Address, { key, request }: MessageOf<'submit'>): boolean {
-    const asker = this.#askers.get(key);
-    return asker?.client === client && asker.request === request;
-  }
-}

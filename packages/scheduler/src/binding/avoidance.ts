@@ -2,17 +2,14 @@ import { type Address, effectiveScope, type Millis, type TaskIndex } from '@gosh
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { hasBesides } from '../joining/able-workers.js';
-import type { Enlistment } from '../joining/enlistment.js';
-import type { Members } from '../joining/members.js';
+import type { Cluster } from '../joining/cluster.js';
 
 /** Which tasks may go to a worker: a retry avoids the workers it failed on, where there are others. */
 export class Avoidance {
-  readonly #members: Members;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
 
-  constructor(members: Members, enlistment: Enlistment) {
-    this.#members = members;
-    this.#enlistment = enlistment;
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
   }
 
   /** Which tasks of the batch may go to the worker; undefined: all. */
@@ -24,9 +21,9 @@ export class Avoidance {
   ): ((task: TaskIndex) => boolean) | undefined {
     const { blame } = job.history;
     // Without retries nobody would come back for what was passed over.
-    if (blame === undefined || this.#enlistment.timings.retryMs === 0) return undefined;
-    const scope = effectiveScope(this.#enlistment.policy.preset, over ?? job.route.over);
-    const hasOther = (besides: readonly Address[]) => hasBesides(this.#members, besides, scope, spec);
+    if (blame === undefined || this.#cluster.timings.retryMs === 0) return undefined;
+    const scope = effectiveScope(this.#cluster.policy.preset, over ?? job.route.over);
+    const hasOther = (besides: readonly Address[]) => hasBesides(this.#cluster.members, besides, scope, spec);
     return (task) => blame.mayGo(task, worker, hasOther, now);
   }
 
@@ -35,12 +32,16 @@ export class Avoidance {
    * took a probe from.
    */
   isBarred({ spec }: Batch, worker: Address): boolean {
-    return spec.requires !== undefined && this.#members.has(worker) && !this.#members.mayRun(worker, spec);
+    return (
+      spec.requires !== undefined &&
+      this.#cluster.members.has(worker) &&
+      !this.#cluster.members.mayRun(worker, spec)
+    );
   }
 
   /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
-    if (batch.spec.requires !== undefined && !this.#members.mayRun(worker, batch.spec)) return false;
+    if (batch.spec.requires !== undefined && !this.#cluster.members.mayRun(worker, batch.spec)) return false;
     const mayGo = this.filterFor(job, batch, worker, now);
     return mayGo === undefined || job.waiting.has(batch, mayGo);
   }

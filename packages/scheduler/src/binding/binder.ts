@@ -10,21 +10,24 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
-import { watchTimeLimit } from '../ending/time-limit.js';
-import type { HeldSlot, HeldSlots } from '../finding/held-slots.js';
+import { watchTimeLimit } from '../ending/job-timers.js';
 import { matchArrived } from '../finding/needing.js';
-import type { Offer, Offers } from '../finding/offers.js';
-import type { Prober } from '../finding/probing.js';
+import type { Offer } from '../finding/offers.js';
 import type { Routing } from '../finding/routing.js';
 import { AssignedBy, type Assignment } from '../job/assignment.js';
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Members } from '../joining/members.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { JobStore } from '../keeping/job-store.js';
+import type { Unwritten } from '../keeping/unwritten.js';
 import type { JobEvents } from '../observing/job-events.js';
 import type { Sampler } from '../sampling/sampler.js';
-import type { Avoidance } from './avoidance.js';
+import { Avoidance } from './avoidance.js';
 import type { Delivery } from './delivery.js';
+import { type HeldSlot, HeldSlots } from './held-slots.js';
+
+/** Messages that ask for tasks of a job. */
+type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
 
 /**
  * Decides which task a worker gets, and gives it once: late binding (Hawk §3.5) when the worker serves a probe, the
@@ -33,11 +36,10 @@ import type { Delivery } from './delivery.js';
  */
 export class Binder {
   readonly #env: SchedulerEnvironment;
+  readonly #cluster: Cluster;
   readonly #jobs: JobStore;
-  readonly #members: Members;
-  readonly #prober: Prober;
+  readonly #unwritten: Unwritten;
   readonly #routing: Routing;
-  readonly #offers: Offers;
   readonly #held: HeldSlots;
   readonly #avoidance: Avoidance;
   readonly #delivery: Delivery;
@@ -50,25 +52,21 @@ export class Binder {
 
   constructor(
     env: SchedulerEnvironment,
+    cluster: Cluster,
     jobs: JobStore,
-    members: Members,
-    prober: Prober,
+    unwritten: Unwritten,
     routing: Routing,
-    offers: Offers,
-    held: HeldSlots,
-    avoidance: Avoidance,
     delivery: Delivery,
     sampler: Sampler,
     events: JobEvents,
   ) {
     this.#env = env;
+    this.#cluster = cluster;
     this.#jobs = jobs;
-    this.#members = members;
-    this.#prober = prober;
+    this.#unwritten = unwritten;
     this.#routing = routing;
-    this.#offers = offers;
-    this.#held = held;
-    this.#avoidance = avoidance;
+    this.#held = new HeldSlots(cluster);
+    this.#avoidance = new Avoidance(cluster);
     this.#delivery = delivery;
     this.#sampler = sampler;
     this.#events = events;
@@ -81,13 +79,28 @@ export class Binder {
     for (const worker of workers) this.#lastMatches.set(worker, 0);
   }
 
+  /** What is asked of a job waits until it is written down. */
+  asked(from: Address, message: Question, now: Millis): void {
+    const job = this.#unwritten.isEmpty ? undefined : this.#jobs.byNumber(message.job);
+    if (job !== undefined && this.#unwritten.defers(job, (then) => this.#answer(from, message, then))) return;
+    this.#answer(from, message, now);
+  }
+
+  #answer(from: Address, message: Question, now: Millis): void {
+    if (message.type === 'ask') return this.#serveProbe(from, message, now);
+    if (this.#cluster.isFormerCentral(from)) return;
+    if (message.type === 'matched') this.#matched(from, message, now);
+    else this.#unheard(from, message);
+  }
+
   /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
-  answer(from: Address, message: MessageOf<'ask'>, now: Millis): void {
+  #serveProbe(from: Address, message: MessageOf<'ask'>, now: Millis): void {
     const job = this.#jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     if (job === undefined || batch === undefined || job.hasEnded) return this.#refuse(from, message.ask);
     // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
-    if (message.placed === undefined && this.#members.isGone(from)) return this.#refuse(from, message.ask);
+    if (message.placed === undefined && this.#cluster.members.isGone(from))
+      return this.#refuse(from, message.ask);
     const isNew = this.#isNew(from, message.ask, now);
     const assignment: Assignment = { by: AssignedBy.ask, number: message.ask };
     if (!isNew && this.#delivery.again(job, from, assignment)) return;
@@ -98,7 +111,7 @@ export class Binder {
     if (task < 0) {
       this.#refuse(from, message.ask);
     } else {
-      this.#prober.hints.delete(from);
+      this.#routing.prober.hints.delete(from);
       this.#bind(job, task, from, assignment, now);
     }
     if (message.placed === undefined) this.#afterProbe(job, batch, now, task < 0);
@@ -108,9 +121,9 @@ export class Binder {
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
-    const offer = this.#offers.first(spare, now, this.#suits(from, now));
-    if (offer === undefined) this.#prober.hints.add(from);
-    else this.#prober.hints.delete(from);
+    const offer = this.#routing.offers.first(spare, now, this.#suits(from, now));
+    if (offer === undefined) this.#routing.prober.hints.add(from);
+    else this.#routing.prober.hints.delete(from);
     this.#serve(from, assignment, offer, now);
   }
 
@@ -124,9 +137,9 @@ export class Binder {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
     const demand = this.#jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
-    const offer = this.#offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
+    const offer = this.#routing.offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
     // While something waits anywhere, a slot does not wait.
-    if (offer === undefined && this.#held.mayHold && this.#offers.size === 0)
+    if (offer === undefined && this.#held.mayHold && this.#routing.offers.size === 0)
       return this.#hold({ worker: from, ask, spare: demand ?? NO_RESOURCES }, now);
     this.#serve(from, assignment, offer, now);
   }
@@ -157,7 +170,8 @@ export class Binder {
   }
 
   /** Central has found workers for a batch: each gets the next task, or is given back to central. */
-  matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
+  #matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
+    this.#cluster.matched(message, now);
     if (central !== this.#central) {
       this.#central = central;
       this.#lastMatches = new AddressNumbers();
@@ -170,7 +184,7 @@ export class Binder {
       this.#lastMatches.set(worker, match);
       if (batch !== undefined) matchArrived(batch, now);
       if (job !== undefined && batch !== undefined && mayGive(job)) {
-        this.#members.met(worker, now);
+        this.#cluster.members.met(worker, now);
         if (this.#give(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
         wasPassedOver = true;
       }
@@ -178,11 +192,11 @@ export class Binder {
     }
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    else if (wasPassedOver && this.#mayLook(job, true, now)) this.#routing.find(job, batch, now);
+    else if (wasPassedOver && job.history.mayLook(now)) this.#routing.find(job, batch, now);
   }
 
   /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
-  unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
+  #unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
     const job = this.#jobs.byNumber(number);
     if (job !== undefined && this.#delivery.again(job, worker, { by: AssignedBy.match, number: match }))
       return;
@@ -191,7 +205,7 @@ export class Binder {
 
   /** The worker is there, and its question was not answered before; an answer that was lost is sent again. */
   #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
-    if (!this.#members.isGone(from)) {
+    if (!this.#cluster.members.isGone(from)) {
       if (this.#isNew(from, assignment.number, now)) return true;
       for (const job of this.#jobs.active()) if (this.#delivery.again(job, from, assignment)) return false;
     }
@@ -218,13 +232,13 @@ export class Binder {
   /** The question comes for the first time. */
   #isNew(from: Address, ask: number, now: Millis): boolean {
     const question = this.#questions.note(from, ask);
-    if (question === 'first') this.#members.met(from, now);
+    if (question === 'first') this.#cluster.members.met(from, now);
     return question !== 'again';
   }
 
   #refuse(worker: Address, ask: number): void {
     this.#events.askRefused();
-    this.#prober.hints.add(worker);
+    this.#routing.prober.hints.add(worker);
     this.#none(worker, ask);
   }
 
@@ -234,11 +248,8 @@ export class Binder {
    */
   #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
-    this.#prober.used(batch, from, 1);
-    if (!mayGive(job) || this.#avoidance.isBarred(batch, from)) return -1;
-    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, from, now));
-    if (task >= 0) job.tasks.nextAttempt(task);
-    return task;
+    this.#routing.prober.used(batch, from, 1);
+    return mayGive(job) ? this.#take(job, batch, from, now) : -1;
   }
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
@@ -255,23 +266,24 @@ export class Binder {
     const present = job.waiting.ownBatch(batch);
     if (present !== batch && present.waiting === 0) this.#routing.allBound(job, present, now);
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    else if (batch.probes.out < batch.waiting && this.#mayLook(job, wasPassedOver, now))
+    else if (batch.probes.out < batch.waiting && (!wasPassedOver || job.history.mayLook(now)))
       this.#routing.find(job, batch, now);
-  }
-
-  /** Another worker is looked for at once; but where the same one comes again and again, in a while. */
-  #mayLook(job: Job, wasPassedOver: boolean, now: Millis): boolean {
-    return !wasPassedOver || job.history.blame?.mayLook(now) !== false;
   }
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
   #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
-    if (this.#avoidance.isBarred(batch, worker)) return false;
-    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    const task = this.#take(job, batch, worker, now);
     if (task < 0) return false;
-    job.tasks.nextAttempt(task);
     this.#bind(job, task, worker, assignment, now);
     return true;
+  }
+
+  /** The next task of the batch that may go to the worker, as a new attempt, or −1. */
+  #take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
+    if (this.#avoidance.isBarred(batch, worker)) return -1;
+    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    if (task >= 0) job.tasks.nextAttempt(task);
+    return task;
   }
 
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
@@ -279,7 +291,7 @@ export class Binder {
     job.bound(task, worker, assignment, now);
     if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#env);
     this.#events.bound(job, task, now);
-    if (job.maySeek) this.#offers.update(job, batch, now);
+    if (job.maySeek) this.#routing.offers.update(job, batch, now);
     this.#delivery.deliver(job, task, now);
     if (job.isUndecided) this.#sampler.look(job, now);
     this.#events.changed(job, now);

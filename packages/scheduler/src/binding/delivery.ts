@@ -2,8 +2,7 @@ import type { Address, Millis, TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import { AssignedBy, type Assignment } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
-import type { Members } from '../joining/members.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';
 import type { SweepTimer } from '../recovering/sweep-timer.js';
@@ -17,28 +16,25 @@ const FORESEEN_SPREAD = 1.5;
 /** Sends a task that was given to a worker, and sends it again where the first message may be lost. */
 export class Delivery {
   readonly #env: SchedulerEnvironment;
+  readonly #cluster: Cluster;
   readonly #jobs: JobStore;
-  readonly #members: Members;
   readonly #ledger: Ledger;
   readonly #sweep: SweepTimer;
-  readonly #cluster: Pick<Enlistment, 'isCalm'>;
   /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
   #resendWindow = { since: 0, before: 0, until: 0 };
 
   constructor(
     env: SchedulerEnvironment,
+    cluster: Cluster,
     jobs: JobStore,
-    members: Members,
     ledger: Ledger,
     sweep: SweepTimer,
-    cluster: Pick<Enlistment, 'isCalm'>,
   ) {
     this.#env = env;
+    this.#cluster = cluster;
     this.#jobs = jobs;
-    this.#members = members;
     this.#ledger = ledger;
     this.#sweep = sweep;
-    this.#cluster = cluster;
   }
 
   deliver(job: Job, task: TaskIndex, now: Millis): void {
@@ -95,7 +91,7 @@ export class Delivery {
     const by = job.tasks.assignedBy[task];
     const number = job.tasks.assignments[task]!;
     const { index, spec } = job.waiting.batchOf(task);
-    const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#members));
+    const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#cluster.members));
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number: jobNumber, id: jobId } = job;

@@ -1,16 +1,12 @@
-import type { Address, AnswerType, Message, MessageOf, Millis } from '@goshawk/core';
-import type { Overloaded } from '../accepting/overload.js';
+import type { Address, AnswerType, Message, MessageOf } from '@goshawk/core';
 import type { Ledger, Refusal } from '../keeping/ledger.js';
-import type { Tallies } from '../observing/tallies.js';
 
 /** Answers to clients. Everything may be asked twice; the answer is the same. */
 export class Answers {
   readonly #ledger: Ledger;
-  readonly #tallies: Tallies;
 
-  constructor(ledger: Ledger, tallies: Tallies) {
+  constructor(ledger: Ledger) {
     this.#ledger = ledger;
-    this.#tallies = tallies;
   }
 
   /** Promises nothing: it is how things stand, and need not be durable. */
@@ -27,25 +23,11 @@ export class Answers {
   ): void {
     const { stopped } = this.#ledger;
     if (stopped === undefined) this.#ledger.send(to, { type, request, value } as Message);
-    else this.refuse(to, request, stopped.code, stopped.message, stopped.hint, stopped.retryMs);
+    else this.refuse(to, request, stopped);
   }
 
-  turnAway(to: Address, request: number, refusal: Refusal | Overloaded): void {
-    const { code, message, hint, retryMs, cause } = refusal;
-    if (cause !== undefined) this.#tallies.jobsRefused[cause]++;
-    this.refuse(to, request, code, message, hint, retryMs);
-  }
-
-  refuse(
-    to: Address,
-    request: number,
-    code: string,
-    message: string,
-    hint: string,
-    retryMs?: Millis | undefined,
-  ): void {
-    const lines = { message: clip(message), hint: clip(hint) };
-    this.#ledger.tell(to, { type: 'refused', request, code, ...lines, retryMs });
+  refuse(to: Address, request: number, refusal: Refusal): void {
+    this.#ledger.tell(to, refused(request, refusal));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { Ledger } from '../keeping/ledger.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
@@ -9,7 +9,7 @@ import { JobWatches } from './job-watches.js';
 /** Tells clients how the jobs that they watch come along, and how they ended. */
 export class Watching {
   readonly #env: SchedulerEnvironment;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
   readonly #ledger: Ledger;
   readonly #views: JobViews;
   readonly #watches = new JobWatches();
@@ -17,9 +17,9 @@ export class Watching {
   readonly #changed = new Set<Job>();
   #isArmed = false;
 
-  constructor(env: SchedulerEnvironment, enlistment: Enlistment, ledger: Ledger, views: JobViews) {
+  constructor(env: SchedulerEnvironment, cluster: Cluster, ledger: Ledger, views: JobViews) {
     this.#env = env;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
     this.#ledger = ledger;
     this.#views = views;
   }
@@ -46,7 +46,7 @@ export class Watching {
   changed(job: Job, now: Millis): void {
     if (!this.#watches.isWatched(job)) return;
     this.#changed.add(job);
-    const { progressMs } = this.#enlistment.timings;
+    const { progressMs } = this.#cluster.timings;
     if (this.#isArmed || progressMs === 0) return;
     this.#isArmed = true;
     this.#env.setTimer('progress', 0, now + progressMs);

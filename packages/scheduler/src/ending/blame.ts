@@ -165,7 +165,7 @@ export class Blame {
     return !failedAt.workers.includes(worker) || !hasOther(failedAt.workers);
   }
 
-  /** A worker was passed over: others may be looked for at once, unless that was done a moment ago. */
+  /** A worker was passed over: others may be looked for, unless that was done a moment ago. */
   mayLook(now: Millis): boolean {
     if (now - this.#lookedAt < LOOK_PAUSE_MS) return false;
     this.#lookedAt = now;

@@ -14,14 +14,14 @@ import type { Routing } from '../finding/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { ABANDONED, GIVEN_UP, type Job, outOfTime, TaskState } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
-import type { Members } from '../joining/members.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { Usage } from '../joining/usage.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';
 import type { JobEvents } from '../observing/job-events.js';
 import type { Sampler } from '../sampling/sampler.js';
 import type { AbandonedAttempts } from './abandoned-attempts.js';
+import { clearTimers, watchRest } from './job-timers.js';
 import { UnfitWorkers } from './unfit-workers.js';
 
 const NO_ROOM =
@@ -42,8 +42,7 @@ const ALIKE_MAX = 10_000;
 export class Endings {
   readonly #env: SchedulerEnvironment;
   readonly #jobs: JobStore;
-  readonly #members: Members;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
   readonly #ledger: Ledger;
   readonly #usage: Usage;
   readonly #routing: Routing;
@@ -57,9 +56,8 @@ export class Endings {
   /** @param hasEnded for jobs that wait for the end of a job */
   constructor(
     env: SchedulerEnvironment,
+    cluster: Cluster,
     jobs: JobStore,
-    members: Members,
-    enlistment: Enlistment,
     ledger: Ledger,
     usage: Usage,
     routing: Routing,
@@ -70,8 +68,7 @@ export class Endings {
   ) {
     this.#env = env;
     this.#jobs = jobs;
-    this.#members = members;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
     this.#ledger = ledger;
     this.#usage = usage;
     this.#routing = routing;
@@ -79,7 +76,7 @@ export class Endings {
     this.#abandoned = abandoned;
     this.#events = events;
     this.#hasEnded = hasEnded;
-    this.#unfit = new UnfitWorkers(env, members);
+    this.#unfit = new UnfitWorkers(env, cluster.members);
   }
 
   /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
@@ -88,7 +85,7 @@ export class Endings {
     const isClear = startFault(outcome) === undefined;
     const judged = isClear
       ? outcome
-      : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#members.size);
+      : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#cluster.members.size);
     // Where there is a journal nothing more is kept in memory.
     return this.#jobs.isShort && !this.#ledger.isKept ? withoutWords(judged) : judged;
   }
@@ -126,11 +123,8 @@ export class Endings {
 
   #endJob(job: Job, now: Millis): void {
     job.endedAt = now;
-    if (job.spec.deadlineMs !== undefined) this.#env.clearTimer('deadline', job.number);
-    if (job.spec.retryBackoffMs !== undefined) this.#env.clearTimer('retry', job.number);
-    if (job.spec.timeLimitMs !== undefined) this.#env.clearTimer('timeLimit', job.number);
+    clearTimers(job, this.#env);
     this.#routing.jobEnded(job);
-    if (job.isUndecided) this.#env.clearTimer('weigh', job.number);
     this.#ledger.ended(job, now);
     // Whoever waits for the job does not wait for what is learnt of it.
     this.#ledger.whenDurable(() => this.#sampler.learn(job), now);
@@ -138,7 +132,7 @@ export class Endings {
     this.#jobs.ended(job, now);
     this.#events.ended(job, now);
     this.#hasEnded(job, now);
-    if (this.#enlistment.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
+    if (this.#cluster.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
   }
 
   #completed(job: Job, end: AttemptEnd, now: Millis): void {
@@ -209,7 +203,7 @@ export class Endings {
 
   /** A job that has not started by its deadline fails, where the policy would not start it later. */
   abandonIfLate(job: Job, now: Millis): void {
-    if (now < job.deadlineAt || !this.#enlistment.policy.preset.abandons) return;
+    if (now < job.deadlineAt || !this.#cluster.policy.preset.abandons) return;
     if (job.hasEnded || job.cancelling || !job.isWhole || this.#routing.isHeld(job)) return;
     this.#giveUp(job, ABANDONED, now);
   }
@@ -235,7 +229,7 @@ export class Endings {
 
   #rest(job: Job, task: TaskIndex, until: Millis, now: Millis): void {
     job.rest(task, until);
-    this.watchRest(job);
+    watchRest(job, this.#env);
     if (job.isUndecided) this.#sampler.look(job, now);
     this.abandonIfLate(job, now);
     if (job.hasEnded) return;
@@ -247,12 +241,7 @@ export class Endings {
   retryRested(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     for (const task of job.resting.take(now)) this.#tryAgain(job, task, now);
-    this.watchRest(job);
-  }
-
-  watchRest(job: Job): void {
-    const { nextAt } = job.resting;
-    if (nextAt < Number.POSITIVE_INFINITY) this.#env.setTimer('retry', job.number, nextAt);
+    watchRest(job, this.#env);
   }
 
   #tryAgain(job: Job, task: TaskIndex, now: Millis): void {
@@ -272,7 +261,7 @@ export class Endings {
       this.#events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
     if (job.sample?.heeds(task)) this.#sampler.look(job, now);
     if (stage.unfinished === 0) {
-      this.#routing.dropProbes(job, stage);
+      this.#routing.prober.batchIsBound(job, stage);
       for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);
     }
     if (job.isLimited) this.#routing.findAll(job, now);
@@ -292,6 +281,6 @@ export class Endings {
   #workerOf(job: Job, task: TaskIndex): string {
     const worker: Address = job.tasks.workerOf(task);
     if (worker === NOBODY) return '';
-    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
+    return this.#cluster.members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
 }

@@ -1,7 +1,7 @@
 import { type BatchPart, type Environment, listAttributes, type Millis, NOBODY, SLACK } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 
 /**
  * The owner's half of matching: tells central how many workers a batch needs. It says how many it needs in all, not what has changed, so that a message lost is made up for by the
@@ -9,16 +9,16 @@ import type { Enlistment } from '../joining/enlistment.js';
  */
 export class Needer {
   readonly #env: Environment;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
 
-  constructor(env: Environment, enlistment: Enlistment) {
+  constructor(env: Environment, cluster: Cluster) {
     this.#env = env;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
   }
 
   /** Central is told whole jobs, before what of them waits. */
   #declares(): boolean {
-    return this.#enlistment.policy.preset.declares;
+    return this.#cluster.policy.preset.declares;
   }
 
   /** Sees to it that central knows of all tasks of the stage that may run. */
@@ -31,9 +31,9 @@ export class Needer {
 
   /** The job as a whole, where central plans whole jobs. */
   #declare(job: Job, now: Millis): void {
-    if (this.#enlistment.central === NOBODY || !this.#declares()) return;
+    if (this.#cluster.central === NOBODY || !this.#declares()) return;
     const { user, weight, priority = 'normal', deadlineMs, value, prefer } = job.spec;
-    this.#env.send(this.#enlistment.central, {
+    this.#env.send(this.#cluster.central, {
       type: 'declare',
       job: job.number,
       user: user ?? '',
@@ -94,21 +94,21 @@ export class Needer {
 
   /** The job has ended: a central that plans whole jobs forgets it. */
   jobEnded(job: Job): void {
-    if (this.#enlistment.central !== NOBODY && this.#declares() && job.route.by === 'matching')
+    if (this.#cluster.central !== NOBODY && this.#declares() && job.route.by === 'matching')
       this.withdraw(job);
   }
 
   withdraw(job: Job): void {
-    const { central } = this.#enlistment;
+    const { central } = this.#cluster;
     if (central !== NOBODY) this.#env.send(central, { type: 'withdraw', job: job.number });
   }
 
   #tell(job: Job, batch: Batch, tasks: number, now: Millis): void {
-    if (this.#enlistment.central === NOBODY) return;
+    if (this.#cluster.central === NOBODY) return;
     batch.needSent = tasks;
     batch.needSentAt = now;
     const arePilots = batch === job.sample?.pilots && job.isUndecided;
-    this.#env.send(this.#enlistment.central, {
+    this.#env.send(this.#cluster.central, {
       type: 'need',
       job: job.number,
       stage: batch.index,

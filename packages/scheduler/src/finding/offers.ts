@@ -1,7 +1,7 @@
 import { fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 
 export interface Offer {
   readonly job: Job;
@@ -12,7 +12,7 @@ export interface Offer {
 
 /** The batches of which a task may go to whoever asks, in the order in which they are given. */
 export class Offers {
-  readonly #cluster: Pick<Enlistment, 'policy'>;
+  readonly #cluster: Pick<Cluster, 'policy'>;
   /** Places in the order of coming, by id: of offers that are equal the one that came first is first. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
@@ -24,7 +24,7 @@ export class Offers {
   readonly #freeIds: number[] = [];
   #arrived = 0;
 
-  constructor(cluster: Pick<Enlistment, 'policy'>) {
+  constructor(cluster: Pick<Cluster, 'policy'>) {
     this.#cluster = cluster;
   }
 

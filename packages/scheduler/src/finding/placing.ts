@@ -9,7 +9,7 @@ import {
 } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 import { longerPause } from './probe-watch.js';
 
 /**
@@ -18,11 +18,11 @@ import { longerPause } from './probe-watch.js';
  */
 export class Placer {
   readonly #env: Environment;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
 
-  constructor(env: Environment, enlistment: Enlistment) {
+  constructor(env: Environment, cluster: Cluster) {
     this.#env = env;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
   }
 
   /** Hands the waiting tasks of the stage to central, as new attempts: as many as the job may run at a time. */
@@ -75,7 +75,7 @@ export class Placer {
   }
 
   #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
-    const { central } = this.#enlistment;
+    const { central } = this.#cluster;
     if (central === NOBODY) return;
     for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
       this.#env.send(central, {

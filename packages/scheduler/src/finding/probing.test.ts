@@ -1,14 +1,13 @@
-import { type Address, DEFAULT_POLICY, type Environment } from '@goshawk/core';
+import { type Address, DEFAULT_POLICY, type Environment, type PolicySettings } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import type { SchedulerCounters } from '../contract.js';
 import { jobOf } from '../job/job.fixture.js';
 import { Members } from '../joining/members.js';
-import { IdleHints } from './idle-hints.js';
 import { Prober } from './probing.js';
 
 const WORKERS = 20;
 
-function workers(): Members {
+function cluster(policy: Partial<PolicySettings> = {}): { members: Members; policy: PolicySettings } {
   const members = new Members();
   members.apply({
     type: 'members',
@@ -28,27 +27,27 @@ function workers(): Members {
     owners: [],
     ownersVersion: 0,
   });
-  return members;
+  return { members, policy: { ...DEFAULT_POLICY, ...policy } };
 }
 
 it('a huge batch has no more probes out than a peer’s queue takes, and goes on as they are served', () => {
   const sent: Address[] = [];
   const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
-  const prober = new Prober(env, workers(), new IdleHints(), {
+  const prober = new Prober(env, cluster(), {
     probesSent: 0,
     probesRecalled: 0,
   } as SchedulerCounters);
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
-  prober.topUp(job, stage, DEFAULT_POLICY);
+  prober.topUp(job, stage);
   expect(sent).toHaveLength(200_000);
-  prober.topUp(job, stage, DEFAULT_POLICY);
+  prober.topUp(job, stage);
   expect(sent).toHaveLength(200_000);
   for (let served = 1; served <= 100; served++) {
     job.waiting.take(stage);
     prober.used(stage, sent[served - 1]!, 1);
-    prober.topUp(job, stage, DEFAULT_POLICY);
+    prober.topUp(job, stage);
     expect(stage.probes.out).toBe(200_000);
     expect(sent).toHaveLength(200_000 + served);
   }
@@ -62,18 +61,15 @@ it.each([
 ])('%s', (_title, hinted, random) => {
   const sent: Address[] = [];
   const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
-  const hints = new IdleHints();
-  hints.startAnew(true);
-  const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
-  for (const worker of idle) hints.add(worker);
   const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
+  const prober = new Prober(env, cluster({ probeDraw: 'independent' }), counters);
+  prober.hints.startAnew(true);
+  const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
+  for (const worker of idle) prober.hints.add(worker);
   const route = { by: 'seeking', over: 'all' } as const;
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
   job.release(job.stages[0]!, 0);
-  new Prober(env, workers(), hints, counters).topUp(job, job.stages[0]!, {
-    ...DEFAULT_POLICY,
-    probeDraw: 'independent',
-  });
+  prober.topUp(job, job.stages[0]!);
   expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
   expect(sent).toHaveLength(hinted + random);
   expect(job.stages[0]!.probes.out).toBe(hinted + random);
@@ -89,18 +85,17 @@ it.each([
     send: (_: Address, { type }: { type: string }) => types.push(type),
   } as unknown as Environment;
   const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
-  const prober = new Prober(env, workers(), new IdleHints(), counters);
-  const policy = { ...DEFAULT_POLICY, cancel: 'lazy', probeDraw: 'distinct' } as const;
+  const prober = new Prober(env, cluster({ cancel: 'lazy', probeDraw: 'distinct' }), counters);
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
-  prober.topUp(job, stage, policy);
-  if (again) prober.probeAgain(job, stage, policy);
-  prober.batchIsBound(job, stage, policy);
+  prober.topUp(job, stage);
+  if (again) prober.probeAgain(job, stage);
+  prober.batchIsBound(job, stage);
   expect(types.filter((type) => type === 'cancelProbes')).toHaveLength(takenBack);
   // The next probes of the same batch are the first again.
-  prober.topUp(job, stage, policy);
+  prober.topUp(job, stage);
   types.length = 0;
-  prober.batchIsBound(job, stage, policy);
+  prober.batchIsBound(job, stage);
   expect(types).toEqual([]);
 });

@@ -5,14 +5,13 @@ import {
   listAttributes,
   type MessageOf,
   type Millis,
-  type PolicySettings,
   type Scope,
 } from '@goshawk/core';
 import type { SchedulerCounters } from '../contract.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { Members } from '../joining/members.js';
-import type { IdleHints } from './idle-hints.js';
+import type { Cluster } from '../joining/cluster.js';
+import { IdleHints } from './idle-hints.js';
 
 /**
  * Probes of one batch that are out at a time. All that a scheduler sends in one turn waits in the queue of its
@@ -31,16 +30,15 @@ const HINTS_FOR_A_RANDOM_PROBE = 2;
  * probes are, so that those on a lost worker can be made up for.
  */
 export class Prober {
-  readonly #env: Environment;
-  readonly #members: Members;
-  readonly #counters: SchedulerCounters;
   /** Workers that are likely to be idle. */
-  readonly hints: IdleHints;
+  readonly hints = new IdleHints();
+  readonly #env: Environment;
+  readonly #cluster: Pick<Cluster, 'members' | 'policy'>;
+  readonly #counters: SchedulerCounters;
 
-  constructor(env: Environment, members: Members, hints: IdleHints, counters: SchedulerCounters) {
+  constructor(env: Environment, cluster: Pick<Cluster, 'members' | 'policy'>, counters: SchedulerCounters) {
     this.#env = env;
-    this.#members = members;
-    this.hints = hints;
+    this.#cluster = cluster;
     this.#counters = counters;
   }
 
@@ -48,19 +46,20 @@ export class Prober {
    * Sees to it that a batch has probes out for every task that could start. Sends the whole batch's probes at
    * first, and later only what has been used up or lost on the way.
    */
-  topUp(job: Job, batch: Batch, policy: PolicySettings): void {
+  topUp(job: Job, batch: Batch): void {
     const wanted = Math.min(batch.waiting, job.headroom);
-    this.#send(job, batch, wanted - batch.probes.out, policy);
+    this.#send(job, batch, wanted - batch.probes.out);
   }
 
   /** Sends a probe for each task that could start, whatever is believed to be out. */
-  probeAgain(job: Job, batch: Batch, policy: PolicySettings): void {
+  probeAgain(job: Job, batch: Batch): void {
     batch.probedAgain = true;
-    this.#send(job, batch, Math.min(batch.waiting, job.headroom), policy);
+    this.#send(job, batch, Math.min(batch.waiting, job.headroom));
   }
 
-  #send(job: Job, batch: Batch, missing: number, policy: PolicySettings): void {
+  #send(job: Job, batch: Batch, missing: number): void {
     if (missing <= 0) return;
+    const { members, policy } = this.#cluster;
     const room = PROBES_OUT_MAX - batch.probes.out;
     const probes = Math.min(
       room,
@@ -88,12 +87,12 @@ export class Prober {
       this.#env.send(to, message);
     };
     const { probeDraw } = policy;
-    if (!seeks) return this.#members.draw(probeDraw, scope, spec, probes, this.#env, send);
-    const suits = (worker: Address): boolean => this.#members.takesProbe(worker, scope, spec);
+    if (!seeks) return members.draw(probeDraw, scope, spec, probes, this.#env, send);
+    const suits = (worker: Address): boolean => members.takesProbe(worker, scope, spec);
     const hinted = this.hints.take(missing, suits);
     for (const worker of hinted) send(worker);
     const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
-    this.#members.drawUnoccupied(probeDraw, scope, spec, random, this.#env, send);
+    members.drawUnoccupied(probeDraw, scope, spec, random, this.#env, send);
   }
 
   /** A probe was served, or given back: it is out no more. */
@@ -106,15 +105,15 @@ export class Prober {
     if (batch.recalled) return;
     batch.probes.add(from, -probes);
     // A thief that is gone has taken them along.
-    if (this.#members.has(to)) batch.probes.add(to, probes);
+    if (this.#cluster.members.has(to)) batch.probes.add(to, probes);
   }
 
   /**
    * No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). Those that were sent
    * again are always told: at a worker that was busy for long all of them are, and each would cost it a round trip.
    */
-  batchIsBound(job: Job, batch: Batch, policy: PolicySettings): void {
-    if (batch.probes.out === 0 || (policy.cancel === 'lazy' && !batch.probedAgain)) return;
+  batchIsBound(job: Job, batch: Batch): void {
+    if (batch.probes.out === 0 || (this.#cluster.policy.cancel === 'lazy' && !batch.probedAgain)) return;
     this.recall(job, batch);
   }
 

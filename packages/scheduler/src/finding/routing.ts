@@ -1,17 +1,19 @@
-import type { Millis } from '@goshawk/core';
+import { type Address, type MessageOf, type Millis, maySeek } from '@goshawk/core';
+import type { SchedulerCounters, SchedulerEnvironment } from '../contract.js';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { Usage } from '../joining/usage.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Unwritten } from '../keeping/unwritten.js';
 import type { Recovery } from '../recovering/recovery.js';
 import type { SweepTimer } from '../recovering/sweep-timer.js';
-import type { Needer } from './needing.js';
-import type { Offers } from './offers.js';
-import type { Placer } from './placing.js';
+import type { Sample } from '../sampling/sample.js';
+import { Needer } from './needing.js';
+import { Offers } from './offers.js';
+import { Placer } from './placing.js';
 import { ProbeWatch } from './probe-watch.js';
-import type { Prober } from './probing.js';
+import { Prober } from './probing.js';
 
 /** What was sent and not answered for so many retries may be lost. */
 const SILENCE_RETRIES = 10;
@@ -21,14 +23,14 @@ const BACK_A_TASK = 4;
 
 /** How what waits finds its workers, by the route of its job, and without central while that is away. */
 export class Routing {
+  readonly prober: Prober;
+  readonly placer: Placer;
+  readonly offers: Offers;
+  readonly #needer: Needer;
   readonly #jobs: JobStore;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
   readonly #recovery: Recovery;
   readonly #unwritten: Unwritten;
-  readonly #prober: Prober;
-  readonly #placer: Placer;
-  readonly #needer: Needer;
-  readonly #offers: Offers;
   readonly #usage: Usage;
   readonly #sweep: SweepTimer;
   readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
@@ -36,27 +38,26 @@ export class Routing {
   /** How many probes have come back since the last sweep. */
   readonly #givenBack = new WeakMap<Batch, number>();
 
+  /** @param giveHeld gives what has come to slots that are held for it */
   constructor(
+    env: SchedulerEnvironment,
+    cluster: Cluster,
+    counters: SchedulerCounters,
     jobs: JobStore,
-    enlistment: Enlistment,
     recovery: Recovery,
     unwritten: Unwritten,
-    prober: Prober,
-    placer: Placer,
-    needer: Needer,
-    offers: Offers,
     usage: Usage,
     sweep: SweepTimer,
     giveHeld: (job: Job, batch: Batch, now: Millis) => void,
   ) {
+    this.prober = new Prober(env, cluster, counters);
+    this.placer = new Placer(env, cluster);
+    this.offers = new Offers(cluster);
+    this.#needer = new Needer(env, cluster);
     this.#jobs = jobs;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
     this.#recovery = recovery;
     this.#unwritten = unwritten;
-    this.#prober = prober;
-    this.#placer = placer;
-    this.#needer = needer;
-    this.#offers = offers;
     this.#usage = usage;
     this.#sweep = sweep;
     this.#giveHeld = giveHeld;
@@ -67,9 +68,29 @@ export class Routing {
     return job.isAwaiting || this.#recovery.holds(job) || this.#unwritten.isStuck(job);
   }
 
+  /** Starts the stages that wait for no other. */
+  startJob(job: Job, now: Millis): void {
+    for (const stage of job.stages) if (stage.blockers === 0) this.startStage(job, stage, now);
+  }
+
   startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage, now);
-    this.arrived(job, stage, stage.count, now);
+    this.#arrived(job, stage, stage.count, now);
+  }
+
+  /** It was decided what the job is: what waits goes the way of its class from now on. */
+  decided(job: Job, { pilots, rest }: Sample, now: Millis): void {
+    if (job.maySeek || job.needsCentral) this.#needer.decided(job, now);
+    for (const batch of [pilots, ...rest]) {
+      this.prober.batchIsBound(job, batch);
+      this.offers.drop(batch);
+    }
+    for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
+  }
+
+  /** It is known how long the tasks of a job run that was known to be long. */
+  refined(job: Job, now: Millis): void {
+    if (job.route.by === 'matching') this.#needer.decided(job, now);
   }
 
   /**
@@ -77,7 +98,7 @@ export class Routing {
    *
    * @param tasks so many
    */
-  arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
+  #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
     if (this.#maySeek(job) && !job.isUndecided) {
       const isReported = job.needsCentral && !this.#isAlone(now);
       this.#usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
@@ -93,24 +114,39 @@ export class Routing {
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // What may be of a long job is for those whose probes come to it: who asks gets what is known to be short.
     if (this.#maySeek(job) && batch === job.waiting.ownBatch(batch)) {
-      this.#offers.update(job, batch, now);
+      this.offers.update(job, batch, now);
       if (!job.isUndecided) this.#giveHeld(job, batch, now);
       if (batch.waiting === 0) return;
     }
     this.#sweep.arm(now);
-    if (!job.needsCentral) return this.#prober.topUp(job, batch, this.#enlistment.policy);
-    if (job.route.by === 'central') this.#placer.place(job, job.stages[batch.index]!, now);
+    if (!job.needsCentral) return this.prober.topUp(job, batch);
+    if (job.route.by === 'central') this.placer.place(job, job.stages[batch.index]!, now);
     else if (!this.#isSpared(job)) this.#needer.tell(job, batch, now);
     if (this.#isAlone(now)) this.#probeInstead(job, batch);
+  }
+
+  /** A worker has taken probes out of the queue of another one. */
+  moved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
+    const job = this.#jobs.byNumber(number);
+    const batch = job?.batches[stage];
+    if (job === undefined || batch === undefined || job.hasEnded) return;
+    this.prober.moved(batch, from, to, probes);
+    job.probesMoved += probes;
+    // Its thief may be a worker that is passed over again and again: it would be probed, refused, and steal for ever.
+    if (batch.probes.out < batch.waiting && job.history.mayLook(now)) this.find(job, batch, now);
   }
 
   /**
    * Probes of the batch were given back, and others are sent: at once, as long as not more come back than there would be in any
    * order of things. Where all workers give back what comes, and messages come twice, there would be more and more.
    */
-  givenBack(job: Job, batch: Batch, probes: number, now: Millis): void {
+  givenBack(job: Job, batch: Batch, from: Address, said: number, now: Millis): void {
+    // Doubled, it would bring one probe more each time: of what is not believed to be there nothing comes back.
+    const probes = Math.min(said, batch.probes.at(from));
+    if (probes <= 0) return;
+    this.prober.used(batch, from, probes);
     const back = (this.#givenBack.get(batch) ?? 0) + probes;
-    if (this.#enlistment.timings.retryMs === 0) return this.find(job, batch, now);
+    if (this.#cluster.timings.retryMs === 0) return this.find(job, batch, now);
     this.#givenBack.set(batch, back);
     if (back <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
     this.#sweep.arm(now);
@@ -149,12 +185,12 @@ export class Routing {
   #probeInstead(job: Job, of: Batch): void {
     if (!job.needsCentral || this.isHeld(job) || !this.#maySeek(job)) return;
     const batch = job.isUndecided ? job.sample!.restOf(of) : job.waiting.ownBatch(of);
-    if (batch.waiting > 0) this.#prober.topUp(job, batch, this.#enlistment.policy);
+    if (batch.waiting > 0) this.prober.topUp(job, batch);
   }
 
   /** Central matches short jobs again, or no more. */
   reliefChanged(now: Millis): void {
-    if (this.#enlistment.isRelieved) return this.doWithoutCentral(now);
+    if (this.#cluster.isRelieved) return this.doWithoutCentral(now);
     this.#matchAllAgain((job) => this.#maySeek(job), now);
   }
 
@@ -170,62 +206,53 @@ export class Routing {
 
   /** Short jobs have to do without central. */
   #isAlone(now: Millis): boolean {
-    return this.#enlistment.isRelieved || this.#enlistment.isSilent(now);
+    return this.#cluster.isRelieved || this.#cluster.isSilent(now);
   }
 
   /** Central has too much to do to be told of the job. While it is silent it is told, in case that it hears. */
   #isSpared(job: Job): boolean {
-    return this.#maySeek(job) && this.#enlistment.isRelieved;
+    return this.#maySeek(job) && this.#cluster.isRelieved;
   }
 
   /** Single tasks of it may go to workers that seek any: not of a gang, which starts as a whole. */
   #maySeek(job: Job): boolean {
-    return job.maySeek && !this.#enlistment.policy.preset.gangs;
+    return job.maySeek && !this.#cluster.policy.preset.gangs;
   }
 
   #matchAgain(job: Job, now: Millis): void {
-    for (const batch of job.batches) if (batch.probes.out > 0) this.#prober.recall(job, batch);
+    for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
     this.#needer.tellAll(job, now);
   }
 
   /** No task of the batch waits: neither probes nor matched workers are needed any more. */
   allBound(job: Job, batch: Batch, now: Millis): void {
-    this.dropProbes(job, batch);
+    this.prober.batchIsBound(job, batch);
     if (batch.needSent > 0) this.#needer.satisfied(job, batch, now);
-  }
-
-  /** The probes of the batch are needed no more. */
-  dropProbes(job: Job, batch: Batch): void {
-    if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.#enlistment.policy);
-  }
-
-  /** Workers that seek get nothing of the batch. */
-  withdrawOffer(batch: Batch): void {
-    this.#offers.drop(batch);
   }
 
   /** The job was cancelled, or is another one's: nobody is to look for workers for it, or to ask for it. */
   takeBack(job: Job): void {
     if (job.needsCentral) this.#needer.withdraw(job);
     for (const batch of job.batches) {
-      if (batch.probes.out > 0) this.#prober.recall(job, batch);
-      this.#offers.drop(batch);
+      if (batch.probes.out > 0) this.prober.recall(job, batch);
+      this.offers.drop(batch);
     }
   }
 
   jobEnded(job: Job): void {
     for (const batch of job.batches) {
-      this.dropProbes(job, batch);
-      this.#offers.drop(batch);
+      this.prober.batchIsBound(job, batch);
+      this.offers.drop(batch);
     }
     this.#needer.jobEnded(job);
   }
 
   /** Another central than before knows nothing of what waits. */
   tellAnotherCentral(now: Millis): void {
+    this.prober.hints.startAnew(maySeek(this.#cluster.policy.preset));
     for (const job of this.#jobs.active()) {
       if (this.isHeld(job)) continue;
-      if (job.route.by === 'central') this.#placer.placeAgain(job, now);
+      if (job.route.by === 'central') this.placer.placeAgain(job, now);
       if (job.route.by === 'matching') this.#matchAgain(job, now);
     }
   }
@@ -234,9 +261,9 @@ export class Routing {
   askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
     if (this.isHeld(job)) return false;
     const isPlacing = job.tasks.countOf(TaskState.placing) > 0;
-    if (isPlacing && now - job.placeSentAt >= 2 * retryMs) this.#placer.placeAgain(job, now);
+    if (isPlacing && now - job.placeSentAt >= 2 * retryMs) this.placer.placeAgain(job, now);
     const isPlaced = job.tasks.countOf(TaskState.placed) > 0;
-    if (isPlaced) this.#placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);
+    if (isPlaced) this.placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);
     const isChoosy = this.#findForChoosy(job, now);
     const wereBack = this.#findForGivenBack(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
@@ -261,7 +288,7 @@ export class Routing {
       if (batch.probes.out === 0 || batch.waiting === 0 || job.headroom === 0) continue;
       isProbing = true;
       if (!this.#watch.isSilent(batch, pauseMs, now)) continue;
-      this.#prober.probeAgain(job, batch, this.#enlistment.policy);
+      this.prober.probeAgain(job, batch);
       this.#watch.hasProbed(batch, pauseMs, now);
     }
     return isProbing;

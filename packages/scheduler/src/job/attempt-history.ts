@@ -82,6 +82,11 @@ export class AttemptHistory {
     return states[trial.task] === TaskState.running && attempts[trial.task] === trial.attempt;
   }
 
+  /** Another worker is looked for at once; but where one is passed over again and again, in a while. */
+  mayLook(now: Millis): boolean {
+    return this.#blame?.mayLook(now) !== false;
+  }
+
   /** The job has ended too many workers: what has not ended fails. */
   get isGivenUp(): boolean {
     return this.#blame?.isTooMuch === true;

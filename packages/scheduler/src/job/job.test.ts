@@ -19,6 +19,7 @@ describe('the counts of a job', () => {
         fc.array(change),
         (sizes, changes) => {
           const job = stagesOf(...sizes);
+          job.tasks.workers.fill(1);
           const model = new Array<TaskState>(job.taskCount).fill(TaskState.blocked);
           for (const { task: any, state } of changes) {
             const task = any % job.taskCount;

@@ -22,7 +22,6 @@ import type { Assignment } from './assignment.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import type { Batch, Stage } from './batch.js';
 import { Dag } from './dag.js';
-import { checkJob } from './invariants.js';
 import { RestingTasks } from './resting-tasks.js';
 import { restMs } from './retrying.js';
 import { TASK_STATE_NAMES, TaskState } from './task-state.js';
@@ -327,7 +326,52 @@ export class Job {
     return this.history.failed(end, worker, now) && !this.cancelling;
   }
 
+  /** What holds of a job between any two steps. */
   checkInvariants(): void {
-    checkJob(this);
+    const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+    for (const state of this.tasks.states) counts[state]!++;
+    counts.forEach((count, state) => {
+      invariant(
+        count === this.tasks.countOf(state as TaskState),
+        () =>
+          `${this.id}: ${count} tasks are ${TASK_STATE_NAMES[state]}, counted ${this.tasks.countOf(state as TaskState)}`,
+      );
+    });
+    for (const stage of this.stages) {
+      let waiting = 0;
+      let unfinished = 0;
+      for (let task = stage.first; task < stage.first + stage.count; task++) {
+        if (this.tasks.states[task] === TaskState.waiting && !this.sample?.holds(task)) waiting++;
+        if (!this.tasks.isFinal(task)) unfinished++;
+      }
+      invariant(
+        waiting === stage.waiting,
+        () => `${this.id}: ${waiting} tasks wait, counted ${stage.waiting}`,
+      );
+      invariant(
+        unfinished === stage.unfinished,
+        () => `${this.id}: ${unfinished} unfinished, counted ${stage.unfinished}`,
+      );
+    }
+    const pilots = this.sample?.pilots;
+    const waiting = this.sample?.tasks.filter(
+      (task) => this.sample?.holds(task) && this.tasks.states[task] === TaskState.waiting,
+    );
+    invariant(
+      waiting?.length === pilots?.waiting,
+      () => `${this.id}: ${waiting?.length} pilots wait, counted ${pilots?.waiting}`,
+    );
+    invariant(
+      this.hasEnded === (this.unfinished === 0),
+      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left`,
+    );
+    for (let task = 0; task < this.taskCount; task++) {
+      const state = this.tasks.stateOf(task);
+      const isOut = state === TaskState.running || state === TaskState.placed;
+      invariant(
+        !isOut || this.tasks.workers[task] !== NOBODY,
+        () => `task ${task} of ${this.id} runs nowhere`,
+      );
+    }
   }
 }

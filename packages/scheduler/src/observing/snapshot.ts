@@ -9,8 +9,7 @@ import {
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { couldFit, isDrained, missingRequirement, type TaskNeeds } from '../joining/able-workers.js';
-import type { Enlistment } from '../joining/enlistment.js';
-import type { Members } from '../joining/members.js';
+import type { Cluster } from '../joining/cluster.js';
 import type { Recovery } from '../recovering/recovery.js';
 
 /** How things stand at an owner, counted when somebody asks. */
@@ -36,15 +35,11 @@ export interface Circumstances {
   holds(job: Job): boolean;
 }
 
-export function circumstancesOf(
-  members: Members,
-  enlistment: Enlistment,
-  recovery: Recovery,
-  now: Millis,
-): Circumstances {
+export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Millis): Circumstances {
+  const { members } = cluster;
   return {
     hasWorkers: members.size > 0,
-    isCentralSilent: enlistment.isSilent(now),
+    isCentralSilent: cluster.isSilent(now),
     isDrained: (scope, needs) => isDrained(members, scope, needs),
     couldFit: (scope, needs) => couldFit(members, scope, needs),
     whatIsMissing: (scope, needs) => missingRequirement(members, scope, needs),

@@ -8,9 +8,9 @@ import {
   NOBODY,
 } from '@goshawk/core';
 import { arrivingJobOf } from '../accepting/arriving.js';
-import type { Inheritance, JournalEntry } from '../contract.js';
+import type { Keys } from '../accepting/keys.js';
+import type { JournalEntry } from '../contract.js';
 import { Job, TaskState } from '../job/job.js';
-import type { Members } from '../joining/members.js';
 import type { JobStore, Recalled } from '../keeping/job-store.js';
 
 /** Gets a job as it was when its owner last wrote something down. */
@@ -20,7 +20,7 @@ type Rebuilt = (job: Job, key: string | undefined) => void;
 const TASKS_A_RECORD = 50;
 
 /** What a rebuilt job depends on besides its records. */
-interface RebuildContext {
+export interface RebuildContext {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
   readonly now: Millis;
@@ -226,30 +226,21 @@ class Rebuild {
 /**
  * Brings the jobs of the incarnations before into the store.
  *
- * @param knew the schedulers to which keys belonged, as far as that is known
  * @returns steps, each worth so many records
  */
 export function* inherit(
-  { entries, now }: Inheritance,
+  entries: Iterable<JournalEntry>,
+  context: RebuildContext,
   jobs: JobStore,
-  members: Members,
-  wallOffsetMs: Millis,
-  knew: (schedulers: readonly string[]) => void,
+  keys: Keys,
 ): Iterable<number> {
   function* ofJobs(): Iterable<JournalEntry> {
     for (const entry of entries) {
       const [, record] = entry;
-      if (record.kind === 'schedulers') knew(record.names);
+      if (record.kind === 'schedulers') keys.inherit(record.names);
       else yield entry;
     }
   }
-  const context: RebuildContext = {
-    wallOffsetMs,
-    now,
-    idOf: (job) => jobs.idOf(job),
-    formerly: (worker) => members.formerly(worker),
-    isShort: () => jobs.isShort,
-  };
   yield* rebuildJobs(ofJobs(), context, (job, key) => jobs.restore(job, key));
   jobs.restored();
 }

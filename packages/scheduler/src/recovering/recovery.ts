@@ -6,7 +6,7 @@ import {
   type Millis,
   NOBODY,
 } from '@goshawk/core';
-import { watchTimeLimit } from '../ending/time-limit.js';
+import { watchTimeLimit } from '../ending/job-timers.js';
 import { AssignedBy } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Members } from '../joining/members.js';

@@ -1,21 +1,21 @@
 import type { Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 
 /** Wakes the scheduler one retry after something was sent that may be lost. */
 export class SweepTimer {
   readonly #env: SchedulerEnvironment;
-  readonly #enlistment: Enlistment;
+  readonly #cluster: Cluster;
   #isArmed = false;
   #dueAt: Millis = 0;
 
-  constructor(env: SchedulerEnvironment, enlistment: Enlistment) {
+  constructor(env: SchedulerEnvironment, cluster: Cluster) {
     this.#env = env;
-    this.#enlistment = enlistment;
+    this.#cluster = cluster;
   }
 
   arm(now: Millis): void {
-    const { retryMs } = this.#enlistment.timings;
+    const { retryMs } = this.#cluster.timings;
     if (this.#isArmed || retryMs === 0) return;
     this.#isArmed = true;
     this.#dueAt = now + retryMs;

@@ -36,8 +36,6 @@ function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): S
     {} as never,
     {} as never,
     {} as never,
-    {} as never,
-    {} as never,
     estimatorStates,
   );
 }

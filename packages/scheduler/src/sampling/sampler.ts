@@ -19,8 +19,6 @@ import {
 import { decide, decideBy, UNDECIDED } from '../accepting/classify.js';
 import { slowdownAt } from '../binding/slowdown.js';
 import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
-import type { Needer } from '../finding/needing.js';
-import type { Prober } from '../finding/probing.js';
 import type { Routing } from '../finding/routing.js';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
@@ -37,8 +35,6 @@ export class Sampler {
   readonly #env: SchedulerEnvironment;
   readonly #members: Members;
   readonly #ledger: Ledger;
-  readonly #prober: Prober;
-  readonly #needer: Needer;
   readonly #routing: Routing;
   readonly #events: JobEvents;
   /** Of the estimators that are not in charge. */
@@ -52,8 +48,6 @@ export class Sampler {
     env: SchedulerEnvironment,
     members: Members,
     ledger: Ledger,
-    prober: Prober,
-    needer: Needer,
     routing: Routing,
     events: JobEvents,
     estimatorStates: EstimatorStates = {},
@@ -61,8 +55,6 @@ export class Sampler {
     this.#env = env;
     this.#members = members;
     this.#ledger = ledger;
-    this.#prober = prober;
-    this.#needer = needer;
     this.#routing = routing;
     this.#events = events;
     this.#estimatorStates = { ...estimatorStates };
@@ -158,22 +150,15 @@ export class Sampler {
     if (verdict.kind === 'wait' || verdict.provisional) return;
     job.refine(verdict.estimate);
     this.#ledger.classified(job, now);
-    if (job.route.by === 'matching') this.#needer.decided(job, now);
+    this.#routing.refined(job, now);
   }
 
-  /** What waits goes the way of its class from now on. */
-  #decide(job: Job, { pilots, rest }: Sample, estimate: Estimate, now: Millis): void {
+  #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
     job.decide(decideBy(estimate, this.#policy!), now);
     this.#ledger.classified(job, now);
     this.#events.decided(job, now);
     this.#tellThatLong(job);
-    if (job.maySeek || job.needsCentral) this.#needer.decided(job, now);
-    for (const batch of [pilots, ...rest]) {
-      if (batch.probes.out > 0) this.#prober.batchIsBound(job, batch, this.#policy!);
-      this.#routing.withdrawOffer(batch);
-    }
-    for (const stage of job.stages)
-      if (stage.waiting > 0) this.#routing.arrived(job, stage, stage.waiting, now);
+    this.#routing.decided(job, sample, now);
   }
 
   /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
@@ -184,10 +169,6 @@ export class Sampler {
       const attempt = job.tasks.attempts[task]!;
       this.#env.send(job.tasks.workerOf(task), { type: 'nowLong', job: job.number, task, attempt });
     }
-  }
-
-  wake(job: Job | undefined, now: Millis): void {
-    if (job !== undefined) this.look(job, now);
   }
 
   /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */

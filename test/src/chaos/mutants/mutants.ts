@@ -131,15 +131,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-census',
     what: 'nobody asks whether what is believed to run does run',
-    file: 'scheduler/scheduler',
-    find: 'for (const { job, task } of this.#audit.missing(from, message))\n            this.#delivery.send(job, task);',
+    file: 'scheduler/restarting',
+    find: 'for (const { job, task } of s.audit.missing(from, message))\n        s.delivery.send(job, task);',
     replace: '',
   },
   {
     name: 'placed-for-ever',
     what: 'nobody asks after tasks that were placed',
     file: 'scheduler/finding/routing',
-    find: 'this.#placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);',
+    find: 'this.placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);',
     replace: '{}',
   },
   {

@@ -1,5 +1,5 @@
 import type { Address, Millis, Resources } from '@goshawk/core';
-import type { Enlistment } from '../joining/enlistment.js';
+import type { Cluster } from '../joining/cluster.js';
 
 /** A slot whose tiny task has ended, and whose question for the next one has no answer yet. */
 export interface HeldSlot {
@@ -17,11 +17,11 @@ const HELD_SHARE = 1 / 5;
  * such a slot is still in its series.
  */
 export class HeldSlots {
-  readonly #cluster: Pick<Enlistment, 'policy' | 'isCalm'>;
+  readonly #cluster: Pick<Cluster, 'policy' | 'isCalm'>;
   /** In the order in which they came, in which they are let go as well. */
   readonly #slots: (HeldSlot & { readonly until: Millis })[] = [];
 
-  constructor(cluster: Pick<Enlistment, 'policy' | 'isCalm'>) {
+  constructor(cluster: Pick<Cluster, 'policy' | 'isCalm'>) {
     this.#cluster = cluster;
   }
 

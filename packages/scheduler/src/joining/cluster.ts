@@ -11,17 +11,17 @@ import {
   type Timings,
 } from '@goshawk/core';
 import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
-import type { Members } from './members.js';
+import { Members } from './members.js';
 
 /**
- * A scheduler's place in the cluster: it enlists with central until it is welcomed, gets the settings there,
- * renews its lease, and enlists anew when central has forgotten it or is silent. Without central it goes on
+ * A scheduler's place in the cluster: it enlists with central until it is welcomed, gets the settings and the workers
+ * there, renews its lease, and enlists anew when central has forgotten it or is silent. Without central it goes on
  * with what it knows.
  */
-export class Enlistment {
+export class Cluster {
+  readonly members = new Members();
   readonly #config: SchedulerConfig;
   readonly #env: SchedulerEnvironment;
-  readonly #members: Members;
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
   #heardAt: Millis = 0;
@@ -35,10 +35,9 @@ export class Enlistment {
   #isRelieved = false;
   #isCalm = false;
 
-  constructor(config: SchedulerConfig, env: SchedulerEnvironment, members: Members) {
+  constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#config = config;
     this.#env = env;
-    this.#members = members;
   }
 
   /** NOBODY while it is not enlisted. */
@@ -71,6 +70,11 @@ export class Enlistment {
     return this.#heardAt;
   }
 
+  /** Another central has welcomed this scheduler: what the one before had decided counts no more. */
+  isFormerCentral(from: Address): boolean {
+    return this.#central !== NOBODY && from !== this.#central;
+  }
+
   enlist(now: Millis): void {
     this.#hasBegun = true;
     this.#introduce();
@@ -101,14 +105,14 @@ export class Enlistment {
   enlistAnew(now: Millis): void {
     this.#central = NOBODY;
     this.#isCutOff = false;
-    this.#members.startAnew();
+    this.members.startAnew();
     this.#enlistAgain(now);
   }
 
   /** @returns whether this is another central than before */
   welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): boolean {
     const isNew = this.#central !== from;
-    if (isNew && this.#central !== NOBODY) this.#members.startAnew();
+    if (isNew && this.#central !== NOBODY) this.members.startAnew();
     this.#central = from;
     this.#isCutOff = false;
     this.#settings = settings;
@@ -160,6 +164,11 @@ export class Enlistment {
     return heartbeatMs > 0 && now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
+  /** Nobody tells who is occupied while central is silent; and then nothing long is started, so that fewer and fewer are. */
+  hasFreeSlot(worker: Address, now: Millis): void {
+    if (this.isSilent(now)) this.members.setUnoccupied(worker);
+  }
+
   /** Central is there, and has too much to do for matching short jobs: they should not wait for it either. */
   get isRelieved(): boolean {
     return this.#isRelieved;
@@ -192,7 +201,7 @@ export class Enlistment {
   ): boolean {
     if (from !== this.#central) return false;
     this.#heardAt = now;
-    const isCurrent = message.version === this.#members.version && message.ownersVersion === ownersVersion;
+    const isCurrent = message.version === this.members.version && message.ownersVersion === ownersVersion;
     if (!isCurrent) this.#env.send(from, { type: 'resync' });
     const hasChanged = this.#isRelieved === message.matching;
     this.#isRelieved = !message.matching;
@@ -212,7 +221,7 @@ export class Enlistment {
   dropMissingWorkers(): readonly Address[] {
     const { leaseMs } = this.timings;
     const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
-    return isEarly ? [] : this.#members.dropUnconfirmed(this.#heardAt - leaseMs);
+    return isEarly ? [] : this.members.dropUnconfirmed(this.#heardAt - leaseMs);
   }
 
   get isDraining(): boolean {

@@ -1,0 +1,31 @@
+import type { Environment, PolicySettings } from '@goshawk/core';
+import type { SchedulerTimer } from '../contract.js';
+import type { Job } from '../job/job.js';
+
+// Timers of one job. To set one again does no harm.
+
+/** Where the policy abandons jobs that have not started by their deadlines. */
+export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environment<SchedulerTimer>): void {
+  if (preset.abandons && job.spec.deadlineMs !== undefined)
+    env.setTimer('deadline', job.number, job.deadlineAt);
+}
+
+/** To be called when the first start of a job may have become known. */
+export function watchTimeLimit(job: Job, env: Environment<SchedulerTimer>): void {
+  const { timeLimitAt } = job;
+  if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);
+}
+
+/** Tasks that failed rest before they are tried again. */
+export function watchRest(job: Job, env: Environment<SchedulerTimer>): void {
+  const { nextAt } = job.resting;
+  if (nextAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextAt);
+}
+
+/** The job has ended. */
+export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<SchedulerTimer>): void {
+  if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
+  if (spec.retryBackoffMs !== undefined) env.clearTimer('retry', number);
+  if (spec.timeLimitMs !== undefined) env.clearTimer('timeLimit', number);
+  if (isUndecided) env.clearTimer('weigh', number);
+}

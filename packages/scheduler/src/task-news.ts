@@ -1,0 +1,87 @@
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { AssignedBy } from './job/assignment.js';
+import type { AttemptEnd } from './job/attempt-history.js';
+import { TaskState } from './job/task-state.js';
+import type { SchedulerParts } from './parts.js';
+
+// What workers and central say of tasks.
+
+/** An attempt has ended at its worker. */
+export function attemptEnded(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'ended'>,
+  now: Millis,
+): void {
+  const { task, attempt, runMs } = message;
+  const job = s.jobs.byNumber(message.job);
+  const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+  // Its worker keeps it, and sends it again.
+  if (counts ? s.ledger.isBehind : s.recovery.awaits(from)) return;
+  const outcome = counts ? s.endings.judged(job, task, message.outcome) : message.outcome;
+  const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+  if (counts) s.endings.writeDown(job, end, now);
+  // The worker forgets a report that is confirmed.
+  if (s.cluster.timings.retryMs > 0) s.ledger.send(from, { type: 'confirm', report: message.report });
+  if (!counts) {
+    s.counters.staleReports++;
+    return s.abandoned.settled(from, message);
+  }
+  for (const chunk of message.output) s.jobs.logs.append(job.number, job.spec.user, task, attempt, chunk);
+  job.history.reports.isBrief = s.jobs.isShort;
+  s.endings.ended(job, end, now);
+  if (!job.hasEnded) s.jobs.weigh(job);
+}
+
+/** A running task has printed something. */
+export function printed(s: SchedulerParts, from: Address, message: MessageOf<'output'>): void {
+  const { task, attempt, chunk } = message;
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || job.hasEnded || !job.tasks.isRunning(task, attempt, from)) return;
+  s.jobs.logs.append(job.number, job.spec.user, task, attempt, chunk);
+}
+
+/** A worker gives back what it has not started: probes, or a task. */
+export function declined(
+  s: SchedulerParts,
+  from: Address,
+  message: MessageOf<'declined'>,
+  now: Millis,
+): void {
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || job.hasEnded) return;
+  if (message.placed === undefined) {
+    const batch = job.batches[message.stage];
+    if (batch !== undefined) s.routing.givenBack(job, batch, from, message.probes, now);
+    return;
+  }
+  const { task, attempt } = message.placed;
+  s.abandoned.settled(from, { job: message.job, task, attempt });
+  if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.tasks.isFinal(task)) return;
+  const state = job.tasks.stateOf(task);
+  if (state !== TaskState.placing && job.tasks.workers[task] !== from) return;
+  if (state === TaskState.waiting) return;
+  s.endings.declined(job, task, now);
+}
+
+/** Central has chosen workers for tasks. */
+export function placed(s: SchedulerParts, from: Address, message: MessageOf<'placed'>, now: Millis): void {
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || s.cluster.isFormerCentral(from)) return;
+  for (const { task, attempt, worker } of message.at) {
+    if (task >= job.taskCount) continue;
+    s.routing.placer.placed(job, task, attempt, worker);
+    s.cluster.members.met(worker, now);
+    if (job.cancelling && job.tasks.states[task] === TaskState.cancelled)
+      s.cancelling.cancelAt(worker, job, task);
+  }
+}
+
+/** Central's policy wants the room of a task: it ends there, and waits again. */
+export function preempted(s: SchedulerParts, from: Address, message: MessageOf<'preempt'>): void {
+  const { worker, match } = message;
+  const job = s.jobs.byNumber(message.job);
+  if (job === undefined || from !== s.cluster.central) return;
+  const task = job.tasks.assigned(worker, { by: AssignedBy.match, number: match });
+  if (task >= 0) s.ledger.send(worker, { type: 'evict', ...job.tasks.ref(task) });
+}
