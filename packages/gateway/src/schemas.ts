@@ -108,6 +108,18 @@ export const job = z.looseObject({
     }),
   ),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
+  failures: z.array(
+    z.object({
+      task: count,
+      attempts: count,
+      kind: z.string(),
+      code: z.string(),
+      message: z.string(),
+      worker: z.string(),
+      exitCode: z.int().nullable(),
+      signal: z.string().nullable(),
+    }),
+  ),
   failuresTruncated: z.boolean(),
   timeLimitSeconds: seconds.nullable(),
   priority: z.enum(PRIORITIES),

@@ -109,6 +109,14 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Retry what did not complete' }).waitFor();
   });
 
+  it('says of a job that failed what went wrong', async () => {
+    const fails = { exec: ['sh', '-c', 'exit 3'] };
+    const id = await submit({ name: 'broken', tasks: { count: 7, run: fails } });
+    await open(`#/jobs/${id}`, `Job ${id}`);
+    await page.getByText(/^task 0 on w\d: the command ended with exit code 3$/).waitFor();
+    await page.getByText('2 more tasks failed').waitFor();
+  });
+
   it('chooses a worker by keyboard, and drains it', async () => {
     await open('#/workers', 'Workers');
     await page.getByText(/^idle [34]$/).waitFor();

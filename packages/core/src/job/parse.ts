@@ -110,11 +110,19 @@ export function describeIssue(error: z.ZodError): string {
           : `${text}.${shown(String(part))}`,
     '',
   );
-  const what =
-    issue.code === 'unrecognized_keys'
-      ? unknownFields(issue.keys, path)
-      : issue.message.replace(/^Invalid input: /, '');
+  const what = issue.code === 'unrecognized_keys' ? unknownFields(issue.keys, path) : inWords(issue.message);
   return where === '' ? what : `${where}: ${what}`;
+}
+
+/** `Too small: expected number to be >=0` as a person would say it. */
+function inWords(message: string): string {
+  return message
+    .replace(/^(Invalid (input|option)|Too (small|big)): /, '')
+    .replace(/^expected int,/, 'expected whole number,')
+    .replace(/ to (have|be) >=/, ' of at least ')
+    .replace(/ to (have|be) <=/, ' of at most ')
+    .replace(/ to be ([<>])/, ' $1 ')
+    .replaceAll('"|"', '", "');
 }
 
 /** Of unknown fields, and of the name of one, so much is shown: it is for people. */

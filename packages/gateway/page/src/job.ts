@@ -53,7 +53,7 @@ export function showJob(place: Place): void {
       fill(problem);
       fill(head, title(now));
       offer(place, actions, now);
-      fill(why, h('p', { class: 'sentence' }, reason.sentence), bar(now), measures(now));
+      fill(why, h('p', { class: 'sentence' }, reason.sentence), bar(now), failureList(now), measures(now));
       fill(stages, stageTable(now));
       timeline.replaceChildren(drawing(now));
     } catch (error) {
@@ -154,8 +154,28 @@ function bar({ tasks }: JobSummary): HTMLElement {
   );
 }
 
-function measures({ meanRunSeconds, estimateSeconds, lostSeconds, attemptCounts }: Job): HTMLElement | null {
+/** Failures that are shown. */
+const FAILURES = 5;
+
+/** What went wrong, task by task. */
+function failureList({ failures, tasks }: Job): (Node | null)[] {
+  if (failures.length === 0) return [];
+  const shown = failures.slice(0, FAILURES).map(({ task, attempts, worker, message, kind }) => {
+    const where = worker === '' ? '' : ` on ${worker}`;
+    const again = attempts > 1 ? `, attempt ${attempts}` : '';
+    return h('li', {}, `task ${task}${where}${again}: ${message || kind}`);
+  });
+  const hidden = tasks.failed - shown.length;
+  return [
+    h('ul', { class: 'attention' }, shown),
+    hidden > 0 ? h('p', { class: 'hint' }, `${counted(hidden, 'more task')} failed`) : null,
+  ];
+}
+
+function measures(job: Job): HTMLElement | null {
+  const { meanRunSeconds, estimateSeconds, lostSeconds, attemptCounts, cancelReason } = job;
   const rows: (readonly [string, string])[] = [
+    ...(cancelReason === null ? [] : [['because', cancelReason] as const]),
     ...(meanRunSeconds === null ? [] : [['a task ran', `${duration(meanRunSeconds)} in the mean`] as const]),
     ...(estimateSeconds === null ? [] : [['believed', `${duration(estimateSeconds)} a task`] as const]),
     ...(attemptCounts.failed + attemptCounts.lost === 0
@@ -163,7 +183,7 @@ function measures({ meanRunSeconds, estimateSeconds, lostSeconds, attemptCounts 
       : [
           [
             'lost',
-            `${duration(lostSeconds)} to ${counted(attemptCounts.failed + attemptCounts.lost, 'attempt')} that failed or were lost`,
+            `${duration(lostSeconds)} to ${counted(attemptCounts.failed + attemptCounts.lost, 'attempt')} without success`,
           ] as const,
         ]),
   ];
