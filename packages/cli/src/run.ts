@@ -64,7 +64,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const dashes = argv.indexOf('--');
   const before = dashes < 0 ? argv : argv.slice(0, dashes);
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
-  const { given, help } = await parse(before, terminal.stdout.columns ?? 100);
+  const { given, help } = await parse(before, terminal.stdout.columns || 100);
   if (given === undefined) {
     terminal.stdout.write(`${help}\n`);
     return ExitCode.done;
@@ -128,7 +128,8 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     global,
     color: wantsColor && stdout.isTTY === true && !global.json,
     errorColor: wantsColor && stderr.isTTY === true,
-    columns: stdout.columns ?? (stdout.isTTY === true ? 100 : Number.POSITIVE_INFINITY),
+    // A terminal that does not know how wide it is says 0.
+    columns: stdout.columns || (stdout.isTTY === true ? 100 : Number.POSITIVE_INFINITY),
     out: (text) => void stdout.write(`${text}\n`),
     json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
     note: (text) => {

@@ -76,9 +76,11 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
     exports = await exportsOf(path);
   } catch (thrown) {
     isSpent = true;
+    // Node keeps the place of a syntax error to itself.
+    const where = thrown instanceof SyntaxError ? '; `node --check` on that machine shows where' : '';
     return {
       code: 'module-load-failed',
-      message: `the module "${path}" cannot be loaded: ${describeThrown(thrown)}`,
+      message: `the module "${path}" cannot be loaded: ${describeThrown(thrown)}${where}`,
     };
   }
   if (exports === undefined) {

@@ -5,7 +5,7 @@ export function describeThrown(thrown: unknown): string {
   let text: string;
   try {
     if (thrown instanceof Error) {
-      const frame = /^\s+at (.*)$/m.exec(thrown.stack ?? '')?.[1];
+      const frame = /^\s+at (?!.*\bnode:)(.*)$/m.exec(thrown.stack ?? '')?.[1];
       text = `${thrown.name}: ${thrown.message}${frame === undefined ? '' : ` (at ${frame})`}`;
     } else {
       text = `${String(thrown)} was thrown, which is no Error`;

@@ -22,6 +22,7 @@ export const jobsCommand = defineCommand({
       type: 'text',
       value: 'STATES',
       flagOnly: true,
+      suggests: STATES,
       describe: `only jobs in these states: ${STATES.join(', ')}, with commas`,
     },
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },

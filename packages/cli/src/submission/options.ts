@@ -1,4 +1,4 @@
-import { LIMITS } from '@goshawk/core';
+import { LIMITS, PRIORITIES } from '@goshawk/core';
 import type { OptionSpecs, Resolved } from '../options.js';
 
 const TASKS_MAX = LIMITS.tasksPerJobMax;
@@ -153,7 +153,8 @@ const JOB = {
     type: 'text',
     value: 'LEVEL',
     flagOnly: true,
-    describe: 'low, normal or high; policies without priorities ignore this option [normal]',
+    choices: PRIORITIES,
+    describe: 'priority of the job; policies without priorities ignore it [normal]',
   },
   maxRunning: { type: 'count', min: 1, rare: true, describe: 'running tasks of the job at most' },
 } as const satisfies OptionSpecs;

@@ -93,7 +93,7 @@ function withoutJumps(stderr: OutputStream): NodeJS.WriteStream {
     write: (text) => (text === '\u001b7' || text === '\u001b8' ? true : stderr.write(text)),
     isTTY: true,
     get columns() {
-      return stderr.columns ?? 80;
+      return stderr.columns || 80;
     },
   };
   // What cli-progress asks of a stream is that it writes, and how wide it is.

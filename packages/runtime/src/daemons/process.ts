@@ -240,17 +240,34 @@ export const NOT_JOINED: readonly string[] = ['it has not joined its cluster yet
 /** Party 0 of a process: central, a scheduler, or its first worker. */
 export const FIRST_PARTY = 0;
 
-/** Resolves when `isJoined` says so; machines are asked, since they call nobody. */
-export function whenJoined(isJoined: () => boolean, ended: Promise<unknown>): Promise<void> {
+/** Resolves when `isJoined` says so; machines are asked, since they call nobody. Warns once where that takes long. */
+export function whenJoined(
+  isJoined: () => boolean,
+  ended: Promise<unknown>,
+  { central, logger }: { readonly central: string; readonly logger: Logger },
+): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setInterval(() => {
+    const slow = setTimeout(() => {
+      logger.warn(
+        { central },
+        'no answer from central yet: is it running, and is --central-url its address?',
+      );
+    }, JOIN_PATIENCE_MS);
+    const poll = setInterval(() => {
       if (!isJoined()) return;
-      clearInterval(timer);
+      stop();
       resolve();
     }, JOINED_POLL_MS);
-    timer.unref();
-    void ended.then(() => clearInterval(timer));
+    const stop = (): void => {
+      clearTimeout(slow);
+      clearInterval(poll);
+    };
+    slow.unref();
+    poll.unref();
+    void ended.then(stop);
   });
 }
 
 const JOINED_POLL_MS = 20;
+/** Central answers in milliseconds; a cluster of containers starts within this. */
+const JOIN_PATIENCE_MS = 10_000;

@@ -317,7 +317,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
         ...[...adopted].map(([party, its]) => readingsOf(party.machine, its)),
       ]),
   }));
-  const joined = whenJoined(() => machine.isReady, process.ended);
+  const joined = whenJoined(() => machine.isReady, process.ended, options);
   void joined.then(() => {
     logger.info({}, 'scheduler has joined the cluster');
     if (!machine.isReady) return;

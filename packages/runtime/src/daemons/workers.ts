@@ -177,7 +177,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     notReady: areMembers() ? [] : NOT_JOINED,
     readings: () => workerReadings(machines, tallies),
   }));
-  const joined = whenJoined(areMembers, process.ended);
+  const joined = whenJoined(areMembers, process.ended, options);
   void joined.then(() => logger.info({ workers: names.length }, 'workers have joined the cluster'));
   void process.ended.then(() => executor.close());
   const leave = async (): Promise<void> => {
