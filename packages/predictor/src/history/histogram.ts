@@ -7,8 +7,7 @@ import type { Segment } from '../estimator.js';
  * too many, the two neighbours whose centroids are closest become one.
  *
  * Bins keep their least and greatest value beside the centroid. They never overlap, so the count of each is
- * exact, and so is the bin that a quantile falls into: an estimated quantile is off by less than the width of one
- * bin, and exact as long as there are no more distinct values than bins.
+ * exact, and so is the bin that a quantile falls into.
  */
 export const BINS_MAX = 80;
 
@@ -39,27 +38,6 @@ export class Histogram {
     return this.#count;
   }
 
-  get binCount(): number {
-    return this.#size;
-  }
-
-  /** NaN for no values. */
-  get min(): number {
-    return this.#size === 0 ? Number.NaN : this.#bins[LO]!;
-  }
-
-  /** NaN for no values. */
-  get max(): number {
-    return this.#size === 0 ? Number.NaN : this.#bins[(this.#size - 1) * STRIDE + HI]!;
-  }
-
-  /** NaN for no values. Exact up to rounding, whatever was merged. */
-  get mean(): number {
-    let sum = 0;
-    for (let at = 0; at < this.#size * STRIDE; at += STRIDE) sum += this.#bins[at + SUM]!;
-    return sum / this.#count;
-  }
-
   /** @param x finite */
   add(x: number): void {
     invariant(Number.isFinite(x), `a run time of ${x} is no number`);
@@ -73,62 +51,6 @@ export class Histogram {
     }
     this.#insert(place, x);
     if (this.#size > this.#binsMax) this.#joinClosest();
-  }
-
-  /** Adds all that another histogram holds. */
-  merge(other: Histogram): void {
-    const mine = this.#bins;
-    const theirs = other.#bins;
-    this.#bins = [];
-    this.#size = 0;
-    this.#count += other.#count;
-    let m = 0;
-    let t = 0;
-    while (m < mine.length || t < theirs.length) {
-      const takeMine = t >= theirs.length || (m < mine.length && mine[m + LO]! <= theirs[t + LO]!);
-      this.#append(takeMine ? mine : theirs, takeMine ? m : t);
-      if (takeMine) m += STRIDE;
-      else t += STRIDE;
-    }
-    while (this.#size > this.#binsMax) this.#joinClosest();
-  }
-
-  /**
-   * How many values are no greater than `x`: exact outside of bins of several values, and within them as if their
-   * values stood at equal distances.
-   */
-  sum(x: number): number {
-    const place = this.#placeOf(x);
-    let total = 0;
-    for (let bin = 0; bin < place - 1; bin++) total += this.#bins[bin * STRIDE]!;
-    if (place === 0) return total;
-    const at = (place - 1) * STRIDE;
-    const n = this.#bins[at]!;
-    const lo = this.#bins[at + LO]!;
-    const hi = this.#bins[at + HI]!;
-    return total + (x >= hi ? n : 1 + ((n - 1) * (x - lo)) / (hi - lo));
-  }
-
-  /**
-   * The value of nearest rank: the least such that at least `q` of all values are no greater.
-   *
-   * @param q in [0, 1]
-   * @returns NaN for no values
-   */
-  quantile(q: number): number {
-    let rank = Math.max(1, Math.ceil(q * this.#count));
-    for (let at = 0; at < this.#size * STRIDE; at += STRIDE) {
-      const n = this.#bins[at]!;
-      if (rank > n) {
-        rank -= n;
-        continue;
-      }
-      const lo = this.#bins[at + LO]!;
-      const hi = this.#bins[at + HI]!;
-      if (rank === n) return hi;
-      return lo + ((hi - lo) * (rank - 1)) / (n - 1);
-    }
-    return Number.NaN;
   }
 
   /** The distribution that the bins stand for; their probabilities add up to 1. Empty for no values. */
@@ -192,20 +114,6 @@ export class Histogram {
       bins[at + LO] = x;
       bins[at + HI] = x;
     }
-    this.#size++;
-  }
-
-  /** Behind all others; joins the last one if they overlap. */
-  #append(from: readonly number[], at: number): void {
-    const bins = this.#bins;
-    const last = (this.#size - 1) * STRIDE;
-    if (this.#size > 0 && from[at + LO]! <= bins[last + HI]!) {
-      bins[last]! += from[at]!;
-      bins[last + SUM]! += from[at + SUM]!;
-      bins[last + HI] = Math.max(bins[last + HI]!, from[at + HI]!);
-      return;
-    }
-    bins.push(from[at]!, from[at + SUM]!, from[at + LO]!, from[at + HI]!);
     this.#size++;
   }
 

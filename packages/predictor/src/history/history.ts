@@ -61,11 +61,6 @@ export class History {
     this.#values = new RecencyMap(this.#settings.valuesMax);
   }
 
-  /** How many feature values are remembered. */
-  get valueCount(): number {
-    return this.#values.size;
-  }
-
   /** What it takes as JSON at most, however much it learns. */
   get savedCharactersMax(): number {
     return savedCharactersMax(this.#settings);

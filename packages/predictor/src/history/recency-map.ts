@@ -25,10 +25,6 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
     this.#sizeMax = sizeMax;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** Does not count as use. */
   peek(key: number): V | undefined {
     return this.#entries.get(key)?.value;
