@@ -54,13 +54,11 @@ export interface Journal {
   /** The highest number of a job that was ever written down, or passed over; 0 when none was. */
   readonly lastJob: number;
   /**
-   * What was there when it was opened: job after job, each from its acceptance on. To be read once, before
-   * anything is appended.
+   * What was there when it was opened, each with its place: job after job, each from its acceptance on. To be read once,
+   * before anything is appended.
    *
    * @param onDamage told of each record that is left out: it costs itself, or its job, and no other
    */
-  records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord>;
-  /** The same, each with its place. */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
   /**
    * Writes down who has the journal from now on, and returns when that is on the disk.

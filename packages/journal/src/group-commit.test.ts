@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { JournalState } from './contract.js';
-import { type Disk, type Entry, GroupCommit } from './group-commit.js';
+import { type Entry, GroupCommit } from './group-commit.js';
 import { accepted } from './records.fixture.js';
 
 /** A disk whose writes end when the test says so. */
-class SlowDisk implements Disk {
+class SlowDisk {
   readonly groups: { readonly group: readonly Entry[]; end(error?: Error): void }[] = [];
   hasRoom = true;
 
@@ -14,29 +14,16 @@ class SlowDisk implements Disk {
       this.groups.push({ group, end: (error) => (error === undefined ? resolve('written') : reject(error)) });
     });
   }
-
-  #places = 0;
-
-  takePlace(): number {
-    return this.#places++;
-  }
-
-  at(): undefined {
-    return undefined;
-  }
-
-  of(): readonly [] {
-    return [];
-  }
 }
 
 function setUp() {
   const disk = new SlowDisk();
   const actions: (() => void)[] = [];
-  const commits = new GroupCommit(disk, {
+  const commits = new GroupCommit((group) => disk.write(group), {
     soon: (action) => actions.push(action),
     later: (action) => actions.push(action),
   });
+  commits.nextPlace = 0;
   const heard = { counts: [] as number[], states: [] as JournalState[], stops: [] as boolean[] };
   commits.listen({
     recorded: (count) => heard.counts.push(count),

@@ -1,4 +1,4 @@
-import { Histogram, type JobRecord, type Millis } from '@goshawk/core';
+import { Histogram, invariant, type JobRecord, type Millis } from '@goshawk/core';
 import { journalCommitted } from './channels.js';
 import type { JournalListener, JournalMetrics, JournalState } from './contract.js';
 import type { Filed } from './reading.js';
@@ -13,20 +13,11 @@ export interface Entry {
   readonly key?: string | undefined;
 }
 
-/** Where groups go. */
-export interface Disk {
-  /**
-   * Returns when all of them are durable, or when there was no room and none of them is written: they are given again
-   * after a while. A failure is final: what is on the disk after it nobody knows.
-   */
-  write(group: readonly Entry[]): Promise<'written' | 'no room'>;
-  /** Where the next record will be; each is greater than the one before. */
-  takePlace(): number;
-  /** What is there; undefined when nothing is. */
-  at(job: number, place: number): Buffer | undefined;
-  /** What is there of a job, in the order of writing. */
-  of(job: number): readonly Filed[];
-}
+/**
+ * Returns when all of a group is durable, or when there was no room and nothing of it is written: it is given again after a
+ * while. A failure is final: what is on the disk after it nobody knows.
+ */
+export type WriteGroup = (group: readonly Entry[]) => Promise<'written' | 'no room'>;
 
 /** How a group commit gets on after this turn of the event loop, and after a while. */
 export interface Pace {
@@ -53,7 +44,9 @@ export class GroupCommit {
   lastCommitMs: Millis = 0;
   longestCommitMs: Millis = 0;
   readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
-  readonly #disk: Disk;
+  /** Of the next record; each is greater than the one before. To be set when all that is there was read. */
+  nextPlace: number | undefined;
+  readonly #write: WriteGroup;
   readonly #pace: Pace;
   #listener: JournalListener | undefined;
   #waiting: Entry[] = [];
@@ -65,8 +58,8 @@ export class GroupCommit {
   #onIdle: (() => void)[] = [];
   #ended: Promise<void> | undefined;
 
-  constructor(disk: Disk, pace: Pace) {
-    this.#disk = disk;
+  constructor(write: WriteGroup, pace: Pace) {
+    this.#write = write;
     this.#pace = pace;
   }
 
@@ -76,7 +69,8 @@ export class GroupCommit {
 
   /** @returns the record's place */
   append(record: JobRecord): number {
-    const place = this.#disk.takePlace();
+    invariant(this.nextPlace !== undefined, 'a journal was written to before it was read');
+    const place = this.nextPlace++;
     if (this.#isClosed) return place;
     this.appended++;
     if (this.state.kind === 'failed') return place;
@@ -89,16 +83,14 @@ export class GroupCommit {
     return place;
   }
 
-  /** What was appended at a place, on the disk or on its way; undefined when nothing was. */
-  at(job: number, place: number): Buffer | undefined {
-    return (
-      entryAt(this.#waiting, place)?.bytes ?? entryAt(this.#group, place)?.bytes ?? this.#disk.at(job, place)
-    );
+  /** What was appended at a place and is on its way to the disk; undefined when nothing is. */
+  at(place: number): Buffer | undefined {
+    return entryAt(this.#waiting, place)?.bytes ?? entryAt(this.#group, place)?.bytes;
   }
 
-  /** All that was appended of a job, on the disk or on its way, in the order of writing. */
-  of(job: number): Iterable<Filed> {
-    const filed = new Map(this.#disk.of(job).map((each) => [each[2], each]));
+  /** All that was appended of a job, in the order of writing. @param onDisk what is there of it */
+  of(job: number, onDisk: readonly Filed[]): Iterable<Filed> {
+    const filed = new Map(onDisk.map((each) => [each[2], each]));
     for (const list of [this.#group, this.#waiting]) {
       for (const { job: of, place, bytes } of list)
         if (of === job && bytes !== undefined) filed.set(place, [job, bytes, place]);
@@ -186,9 +178,9 @@ export class GroupCommit {
       this.#waiting = [];
       this.#group = group;
       const began = performance.now();
-      let outcome: Awaited<ReturnType<Disk['write']>>;
+      let outcome: Awaited<ReturnType<WriteGroup>>;
       try {
-        outcome = await this.#disk.write(group);
+        outcome = await this.#write(group);
       } catch (error) {
         return this.fail(error as Error);
       }

@@ -2,7 +2,7 @@ export type { JournalCommitted } from './channels.js';
 export type { Journal, JournalListener, JournalMetrics, JournalState } from './contract.js';
 export { JournalError } from './errors.js';
 export { claimFolder, type FolderClaim, isClaimed } from './folder-claim.js';
-export { type Disk, type Entry, GroupCommit, type Pace } from './group-commit.js';
+export { type Entry, GroupCommit, type Pace } from './group-commit.js';
 export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
 export { openLmdbJournal } from './lmdb-journal.js';

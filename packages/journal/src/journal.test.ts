@@ -7,7 +7,15 @@ import type { Journal, JournalState } from './contract.js';
 import { openLmdbJournal } from './lmdb-journal.js';
 import { Link, migrate, PostgresJournals, parseJournalUrl } from './postgres/index.js';
 import { databases } from './postgres/server.fixture.js';
-import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from './records.fixture.js';
+import {
+  accepted,
+  attempt,
+  EVERY_KIND,
+  EVERY_KIND_BY_JOB,
+  ended,
+  forgotten,
+  recordsOf,
+} from './records.fixture.js';
 
 /** One place where a journal can be opened again and again. */
 interface Place {
@@ -105,7 +113,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     cleanUp.push(() => journal.close());
     return {
       journal,
-      before: [...journal.records(() => expect.fail('a record is damaged'))],
+      before: recordsOf(journal),
       ear: new Ear(journal),
     };
   }

@@ -1,7 +1,7 @@
 import { type Histogram, type JobRecord, sumOf } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
-import { type Disk, type Entry, GroupCommit } from './group-commit.js';
+import { type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { hasJournal } from './journal-file.js';
 import { LmdbStore, makeFolder, putDraftInPlace } from './lmdb-store.js';
@@ -66,7 +66,7 @@ async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise
 /** Until it is asked again whether there is room. ms */
 const ROOM_PAUSE_MS = 500;
 
-class LmdbJournal implements Journal, Disk {
+class LmdbJournal implements Journal {
   readonly epoch = 0;
   readonly tag: string;
   readonly previousIncarnations: readonly string[];
@@ -86,7 +86,7 @@ class LmdbJournal implements Journal, Disk {
     this.tag = identity.tag;
     this.previousIncarnations = identity.formers;
     this.lastJob = Math.max(identity.lastJob, store.lastJob);
-    this.#commits = new GroupCommit(this, {
+    this.#commits = new GroupCommit((group) => this.#write(group), {
       soon: (action) => void setImmediate(action),
       later: (action) => void setTimeout(action, ROOM_PAUSE_MS),
     });
@@ -106,12 +106,17 @@ class LmdbJournal implements Journal, Disk {
     return this.#commits.isStopped;
   }
 
-  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
-    for (const [, record] of this.entries(onDamage)) yield record;
+  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
+    return soundRecords(this.#read(), onDamage);
   }
 
-  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
-    return soundRecords(this.#store.read(), onDamage);
+  *#read(): Iterable<Filed> {
+    let next = 0;
+    for (const filed of this.#store.read()) {
+      next = Math.max(next, filed[2] + 1);
+      yield filed;
+    }
+    this.#commits.nextPlace = next;
   }
 
   begin(self: string, skipped = 0): Promise<void> {
@@ -129,25 +134,13 @@ class LmdbJournal implements Journal, Disk {
   }
 
   readonly recall = (job: number, place: number): JobRecord | undefined =>
-    readAgain(this.#commits.at(job, place), job);
+    readAgain(this.#commits.at(place) ?? this.#store.at(job, place), job);
 
   readonly recallJob = (job: number): Iterable<readonly [place: number, record: JobRecord]> =>
     // Damage was told of when it was opened, and costs no more now than then.
-    soundRecords(this.#commits.of(job), () => {});
+    soundRecords(this.#commits.of(job, this.#store.of(job)), () => {});
 
-  takePlace(): number {
-    return this.#store.takePlace();
-  }
-
-  of(job: number): readonly Filed[] {
-    return this.#store.of(job);
-  }
-
-  at(job: number, place: number): Buffer | undefined {
-    return this.#store.at(job, place);
-  }
-
-  async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+  async #write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     const bytes = sumOf(group, (entry) => entry.bytes?.length ?? 0);
     if (!this.#room.hasRoomFor(bytes)) return 'no room';
     let { lastJob } = this.#identity;

@@ -1,12 +1,20 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { invariant, type JobRecord } from '@goshawk/core';
+import type { JobRecord } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { JournalError } from './errors.js';
 import type { Entry } from './group-commit.js';
 import { checkIdentity, type Identity } from './identity.js';
-import { checkJournalFile, FILE, IDENTITY, packIdentity, RECORDS, unpackIdentity } from './journal-file.js';
+import {
+  checkJournalFile,
+  FILE,
+  filedOf,
+  IDENTITY,
+  packIdentity,
+  RECORDS,
+  unpackIdentity,
+} from './journal-file.js';
 import { decodeFiled, type Filed } from './reading.js';
 import { BadRecordError, encodeRecord } from './record-codec.js';
 import { keyBytes, recordKeyOf } from './record-key.js';
@@ -27,8 +35,6 @@ export class LmdbStore {
   readonly #root: RootDatabase;
   readonly #identity: Database<Buffer, string>;
   readonly #records: Database<Buffer, Buffer>;
-  /** Not known before everything was read. */
-  #nextPlace: number | undefined;
 
   private constructor(folder: string, file: string) {
     this.#folder = folder;
@@ -90,18 +96,7 @@ export class LmdbStore {
 
   /** By job, then in the order of writing. The bytes are the reader's to keep. */
   *read(): Iterable<Filed> {
-    let next = 0;
-    for (const { key, value } of this.#records.getRange()) {
-      const [job, place = 0] = recordKeyOf(key) ?? [];
-      next = Math.max(next, place + 1);
-      yield [job, value, place];
-    }
-    this.#nextPlace = next;
-  }
-
-  takePlace(): number {
-    invariant(this.#nextPlace !== undefined, 'a journal was written to before it was read');
-    return this.#nextPlace++;
+    for (const entry of this.#records.getRange()) yield filedOf(entry);
   }
 
   at(job: number, place: number): Buffer | undefined {
@@ -110,10 +105,7 @@ export class LmdbStore {
 
   of(job: number): readonly Filed[] {
     const range = { start: keyBytes(job), end: keyBytes(job + 1) };
-    return Array.from(
-      this.#records.getRange(range),
-      ({ key, value }): Filed => [job, value, recordKeyOf(key)?.[1] ?? 0],
-    );
+    return Array.from(this.#records.getRange(range), filedOf);
   }
 
   /** Not durable before it is closed and synced. */

@@ -1,4 +1,16 @@
 import { COMPLETED, type JobRecord, type JobRecordOf, type JobSpec, parseJobSpec } from '@goshawk/core';
+import type { Journal } from './contract.js';
+import type { Damaged } from './reading.js';
+
+/** All that a journal holds. */
+export function recordsOf(
+  journal: Pick<Journal, 'entries'>,
+  onDamage: (damaged: Damaged) => void = ({ problem }) => {
+    throw new Error(`a record is damaged: ${problem}`);
+  },
+): JobRecord[] {
+  return Array.from(journal.entries(onDamage), ([, record]) => record);
+}
 
 const AT = 1_800_000_000_000;
 

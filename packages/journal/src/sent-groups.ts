@@ -23,20 +23,10 @@ export class SentGroups {
   /** Jobs whose key another one has: nothing is written of them. */
   readonly #taken = new Set<number>();
   #number: number;
-  #nextPlace: number;
 
-  /**
-   * @param written so many groups, by all owners
-   * @param places that are in use
-   */
-  constructor(written: number, places: Iterable<number>) {
+  /** @param written so many groups, by all owners */
+  constructor(written: number) {
     this.#number = written;
-    this.#nextPlace = 0;
-    for (const place of places) this.#nextPlace = Math.max(this.#nextPlace, place + 1);
-  }
-
-  takePlace(): number {
-    return this.#nextPlace++;
   }
 
   next(group: readonly Entry[]): SentGroup {

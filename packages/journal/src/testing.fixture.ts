@@ -1,4 +1,4 @@
 /** What tests of other packages take from here. */
 export { damageFile } from './damage.fixture.js';
-export { accepted, attempt, ended } from './records.fixture.js';
+export { accepted, attempt, ended, recordsOf } from './records.fixture.js';
 export { SharedDisk, type SharedRow, type Written } from './shared-disk.fixture.js';

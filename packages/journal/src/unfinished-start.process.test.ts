@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openLmdbJournal } from './lmdb-journal.js';
+import { recordsOf } from './records.fixture.js';
 
 const OPENER = fileURLToPath(new URL('../dist/open-journal.fixture.js', import.meta.url));
 
@@ -22,6 +23,6 @@ test('a start that ended while it made the journal does not keep the next one ou
   });
   expect(first.stdout).not.toContain('opened');
   const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1' });
-  expect([...journal.records(() => expect.fail('a record is damaged'))]).toEqual([]);
+  expect(recordsOf(journal)).toEqual([]);
   await journal.close();
 });

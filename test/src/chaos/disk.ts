@@ -1,6 +1,5 @@
 import type { JobRecord, Millis } from '@goshawk/core';
 import {
-  type Disk,
   decodeRecord,
   type Entry,
   type Filed,
@@ -45,7 +44,6 @@ export class ChaosDisk {
   #generation = 1;
   /** By job, then by place. */
   #jobs = new Map<number, Map<number, Buffer>>();
-  #nextPlace = 0;
   #identity: Identity;
   #journal: ChaosJournal | undefined;
 
@@ -94,8 +92,9 @@ export class ChaosDisk {
     }
   }
 
-  takePlace(): number {
-    return this.#nextPlace++;
+  /** Of the next record. */
+  get nextPlace(): number {
+    return 1 + Math.max(-1, ...[...this.#jobs.values()].flatMap((places) => [...places.keys()]));
   }
 
   at(job: number, place: number): Buffer | undefined {
@@ -153,7 +152,7 @@ export class ChaosDisk {
 }
 
 /** One incarnation's journal. */
-export class ChaosJournal implements Disk {
+export class ChaosJournal {
   readonly #disk: ChaosDisk;
   readonly #commits: GroupCommit;
   #group: readonly Entry[] | undefined;
@@ -161,10 +160,11 @@ export class ChaosJournal implements Disk {
 
   constructor(disk: ChaosDisk, turn: Turn, events: JournalEvents) {
     this.#disk = disk;
-    this.#commits = new GroupCommit(this, {
+    this.#commits = new GroupCommit((group) => this.#write(group), {
       soon: turn,
       later: (action) => disk.after(100, () => turn(action)),
     });
+    this.#commits.nextPlace = disk.nextPlace;
     this.#commits.listen({
       recorded: (count) => turn(() => events.recorded(count)),
       stateChanged: (state) => turn(() => events.stateChanged(state)),
@@ -181,27 +181,18 @@ export class ChaosJournal implements Disk {
   }
 
   recall(job: number, place: number): JobRecord | undefined {
-    const bytes = this.#commits.at(job, place);
+    const bytes = this.#commits.at(place) ?? this.#disk.at(job, place);
     return bytes && decodeRecord(bytes);
   }
 
   recallJob(job: number): JournalEntry[] {
-    return Array.from(this.#commits.of(job), ([, bytes, place]) => [place, decodeRecord(bytes)]);
+    return Array.from(this.#commits.of(job, this.#disk.of(job)), ([, bytes, place]) => [
+      place,
+      decodeRecord(bytes),
+    ]);
   }
 
-  of(job: number): readonly Filed[] {
-    return this.#disk.of(job);
-  }
-
-  takePlace(): number {
-    return this.#disk.takePlace();
-  }
-
-  at(job: number, place: number): Buffer | undefined {
-    return this.#disk.at(job, place);
-  }
-
-  write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+  #write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     if (this.#disk.hasNoRoom) {
       this.#disk.settled();
       return Promise.resolve('no room');

@@ -1,5 +1,5 @@
 import type { JobRecord, KeyHolder, Millis } from '@goshawk/core';
-import { type Disk, type Entry, GroupCommit, type SentGroup, SentGroups } from '@goshawk/journal';
+import { type Entry, GroupCommit, type SentGroup, SentGroups } from '@goshawk/journal';
 import type { SharedDisk, SharedRow, Written } from '@goshawk/journal/testing';
 import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from './calendar.js';
@@ -28,7 +28,7 @@ interface StoreEvents extends JournalEvents {
 }
 
 /** One owner's journal among those that all share, over a way on which commits are lost, or late. */
-export class SharedChaosJournal implements Disk {
+export class SharedChaosJournal {
   readonly row: SharedRow;
   readonly epoch: number;
   readonly #disk: SharedDisk;
@@ -58,11 +58,13 @@ export class SharedChaosJournal implements Disk {
     this.#turn = around.turn;
     this.#settled = around.settled;
     this.#events = events;
-    this.#groups = new SentGroups(
-      row.written,
-      [...row.jobs.values()].flatMap((places) => [...places.keys()]),
-    );
-    this.#commits = new GroupCommit(this, { soon: this.#turn, later: (action) => this.#after(100, action) });
+    this.#groups = new SentGroups(row.written);
+    this.#commits = new GroupCommit((group) => this.#write(group), {
+      soon: this.#turn,
+      later: (action) => this.#after(100, action),
+    });
+    this.#commits.nextPlace =
+      1 + Math.max(-1, ...[...row.jobs.values()].flatMap((places) => [...places.keys()]));
     this.#commits.listen({
       recorded: (count) => this.#turn(() => events.recorded(count)),
       stateChanged: (state) => this.#turn(() => events.stateChanged(state)),
@@ -83,20 +85,7 @@ export class SharedChaosJournal implements Disk {
     return this.#commits.append(record);
   }
 
-  takePlace(): number {
-    return this.#groups.takePlace();
-  }
-
-  /** What is wanted again is kept. */
-  of(): readonly [] {
-    return [];
-  }
-
-  at(): undefined {
-    return undefined;
-  }
-
-  write(group: readonly Entry[]): Promise<'written'> {
+  #write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     return new Promise((resolve, reject) => {
       let isAnswered = false;

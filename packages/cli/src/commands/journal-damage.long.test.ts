@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLmdbJournal } from '@goshawk/journal';
-import { accepted, attempt, damageFile, ended } from '@goshawk/journal/testing';
+import { accepted, attempt, damageFile, ended, recordsOf } from '@goshawk/journal/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Finished, startGoshawk } from '../goshawk-process.fixture.js';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'goshawk-damaged-commands-'));
   const folder = join(home, 'sound', 'journal');
   const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3' });
-  Array.from(journal.records(() => expect.fail('it is damaged')));
+  expect(recordsOf(journal)).toEqual([]);
   await journal.begin('tcp://127.0.0.1:1!s.one/0');
   for (let job = 1; job <= 200; job++) {
     journal.append(accepted(job));

@@ -1,12 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JobRecord, KeyHolder } from '@goshawk/core';
+import type { KeyHolder } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Journal, JournalState } from '../contract.js';
 import { importJournal, OfflineJournal } from '../index.js';
 import { FORMAT } from '../record-codec.js';
-import { accepted, attempt, EVERY_KIND, EVERY_KIND_BY_JOB, ended, forgotten } from '../records.fixture.js';
+import {
+  accepted,
+  attempt,
+  EVERY_KIND,
+  EVERY_KIND_BY_JOB,
+  ended,
+  forgotten,
+  recordsOf,
+} from '../records.fixture.js';
 import { byteaArray, int8Array } from './arrays.js';
 import { PostgresJournals } from './journals.js';
 import { Link } from './link.js';
@@ -61,8 +69,6 @@ async function opened(url: string, name?: string): Promise<{ journal: Journal; h
 
 /** Other work on the machine must not fail a test. */
 const until = (met: () => void): Promise<void> => vi.waitFor(met, { timeout: 30_000 });
-
-const recordsOf = (journal: Journal): JobRecord[] => [...journal.records(() => expect.fail('damaged'))];
 
 describe('the URL of a journal', () => {
   test('names hosts, user, database and how it is encrypted', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Histogram, JobRecord, JobRecordOf, KeyHolder } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from '../contract.js';
 import { JournalError } from '../errors.js';
-import { type Disk, type Entry, GroupCommit } from '../group-commit.js';
+import { type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
 import { FORMAT } from '../record-codec.js';
@@ -311,7 +311,7 @@ interface Opened {
   readonly closed: () => Promise<void>;
 }
 
-class PostgresJournal implements SharedJournal, Disk {
+class PostgresJournal implements SharedJournal {
   readonly home: string;
   readonly tag: string;
   readonly epoch: number;
@@ -337,14 +337,12 @@ class PostgresJournal implements SharedJournal, Disk {
     this.epoch = epoch;
     this.previousIncarnations = identity.formers;
     this.lastJob = filed.reduce((last, [job]) => Math.max(last, job ?? 0), identity.lastJob);
-    this.#groups = new SentGroups(
-      written,
-      filed.map(([, , place]) => place),
-    );
-    this.#commits = new GroupCommit(this, {
+    this.#groups = new SentGroups(written);
+    this.#commits = new GroupCommit((group) => this.#write(group), {
       soon: (action) => void setImmediate(action),
       later: (action) => void setTimeout(action, 1),
     });
+    this.#commits.nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
   }
 
   get state() {
@@ -353,10 +351,6 @@ class PostgresJournal implements SharedJournal, Disk {
 
   get isStopped(): boolean {
     return false;
-  }
-
-  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
-    for (const [, record] of this.entries(onDamage)) yield record;
   }
 
   /** What was read is not kept. */
@@ -386,20 +380,8 @@ class PostgresJournal implements SharedJournal, Disk {
     return this.#commits.append(record);
   }
 
-  takePlace(): number {
-    return this.#groups.takePlace();
-  }
-
-  of(): readonly [] {
-    return [];
-  }
-
-  at(): undefined {
-    return undefined;
-  }
-
   /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
-  async write(group: readonly Entry[]): Promise<'written'> {
+  async #write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     const taken = await this.#send(sent);
     for (const { job, key } of this.#groups.answered(sent, taken.map(Number)))
