@@ -15,7 +15,6 @@ export class LmdbFile {
   readonly previous: Meta;
   readonly #file: number;
   readonly #size: number;
-  readonly #chunks = new Map<number, Buffer>();
   /** Which pages have been seen, so that none is used twice and no circle is followed for ever. */
   readonly #seen: Uint8Array;
   #free: ReadonlySet<number> | undefined;
@@ -71,10 +70,12 @@ export class LmdbFile {
     const fail: OnDamage = (problem) => {
       throw new DamagedFileError(problem);
     };
-    this.#checkEnd(fail);
+    const { lastPage } = this.meta;
+    if (lastPage >= this.pageCount)
+      fail(`it has ${this.#size} bytes and should have ${(lastPage + 1) * this.pageSize}`);
     const counts = new Map<string, number>();
     for (const [tree] of this.#all(fail, this.meta)) counts.set(tree, (counts.get(tree) ?? 0) + 1);
-    this.#checkFree(this.meta.free, fail);
+    for (const block of this.#freeBlocks(fail)) this.#mark(block);
     return counts;
   }
 
@@ -88,15 +89,15 @@ export class LmdbFile {
   }
 
   /** The same, with values that are not read: together they may be gigabytes. */
-  *#all(onDamage: OnDamage, { main }: Meta): Iterable<readonly [tree: string, node: Node]> {
+  *#all(onDamage: OnDamage, { main }: Meta): Iterable<readonly [tree: string, leaf: Leaf]> {
     this.#seen.fill(0);
     const trees: [name: string, tree: Tree][] = [];
-    for (const { key, flags, value } of this.#entries(main, onDamage)) {
-      if ((flags & SUB_TREE) === 0) onDamage('a tree has no root');
-      else trees.push([nameOf(key), treeAt(value(), 0)]);
+    for (const { key, isTree, value } of this.#leaves(main, onDamage)) {
+      if (isTree) trees.push([nameOf(key), treeAt(value(), 0)]);
+      else onDamage('a tree has no root');
     }
     for (const [name, tree] of trees) {
-      for (const node of this.#entries(tree, onDamage)) yield [name, node];
+      for (const leaf of this.#leaves(tree, onDamage)) yield [name, leaf];
     }
   }
 
@@ -113,23 +114,16 @@ export class LmdbFile {
    */
   *stray(): Iterable<Omit<Entry, 'tree'>> {
     const knowsFree = this.knowsFreePages();
+    const strays = (page: number): readonly Leaf[] => {
+      const bytes = this.#page(page);
+      const isInUse = knowsFree || number64(bytes, 8) === this.meta.transaction;
+      return isInUse && bytes.readUInt16LE(FLAGS) === LEAF ? this.#leavesIn(page, bytes) : [];
+    };
     for (let page = META_PAGES; page < this.#seen.length; page++) {
       if (this.#seen[page] !== 0 || this.#free?.has(page)) continue;
-      let nodes: readonly Node[] = [];
-      try {
-        const bytes = this.#page(page);
-        const isInUse = knowsFree || number64(bytes, 8) === this.meta.transaction;
-        if (isInUse && bytes.readUInt16LE(FLAGS) === LEAF) nodes = this.#nodes(page, bytes, LEAF);
-      } catch (error) {
-        if (!(error instanceof DamagedFileError)) throw error;
-      }
-      for (const { key, flags, value } of nodes) {
-        if ((flags & SUB_TREE) !== 0) continue;
-        try {
-          yield { key, value: value() };
-        } catch (error) {
-          if (!(error instanceof DamagedFileError)) throw error;
-        }
+      for (const { key, isTree, value } of sound(() => strays(page)) ?? []) {
+        const bytes = isTree ? undefined : sound(value);
+        if (bytes !== undefined) yield { key, value: bytes };
       }
     }
   }
@@ -138,104 +132,143 @@ export class LmdbFile {
     closeSync(this.#file);
   }
 
-  #checkEnd(onDamage: OnDamage): void {
-    const { lastPage } = this.meta;
-    if (lastPage < this.pageCount) return;
-    onDamage(`it has ${this.#size} bytes and should have ${(lastPage + 1) * this.pageSize}`);
-  }
-
   /** In order of keys; of an unsound page or subtree, nothing. */
-  *#entries(tree: Tree, onDamage: OnDamage): Iterable<Node> {
+  *#leaves(tree: Tree, onDamage: OnDamage): Iterable<Leaf> {
     const counted = { branches: 0, leaves: 0, overflow: 0, entries: 0 };
-    const stack: Step[] =
-      tree.root === NO_PAGE ? [] : [{ page: tree.root, depth: 1, from: undefined, to: undefined }];
     let isWhole = true;
     const damaged: OnDamage = (problem) => {
       isWhole = false;
       onDamage(problem);
     };
-    while (stack.length > 0) {
-      const step = stack.pop()!;
-      let nodes: readonly Node[];
-      const isLeaf = step.depth === tree.depth;
-      try {
-        nodes = this.#take(step, isLeaf ? LEAF : BRANCH);
-        checkOrder(step, nodes, isLeaf, tree.hasIntegerKeys);
-      } catch (error) {
-        if (!(error instanceof DamagedFileError)) throw error;
-        damaged(error.message);
+    const stack: Step[] =
+      tree.root === NO_PAGE ? [] : [{ page: tree.root, depth: 1, from: undefined, to: undefined }];
+    for (let step = stack.pop(); step !== undefined; step = stack.pop()) {
+      const at = step;
+      if (at.depth !== tree.depth) {
+        const steps = sound(() => this.#below(at, tree), damaged);
+        if (steps === undefined) continue;
+        counted.branches++;
+        stack.push(...steps.reverse());
         continue;
       }
-      if (isLeaf) {
-        counted.leaves++;
-        for (const node of nodes) {
-          try {
-            if (node.overflow !== undefined) counted.overflow += this.#takeOverflow(node.overflow, node.size);
-          } catch (error) {
-            if (!(error instanceof DamagedFileError)) throw error;
-            damaged(error.message);
-            continue;
-          }
-          counted.entries++;
-          yield node;
-        }
-      } else {
-        counted.branches++;
-        for (let i = nodes.length - 1; i >= 0; i--) {
-          const { child, key } = nodes[i]!;
-          const from = i === 0 ? step.from : key;
-          stack.push({ page: child, depth: step.depth + 1, from, to: nodes[i + 1]?.key ?? step.to });
-        }
+      const leaves = sound(() => this.#take(at, tree, (page, bytes) => this.#leavesIn(page, bytes)), damaged);
+      if (leaves === undefined) continue;
+      counted.leaves++;
+      for (const leaf of leaves) {
+        const pages = sound(() => this.#takeOverflow(leaf), damaged);
+        if (pages === undefined) continue;
+        counted.overflow += pages;
+        counted.entries++;
+        yield leaf;
       }
     }
-    if (!isWhole) return;
-    const { branches, leaves, overflow, entries } = tree;
-    const agrees =
-      branches === counted.branches &&
-      leaves === counted.leaves &&
-      overflow === counted.overflow &&
-      entries === counted.entries;
-    if (!agrees) onDamage(`a tree has ${counted.entries} entries and should have ${entries}`);
+    const agrees = (Object.keys(counted) as (keyof typeof counted)[]).every(
+      (what) => counted[what] === tree[what],
+    );
+    if (isWhole && !agrees) onDamage(`a tree has ${counted.entries} entries and should have ${tree.entries}`);
+  }
+
+  /** The pages that a branch page leads to. */
+  #below(step: Step, tree: Tree): Step[] {
+    const branches = this.#take(step, tree, (page, bytes) => this.#branchesIn(page, bytes));
+    return branches.map(({ child, key }, i) => ({
+      page: child,
+      depth: step.depth + 1,
+      from: i === 0 ? step.from : key,
+      to: branches[i + 1]?.key ?? step.to,
+    }));
   }
 
   /** The nodes of a page that is used once. */
-  #take(step: Step, kind: number): readonly Node[] {
-    this.#mark(step.page, 1);
-    return this.#nodes(step.page, this.#page(step.page), kind);
+  #take<N extends Node>(step: Step, tree: Tree, nodesIn: (page: number, bytes: Buffer) => readonly N[]) {
+    const { page, depth } = step;
+    this.#mark({ page, pages: 1 });
+    const nodes = nodesIn(page, this.#page(page));
+    checkOrder(step, nodes, depth === tree.depth, tree.hasIntegerKeys);
+    return nodes;
   }
 
   /** @returns how many pages a value of its own has */
-  #takeOverflow({ page, pages }: Overflow, size: number): number {
+  #takeOverflow({ overflow, size }: Leaf): number {
+    if (overflow === undefined) return 0;
+    const { page, pages } = overflow;
     if (pages !== pagesOf(size, this.pageSize)) throw damage(page, 'has a value of another size');
-    this.#mark(page, pages);
-    const head = this.#sound(page, this.#headOf(page));
+    this.#mark(overflow);
+    // What follows the head is not looked at.
+    const head = this.#checked(page, this.#read(page * this.pageSize, HEADER));
     if (head.readUInt16LE(FLAGS) !== OVERFLOW) throw damage(page, 'holds no value');
     if (head.readUInt32LE(LOWER) !== pages) throw damage(page, 'has a value of another size');
     return pages;
   }
 
-  #mark(page: number, count: number): void {
-    if (page < META_PAGES || page + count > this.#seen.length) throw damage(page, 'is not in the file');
-    for (let at = page; at < page + count; at++) {
+  #mark({ page, pages }: Block): void {
+    if (page < META_PAGES || page + pages > this.#seen.length) throw damage(page, 'is not in the file');
+    for (let at = page; at < page + pages; at++) {
       if (this.#seen[at] !== 0) throw damage(at, 'is used twice');
       this.#seen[at] = 1;
     }
   }
 
-  /** @throws DamagedFileError for a page that is not what it is taken for */
-  #nodes(page: number, bytes: Buffer, kind: number): readonly Node[] {
+  #branchesIn(page: number, bytes: Buffer): Branch[] {
+    return this.#nodesIn(page, bytes, BRANCH, (at, key) => ({
+      key,
+      bytes: NODE + key.length,
+      // The flags of a branch are the upper part of a page's number.
+      child: bytes.readUInt32LE(at) + bytes.readUInt16LE(at + 4) * 2 ** 32,
+    }));
+  }
+
+  #leavesIn(page: number, bytes: Buffer): Leaf[] {
+    return this.#nodesIn(page, bytes, LEAF, (at, key) => {
+      const size = bytes.readUInt32LE(at);
+      const flags = bytes.readUInt16LE(at + 4);
+      if (flags !== 0 && flags !== BIG && flags !== SUB_TREE)
+        throw damage(page, 'has an entry of no known kind');
+      const valueAt = at + NODE + key.length;
+      const inPage = flags === BIG ? OVERFLOW_REFERENCE : size;
+      if (valueAt + inPage > this.pageSize || (flags === SUB_TREE && size !== TREE))
+        throw damage(page, 'has an entry outside of it');
+      const overflow =
+        flags === BIG ? { page: number64(bytes, valueAt), pages: number64(bytes, valueAt + 16) } : undefined;
+      return {
+        key,
+        bytes: NODE + key.length + inPage,
+        isTree: flags === SUB_TREE,
+        size,
+        overflow,
+        value: () =>
+          overflow === undefined
+            ? bytes.subarray(valueAt, valueAt + size)
+            : this.#overflowValue(overflow.page, size),
+      };
+    });
+  }
+
+  /**
+   * @param nodeAt a node that begins at this byte of the page, with this key
+   * @throws DamagedFileError for a page that is not what it is taken for
+   */
+  #nodesIn<N extends Node>(
+    page: number,
+    bytes: Buffer,
+    kind: number,
+    nodeAt: (at: number, key: Buffer) => N,
+  ): N[] {
     if (bytes.readUInt16LE(FLAGS) !== kind) throw damage(page, 'is of another kind than it should be');
     const room = this.pageSize - HEADER;
     const lower = bytes.readUInt16LE(LOWER);
     const upper = bytes.readUInt16LE(UPPER);
     if (lower % 2 !== 0 || lower > upper || upper > room || lower < (kind === LEAF ? 2 : 4))
       throw damage(page, 'has bounds that cannot be');
-    const nodes: Node[] = [];
+    const nodes: N[] = [];
     const spans: [at: number, size: number][] = [];
     for (let i = 0; i < lower / 2; i++) {
       const at = bytes.readUInt16LE(HEADER + 2 * i);
       if (at < upper || at + NODE > room) throw damage(page, 'has an entry outside of it');
-      const node = this.#node(page, bytes, HEADER + at, kind);
+      const keyAt = HEADER + at + NODE;
+      const keyEnd = keyAt + bytes.readUInt16LE(HEADER + at + 6);
+      if (keyEnd > this.pageSize) throw damage(page, 'has an entry outside of it');
+      const node = nodeAt(HEADER + at, bytes.subarray(keyAt, keyEnd));
       spans.push([at, node.bytes + (node.bytes & 1)]);
       nodes.push(node);
     }
@@ -249,95 +282,49 @@ export class LmdbFile {
     return nodes;
   }
 
-  #node(page: number, bytes: Buffer, at: number, kind: number): Node {
-    const flags = bytes.readUInt16LE(at + 4);
-    const keyBytes = bytes.readUInt16LE(at + 6);
-    const size = bytes.readUInt32LE(at);
-    const valueAt = at + NODE + keyBytes;
-    if (valueAt > this.pageSize) throw damage(page, 'has an entry outside of it');
-    const key = bytes.subarray(at + NODE, valueAt);
-    const none = { flags: 0, size: 0, child: NO_PAGE, overflow: undefined, key, value: () => EMPTY };
-    // The flags of a branch are the upper part of a page's number.
-    if (kind === BRANCH) return { ...none, child: size + flags * 2 ** 32, bytes: NODE + keyBytes };
-    if (flags !== 0 && flags !== BIG && flags !== SUB_TREE)
-      throw damage(page, 'has an entry of no known kind');
-    const inPage = flags === BIG ? OVERFLOW_REFERENCE : size;
-    if (valueAt + inPage > this.pageSize || (flags === SUB_TREE && size !== TREE))
-      throw damage(page, 'has an entry outside of it');
-    const taken = { ...none, flags, size, bytes: NODE + keyBytes + inPage };
-    if (flags !== BIG) return { ...taken, value: () => bytes.subarray(valueAt, valueAt + size) };
-    const overflow = { page: number64(bytes, valueAt), pages: number64(bytes, valueAt + 16) };
-    return { ...taken, overflow, value: () => this.#overflowValue(overflow, size) };
-  }
-
-  #overflowValue({ page }: Overflow, size: number): Buffer {
+  #overflowValue(page: number, size: number): Buffer {
     const at = page * this.pageSize + HEADER;
     if (at + size > this.#size) throw damage(page, 'is not in the file');
-    const value = Buffer.alloc(size);
-    readSync(this.#file, value, 0, size, at);
-    return value;
-  }
-
-  #checkFree(free: Tree, onDamage: OnDamage): void {
-    for (const { key, value } of this.#entries(free, onDamage)) {
-      if (key.length !== 8 || number64(key, 0) > this.meta.transaction)
-        onDamage('the list of free pages is damaged');
-      for (const { page, count } of freeBlocks(value(), onDamage)) {
-        try {
-          this.#mark(page, count);
-        } catch (error) {
-          onDamage((error as Error).message);
-        }
-      }
-    }
+    return this.#read(at, size);
   }
 
   /** Undefined when nobody knows which pages are free. */
   #freePages(): ReadonlySet<number> | undefined {
     let isWhole = true;
-    const onDamage: OnDamage = () => {
+    const free = new Set<number>();
+    const blocks = this.#freeBlocks(() => {
       isWhole = false;
-    };
-    const pages = new Set<number>();
-    for (const { value } of this.#entries(this.meta.free, onDamage)) {
-      for (const { page, count } of freeBlocks(value(), onDamage)) {
-        for (let at = page; at < Math.min(page + count, this.#seen.length); at++) pages.add(at);
-      }
+    });
+    for (const { page, pages } of blocks) {
+      for (let at = page; at < Math.min(page + pages, this.#seen.length); at++) free.add(at);
     }
-    return isWhole ? pages : undefined;
+    return isWhole ? free : undefined;
+  }
+
+  *#freeBlocks(onDamage: OnDamage): Iterable<Block> {
+    for (const { key, value } of this.#leaves(this.meta.free, onDamage)) {
+      if (key.length !== 8 || number64(key, 0) > this.meta.transaction) onDamage(FREE_LIST_DAMAGED);
+      yield* blocksIn(value(), onDamage);
+    }
   }
 
   /** @throws DamagedFileError for a page that is not there, or says that it is another, or of later */
   #page(page: number): Buffer {
-    return this.#sound(page, this.#bytesOf(page));
+    if (page < META_PAGES || page >= this.#seen.length) throw damage(page, 'is not in the file');
+    return this.#checked(page, this.#read(page * this.pageSize, this.pageSize));
   }
 
-  #sound(page: number, bytes: Buffer): Buffer {
+  #checked(page: number, bytes: Buffer): Buffer {
     if (number64(bytes, 0) !== page) throw damage(page, 'is not where it should be, or was never written');
     if (number64(bytes, 8) > this.meta.transaction) throw damage(page, 'is of a later time than the file');
     return bytes;
   }
 
-  /** Of a value of many pages: what follows is not looked at. */
-  #headOf(page: number): Buffer {
-    const head = Buffer.alloc(HEADER);
-    readSync(this.#file, head, 0, HEADER, page * this.pageSize);
-    return head;
-  }
-
-  #bytesOf(page: number): Buffer {
-    if (page < META_PAGES || page >= this.#seen.length) throw damage(page, 'is not in the file');
-    const perChunk = Math.max(1, CHUNK / this.pageSize);
-    const number = Math.floor(page / perChunk);
-    let chunk = this.#chunks.get(number);
-    if (chunk === undefined) {
-      chunk = Buffer.alloc(perChunk * this.pageSize);
-      readSync(this.#file, chunk, 0, chunk.length, number * chunk.length);
-      if (this.#chunks.size >= CHUNKS_MAX) this.#chunks.delete(this.#chunks.keys().next().value!);
-      this.#chunks.set(number, chunk);
-    }
-    const at = (page % perChunk) * this.pageSize;
-    return chunk.subarray(at, at + this.pageSize);
+  /** Zeros beyond the end of the file. */
+  #read(at: number, size: number): Buffer {
+    const bytes = Buffer.alloc(size);
+    readSync(this.#file, bytes, 0, size, at);
+    return bytes;
   }
 }
 
@@ -347,6 +334,17 @@ export class DamagedFileError extends Error {
 }
 
 type OnDamage = (problem: string) => void;
+
+/** What is read; undefined where it is damaged, which is told. */
+function sound<T>(read: () => T, onDamage: OnDamage = () => {}): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error;
+    onDamage(error.message);
+    return undefined;
+  }
+}
 
 /** One of the two first pages: what there was after one transaction. */
 interface Meta {
@@ -374,22 +372,29 @@ interface Tree {
   readonly root: number;
 }
 
-/** A value too large for a page of its tree: so many pages from here. */
-interface Overflow {
+/** So many pages from here. */
+interface Block {
   readonly page: number;
   readonly pages: number;
 }
 
 interface Node {
   readonly key: Buffer;
-  readonly flags: number;
-  /** Of the value. Bytes. */
-  readonly size: number;
   /** Of the whole node in its page. */
   readonly bytes: number;
+}
+
+interface Branch extends Node {
   readonly child: number;
-  readonly overflow: Overflow | undefined;
-  value(): Buffer;
+}
+
+interface Leaf extends Node {
+  readonly isTree: boolean;
+  /** Of the value. Bytes. */
+  readonly size: number;
+  /** Of a value too large for a page of its tree. */
+  readonly overflow: Block | undefined;
+  readonly value: () => Buffer;
 }
 
 /** A page that a tree leads to, and between which keys it has to be. */
@@ -400,7 +405,6 @@ interface Step {
   readonly to: Buffer | undefined;
 }
 
-const EMPTY = Buffer.alloc(0);
 const META_PAGES = 2;
 /** Of a page's header: its number, its transaction, padding, and these. */
 const FLAGS = 18;
@@ -425,9 +429,7 @@ const VERSION = 2;
 const META_BYTES = 168;
 const PAGE_SIZES = [4_096, 8_192, 16_384, 32_768, 65_536];
 
-/** Read at once, and kept so many. */
-const CHUNK = 64 * 1024;
-const CHUNKS_MAX = 256;
+const FREE_LIST_DAMAGED = 'the list of free pages is damaged';
 
 function readMetas(file: number, size: number): readonly Meta[] {
   const first = metaAt(file, 0, size, 'it is no file of lmdb');
@@ -503,17 +505,14 @@ function byInteger(a: Buffer, b: Buffer): number {
 }
 
 /** A list of pages: its length, then pages, nothing (0), or the length of a block as a negative number and its first page. */
-function* freeBlocks(
-  list: Buffer,
-  onDamage: OnDamage,
-): Iterable<{ readonly page: number; readonly count: number }> {
+function* blocksIn(list: Buffer, onDamage: OnDamage): Iterable<Block> {
   const length = list.length < 8 ? -1 : Number(list.readBigInt64LE(0));
-  if (length < 0 || (length + 1) * 8 > list.length) return onDamage('the list of free pages is damaged');
+  if (length < 0 || (length + 1) * 8 > list.length) return onDamage(FREE_LIST_DAMAGED);
   for (let i = 1; i <= length; i++) {
     const entry = Number(list.readBigInt64LE(8 * i));
-    if (entry > 0) yield { page: entry, count: 1 };
-    else if (entry < 0 && i < length) yield { page: Number(list.readBigInt64LE(8 * ++i)), count: -entry };
-    else if (entry < 0) onDamage('the list of free pages is damaged');
+    if (entry > 0) yield { page: entry, pages: 1 };
+    else if (entry < 0 && i < length) yield { page: Number(list.readBigInt64LE(8 * ++i)), pages: -entry };
+    else if (entry < 0) onDamage(FREE_LIST_DAMAGED);
   }
 }
 
