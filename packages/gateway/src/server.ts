@@ -89,7 +89,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const bodies = new Bodies();
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', (request, payload, done) => {
-    bodies.read(request.raw, payload).then((text) => parse(request, text, done), done);
+    // Most requests have nothing to say, and may come without a body.
+    bodies.read(request.raw, payload).then((text) => parse(request, text || '{}', done), done);
   });
   app.addHook('onRequest', async (request, reply) => {
     // Not `onResponse`, which never comes where the client has left before the answer.
