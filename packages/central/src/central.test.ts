@@ -199,6 +199,17 @@ test('a registration overrides what is known of a worker, but not what may be on
   expect(bench.central.placedTasks).toBe(0);
 });
 
+test('what was assigned again is on its way again', () => {
+  const bench = new Bench({ shortPartition: 0 });
+  bench.register(W1);
+  bench.place(1);
+  bench.now += 2 * LIVE_TIMINGS.leaseMs;
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 1 });
+  bench.place(1);
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  expect(bench.central.placedTasks).toBe(1);
+});
+
 test('an idle worker holds nothing but what may be on its way there', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);

@@ -59,7 +59,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#shedding.came(tasks));
     this.#members = new Membership(config, env, this.#counters, this.#dispatcher);
     this.#rivals = new Rivals(env, this.#members.registry, config);
-    this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher, config.settings);
+    this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher.books, config.settings);
   }
 
   // ---- entries

@@ -8,6 +8,8 @@ export const LIMITS = {
   stagesPerJobMax: 1_000,
   /** Names of jobs, stages, users, workers, keys. In characters. */
   nameLengthMax: 256,
+  /** A line for people. In characters. */
+  lineLengthMax: 4_096,
   /** One argument or environment value. In characters. */
   argumentLengthMax: 128 * 1024,
   /** Of a file, as Linux takes it (PATH_MAX). */

@@ -10,3 +10,8 @@ export function fitsNow(stage: Pick<StageView, 'demand' | 'requires'>, worker: W
 export function fitsEver(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
   return fitsIn(stage.demand, worker.capacity) && mayRun(worker, stage);
 }
+
+/** The same for all stages that fit the same workers. */
+export function needsOf({ demand, requires }: Pick<StageView, 'demand' | 'requires'>): string {
+  return requires === undefined ? demand.join() : `${demand.join()} ${JSON.stringify(requires)}`;
+}

@@ -29,6 +29,10 @@ export class FreeWorkers {
     return this.#list;
   }
 
+  has(worker: WorkerView): boolean {
+    return (this.#slotsOf[worker.id] ?? 0) > 0;
+  }
+
   /** Puts the worker on the list, or takes it off, by what is free there. */
   update(worker: WorkerView): void {
     const place = this.#places[worker.id] ?? -1;

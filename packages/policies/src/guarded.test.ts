@@ -1,4 +1,4 @@
-import type { Address } from '@goshawk/core';
+import { type Address, LIMITS } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
@@ -98,11 +98,47 @@ describe('a policy that throws', () => {
   });
 });
 
+describe('what it says of itself can be told to others', () => {
+  const saying = (inner: Partial<CentralPolicy>) =>
+    new GuardedPolicy({ heard() {}, plan() {}, ...inner }, false, () => {});
+
+  it('counts, of tasks and workers', () => {
+    const line = { kindOf: () => 'planned' as const, comesBefore: () => false, keptFor: () => 1.5 };
+    const told = saying({ line: () => ({ ...line, longRunning: -1, longLimit: Number.NaN }) }).line!(0);
+    const { stage } = firstOf(booksWith(1));
+    expect([told.keptFor(stage), told.longRunning, told.longLimit]).toEqual([0, 0, 0]);
+  });
+
+  it('sentences of bounded length', () => {
+    const books = booksWith(1);
+    const { stage } = firstOf(books);
+    const policy = saying({ explain: () => ({ reason: 'resources', sentence: 'x'.repeat(5_000) }) });
+    expect(policy.explain(stage, books, 0)!.sentence).toHaveLength(LIMITS.lineLengthMax);
+  });
+
+  it('shares of what there is', () => {
+    const books = booksWith(1);
+    const [job] = books.jobs;
+    for (const [due, told] of [
+      [[1, 2], [1]],
+      [[Number.NaN], []],
+    ] as const) {
+      const shares = saying({ shares: () => ({ by: 'team' as 'job', dueTo: () => due }) }).shares!(books);
+      expect([shares.by, shares.dueTo(job!)]).toEqual(['job', told]);
+    }
+  });
+});
+
 describe('what breaks the contract is refused singly', () => {
   it.each<[string, (draft: Draft, cluster: ClusterView) => void, RegExp]>([
     ['a time that is not to come', (draft) => draft.again(5), /again: 5 is not after now/],
     ['no time', (draft) => draft.again(Number.NaN), /again: NaN/],
     ['an expectation of no time', (draft, cluster) => draft.expect([...cluster.jobs][0]!, Number.NaN), /NaN/],
+    [
+      'an expectation of no place',
+      (draft, cluster) => draft.expect([...cluster.jobs][0]!, 9, 7 as unknown as string),
+      /expect: 7 is no text/,
+    ],
   ])('%s', (_, act, message) => {
     const { thrown } = turn((cluster, draft) => act(draft, cluster), booksWith(1));
     expect(thrown).toEqual([expect.stringMatching(message)]);

@@ -1,4 +1,4 @@
-import { InputError, type Millis } from '@goshawk/core';
+import { InputError, LIMITS, type Millis, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -14,7 +14,7 @@ import type {
   StageView,
   WorkerView,
 } from './contract.js';
-import { fitsNow } from './fitting.js';
+import { fitsNow, needsOf } from './fitting.js';
 
 /** A policy that threw is asked again after this, though nothing has changed. ms */
 const AGAIN_MS: Millis = 1_000;
@@ -70,9 +70,8 @@ export class GuardedPolicy implements CentralPolicy {
 
   explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
     const explained = this.#try(() => this.#inner.explain?.(stage, cluster, now));
-    return typeof explained?.sentence === 'string' && typeof explained.reason === 'string'
-      ? explained
-      : undefined;
+    if (typeof explained?.sentence !== 'string' || typeof explained.reason !== 'string') return undefined;
+    return { ...explained, sentence: explained.sentence.slice(0, LIMITS.lineLengthMax) };
   }
 
   checkInvariants(cluster: ClusterView): void {
@@ -85,15 +84,21 @@ export class GuardedPolicy implements CentralPolicy {
       // What kinds there are, central's metrics know; a policy of one's own has none of them.
       kindOf: () => 'planned',
       comesBefore: (one, other) => this.#try(() => line?.comesBefore(one, other)) === true,
-      keptFor: (stage) => this.#try(() => line?.keptFor(stage)) ?? 0,
-      longRunning: line?.longRunning ?? 0,
-      longLimit: line?.longLimit ?? 0,
+      keptFor: (stage) => countOf(this.#try(() => line?.keptFor(stage))),
+      longRunning: countOf(line?.longRunning),
+      longLimit: countOf(line?.longLimit),
     };
   }
 
   #shares(cluster: ClusterView): PolicyShares {
     const shares = this.#try(() => this.#inner.shares!(cluster));
-    return { by: shares?.by ?? 'job', dueTo: (job) => this.#try(() => shares?.dueTo(job)) ?? [] };
+    return {
+      by: shares?.by === 'user' ? 'user' : 'job',
+      dueTo: (job) => {
+        const due = this.#try(() => Array.from(shares?.dueTo(job) ?? [])) ?? [];
+        return due.every(Number.isFinite) ? due.slice(0, cluster.resources.length) : [];
+      },
+    };
   }
 
   #note(stage: StageView): void {
@@ -103,17 +108,20 @@ export class GuardedPolicy implements CentralPolicy {
   }
 
   #planByArrival(cluster: ClusterView, draft: Draft): void {
-    const open = [...cluster.workers].filter((worker) => worker.open);
+    const free = [...cluster.workers].filter(isFree);
     // An owner may decline a worker, and is not to be offered the same one for ever.
-    const first = this.#failures % Math.max(1, open.length);
-    const workers = [...open.slice(first), ...open.slice(0, first)];
-    for (const stages of this.#waiting.values()) {
-      for (const stage of stages) {
-        for (const worker of workers) {
-          while (stage.waiting > 0 && fitsNow(stage, worker))
-            if (draft.start(stage, worker) === undefined) break;
-        }
+    const first = this.#failures % Math.max(1, free.length);
+    let workers = [...free.slice(first), ...free.slice(0, first)];
+    const fitNowhere = new Set<string>();
+    for (const stage of [...this.#waiting.values()].flatMap((stages) => [...stages])) {
+      if (workers.length === 0) return;
+      if (fitNowhere.has(needsOf(stage))) continue;
+      for (const worker of workers) {
+        while (stage.waiting > 0 && fitsNow(stage, worker))
+          if (draft.start(stage, worker) === undefined) break;
       }
+      if (stage.waiting > 0) fitNowhere.add(needsOf(stage));
+      workers = workers.filter(isFree);
     }
   }
 
@@ -126,6 +134,15 @@ export class GuardedPolicy implements CentralPolicy {
       return undefined;
     }
   }
+}
+
+function isFree({ open, free }: WorkerView): boolean {
+  return open && free[SLOT]! > 0;
+}
+
+/** What it says of numbers of tasks and workers, where that is one. */
+function countOf(said: unknown): number {
+  return Number.isSafeInteger(said) ? Math.max(0, said as number) : 0;
 }
 
 /** Refuses what would keep central busy for ever, or what it cannot read. */
@@ -155,8 +172,10 @@ class CheckedDraft implements Draft {
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
-    if (!Number.isFinite(at)) throw new InputError('bad-policy', `expect: ${at} is no time`);
-    this.#draft.expect(job, at, where);
+    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw new InputError('bad-policy', `expect: ${at} is no time`);
+    if (where !== undefined && typeof where !== 'string')
+      throw new InputError('bad-policy', `expect: ${where} is no text`);
+    this.#draft.expect(job, at, where?.slice(0, LIMITS.lineLengthMax));
   }
 
   again(at: Millis): void {

@@ -92,6 +92,10 @@ export class Publisher {
   }
 
   ownerJoined(scheduler: Address): void {
+    // One that was only silent is there again under the same address.
+    this.#ownersLost.delete(scheduler);
+    this.#lostBefore.delete(scheduler);
+    this.#ownersAway.delete(scheduler);
     if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 

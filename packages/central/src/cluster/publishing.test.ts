@@ -167,3 +167,23 @@ test('a worker that has missed who was lost hears it when it asks for the whole 
     [1, { since: 0, ownersLost: [scheduler] }],
   ]);
 });
+
+test.each([0, 2 * publishMs])(
+  'a scheduler that is there again %d ms after it was lost is lost for nobody who asks later',
+  (ms) => {
+    const bench = new Bench(PRESETS.goshawk);
+    const scheduler = 90 as Address;
+    bench.register(0);
+    bench.enlist(scheduler);
+    bench.runTo(heartbeatMs);
+    bench.leave(scheduler);
+    bench.runTo(heartbeatMs + ms);
+    bench.enlist(scheduler);
+    if (ms > 0) bench.told.length = 0;
+    bench.resync(0);
+    bench.runTo(3 * heartbeatMs);
+    expect(
+      bench.peers.flatMap(({ message }) => (message.type === 'peers' ? message.ownersLost : [])),
+    ).toEqual([]);
+  },
+);

@@ -481,3 +481,19 @@ test('why is told how long others like it have waited, once enough have', () => 
   bench.need(5_000);
   expect(starts(5_000)).toMatchObject([{ p10: 1_000, p50: 1_000, p90: 1_000 }]);
 });
+
+test('of a run for which its worker has no slot nothing stays in the books', () => {
+  const bench = new Bench(1);
+  bench.found(0, [{ job: 1, match: 1 }]);
+  bench.found(0, [{ job: 2, match: 2 }]);
+  expect([...bench.dispatcher.books.jobs].map(({ number }) => number)).toEqual([1]);
+});
+
+test('tasks that run already become long when their job does', () => {
+  const bench = new Bench(1);
+  bench.need(1);
+  bench.pull(0, { heard: [1], runs: [1], free: 0 });
+  const before = bench.dispatcher.books.longChanges;
+  bench.need(1, { long: true, tasks: 0, matches: 1 });
+  expect(bench.dispatcher.books.longChanges).toBeGreaterThan(before);
+});

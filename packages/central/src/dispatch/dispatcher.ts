@@ -66,8 +66,6 @@ export class Dispatcher {
   preemptions = 0;
   /** Starts that a policy asked for and that could not be made. */
   refused = 0;
-  /** Grows whenever a worker may run more or fewer long tasks than before. */
-  longChanges = 0;
 
   constructor(
     env: Env,
@@ -80,10 +78,6 @@ export class Dispatcher {
     this.#placements = new Placements(env, this.books, leaseMs);
     this.#lostAfterMs = 2 * retryMs;
     this.#came = came;
-  }
-
-  get workers(): Iterable<BookedWorker> {
-    return this.books.workers;
   }
 
   /** Matches of which their workers have not heard. */
@@ -155,7 +149,6 @@ export class Dispatcher {
     const worker = this.books.worker(address);
     if (worker === undefined) return;
     this.books.removeWorker(worker);
-    this.longChanges++;
     this.#isDue = true;
   }
 
@@ -187,8 +180,8 @@ export class Dispatcher {
       const run = this.books.find(of, worker, startedAt);
       worker.match = Math.max(worker.match, match);
       if (run !== undefined) run.match = match;
+      else this.books.forgetIfOver(booked);
     }
-    this.longChanges++;
     this.#isDue = true;
   }
 
@@ -421,7 +414,6 @@ export class Dispatcher {
   }
 
   #end(run: BookedRun, how: 'done' | 'declined', now: Millis): void {
-    if (run.stage.job.long) this.longChanges++;
     this.books.end(run, run.isPreempted && how === 'done' ? 'preempted' : how, now);
     this.#isDue = true;
   }
@@ -462,7 +454,6 @@ export class Dispatcher {
     run.match = ++run.worker.match;
     run.stage.matches++;
     this.matches++;
-    if (run.stage.job.long) this.longChanges++;
     return run.match;
   }
 

@@ -37,7 +37,7 @@ export class OccupiedNews {
 
   /** There is a scheduler that was told nothing yet. */
   schedulerCame(now: Millis): void {
-    this.#occupied.forget();
+    this.#occupied.newcomer();
     this.tellSoon(now);
   }
 

@@ -29,8 +29,15 @@ test('what has not changed is not told again, unless somebody has not been told'
   expect(occupied.changed(cluster, 2)).toBeDefined();
   expect(occupied.changed(cluster, 2)).toBeUndefined();
   expect(occupied.changed(clusterOf(0, 2, 0), 9)).toBeUndefined();
-  occupied.forget();
+  occupied.newcomer();
   expect(occupied.changed(cluster, 2)).toBeDefined();
+  expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
+});
+
+test('those who were told that workers are occupied hear that they are not, though another was not told', () => {
+  const occupied = new Occupied();
+  expect(occupied.changed(clusterOf(2, 0), 2)).toBeDefined();
+  occupied.newcomer();
   expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
 

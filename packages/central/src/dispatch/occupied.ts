@@ -16,6 +16,8 @@ const TOLD_FROM = 0.01;
  */
 export class Occupied {
   #published: Uint8Array = NOBODY_OCCUPIED;
+  /** Somebody was told nothing yet, and takes nobody for occupied. */
+  #hasNewcomer = false;
   /** Of when it was last looked at all of them; undefined to look whatever has changed. */
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
@@ -29,15 +31,18 @@ export class Occupied {
       for (const { stage } of runs) if (stage.job.long) long++;
       if (long >= capacity[SLOT]!) bits[bit >> 3]! |= 1 << (bit & 7);
     }
-    const changes = differences(bits, this.#published);
-    if (changes === 0 || changes < TOLD_FROM * places) return undefined;
+    const isNewsTo = (told: Uint8Array): boolean => {
+      const changes = differences(bits, told);
+      return changes > 0 && changes >= TOLD_FROM * places;
+    };
+    if (!isNewsTo(this.#published) && !(this.#hasNewcomer && isNewsTo(NOBODY_OCCUPIED))) return undefined;
     this.#published = bits;
+    this.#hasNewcomer = false;
     return bits;
   }
 
-  /** Somebody has not been told. */
-  forget(): void {
-    this.#published = NOBODY_OCCUPIED;
+  newcomer(): void {
+    this.#hasNewcomer = true;
     this.#seen = undefined;
   }
 }

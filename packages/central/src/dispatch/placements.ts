@@ -42,7 +42,10 @@ export class Placements {
     for (const named of message.tasks) {
       const run = job.runOf(named.task);
       // The owner asks because it heard nothing; maybe the worker has not either.
-      if (run?.named?.attempt === named.attempt) known.push(run);
+      if (run?.named?.attempt === named.attempt) {
+        known.push(run);
+        run.askedAt = now;
+      }
       if (run !== undefined && run.named!.attempt >= named.attempt) continue;
       this.#books.nameWaiting(stage, named, now);
       if (run !== undefined) this.#books.end(run, 'lost', now);

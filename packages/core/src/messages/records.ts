@@ -23,7 +23,7 @@ import {
 } from './fields.js';
 
 export const name = text(LIMITS.nameLengthMax);
-export const line = text(4_096);
+export const line = text(LIMITS.lineLengthMax);
 export const job: Field<JobNumber> = count;
 export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);

@@ -55,6 +55,52 @@ test('a job is over when nothing of it waits or runs; a declared one when its ow
   expect(books.takeNews().map(({ kind }) => kind)).toEqual(['gone']);
 });
 
+test('a job whose owner was gone and declares it again stays until it is withdrawn again', () => {
+  const books = cluster(1);
+  const declare = () => books.declare(OWNER, 1, { arrivedAt: 0, isDeclared: true });
+  const stage = books.stage(declare(), 0, { demand: ONE_SLOT });
+  books.setWaiting(stage, 1, 0);
+  const run = books.start(stage, [...books.workers][0]!, 1)!;
+  books.confirm(run);
+  books.withdraw(stage.job, 2);
+  declare();
+  books.end(run, 'done', 9);
+  expect(books.job(OWNER, 1)).toBe(stage.job);
+  books.withdraw(stage.job, 10);
+  expect(books.job(OWNER, 1)).toBeUndefined();
+});
+
+test('a gang that does not fit has not kept its tasks from waiting', () => {
+  const books = cluster(1, 1);
+  const stage = jobOf(books, 1, 2);
+  const [worker] = books.workers;
+  const draft = new BookedDraft(books, 1, 5);
+  expect(
+    draft.gang([
+      { stage, worker: worker! },
+      { stage, worker: worker! },
+    ]),
+  ).toBeUndefined();
+  expect([stage.waitsSince, stage.waiting, worker!.free]).toEqual([0, 2, [1]]);
+});
+
+test('what is free at a worker is less by a run that is found there, once', () => {
+  const books = cluster(1, 3);
+  const [worker] = books.workers;
+  books.find(jobOf(books, 1, 0), worker!, 0);
+  expect(worker!.free).toEqual([2]);
+});
+
+test('news of a stage is also that its pilots have told how long its tasks run', () => {
+  const books = cluster(0);
+  const stage = jobOf(books, 1, 1);
+  const facts = { demand: ONE_SLOT, estimateMs: 5 };
+  books.stage(stage.job, 0, { ...facts, estimateFollows: true });
+  books.takeNews();
+  books.stage(stage.job, 0, { ...facts, estimateFollows: false });
+  expect(books.takeNews()).toMatchObject([{ kind: 'waiting' }]);
+});
+
 test('a run that was found and has ended in one turn is heard of in that order', () => {
   const books = cluster(1);
   const stage = jobOf(books, 1, 1);

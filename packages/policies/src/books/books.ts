@@ -28,6 +28,8 @@ export class ClusterBooks implements ClusterView {
   readonly names = new ResourceNames();
   readonly capacity: number[] = [];
   version = 0;
+  /** Grows whenever a worker has more or fewer runs of long jobs than before. */
+  longChanges = 0;
   /** By address. */
   readonly #workers: (BookedWorker | undefined)[] = [];
   readonly #byId: (BookedWorker | undefined)[] = [];
@@ -131,7 +133,9 @@ export class ClusterBooks implements ClusterView {
   declare(owner: Address, number: number, facts: JobFacts): BookedJob {
     const known = this.job(owner, number);
     if (known !== undefined) {
+      const { long } = known;
       if (known.learn(facts)) this.#tellOfJob({ kind: 'changed', job: known });
+      if (known.long !== long) this.longChanges++;
       return known;
     }
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
@@ -193,7 +197,7 @@ export class ClusterBooks implements ClusterView {
 
   /** The job wants nothing any more; what runs of it stays in the books until it ends. */
   withdraw(job: BookedJob, now: Millis): void {
-    job.withdrawn = true;
+    job.isDeclared = false;
     for (const stage of job.allStages) this.setWaiting(stage, 0, now);
     this.forgetIfOver(job);
   }
@@ -260,8 +264,7 @@ export class ClusterBooks implements ClusterView {
   ): BookedRun | undefined {
     if (slotsLeft(worker) <= 0) return undefined;
     const run = this.#enter(this.#newRun(stage, worker, startedAt, named));
-    this.confirm(run);
-    takeRoom(run);
+    this.#occupy(run);
     this.#found(run);
     return run;
   }
@@ -279,10 +282,8 @@ export class ClusterBooks implements ClusterView {
   begin(run: BookedRun, startedAt: Millis): void {
     if (!run.isQueued || slotsLeft(run.worker) <= 0) return;
     run.isQueued = false;
-    run.isConfirmed = false;
     run.startedAt = startedAt;
-    this.confirm(run);
-    takeRoom(run);
+    this.#occupy(run);
     this.#tellOfWorker({ kind: 'began', run });
   }
 
@@ -290,13 +291,7 @@ export class ClusterBooks implements ClusterView {
   confirm(run: BookedRun): void {
     if (run.isConfirmed) return;
     run.isConfirmed = true;
-    if (run.isQueued) return;
-    const { worker, stage } = run;
-    worker.confirmedSlots += stage.demand[SLOT]!;
-    const left = Math.max(0, slotsLeft(worker));
-    if (worker.free[SLOT]! <= left) return;
-    worker.free[SLOT] = left;
-    this.#shrank(worker);
+    if (!run.isQueued) this.#confirmSlot(run, run.worker.free[SLOT]!);
   }
 
   /**
@@ -309,6 +304,7 @@ export class ClusterBooks implements ClusterView {
     stage.job.removeRun(run);
     stage.running--;
     this.#runs--;
+    if (stage.job.long) this.longChanges++;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     this.version++;
     // What was found in this turn cannot end before it.
@@ -399,6 +395,24 @@ export class ClusterBooks implements ClusterView {
     invariant(ofJobs === runs, () => `${ofJobs} runs of jobs, ${runs} at workers`);
   }
 
+  /** It has a slot of which these books do not know. */
+  #occupy(run: BookedRun): void {
+    const { free } = run.worker;
+    const { demand } = run.stage;
+    const before = free[SLOT]!;
+    for (let index = 0; index < demand.length; index++)
+      free[index] = Math.max(0, (free[index] ?? 0) - demand[index]!);
+    run.isConfirmed = true;
+    this.#confirmSlot(run, before);
+  }
+
+  /** @param before what was free there */
+  #confirmSlot({ worker, stage }: BookedRun, before: number): void {
+    worker.confirmedSlots += stage.demand[SLOT]!;
+    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+    if (worker.free[SLOT] < before) this.#shrank(worker);
+  }
+
   #take(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun {
     this.#waitingTasks--;
     stage.waiting--;
@@ -416,6 +430,7 @@ export class ClusterBooks implements ClusterView {
     stage.job.addRun(run);
     worker.runs.push(run);
     this.#runs++;
+    if (stage.job.long) this.longChanges++;
     this.version++;
     return run;
   }
@@ -455,13 +470,6 @@ export class ClusterBooks implements ClusterView {
 /** Slots that its confirmed runs leave. */
 function slotsLeft(worker: BookedWorker): number {
   return worker.capacity[SLOT]! - worker.confirmedSlots;
-}
-
-/** What is free at its worker is less by the run. */
-function takeRoom({ stage, worker }: BookedRun): void {
-  const { free } = worker;
-  for (let index = 0; index < stage.demand.length; index++)
-    free[index] = Math.max(0, (free[index] ?? 0) - stage.demand[index]!);
 }
 
 /** Small numbers, the least that is free first. */

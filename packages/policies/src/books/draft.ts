@@ -41,11 +41,15 @@ export class BookedDraft implements Draft {
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
   ): readonly RunView[] | undefined {
     const runs: BookedRun[] = [];
+    const waitedSince = starts.map(({ stage }) => stage.waitsSince);
     for (const { stage, worker } of starts) {
       const run = this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now);
       if (run === undefined) {
         this.refused++;
         for (const each of runs) this.#books.undo(each);
+        starts.forEach((start, at) => {
+          (start.stage as BookedStage).waitsSince = waitedSince[at]!;
+        });
         return undefined;
       }
       runs.push(run);

@@ -25,7 +25,6 @@ export interface JobFacts {
   readonly tasks?: number;
   /** Slot time of the attempts that ended, before these books were told of any. ms */
   readonly attainedMs?: Millis;
-  /** The owner will withdraw it when it is over: until then it stays, whether anything of it waits or not. */
   readonly isDeclared?: boolean;
 }
 
@@ -61,10 +60,10 @@ export class BookedJob implements JobView {
   #named: Map<number, BookedRun> | undefined;
   /** Slot time of the runs that ended. ms */
   attained: Millis = 0;
-  withdrawn = false;
+  /** Its owner will withdraw it when it is over: until then it stays, whether anything of it waits or not. */
+  isDeclared = false;
   /** When and where the policy expects it to start. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
-  #isDeclared = false;
   #isArrivalGuessed = true;
   #isAttainedTold = false;
   /** By index at the owner, pilots included. */
@@ -87,7 +86,7 @@ export class BookedJob implements JobView {
   }
 
   get isOver(): boolean {
-    if (this.runs.size > 0 || (this.#isDeclared && !this.withdrawn)) return false;
+    if (this.runs.size > 0 || this.isDeclared) return false;
     for (const stage of this.#byIndex.values()) if (stage.waiting > 0) return false;
     return true;
   }
@@ -149,7 +148,7 @@ export class BookedJob implements JobView {
     this.long = facts.long ?? long;
     this.priority = facts.priority ?? this.priority;
     this.tasks = facts.tasks ?? tasks;
-    this.#isDeclared ||= facts.isDeclared ?? false;
+    this.isDeclared ||= facts.isDeclared ?? false;
     return (
       arrivedAt !== this.arrivedAt ||
       user !== this.user ||
@@ -237,19 +236,20 @@ export class BookedStage implements StageView {
 
   /** @returns whether anything is new */
   learn(facts: StageFacts): boolean {
-    const { part, estimateMs, ended, tasks, distribution, requires } = this;
+    const { part, estimateMs, estimateFollows, ended, tasks, distribution, requires } = this;
     this.part = facts.part ?? part;
     this.after = facts.after ?? this.after;
     this.tasks = facts.tasks ?? tasks;
     this.ended = facts.ended ?? ended;
     this.estimateMs = facts.estimateMs ?? estimateMs;
-    this.estimateFollows = facts.estimateFollows ?? this.estimateFollows;
+    this.estimateFollows = facts.estimateFollows ?? estimateFollows;
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
     // They never change, and may be heard late: of a run that was found nobody says them.
     this.requires = requires ?? facts.requires;
     return (
       part !== this.part ||
       estimateMs !== this.estimateMs ||
+      estimateFollows !== this.estimateFollows ||
       ended !== this.ended ||
       tasks !== this.tasks ||
       distribution !== this.distribution ||

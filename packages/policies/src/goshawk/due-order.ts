@@ -7,39 +7,26 @@ export class DueOrder {
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
   readonly #stages: (StageView | undefined)[] = [];
+  /** Passed over, with their keys. */
+  readonly #passedOver: { readonly id: number; readonly dueAt: Millis }[] = [];
   #came = 0;
-  #tasks = 0;
-  readonly #tasksOf: number[] = [];
 
+  /** Those that are passed over are left out. */
   get size(): number {
     return this.#heap.size;
   }
 
-  /** Tasks that wait, all stages together. */
-  get tasks(): number {
-    return this.#tasks;
-  }
-
-  has(stage: StageView): boolean {
-    return this.#heap.has(stage.id);
-  }
-
   set(stage: StageView, dueAt: Millis): void {
-    const { id, waiting } = stage;
+    const { id } = stage;
     if (!this.#heap.has(id)) {
       this.#stages[id] = stage;
       this.#arrivals[id] = this.#came++;
-      this.#tasksOf[id] = 0;
     }
-    this.#tasks += waiting - this.#tasksOf[id]!;
-    this.#tasksOf[id] = waiting;
     this.#heap.set(id, dueAt);
   }
 
   delete(stage: StageView): void {
-    if (!this.#heap.delete(stage.id)) return;
-    this.#tasks -= this.#tasksOf[stage.id]!;
-    this.#stages[stage.id] = undefined;
+    if (this.#heap.delete(stage.id)) this.#stages[stage.id] = undefined;
   }
 
   /** Infinity where the stage does not wait. */
@@ -47,21 +34,24 @@ export class DueOrder {
     return this.#heap.keyOf(stage.id) ?? Number.POSITIVE_INFINITY;
   }
 
-  comesBefore(one: StageView, other: StageView): boolean {
-    return this.#heap.has(one.id) && this.#heap.has(other.id) && this.#heap.isBefore(one.id, other.id);
+  first(): StageView | undefined {
+    return this.#heap.size === 0 ? undefined : this.#stages[this.#heap.top()];
   }
 
-  /** The first that is not passed over; undefined where there is none. */
-  first(passedOver: ReadonlySet<StageView>): StageView | undefined {
-    if (this.#heap.size === 0) return undefined;
-    const top = this.#stages[this.#heap.top()]!;
-    if (!passedOver.has(top)) return top;
-    let first: StageView | undefined;
-    for (const id of this.#heap.ids()) {
-      const stage = this.#stages[id]!;
-      if (passedOver.has(stage)) continue;
-      if (first === undefined || this.#heap.isBefore(id, first.id)) first = stage;
-    }
-    return first;
+  /** Infinity where nothing waits. */
+  get firstDueAt(): Millis {
+    return this.#heap.topKey();
+  }
+
+  /** The first leaves the order until all that were passed over are taken back. */
+  passOverFirst(): void {
+    const id = this.#heap.top();
+    this.#passedOver.push({ id, dueAt: this.#heap.topKey() });
+    this.#heap.delete(id);
+  }
+
+  takeBack(): void {
+    for (const { id, dueAt } of this.#passedOver) this.#heap.set(id, dueAt);
+    this.#passedOver.length = 0;
   }
 }

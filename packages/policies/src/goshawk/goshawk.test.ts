@@ -89,6 +89,21 @@ describe('the order of due times', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([10, 90]);
   });
 
+  test('is not made anew with each that comes while there is no worker', () => {
+    const bench = cluster(0);
+    bench.need(1, {});
+    const first = bench.stage(1);
+    let looks = 0;
+    Object.defineProperty(first, 'estimateMs', {
+      get: () => {
+        looks++;
+        return 100;
+      },
+    });
+    for (let job = 2; job < 100; job++) bench.need(job, {});
+    expect(looks).toBe(0);
+  });
+
   test('heeds priority: of jobs that are alike the one of high priority is first, whatever came first', () => {
     const bench = cluster(1);
     bench.need(9, {});
@@ -202,6 +217,19 @@ describe('the reserve', () => {
     bench.need(1, { long: true, tasks: 100 });
     expect(bench.count(1)).toBe(86);
   });
+});
+
+test('slots that a worker has filled by itself count as those of short tasks', () => {
+  const limitWith = (free: number): number => {
+    const bench = cluster(100, 'auto', { slots: 1 });
+    for (let at = 0; at < 100; at++) bench.books.setFree(bench.worker(at), [at < free ? 1 : 0]);
+    bench.settle();
+    bench.now = 60 * SECOND;
+    bench.settle();
+    return bench.policy.line!(bench.now).longLimit;
+  };
+  expect(limitWith(100)).toBe(98);
+  expect(limitWith(0)).toBe(70);
 });
 
 describe('jobs that are sampled', () => {
@@ -355,6 +383,57 @@ describe('what fits nowhere', () => {
     expect(bench.take()).toEqual([]);
     bench.withdraw(1);
     expect(bench.takePlaces()).toEqual([[2, 1]]);
+  });
+
+  test('has no more workers kept for it than tasks of it wait', () => {
+    const bench = cluster(4, 0, { slots: 2, capacity: { cpu: 2 } });
+    bench.need(9, { tasks: 8, demand: { cpu: 1 } });
+    bench.need(1, { tasks: 2, demand: { cpu: 2 } });
+    bench.now = 20 * SECOND;
+    bench.end(9, 'done', 0);
+    bench.end(9, 'done', 1);
+    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(2);
+    bench.need(1, { tasks: 1, demand: { cpu: 2 } });
+    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(1);
+    bench.need(2, { tasks: 2, demand: { cpu: 1 }, estimateMs: 1 });
+    expect(bench.count(2)).toBe(1);
+  });
+
+  test('has its worker kept no more when its last task starts elsewhere: what was passed over gets it at once', () => {
+    const bench = cluster(0);
+    bench.join(0, 2, { cpu: 2, gpu: 1 });
+    bench.join(1, 2, { cpu: 2 });
+    bench.need(9, { tasks: 4, demand: { cpu: 1 } });
+    bench.need(1, { demand: { cpu: 2 } });
+    bench.now = 20 * SECOND;
+    bench.end(9, 'done', 0);
+    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(1);
+    bench.need(2, { demand: { gpu: 1 }, part: 'pilots' });
+    bench.take();
+    bench.books.end(bench.runOf(9, 1), 'done', bench.now);
+    bench.end(9, 'done', 1);
+    expect(bench.takePlaces()).toEqual([
+      [1, 1],
+      [2, 0],
+    ]);
+  });
+
+  test('is passed over with all that need the same, however many there are', () => {
+    let draws = 0;
+    const bench = new PolicyBench('goshawk', 0, {
+      context: {
+        random: () => {
+          draws++;
+          return 0;
+        },
+      },
+    });
+    bench.join(0, 4);
+    for (let job = 1; job <= 1_000; job++) bench.say(job, { demand: { gpu: 1 } });
+    bench.say(2_000, { tasks: 2, estimateMs: 1e6 });
+    bench.settle();
+    expect(bench.count(2_000)).toBe(2);
+    expect(draws).toBeLessThan(100);
   });
 
   test('keeps no worker in the reserve while no more long tasks may run', () => {

@@ -12,7 +12,7 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
-import { fitsEver, fitsNow } from '../fitting.js';
+import { fitsEver, fitsNow, needsOf } from '../fitting.js';
 import { FreeWorkers, isDemanding } from '../free-workers.js';
 import { DueOrder } from './due-order.js';
 import { LongTimes } from './long-times.js';
@@ -29,7 +29,7 @@ const RESIZED = 0.05;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
 
-const NO_STAGES: ReadonlySet<StageView> = new Set();
+const NO_WORKERS: readonly WorkerView[] = [];
 
 const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 type Kind = (typeof KINDS)[number];
@@ -81,6 +81,7 @@ export class Goshawk implements CentralPolicy {
           this.#opened(each.worker, false);
           break;
         case 'freed':
+        case 'shrank':
         case 'left':
           this.#free.update(each.worker);
           break;
@@ -112,17 +113,10 @@ export class Goshawk implements CentralPolicy {
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#slots = cluster.capacity[SLOT] ?? 0;
     this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
-    if (Math.abs(this.#slots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(now);
+    const dueSlots = Math.max(1, this.#slots);
+    if (Math.abs(dueSlots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(dueSlots, now);
     this.#serveKept(draft, now);
-    /** Have no worker with room for them: nothing in this plan changes that. */
-    let passedOver = NO_STAGES;
-    while (this.#free.size > this.#keptFor.size) {
-      const stage = this.#next(passedOver, now);
-      if (stage === undefined) break;
-      const worker = this.#workerFor(stage);
-      if (worker === undefined || !this.#start(stage, worker, draft, now))
-        passedOver = new Set([...passedOver, stage]);
-    }
+    this.#serveInOrder(draft, now);
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
     // The limit moves with time alone.
@@ -152,17 +146,36 @@ export class Goshawk implements CentralPolicy {
 
   // ---- the order
 
-  /** The first in the one order that may run; a large job whose pilots have not told comes after all others. */
-  #next(passedOver: ReadonlySet<StageView>, now: Millis): StageView | undefined {
-    let next: StageView | undefined;
-    let dueAt = Number.POSITIVE_INFINITY;
+  #serveInOrder(draft: Draft, now: Millis): void {
+    /** No worker has room for such tasks. While stages start that does not change, unless fewer workers are kept. */
+    const fitNowhere = new Set<string>();
+    while (this.#free.size > this.#keptFor.size) {
+      const order = this.#firstOrder(now);
+      if (order === undefined) break;
+      const stage = order.first()!;
+      const worker = fitNowhere.has(needsOf(stage)) ? undefined : this.#workerFor(stage);
+      if (worker === undefined) fitNowhere.add(needsOf(stage));
+      const kept = this.#keptFor.size;
+      if (worker === undefined || !this.#start(stage, worker, draft, now)) order.passOverFirst();
+      if (this.#keptFor.size === kept) continue;
+      fitNowhere.clear();
+      this.#takeBack();
+    }
+    this.#takeBack();
+  }
+
+  #takeBack(): void {
+    for (const kind of KINDS) this.#orders[kind].takeBack();
+  }
+
+  /** Whose first is the next in the one order that may run; large jobs whose pilots have not told come after all others. */
+  #firstOrder(now: Millis): DueOrder | undefined {
+    let next: DueOrder | undefined;
     for (const kind of KINDS) {
       if (kind === 'large' && next !== undefined) break;
-      if (this.#orders[kind].size === 0 || !this.#mayRun(kind, now)) continue;
-      const stage = this.#orders[kind].first(passedOver);
-      if (stage === undefined || (next !== undefined && this.#orders[kind].dueAt(stage) >= dueAt)) continue;
-      next = stage;
-      dueAt = this.#orders[kind].dueAt(stage);
+      const order = this.#orders[kind];
+      if (order.size === 0 || !this.#mayRun(kind, now)) continue;
+      if (next === undefined || order.firstDueAt < next.firstDueAt) next = order;
     }
     return next;
   }
@@ -174,8 +187,8 @@ export class Goshawk implements CentralPolicy {
     return job.arrivedAt + (STRETCH * SLACK[job.priority] * believedMs * waiting) / this.#dueSlots;
   }
 
-  #reorder(now: Millis): void {
-    this.#dueSlots = Math.max(1, this.#slots);
+  #reorder(dueSlots: number, now: Millis): void {
+    this.#dueSlots = dueSlots;
     for (const [stage, kind] of this.#kindOf)
       this.#place(stage, isDecided(kind) ? kind : this.#kind(stage, now));
   }
@@ -215,7 +228,7 @@ export class Goshawk implements CentralPolicy {
     if (kind === undefined) return;
     this.#orders[kind].delete(stage);
     this.#kindOf.delete(stage);
-    this.#demanding.delete(stage);
+    if (!this.#demanding.delete(stage)) return;
     for (const [worker, kept] of this.#keptFor) if (kept === stage) this.#keptFor.delete(worker);
   }
 
@@ -253,36 +266,57 @@ export class Goshawk implements CentralPolicy {
   /** Keeps workers for what needs more than a slot and has fitted nowhere for long, and starts it where it fits. */
   #serveKept(draft: Draft, now: Millis): void {
     if (this.#demanding.size === 0) return;
+    const kept = this.#keptByStage(now);
+    /** No other worker could be kept for such tasks. While none starts that does not change. */
+    const fitNowhere = new Set<string>();
+    for (const stage of this.#starved(now)) {
+      const workers = kept.get(stage) ?? NO_WORKERS;
+      let count = workers.length;
+      if (count === 0 && fitNowhere.has(needsOf(stage))) continue;
+      let hasStarted = false;
+      for (const worker of count < stage.waiting ? [...this.#free.all] : workers) {
+        if (stage.waiting === 0) break;
+        const keptFor = this.#keptFor.get(worker);
+        if (keptFor === undefined && count < stage.waiting && fitsEver(stage, worker)) {
+          this.#keptFor.set(worker, stage);
+          count++;
+        } else if (keptFor !== stage) continue;
+        if (!fitsNow(stage, worker) || !this.#mayRun(this.#kindOf.get(stage)!, now)) continue;
+        this.#keptFor.delete(worker);
+        count--;
+        hasStarted = this.#start(stage, worker, draft, now) || hasStarted;
+      }
+      if (hasStarted) fitNowhere.clear();
+      else if (count < stage.waiting) fitNowhere.add(needsOf(stage));
+    }
+  }
+
+  /** The workers that are kept, less those that are so without need. */
+  #keptByStage(now: Millis): ReadonlyMap<StageView, readonly WorkerView[]> {
+    const kept = new Map<StageView, WorkerView[]>();
+    for (const [worker, stage] of this.#keptFor) {
+      const workers = kept.get(stage) ?? [];
+      const isNeeded = workers.length < stage.waiting && this.#mayRun(this.#kindOf.get(stage)!, now);
+      if (isNeeded && this.#free.has(worker)) workers.push(worker);
+      else this.#keptFor.delete(worker);
+      kept.set(stage, workers);
+    }
+    return kept;
+  }
+
+  /** What needs more than a slot and has waited for too long, the longest first. */
+  #starved(now: Millis): readonly StageView[] {
     const before = now - PATIENCE_CUTOFFS * this.#context.cutoffMs;
     const starved = [...this.#demanding].filter(
       (stage) => stage.waitsSince <= before && this.#mayRun(this.#kindOf.get(stage)!, now),
     );
-    starved.sort((one, other) => one.waitsSince - other.waitsSince);
-    for (const [worker, stage] of this.#keptFor)
-      if (!worker.open || !this.#demanding.has(stage) || !this.#mayRun(this.#kindOf.get(stage)!, now))
-        this.#keptFor.delete(worker);
-    for (const stage of starved) {
-      let kept = [...this.#keptFor.values()].filter((each) => each === stage).length;
-      for (const worker of [...this.#free.all]) {
-        if (stage.waiting === 0) break;
-        const keptFor = this.#keptFor.get(worker);
-        if (keptFor === undefined && kept < stage.waiting && fitsEver(stage, worker)) {
-          this.#keptFor.set(worker, stage);
-          kept++;
-        } else if (keptFor !== stage) continue;
-        if (!fitsNow(stage, worker) || !this.#mayRun(this.#kindOf.get(stage)!, now)) continue;
-        this.#keptFor.delete(worker);
-        kept--;
-        this.#start(stage, worker, draft, now);
-      }
-    }
+    return starved.sort((one, other) => one.waitsSince - other.waitsSince);
   }
 
   // ---- what runs
 
   #opened(worker: WorkerView, open: boolean): void {
     this.#free.update(worker);
-    if (!open) this.#keptFor.delete(worker);
     for (const run of worker.runs) {
       if (open) this.#count(run);
       else this.#uncount(run);

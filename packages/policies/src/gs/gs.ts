@@ -65,6 +65,7 @@ class Gs implements CentralPolicy {
         case 'opened':
         case 'closed':
         case 'freed':
+        case 'shrank':
         case 'left':
           this.#free.update(each.worker);
           break;
