@@ -304,8 +304,8 @@ export class ClusterBooks implements ClusterView {
     stage.job.removeRun(run);
     stage.running--;
     this.#runs--;
-    if (stage.job.long) this.longChanges++;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
+    if (stage.job.long) this.longChanges++;
     this.version++;
     // What was found in this turn cannot end before it.
     (run.isFoundInNews ? this.#ofWorkers : this.#ended).push({ kind: 'ended', run, how });
