@@ -145,8 +145,18 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
   if (slot >= 0) w.env.kill(slot, 'preempted');
 }
 
+/** Nothing is left for these probes. What waited behind them may fit. */
+export function cancelProbes(
+  w: WorkerParts,
+  from: Address,
+  { job, stage }: MessageOf<'cancelProbes'>,
+  now: Millis,
+): void {
+  if (w.queue.removeProbes(from, job, stage).length > 0) serveOrFind(w, now);
+}
+
 /** A task is not wanted any more. */
-export function cancel(w: WorkerParts, from: Address, task: TaskRef): void {
+export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) return w.env.kill(slot, 'cancelled');
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
@@ -154,6 +164,7 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef): void {
   if (waiting !== undefined) placementOver(w, waiting);
   // Said also when it was never here: the owner asks until it knows.
   giveBackTask(w, from, task, waiting?.stage);
+  if (waiting !== undefined) serveOrFind(w, now);
 }
 
 /** @param runMs as the executor measured it */

@@ -164,4 +164,14 @@ describe('a round of stealing', () => {
     backoff.wholeRound();
     expect(backoff.pauses.at(-1)).toBeLessThan(first * 1.5);
   });
+
+  test('is not put off when other workers come and go', () => {
+    const bench = new Bench({ stealRetry: 'backoff', stealBackoffMs: 20, stealBackoffMaxMs: 160 });
+    for (let count = 1; count < 10; count++) bench.stealing.setVictims(workers(count), 0);
+    expect(Math.max(...bench.pauses)).toBeLessThan(20 * 1.5);
+    bench.wholeRound();
+    const pauses = bench.pauses.length;
+    bench.stealing.setVictims(workers(10), 0);
+    expect(bench.pauses).toHaveLength(pauses);
+  });
 });

@@ -54,7 +54,9 @@ export class Stealing {
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
-    if (this.#policy().preset.stealing && this.#w.wantsWork && !this.inRound) this.#pause(now);
+    // After a round in vain the time of the next one is set.
+    const isPausing = this.#memory.workers.pauseMs[this.#row]! > 0;
+    if (this.#policy().preset.stealing && this.#w.wantsWork && !this.inRound && !isPausing) this.#pause(now);
   }
 
   /**
@@ -102,14 +104,18 @@ export class Stealing {
     this.#memory.workers.asked[this.#row] = NOBODY;
   }
 
-  /** The victim's half. */
-  give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): void {
+  /** The victim's half. @returns whether it had something to give */
+  give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): boolean {
     const { env, memory, queue, slots } = this.#w;
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
     const entries = queue.takeStealable(isBehindLong, this.#limit(), (entry) => isAllowed(entry, attributes));
-    if (entries.length === 0) return env.send(thief, nothingToSteal(round));
+    if (entries.length === 0) {
+      env.send(thief, nothingToSteal(round));
+      return false;
+    }
     env.send(thief, { type: 'stolen', round, probes: entries.map((entry) => memory.probes.probeOf(entry)) });
     this.#tellOwners(entries, thief);
+    return true;
   }
 
   #policy(): PolicySettings {

@@ -524,3 +524,49 @@ test('a worker without slots takes what fits it, from a policy that packs', () =
   expect(bench.worker.isMember).toBe(true);
   expect(bench.refusing).toHaveLength(1);
 });
+
+describe('a slot that is idle, since what waits first does not fit', () => {
+  const large = { cpu: 2 };
+
+  /** Of two slots one runs something large, and the other one has become idle, but not for what waits. */
+  function waiting(preset: keyof typeof PRESETS, placed = false): Bench {
+    const bench = new Bench(2, large).welcome({ preset: { ...PRESETS[preset] } });
+    bench.receive(CENTRAL, { ...PEERS, joined: [SELF, OTHER] });
+    const facts = { stage: 0, long: false, demand: large } as const;
+    const probe = { type: 'probe', lane: 'normal', sizeMs: 0, requires: undefined, ...facts } as const;
+    bench.receive(OWNER, { ...probe, job: 1, long: true });
+    bench.bind(1, 1);
+    bench.probe(5);
+    bench.bind(2, 5);
+    const task = { owner: OWNER, task: 3, attempt: 1, estimateMs: 9 };
+    if (placed) bench.receive(CENTRAL, { type: 'assign', job: 2, ...facts, ...task });
+    else bench.receive(OWNER, { ...probe, job: 2 });
+    bench.end(1);
+    bench.take('pull');
+    return bench;
+  }
+
+  test('is offered to central when the probe is cancelled', () => {
+    const bench = waiting('goshawk');
+    bench.receive(OWNER, { type: 'cancelProbes', job: 2, stage: 0 });
+    expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
+    bench.receive(OWNER, { type: 'cancelProbes', job: 2, stage: 0 });
+    expect(bench.take('pull')).toEqual([]);
+  });
+
+  test('is offered to central when the placed task is cancelled', () => {
+    const bench = waiting('goshawk', true);
+    bench.receive(OWNER, { type: 'cancelTask', job: 2, task: 3, attempt: 1 });
+    expect(bench.take('pull')).toMatchObject([{ free: 1 }]);
+  });
+
+  test('steals when the probe is cancelled or stolen', () => {
+    const cancelled = waiting('hawk');
+    cancelled.receive(OWNER, { type: 'cancelProbes', job: 2, stage: 0 });
+    expect(cancelled.take('steal')).toHaveLength(1);
+    const robbed = waiting('hawk');
+    robbed.receive(OWNER, { type: 'nowLong', job: 1, task: 0, attempt: 1 });
+    robbed.receive(OTHER, { type: 'steal', round: 1, attributes: undefined });
+    expect(robbed.take('steal')).toHaveLength(1);
+  });
+});

@@ -30,6 +30,7 @@ import { register } from './registering.js';
 import {
   assigned,
   cancel,
+  cancelProbes,
   ended,
   enqueue,
   evict,
@@ -72,13 +73,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         this.reports.confirm(from, message.report);
         return sayIfDrained(this);
       case 'cancelProbes':
-        this.queue.removeProbes(from, message.job, message.stage);
-        return serve(this, now);
+        return cancelProbes(this, from, message, now);
       case 'nowLong':
         return nowLong(this, from, message);
       case 'cancelTask':
-        cancel(this, from, message);
-        return serve(this, now);
+        return cancel(this, from, message, now);
       case 'evict':
         return evict(this, from, message);
       case 'assign':
@@ -205,8 +204,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     // Most thieves ask where nothing waits.
     if (this.memory.isQueueEmpty(this.row) || this.stealing === undefined)
       return this.env.send(thief, nothingToSteal(message.round));
-    this.stealing.give(thief, message, now);
-    serve(this, now);
+    if (this.stealing.give(thief, message, now)) serveOrFind(this, now);
   }
 
   #takeStolen(from: Address, message: MessageOf<'stolen'>, now: Millis): void {
