@@ -7,8 +7,8 @@ import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
-import { detailsOf, watchPage } from '../jobs/watching.js';
 import { painter } from '../terminal/paint.js';
+import { redrawing } from '../terminal/redrawing.js';
 
 export const jobCommand = defineCommand({
   name: 'job',
@@ -48,7 +48,8 @@ async function watch(context: Context, job: JobHandle): Promise<number> {
   if (context.global.json) {
     for await (const detail of detailsOf(context, job)) context.json(shownJson(detail));
   } else if (context.stdout.isTTY === true) {
-    await watchPage(context, job);
+    const draw = redrawing(context);
+    for await (const detail of detailsOf(context, job)) draw(pageOf(context, detail));
   } else {
     try {
       const ended = (detail: JobDetail) => context.out(pageOf(context, detail));
@@ -58,6 +59,14 @@ async function watch(context: Context, job: JobHandle): Promise<number> {
     }
   }
   return ExitCode.done;
+}
+
+/** The job whenever something about it is new; the last time when it has ended. */
+async function* detailsOf(context: Context, job: JobHandle): AsyncGenerator<JobDetail> {
+  const signal = context.interrupted;
+  for await (const event of job.events({ signal })) {
+    yield event.kind === 'ended' ? event.job : await job.describe({ signal });
+  }
 }
 
 function shownJson(detail: JobDetail): Record<string, unknown> {

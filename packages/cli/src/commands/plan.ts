@@ -90,10 +90,7 @@ function planPage(
     [
       ['class', classLines(outlook)],
       ['workers', outlook.stages.map(fittingLine)],
-      [
-        'start',
-        [canRun ? startLine(outlook) : 'never: no worker that takes work has what such a task needs'],
-      ],
+      ['start', canRun ? startLine(outlook) : 'never: no worker that takes work has what such a task needs'],
       ...section('behind', behind),
     ],
     paint,

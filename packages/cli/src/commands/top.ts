@@ -2,8 +2,8 @@ import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { topPage } from '../jobs/top-page.js';
 import { findCluster } from '../local/whereabouts.js';
-import { clipLines } from '../terminal/clip.js';
 import { painter } from '../terminal/paint.js';
+import { redrawing } from '../terminal/redrawing.js';
 
 export const topCommand = defineCommand({
   name: 'top',
@@ -24,12 +24,8 @@ export const topCommand = defineCommand({
     if (context.global.json) context.json(watch.overview);
     else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context)));
     else {
-      for (let drawn = 0; !context.interrupted.aborted; await watch.next()) {
-        const page = clipLines(topPage(watch, painter(context)), context.columns);
-        // Up to where the page before began, and away with it.
-        context.out(`${drawn > 0 ? `\u001b[${drawn}A\u001b[J` : ''}${page}`);
-        drawn = page.split('\n').length;
-      }
+      const draw = redrawing(context);
+      for (; !context.interrupted.aborted; await watch.next()) draw(topPage(watch, painter(context)));
     }
     context.interrupted.removeEventListener('abort', stop);
     await watch.close();

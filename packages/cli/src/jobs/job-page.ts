@@ -8,9 +8,9 @@ import {
   predecessorWords,
 } from '@goshawk/core';
 import { ago } from '../terminal/ago.js';
-import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { type Painter, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { classWords, deadlineWords, failureLines, measures, remedyLines } from './words.js';
+import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
 
 /** Running tasks that are shown. */
 const RUNNING_SHOWN = 5;
@@ -22,23 +22,23 @@ const RUNNING_SHOWN = 5;
  */
 export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
   const sections: Section[] = [
-    ['tasks', [taskCounts(job)]],
+    ['tasks', taskCounts(job)],
     ...section('stages', job.stages.length > 1 ? stageLines(job) : []),
-    ...section('left', remainingLines(job)),
-    ['class', [classWords(job)]],
+    ...section('left', remainingWork(job)),
+    ['class', classWords(job)],
     ...section('pilots', pilotLines(job)),
-    ...section('priority', job.priority === 'normal' ? [] : [job.priority]),
-    ['submitted', [submission(job, now)]],
-    ...section('deadline', deadlineLines(job, now)),
-    ...section('limit', timeLimitLines(job, now)),
+    ...section('priority', job.priority === 'normal' ? undefined : job.priority),
+    ['submitted', submission(job, now)],
+    ...section('deadline', deadlineLine(job, now)),
+    ...section('limit', timeLimitLine(job, now)),
     ...section('after', (job.after ?? []).map(predecessorWords)),
-    ...section('because', job.cancelReason === undefined ? [] : [plain(job.cancelReason)]),
+    ...section('because', job.cancelReason && plain(job.cancelReason)),
     ...(isFinal(job.state) ? endings(job) : progress(job)),
     ...section('gpus', gpuLines(job)),
     ...section('failed', failureLines(job)),
     ...section('', isFinal(job.state) ? remedyLines(job) : []),
   ];
-  return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
+  return page(heading(job, paint), sections, paint);
 }
 
 function taskCounts({ tasks }: JobDetail): string {
@@ -59,10 +59,10 @@ function stageLines({ stages }: JobDetail): string[] {
 }
 
 /** What is left of a job of stages as its estimates say; nothing where one is missing. */
-function remainingLines({ stages }: JobDetail): string[] {
+function remainingWork({ stages }: JobDetail): string | undefined {
   const left = stages.filter(({ unfinished }) => unfinished > 0);
   if (stages.length < 2 || left.length === 0 || left.some(({ estimateMs }) => estimateMs === undefined))
-    return [];
+    return undefined;
   let workMs = 0;
   let pathMs = 0;
   const ends = new Map<string, Millis>();
@@ -72,7 +72,7 @@ function remainingLines({ stages }: JobDetail): string[] {
     pathMs = Math.max(pathMs, end);
     workMs += unfinished * estimateMs;
   }
-  return [`${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} of it one after another`];
+  return `${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} of it one after another`;
 }
 
 /** Attempts whose GPUs are shown. */
@@ -111,24 +111,25 @@ function submission(job: JobDetail, now: Millis): string {
   return `${localTime(job.submittedAt)}${by}, ${ago(now - job.submittedAt)}`;
 }
 
-function deadlineLines(job: JobDetail, now: Millis): string[] {
+function deadlineLine(job: JobDetail, now: Millis): string | undefined {
   const { deadlineMs, submittedAt } = job;
   return deadlineMs === undefined
-    ? []
-    : [`${localTime(submittedAt + deadlineMs)}, ${deadlineWords(job, now)}`];
+    ? undefined
+    : `${localTime(submittedAt + deadlineMs)}, ${deadlineWords(job, now)}`;
 }
 
-function timeLimitLines(job: JobDetail, now: Millis): string[] {
+function timeLimitLine(job: JobDetail, now: Millis): string | undefined {
   const { timeLimitMs, submittedAt, startedMs } = job;
-  if (timeLimitMs === undefined) return [];
+  if (timeLimitMs === undefined) return undefined;
   const limit = `${formatDuration(timeLimitMs)} from its first start`;
-  if (startedMs === undefined || isFinal(job.state)) return [limit];
-  return [`${limit}, ${formatDuration(Math.max(0, submittedAt + startedMs + timeLimitMs - now))} left`];
+  if (startedMs === undefined || isFinal(job.state)) return limit;
+  return `${limit}, ${formatDuration(Math.max(0, submittedAt + startedMs + timeLimitMs - now))} left`;
 }
 
 function endings(job: JobDetail): Section[] {
-  const took = job.endedMs === undefined ? [] : [`${formatDuration(job.endedMs)} from submission to end`];
-  return [...section('took', took), ...measured(job)];
+  const took =
+    job.endedMs === undefined ? undefined : `${formatDuration(job.endedMs)} from submission to end`;
+  return [...section('took', took), ...measures(job)];
 }
 
 function progress(job: JobDetail): Section[] {
@@ -139,13 +140,9 @@ function progress(job: JobDetail): Section[] {
   const hidden = job.tasks.running - shown.length;
   const more = hidden > 0 ? [`and ${formatCount(hidden)} more`] : [];
   return [
-    ...measured(job).filter(([label]) => label !== 'estimate'),
+    ...measures(job).filter(([label]) => label !== 'estimate'),
     ...section('running', [...shown, ...more]),
   ];
-}
-
-function measured(job: JobDetail): Section[] {
-  return measures(job).map(([label, value]) => [label, [value]]);
 }
 
 /** `2026-11-20 09:39:02`, where this process is. */

@@ -2,13 +2,14 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** A job as it was submitted, as JSON can say it: bytes become text, or base64 where they are none. */
 export function specJson(spec: unknown): unknown {
-  if (spec instanceof Uint8Array) return bytesJson(spec);
+  if (spec instanceof Uint8Array) return textOf(spec);
   if (Array.isArray(spec)) return spec.map(specJson);
   if (typeof spec !== 'object' || spec === null) return spec;
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, specJson(value)]));
 }
 
-function bytesJson(bytes: Uint8Array): unknown {
+/** What is no UTF-8 comes as base64. */
+export function textOf(bytes: Uint8Array): string | { readonly base64: string } {
   try {
     return UTF_8.decode(bytes);
   } catch {

@@ -1,8 +1,8 @@
 import type { LogChunk } from '@goshawk/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inTaskOrder, lastLines } from './collected-output.js';
 import { recordingContext } from './jobs.fixture.js';
+import { inTaskOrder, lastLines } from './show-logs.js';
 import { jsonOutput, prefixedOutput, rawOutput, wholeLines } from './task-output.js';
 
 function chunk(task: number, text: string | Uint8Array, more: Partial<LogChunk> = {}): LogChunk {

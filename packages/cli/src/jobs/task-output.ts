@@ -1,5 +1,6 @@
 import type { LogChunk } from '@goshawk/client';
 import type { Context } from '../context.js';
+import { textOf } from './spec-json.js';
 
 /** Output of tasks for a reader. */
 export interface OutputSink {
@@ -33,16 +34,10 @@ export function prefixedOutput(context: Context): OutputSink {
 
 /** `goshawk.log/1`, a JSON value a line; what is no UTF-8 comes as base64. */
 export function jsonOutput(context: Context, job: string): OutputSink {
-  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const contentOf = (bytes: Uint8Array): { text: string } | { base64: string } => {
-    try {
-      return { text: utf8.decode(bytes) };
-    } catch {
-      return { base64: Buffer.from(bytes).toString('base64') };
-    }
-  };
   return wholeLines(({ task, attempt, stream, bytes }) => {
-    context.json({ schema: 'goshawk.log/1', job, task, attempt, stream, ...contentOf(bytes) });
+    const content = textOf(bytes);
+    const shown = typeof content === 'string' ? { text: content } : content;
+    context.json({ schema: 'goshawk.log/1', job, task, attempt, stream, ...shown });
   });
 }
 

@@ -23,12 +23,10 @@ export function topPage(
     [
       [
         'slots',
-        [
-          `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued)} queued`,
-        ],
+        `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued)} queued`,
       ],
-      ['workers', [workersLine(overview)]],
-      ['jobs', [`${formatCount(jobs)} that have not ended, at ${counted(schedulers, 'scheduler')}`]],
+      ['workers', workersLine(overview)],
+      ['jobs', `${formatCount(jobs)} that have not ended, at ${counted(schedulers, 'scheduler')}`],
       ...section(
         'needs you',
         attention.map(({ level, what, hint }) => {
@@ -39,12 +37,12 @@ export function topPage(
       ...waiting.map(
         ({ class: of, reason, tasks, why }): Section => [
           'waiting',
-          [`${bar(tasks / most, paint)} ${formatCount(tasks)} of ${of} jobs: ${why} (${reason})`],
+          `${bar(tasks / most, paint)} ${formatCount(tasks)} of ${of} jobs: ${why} (${reason})`,
         ],
       ),
       ...(point === undefined
         ? []
-        : (['short', 'long'] as const).map((kind): Section => [kind, [rates(point[kind])]])),
+        : (['short', 'long'] as const).map((kind): Section => [kind, rates(point[kind])])),
     ],
     paint,
   );

@@ -22,9 +22,9 @@ import {
   WAITING_WORDS,
   type WaitSum,
 } from '@goshawk/core';
-import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { type Painter, plain } from '../terminal/paint.js';
 import { page, type Section, section } from '../terminal/sections.js';
-import { classWords, cutoffWords, measures } from './words.js';
+import { classWords, cutoffWords, heading, measures } from './words.js';
 
 /** Workers that are shown of a list. */
 const SHOWN = 5;
@@ -46,8 +46,8 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
       ],
     ];
   });
-  const missing = section('no answer', silent.length === 0 ? [] : [silent.join(', ')]);
-  return page(paint.bold(title), [...groups, ['central', [centralLine(central)]], ...missing], paint);
+  const missing = section('no answer', silent.join(', '));
+  return page(paint.bold(title), [...groups, ['central', centralLine(central)], ...missing], paint);
 }
 
 function centralLine(central: CentralLine | undefined): string {
@@ -85,19 +85,21 @@ export function whyPage(
     ...section('probes', probeLines(explained)),
     ...section('placed', placedLines(explained)),
     ...section('waited', spreadLines(explained)),
-    ...section('last', last === undefined || task !== undefined ? [] : [lastLine(last, isFinal(job.state))]),
-    ...(ended === undefined
-      ? []
-      : measures(ended).filter(([label]) => label === 'ran' || label === 'estimate')
-    ).map(([label, value]): Section => [label, [value]]),
+    ...section(
+      'last',
+      last === undefined || task !== undefined ? undefined : lastLine(last, isFinal(job.state)),
+    ),
+    ...(ended === undefined ? [] : measures(ended)).filter(
+      ([label]) => label === 'ran' || label === 'estimate',
+    ),
     ...section(
       'lost',
       explained.wastedMs > 0
-        ? [`${formatDuration(explained.wastedMs)} to attempts that came to nothing`]
-        : [],
+        ? `${formatDuration(explained.wastedMs)} to attempts that came to nothing`
+        : undefined,
     ),
   ];
-  return page(`${paint.bold(job.id)}  ${plain(job.name)}  ${paintState(job.state, paint)}`, sections, paint);
+  return page(heading(job, paint), sections, paint);
 }
 
 function classLines({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string[] {

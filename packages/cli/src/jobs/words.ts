@@ -28,6 +28,11 @@ export function cutoffWords(cutoffMs: Millis, origin: string): string {
   return `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (${origin})`;
 }
 
+/** `a1-3  sweep  running` */
+export function heading({ id, name, state }: JobSummary, paint: Painter): string {
+  return `${paint.bold(id)}  ${plain(name)}  ${paintState(state, paint)}`;
+}
+
 /** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */
 export function outcomeLine(job: JobSummary, paint: Painter): string {
   const { total, completed, failed } = job.tasks;

@@ -1,19 +1,20 @@
 import type { Painter } from './paint.js';
 import { wrapWords } from './width.js';
 
-/** What a page says of one thing: a label, and lines beside it. */
-export type Section = readonly [label: string, lines: readonly string[]];
+/** What a page says of one thing: a label, and a line or several beside it. */
+export type Section = readonly [label: string, lines: string | readonly string[]];
 
 /** A section that is left out when there is nothing to say. */
-export function section(label: string, lines: readonly string[]): Section[] {
-  return lines.length === 0 ? [] : [[label, lines]];
+export function section(label: string, lines: string | undefined | readonly string[]): Section[] {
+  return lines === undefined || lines.length === 0 ? [] : [[label, lines]];
 }
 
 /** A title, and below it the sections, their lines in one column. */
 export function page(title: string, sections: readonly Section[], paint: Painter): string {
   const width = Math.max(...sections.map(([label]) => label.length));
   const body = sections.flatMap(([label, lines]) =>
-    lines
+    [lines]
+      .flat()
       .flatMap((line) => wrapWords(line, paint.columns - width - 4))
       .map((line, index) => `  ${paint.dim((index === 0 ? label : '').padEnd(width))}  ${line}`),
   );
