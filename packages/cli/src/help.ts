@@ -136,7 +136,7 @@ function pointers(name: string, rare: number, needsNoCluster: boolean, width: nu
 export async function optionsByUse(
   options: OptionSpecs,
 ): Promise<Readonly<Record<'shown' | 'rare' | 'ofPolicy', OptionSpecs>>> {
-  const settings = 'policy' in options ? (await import('./settings.js')).POLICY_OPTIONS : {};
+  const settings = 'policy' in options ? (await import('./policy-options.js')).POLICY_OPTIONS : {};
   const useOf = (name: string, { rare }: OptionSpec): 'shown' | 'rare' | 'ofPolicy' => {
     if (name in settings && !COMMON.includes(name)) return 'ofPolicy';
     return rare ? 'rare' : 'shown';

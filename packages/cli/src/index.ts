@@ -21,7 +21,7 @@ export {
 } from './options.js';
 export { loadOwnEstimator, loadOwnPolicy } from './own-modules.js';
 export { isOwn } from './own-names.js';
-export { setOptions } from './policy-options.js';
+export { POLICY_OPTIONS, type PolicyOptions } from './policy-options.js';
 export {
   capacityOf,
   RESOURCES_OPTION,
@@ -29,11 +29,10 @@ export {
   SLOTS_OR_NONE_OPTION,
   timesAll,
 } from './resources.js';
+export { setOptions } from './set-options.js';
 export {
   checkSlots,
   NO_FACTS,
-  POLICY_OPTIONS,
-  type PolicyOptions,
   policyNames,
   policyRecord,
   policySettings,

@@ -35,6 +35,8 @@ describe('wrong usage is one line and exit code 2', () => {
       ['jobs', '--state', 'asleep'],
       '--state: "asleep" is not one of waiting, running, completed, failed, cancelled',
     ],
+    [['up', '--pilots-max', '0'], '--pilots-max: 0 is out of range; it must be from 1 to 999999999'],
+    [['up', '--pilots-max', 'few'], '--pilots-max: "few" is not a whole number, or none'],
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
     [
       ['logs', 'a1-3/x'],

@@ -4,9 +4,7 @@ import {
   clusterSettingsSchema,
   DEFAULT_POLICY,
   InputError,
-  LIMITS,
   LIVE_TIMINGS,
-  MATCHINGS,
   maySeek,
   NOTHING_ABLATED,
   type PolicySettings,
@@ -15,161 +13,14 @@ import {
   type Timings,
 } from '@goshawk/core';
 import { ALL_POLICY_NAMES, decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
-import { ATTRIBUTES, ESTIMATOR_FORMS, estimatorKind, FeatureKeys } from '@goshawk/predictor';
-import type { OptionSpecs, Resolved } from './options.js';
-import { scaled, setOptions, setTexts } from './policy-options.js';
+import { estimatorKind, FeatureKeys } from '@goshawk/predictor';
+import type { PolicyOptions } from './policy-options.js';
+import { scaled, setOptions, setTexts } from './set-options.js';
 
 /** The estimator of the cluster's schedulers, who never know the truth. */
 export function schedulersEstimator(text: string): string {
   return estimatorKind(text).kind.needsTruth ? 'given' : text;
 }
-
-/** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
-export const POLICY_OPTIONS = {
-  policy: {
-    type: 'text',
-    suggests: ALL_POLICY_NAMES,
-    default: 'goshawk',
-    value: 'NAME',
-    describe: 'scheduling policy; `goshawk policies` lists them',
-  },
-  estimator: {
-    type: 'text',
-    suggests: ESTIMATOR_FORMS.split(', '),
-    default: 'auto',
-    value: 'NAME',
-    describe: `estimator of task run times: ${ESTIMATOR_FORMS}`,
-  },
-  cutoff: {
-    type: 'text',
-    value: 'TIME|p90',
-    describe:
-      'mean task run time from which a job is long, such as 10s or 500ms; a number alone is seconds; p90: percentile of the jobs of the workload',
-    whenUnset: 'p90; of a live cluster learned from its jobs, 10 s until then',
-  },
-  shortPartition: {
-    type: 'text',
-    value: 'FRACTION',
-    describe: 'fraction of the workers without long tasks; auto: the share of short work; none',
-  },
-  probeRatio: { type: 'number', default: 2, min: 1, max: 100, describe: 'probes for each task' },
-  probeDraw: {
-    type: 'text',
-    value: 'HOW',
-    default: DEFAULT_POLICY.probeDraw,
-    choices: ['distinct', 'independent'],
-    describe: 'workers of the probes of one batch: all distinct, or drawn independently',
-  },
-  stealCap: {
-    type: 'count',
-    default: 10,
-    min: 1,
-    describe: 'workers that an idle worker contacts in one round of stealing',
-  },
-  stealLimit: { type: 'count', min: 1, describe: 'probes of one steal at most' },
-  stealRetry: {
-    type: 'text',
-    value: 'WHEN',
-    default: 'backoff',
-    choices: ['never', 'backoff'],
-    describe: 'retry of stealing while a worker stays idle',
-  },
-  cancel: {
-    type: 'text',
-    value: 'WHEN',
-    default: 'proactive',
-    choices: ['lazy', 'proactive'],
-    describe: 'cancellation of probes that no task needs',
-  },
-  reserve: {
-    type: 'text',
-    value: 'FRACTION',
-    default: 'auto',
-    describe:
-      'matching: fraction of the slots that long tasks leave free; auto: by the need of short jobs; none',
-  },
-  matching: {
-    type: 'text',
-    value: 'WHEN',
-    default: DEFAULT_POLICY.matching,
-    choices: [...MATCHINGS, 'never'],
-    describe: 'matching of short jobs by central; auto: unless central is overloaded; never: seeking',
-  },
-  seek: {
-    type: 'count',
-    default: DEFAULT_POLICY.seekCap,
-    max: 1_000,
-    describe: 'seeking: schedulers that a free worker contacts for a task; 0: none',
-  },
-  bitmap: {
-    type: 'text',
-    value: 'TIME',
-    default: 'auto',
-    describe:
-      'seeking: interval between reports of workers with long tasks: 10s; auto: from the cutoff; none',
-  },
-  queues: { type: 'count', min: 1, max: LIMITS.queuesMax, describe: 'gs: priority queues (default: 10)' },
-  queueBase: {
-    type: 'number',
-    min: 0.001,
-    describe:
-      'gs: estimated task seconds up to which a job is in the first queue; ten times as many for each further queue (default: 1000)',
-  },
-  shareBy: {
-    type: 'text',
-    value: 'UNIT',
-    choices: ['job', 'user'],
-    describe: 'drf, drf-strict, carbyne: unit of equal shares (default: job)',
-  },
-  decisionInterval: {
-    type: 'duration',
-    describe: 'fifo-ff, bfjs, vqs, vqs-bf: interval between placements (default: at once)',
-  },
-  set: {
-    type: 'texts',
-    value: 'NAME=VALUE',
-    describe: 'option of the policy of central; repeatable; `goshawk policies NAME` lists them',
-  },
-  pilotRatio: {
-    type: 'text',
-    value: 'SHARE',
-    default: '3%',
-    describe: 'pilots: share of the tasks of a job that run first: 3%, 0.03 or adaptive',
-  },
-  pilotsMax: {
-    type: 'text',
-    value: 'N',
-    describe: 'pilots of one job at most; none: only --pilot-ratio decides (default: 3 with matching)',
-  },
-  thinLimit: {
-    type: 'count',
-    default: DEFAULT_POLICY.thinLimit,
-    min: 0,
-    describe: 'pilots: jobs with fewer tasks run without pilots',
-  },
-  historyFeatures: {
-    type: 'text',
-    value: 'NAMES',
-    describe: `history: features that similar jobs share, such as user+name,logical (of ${Object.keys(ATTRIBUTES).join(', ')})`,
-  },
-  series: {
-    type: 'text',
-    value: 'TIME',
-    default: 'auto',
-    describe:
-      'time for which a slot runs tiny tasks of one scheduler back to back: 50ms; auto: from the cutoff; none',
-  },
-  central: { type: 'flag', default: true, describe: 'place long jobs centrally (off: --no-central)' },
-  partition: { type: 'flag', default: true, describe: 'keep a short partition (off: --no-partition)' },
-  stealing: { type: 'flag', default: true, describe: 'let idle workers steal (off: --no-stealing)' },
-} as const satisfies OptionSpecs;
-
-/** Where these are not said, a policy of the papers does as they do, and one in which workers seek as is best. */
-type BestBySome = 'cancel' | 'probeDraw';
-
-export type PolicyOptions = Omit<Resolved<typeof POLICY_OPTIONS>, BestBySome> & {
-  readonly [name in BestBySome]: string | undefined;
-};
 
 /** What a workload says that settings may depend on. */
 export interface WorkloadFacts {
@@ -183,9 +34,6 @@ export interface WorkloadFacts {
 
 /** For a look at what is wrong with options whatever the workload. */
 export const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
-
-/** A cluster that nobody described a workload for: 10 s divide short from long. */
-const DEFAULT_CUTOFF_MS = DEFAULT_POLICY.cutoffMs;
 
 /**
  * The policy settings that the options ask for, for one of the policies named.
@@ -225,18 +73,20 @@ export function policySettings(
     stealLimit: options.stealLimit ?? null,
     stealRetry: options.stealRetry as PolicySettings['stealRetry'],
     cancel: (options.cancel as PolicySettings['cancel']) ?? (seeks ? 'proactive' : 'lazy'),
-    reserve: reserveOf(options.reserve),
+    reserve: fractionOf('--reserve', options.reserve, 'auto' as const),
     seekCap: options.seek,
-    bitmapMs: bitmapOf(options.bitmap, cutoffMs),
+    // Long tasks last for a cutoff, so that a hundredth of it is soon enough.
+    bitmapMs: timeOf('--bitmap', options.bitmap, Math.min(10_000, Math.max(100, cutoffMs / 100))),
     estimator: schedulersEstimator(options.estimator),
     pilotRatio: pilotRatioOf(options.pilotRatio),
-    pilotsMax: pilotsMaxOf(options.pilotsMax, preset),
+    pilotsMax: (options.pilotsMax ?? (keepsReserve(preset) ? MATCHED_PILOTS_MAX : 0)) || null,
     pilotQuorum: keepsReserve(preset) ? MATCHED_QUORUM : DEFAULT_POLICY.pilotQuorum,
     pilotPrior: keepsReserve(preset),
     thinLimit: options.thinLimit,
     features: featuresOf(options.historyFeatures),
     matching: options.matching === 'always' ? 'always' : 'auto',
-    seriesMs: seriesOf(options.series, cutoffMs),
+    // No more than people notice.
+    seriesMs: timeOf('--series', options.series, Math.min(100, cutoffMs / 100)),
   };
 }
 
@@ -322,13 +172,6 @@ function featuresOf(text: string | undefined): PolicySettings['features'] {
   return features;
 }
 
-function pilotsMaxOf(text: string | undefined, preset: Preset): PolicySettings['pilotsMax'] {
-  if (text === undefined) return keepsReserve(preset) ? MATCHED_PILOTS_MAX : null;
-  if (text === 'none') return null;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InputError('bad-option', `--pilots-max: "${text}" is neither a number from 1 on nor none`);
-}
-
 /** @throws InputError when workers have no fixed number of slots, and the policy counts slots */
 export function checkSlots(
   slots: number,
@@ -363,7 +206,7 @@ export function policyNames(text: string, besides: readonly string[] = []): stri
 }
 
 function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): number {
-  if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_CUTOFF_MS;
+  if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_POLICY.cutoffMs;
   if (text === 'p90') {
     if (facts !== undefined) return facts.meanP90Ms;
     throw new InputError(
@@ -383,49 +226,33 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   return ms / (facts?.divisor ?? 1);
 }
 
+/** Hawk §3.4 sizes the partition by the share of task seconds; where the workload is known, so is that. */
 function shortPartitionOf(
   text: string | undefined,
   cutoffMs: number,
   facts: WorkloadFacts | undefined,
 ): PolicySettings['shortPartition'] {
-  // Hawk §3.4 sizes the partition by the share of task seconds; where the workload is known, so is that.
-  if (text === undefined)
-    return facts === undefined ? DEFAULT_POLICY.shortPartition : facts.shareBelow(cutoffMs);
-  if (text === 'auto') return facts === undefined ? 'auto' : facts.shareBelow(cutoffMs);
-  if (text === 'none') return 0;
-  const fraction = text.trim() === '' ? Number.NaN : Number(text);
-  if (!(fraction >= 0 && fraction < 1)) {
-    throw new InputError(
-      'bad-option',
-      `--short-partition: "${text}" is neither a fraction from 0 to 1, nor auto, nor none`,
-    );
-  }
-  return fraction;
+  const share = facts?.shareBelow(cutoffMs);
+  if (text === undefined) return share ?? DEFAULT_POLICY.shortPartition;
+  return fractionOf('--short-partition', text, share ?? 'auto');
 }
 
-function reserveOf(text: string): PolicySettings['reserve'] {
-  if (text === 'auto') return 'auto';
+/** @throws InputError for what is no fraction, `auto` or `none` */
+function fractionOf<Auto>(flag: string, text: string, auto: Auto): number | Auto {
+  if (text === 'auto') return auto;
   if (text === 'none') return 0;
   const fraction = text.trim() === '' ? Number.NaN : Number(text);
   if (fraction >= 0 && fraction < 1) return fraction;
   throw new InputError(
     'bad-option',
-    `--reserve: "${text}" is neither a fraction from 0 to 1, nor auto, nor none`,
+    `${flag}: "${text}" is neither a fraction from 0 to 1, nor auto, nor none`,
   );
 }
 
-/** `auto`: long tasks last for a cutoff, so that a hundredth of it is soon enough. */
-function bitmapOf(text: string, cutoffMs: number): number {
-  if (text === 'none') return 0;
-  if (text === 'auto') return Math.min(10_000, Math.max(100, cutoffMs / 100));
-  return parseDuration(text, '--bitmap');
-}
-
-/** `auto`: a hundredth of the cutoff, from which on tasks are long; no more than people notice. */
-function seriesOf(text: string, cutoffMs: number): number {
-  if (text === 'none') return 0;
-  if (text === 'auto') return Math.min(100, cutoffMs / 100);
-  return parseDuration(text, '--series');
+/** ms; 0 for `none`. @throws InputError for what is no time, `auto` or `none` */
+function timeOf(flag: string, text: string, autoMs: number): number {
+  if (text === 'auto') return autoMs;
+  return text === 'none' ? 0 : parseDuration(text, flag);
 }
 
 /** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */

@@ -2,7 +2,8 @@ import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { isOwn } from '../own-names.js';
-import { clusterSettings, POLICY_OPTIONS, policyNames, policySettings } from '../settings.js';
+import { POLICY_OPTIONS } from '../policy-options.js';
+import { clusterSettings, policyNames, policySettings } from '../settings.js';
 import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
 
 export const centralCommand = defineCommand({

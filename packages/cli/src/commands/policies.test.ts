@@ -1,7 +1,6 @@
 import { ALL_POLICY_NAMES, CENTRAL_POLICIES, presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
-import { settingsUsedBy } from '../policy-settings.js';
-import { POLICY_OPTIONS } from '../settings.js';
+import { POLICY_OPTIONS, settingsUsedBy } from '../policy-options.js';
 import { runHere } from '../terminal.fixture.js';
 
 const goshawk = (...argv: string[]) => runHere(['policies', ...argv], { cwd: '/', environment: {} });

@@ -3,7 +3,7 @@ import type { PolicyOption } from '@goshawk/policies';
 import { defineCommand, ExitCode } from '../command.js';
 import { flagOf, type OptionSpec } from '../options.js';
 import { isOwn } from '../own-names.js';
-import { settingsUsedBy } from '../policy-settings.js';
+import { settingsUsedBy } from '../policy-options.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
 

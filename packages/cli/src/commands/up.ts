@@ -8,8 +8,9 @@ import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { cutoffWords } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
+import { POLICY_OPTIONS } from '../policy-options.js';
 import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { checkSlots, POLICY_OPTIONS, policySettings } from '../settings.js';
+import { checkSlots, policySettings } from '../settings.js';
 import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
 import {

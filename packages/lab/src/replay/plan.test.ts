@@ -105,7 +105,7 @@ describe('facts of a plan', () => {
     policy: 'hawk',
     estimator: 'oracle',
     pilotRatio: '3%',
-    pilotsMax: undefined as string | undefined,
+    pilotsMax: undefined as number | undefined,
     thinLimit: 3,
     historyFeatures: undefined as string | undefined,
     queues: undefined as number | undefined,
@@ -208,9 +208,8 @@ describe('facts of a plan', () => {
     };
     expect(pilots({}, 'hawk')).toEqual([null, 1, false]);
     expect(pilots({}, 'goshawk')).toEqual([3, 0.5, true]);
-    expect(pilots({ pilotsMax: 'none' }, 'goshawk')).toEqual([null, 0.5, true]);
-    expect(pilots({ pilotsMax: '7' }, 'hawk')).toEqual([7, 1, false]);
-    expect(() => pilots({ pilotsMax: '0' }, 'hawk')).toThrow('--pilots-max: "0"');
+    expect(pilots({ pilotsMax: 0 }, 'goshawk')).toEqual([null, 0.5, true]);
+    expect(pilots({ pilotsMax: 7 }, 'hawk')).toEqual([7, 1, false]);
   });
 
   it('make the queues of gs for sizes of the workload, divided as its durations are', () => {

@@ -1,0 +1,64 @@
+import { InputError, type Preset } from '@goshawk/core';
+import { deciderOf, optionsOf, type PolicyModule, type PolicyOptions } from '@goshawk/policies';
+
+/**
+ * What `--set` says, each value of the type that its option has.
+ *
+ * @param chosen the policy of the cluster, for errors
+ * @throws InputError for what is no NAME=VALUE, and for an option that the policy does not have or out of its bounds
+ */
+export function setOptions(chosen: string, preset: Preset, texts: readonly string[]): PolicyOptions {
+  const { module } = deciderOf(preset);
+  const options: Record<string, number | string | boolean> = {};
+  // A comma within a value is part of it.
+  for (const text of texts.flatMap((each) => each.split(/,(?=\s*\w+=)/))) {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(text.trim()) ?? [];
+    if (name === undefined || value === undefined)
+      throw new InputError('bad-option', `--set: "${text}" is not NAME=VALUE`, 'such as stall=true');
+    if (Object.hasOwn(options, name)) throw new InputError('bad-option', `--set names ${name} twice`);
+    const flag = module.options[name]?.flag;
+    if (flag !== undefined)
+      throw new InputError('bad-option', `--set ${name}: ${chosen} takes it from ${flag}`, `give ${flag}`);
+    options[name] = typed(value, typeof module.options[name]?.default);
+  }
+  optionsOf(chosen, module, options);
+  return options;
+}
+
+/**
+ * Options of a run whose jobs have become so many times smaller: sizes of jobs have, too, but for the least that there is
+ * of each. Several of them in a text are joined by commas.
+ */
+export function scaled(
+  { options: described }: PolicyModule,
+  options: PolicyOptions,
+  divisor: number,
+): PolicyOptions {
+  if (divisor === 1) return options;
+  const sizes = Object.entries(described).flatMap(([name, option]) =>
+    option.scales === true ? [[name, smaller(options[name] ?? option.default, option.min, divisor)]] : [],
+  );
+  return { ...options, ...Object.fromEntries(sizes) };
+}
+
+function smaller(size: number | string | boolean, least = 0, divisor: number): number | string {
+  if (typeof size === 'number') return Math.max(least, size / divisor);
+  const each = String(size).split(',');
+  return each.map((one) => Number((Number(one) / divisor).toPrecision(6))).join(',');
+}
+
+/** Options as `--set` takes them, one each. */
+export function setTexts(preset: Preset): string[] {
+  const { module, options } = deciderOf(preset);
+  return Object.entries(options)
+    .filter(([name]) => module.options[name]?.flag === undefined)
+    .map(([name, value]) => `${name}=${value}`)
+    .sort();
+}
+
+/** Text where it is not of that type, for an error that says what was written. */
+function typed(text: string, type: string): number | string | boolean {
+  if (type === 'number' && Number.isFinite(Number(text))) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
