@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { KeyHolder } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Journal, JournalState } from '../contract.js';
@@ -100,6 +102,26 @@ describe('the URL of a journal', () => {
 });
 
 describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
+  test('what was read of a journal is not kept', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const url = await initiated();
+    const first = await opened(url);
+    first.journal.append(accepted(1));
+    for (let task = 0; task < 40; task++) first.journal.append(attempt(1, task, 'x'.repeat(500_000)));
+    await until(() => expect(first.heard.count).toBe(41));
+    await first.journal.close();
+    const { journal } = await opened(url);
+    const held = (): number => {
+      collect();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = held();
+    expect(recordsOf(journal)).toHaveLength(41);
+    await until(() => expect(before - held()).toBeGreaterThan(15_000_000));
+    await journal.close();
+  });
+
   test('there are none before the schema is made, which may be done by several at once', async () => {
     const url = await newDatabase();
     await expect(processOf(url)).rejects.toMatchObject({ code: 'no-journal' });

@@ -78,7 +78,6 @@ export class PostgresJournals {
   /** It is time for another look, and the last has had no answer: it may be older than a stop of this process. */
   #isDue = false;
   #isClosing = false;
-  bytes = 0;
 
   private constructor(link: Link, promise: CommitPromise, options: PostgresOptions) {
     this.#link = link;
@@ -206,19 +205,12 @@ export class PostgresJournals {
     const identity = checkIdentity(identityOf(row), this.#link.shown);
     const epoch = Number(row.epoch);
     await this.#lock(row.tag, epoch);
+    const { home, written } = row;
     const filed = await this.#filedUnder(row.tag);
-    const journal = new PostgresJournal(this.#link, {
-      home: row.home,
-      identity,
-      epoch,
-      written: Number(row.written),
-      filed,
-      version: this.#options.version,
-      bytes: () => this.bytes,
-      closed: async () => {
-        this.#open.delete(journal);
-        await this.#unlock(row.tag, epoch);
-      },
+    const opened = { home, identity, epoch, written: Number(written), filed };
+    const journal = new PostgresJournal(this.#link, opened, this.#options.version, async () => {
+      this.#open.delete(journal);
+      await this.#unlock(row.tag, epoch);
     });
     this.#open.add(journal);
     return journal;
@@ -278,8 +270,8 @@ export class PostgresJournals {
         [asked.map(({ tag }) => tag)],
         { name: 'look' },
       );
-      this.bytes = rows[0]?.bytes ?? 0;
       for (const journal of asked) {
+        journal.bytes = rows[0]?.bytes ?? 0;
         const row = rows.find(({ tag }) => tag === journal.tag);
         if (row === undefined || Number(row.epoch) > journal.epoch) journal.fence(row?.holder);
       }
@@ -306,9 +298,6 @@ interface Opened {
   readonly epoch: number;
   readonly written: number;
   readonly filed: readonly Filed[];
-  readonly version: string;
-  readonly bytes: () => number;
-  readonly closed: () => Promise<void>;
 }
 
 class PostgresJournal implements SharedJournal {
@@ -320,18 +309,28 @@ class PostgresJournal implements SharedJournal {
   /** It is not at hand: what is wanted again is kept by whoever wants it. */
   readonly recall = undefined;
   readonly recallJob = undefined;
+  /** Of all journals there, as they were last looked at. */
+  bytes = 0;
   readonly #link: Link;
-  readonly #opened: Opened;
+  readonly #identity: Identity;
+  readonly #version: string;
+  readonly #closed: () => Promise<void>;
   readonly #commits: GroupCommit;
   readonly #groups: SentGroups;
   #filed: readonly Filed[];
   #listener: JournalListener | undefined;
 
-  constructor(link: Link, opened: Opened) {
-    const { home, identity, epoch, filed, written } = opened;
+  constructor(
+    link: Link,
+    { home, identity, epoch, filed, written }: Opened,
+    version: string,
+    closed: () => Promise<void>,
+  ) {
     this.home = home;
     this.#link = link;
-    this.#opened = opened;
+    this.#identity = identity;
+    this.#version = version;
+    this.#closed = closed;
     this.#filed = filed;
     this.tag = identity.tag;
     this.epoch = epoch;
@@ -361,8 +360,8 @@ class PostgresJournal implements SharedJournal {
   }
 
   async begin(self: string, skipped = 0): Promise<void> {
-    const { identity, version } = this.#opened;
-    const { format, formers, lastJob } = succeededBy(identity, self, version, this.lastJob, skipped);
+    const version = this.#version;
+    const { format, formers, lastJob } = succeededBy(this.#identity, self, version, this.lastJob, skipped);
     const rows = await this.#link.ask(
       `update goshawk.journals set format = $3, version = $4, formers = $5, last_job = greatest(last_job, $6)
        where tag = $1 and epoch = $2 returning 1`,
@@ -425,16 +424,14 @@ class PostgresJournal implements SharedJournal {
     return this.#commits.commitMs;
   }
 
-  /** Sizes are of all journals there. */
   metrics(): JournalMetrics {
-    const bytes = this.#opened.bytes();
-    return this.#commits.metrics({ fileBytes: bytes, usedBytes: bytes, freeBytes: undefined });
+    return this.#commits.metrics({ fileBytes: this.bytes, usedBytes: this.bytes, freeBytes: undefined });
   }
 
   close(onWritten?: () => void): Promise<void> {
     return this.#commits.end(() => {
       onWritten?.();
-      return this.#opened.closed();
+      return this.#closed();
     }, CLOSE_MS);
   }
 
