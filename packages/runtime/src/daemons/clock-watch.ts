@@ -1,5 +1,6 @@
 import type { Millis } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
+import { nowAndThen } from './now-and-then.js';
 
 const LOOK_MS = 5_000;
 /** Clocks that are kept right by small steps are no news. */
@@ -35,7 +36,5 @@ export class ClockWatch {
 export function watchClock(logger: Logger, now: () => Millis, ended: Promise<unknown>): void {
   const offsetMs = (): Millis => Date.now() - now();
   const watch = new ClockWatch(logger, offsetMs());
-  const timer = setInterval(() => watch.look(offsetMs()), LOOK_MS);
-  timer.unref();
-  void ended.then(() => clearInterval(timer));
+  nowAndThen(LOOK_MS, ended, () => watch.look(offsetMs()));
 }

@@ -1,4 +1,5 @@
 import { isWildcard, type Logger, movedTo, parseEndpoint } from '@goshawk/transport';
+import { nowAndThen } from './now-and-then.js';
 
 interface Listening {
   readonly bind: string;
@@ -22,14 +23,11 @@ export function endWhenMoved(
   fail: (error: Error) => void,
 ): void {
   if (advertise !== undefined || !isWildcard(parseEndpoint(bind))) return;
-  const timer = setInterval(() => {
+  nowAndThen(PAUSE_MS, ended, () => {
     const now = movedTo(endpoint);
     if (now === undefined) return;
     const message = `others look for this process at ${endpoint}, and this machine has the address ${now} instead: start it again`;
     logger.fatal({ endpoint, now }, message);
-    clearInterval(timer);
     fail(new Error(message));
-  }, PAUSE_MS);
-  timer.unref();
-  void ended.then(() => clearInterval(timer));
+  });
 }

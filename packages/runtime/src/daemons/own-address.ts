@@ -1,5 +1,6 @@
 import { InputError, type Millis } from '@goshawk/core';
 import type { Logger, Mailbox } from '@goshawk/transport';
+import { nowAndThen } from './now-and-then.js';
 
 /** So many looks in a row must find another one: what stands between may lead astray once. */
 const LOOKS = 3;
@@ -23,16 +24,12 @@ export function endWhenAnothers(
   ended: Promise<unknown>,
   fail: (error: Error) => void,
 ): void {
-  const look = async (): Promise<void> => {
-    if (await isAnothers(mailbox)) {
-      const error = claimedTwice(mailbox.endpoint);
-      logger.fatal({ code: error.code, hint: error.hint }, error.message);
-      return fail(error);
-    }
-    timer = setTimeout(() => void look(), PAUSE_MS).unref();
-  };
-  let timer = setTimeout(() => void look(), PAUSE_MS).unref();
-  void ended.then(() => clearTimeout(timer));
+  nowAndThen(PAUSE_MS, ended, async () => {
+    if (!(await isAnothers(mailbox))) return;
+    const error = claimedTwice(mailbox.endpoint);
+    logger.fatal({ code: error.code, hint: error.hint }, error.message);
+    fail(error);
+  });
 }
 
 async function isAnothers(mailbox: Mailbox): Promise<boolean> {

@@ -1,14 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Address, type ClientKey, type Millis, ROLES, type Role, untilNextPeriod } from '@goshawk/core';
+import { type Address, type ClientKey, ROLES, type Role } from '@goshawk/core';
 import { messageSent } from '../channels.js';
 import type { KeyRing } from '../keys/index.js';
 import { randomName } from '../random-name.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
 import type { AuthFailure } from './dealer-carrier.js';
 import { Directory } from './directory.js';
+import { Entrance } from './entrance.js';
 import { InvalidEndpointError } from './errors.js';
 import { FrameReceiver, type Handler } from './frame-receiver.js';
-import { Fuse, heapMax, memoryReader, threadsAlive } from './fuse.js';
 import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
@@ -26,7 +25,6 @@ import {
   partyName,
   processName,
 } from './party-name.js';
-import type { Reading } from './receive.js';
 import { RejectedConnections } from './rejected-connections.js';
 import { type Keyed, prepareContext } from './socket-options.js';
 import type { ZapDomain } from './zap.js';
@@ -66,11 +64,9 @@ interface Parts {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly rejected: RejectedConnections;
-  readonly endpoint: string;
-  readonly identification: Identification;
-  readonly listener?: Listener | undefined;
-  readonly zap?: ZapDomain | undefined;
-  readonly keyed?: Keyed | undefined;
+  readonly keyed: Keyed | undefined;
+  readonly listener: Listener | undefined;
+  readonly zap: ZapDomain | undefined;
 }
 
 /**
@@ -95,13 +91,11 @@ export class Mailbox {
   readonly #links: Links;
   readonly #log: ThrottledLog;
   readonly #parts: Parts;
-  readonly #reading: Reading = { isIdle: false };
-  #isCutting = false;
-  #isFreed: Promise<void> = Promise.resolve();
-  #isGuarded = false;
+  readonly #identification: Identification;
+  /** A client has none. */
+  readonly #entrance: Entrance | undefined;
   #ownArrived = false;
   readonly #incarnations: Incarnations;
-  #fuseTimer: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
   /**
@@ -122,43 +116,37 @@ export class Mailbox {
     prepareContext(limits);
     const counters = newCounters();
     const rejected = new RejectedConnections(counters, options.logger, limits.rejectionsLogIntervalMs);
-    const shared = { limits, counters, rejected };
-    if (bind === undefined) {
-      const endpoint = clientEndpoint(randomName(), keys?.name);
-      const keyed = keys && { ring: keys, zapDomain: '' };
-      return new Mailbox(options, {
-        ...shared,
-        endpoint,
-        identification: identify(options, endpoint),
-        keyed,
-      });
-    }
-    // A client, which should start fast, needs neither.
-    const [{ listen }, { enterZapDomain }] = await Promise.all([import('./listen.js'), import('./zap.js')]);
     const keyed: Keyed | undefined = keys && { ring: keys, zapDomain: '' };
-    const zap = keyed && (await enterZapDomain(admission(keyed, rejected)));
-    if (keyed !== undefined && zap !== undefined) keyed.zapDomain = zap.name;
+    let zap: ZapDomain | undefined;
+    let listener: Listener | undefined;
     try {
-      const listener = await listen(bind, advertise, limits, keyed);
-      try {
-        const { endpoint } = listener;
-        const identification = identify(options, endpoint);
-        return new Mailbox(options, { ...shared, endpoint, identification, listener, zap, keyed });
-      } catch (error) {
-        listener.inlet.close();
-        throw error;
+      if (bind !== undefined) {
+        // A client, which should start fast, needs neither.
+        const [{ listen }, { enterZapDomain }] = await Promise.all([
+          import('./listen.js'),
+          import('./zap.js'),
+        ]);
+        if (keyed !== undefined) {
+          zap = await enterZapDomain(admission(keyed, rejected));
+          keyed.zapDomain = zap.name;
+        }
+        listener = await listen(bind, advertise, limits, keyed);
       }
+      return new Mailbox(options, { limits, counters, rejected, keyed, listener, zap });
     } catch (error) {
+      listener?.inlet.close();
       zap?.leave();
       throw error;
     }
   }
 
   private constructor(options: MailboxOptions, parts: Parts) {
-    const { limits, listener, counters, identification } = parts;
+    const { limits, listener, counters, rejected } = parts;
     this.#parts = parts;
     this.incarnation = options.incarnation;
-    this.endpoint = parts.endpoint;
+    this.endpoint = listener?.endpoint ?? clientEndpoint(randomName(), options.keys?.name);
+    const identification = identify(options, this.endpoint);
+    this.#identification = identification;
     this.process = processName(this.endpoint, this.incarnation);
     this.directory = options.directory ?? new Directory(limits.partiesMax);
     this.directory.keep(this.process);
@@ -200,11 +188,15 @@ export class Mailbox {
         if (lost) options.onDisconnected?.([...lost.parties.values()]);
       },
     });
-    if (listener !== undefined) {
-      this.#attend(listener);
-      const role = roleOf(options);
-      if (role !== undefined) this.#guard(listener, role);
-    }
+    this.#entrance =
+      listener &&
+      new Entrance(listener, roleOf(options), {
+        receiver: (received) => this.#receiver.acceptFromPeer(received),
+        limits,
+        counters,
+        rejected,
+        log: this.#log,
+      });
   }
 
   /** The address of a party of this process. */
@@ -250,7 +242,8 @@ export class Mailbox {
    * @throws RangeError for keys of another role
    */
   rekey(ring: KeyRing): void {
-    const { keyed, identification, listener } = this.#parts;
+    const { keyed } = this.#parts;
+    const identification = this.#identification;
     if (keyed === undefined || !(identification instanceof Proven) || this.#closing !== undefined) return;
     if (ring.role !== keyed.ring.role)
       throw new RangeError(`the keys are a ${ring.role}’s, and before a ${keyed.ring.role}’s`);
@@ -258,10 +251,8 @@ export class Mailbox {
     keyed.ring = ring;
     identification.rekey(ring);
     if (hasEnded(generationsOf(before), generationsOf(ring))) this.#links.rekey();
-    // A door that is shut already opens with the new keys.
-    if (listener === undefined || this.#isCutting) return;
     const isOther = before.generations[0].curve.publicKey !== ring.generations[0].curve.publicKey;
-    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) void this.#cut(listener, 0);
+    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#entrance?.cut();
   }
 
   /** The key of its own that a client has shown; undefined for who has the cluster's, or is no client. */
@@ -290,8 +281,11 @@ export class Mailbox {
   /** Who is reached at the address that this process has told others; takes up to some seconds. */
   reachedAtOwnPlace(): Promise<Reached> {
     const { endpoint, incarnation } = this;
-    const { identification, limits } = this.#parts;
-    const ways = identification.dialOptionsFor({ endpoint, role: claimedRole({ endpoint, incarnation }) });
+    const { limits } = this.#parts;
+    const ways = this.#identification.dialOptionsFor({
+      endpoint,
+      role: claimedRole({ endpoint, incarnation }),
+    });
     this.#ownArrived = false;
     return lookAtOwnPlace({ endpoint, incarnation, ways, limits, hasArrived: () => this.#ownArrived });
   }
@@ -332,87 +326,6 @@ export class Mailbox {
     return refusal.reason;
   }
 
-  #attend(listener: Listener): void {
-    const { limits, counters, rejected } = this.#parts;
-    this.#isFreed = listener.inlet.attend({
-      receiver: (received) => {
-        if (received.length > WHOLE_PARTS) this.#setGuard(listener);
-        return this.#receiver.acceptFromPeer(received);
-      },
-      limits,
-      counters,
-      rejected,
-      log: this.#log,
-      reading: this.#reading,
-    });
-  }
-
-  /** Somebody sends messages of parts: all connections are cut, and a guard looks at what comes over the next. */
-  #setGuard(listener: Listener): void {
-    if (this.#isGuarded || !listener.canBeGuarded) return;
-    this.#isGuarded = true;
-    this.#log.warn(
-      '',
-      'guard',
-      'a peer sends messages of parts: from now on a guard looks at all that is sent',
-    );
-    if (this.#isCutting || this.#closing !== undefined) return;
-    this.counters.cuts++;
-    void this.#cut(listener, 0);
-  }
-
-  /** Cuts all connections to this process when they take memory without end; those that need one connect again. */
-  #guard(listener: Listener, role: Role): void {
-    const memory = memoryReader();
-    if (memory === undefined) return;
-    const fuse = new Fuse(heapMax());
-    // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
-    const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
-    isObscured();
-    const look = (): void => {
-      const { isIdle } = this.#reading;
-      if (isObscured()) return fuse.settled(memory());
-      const shutMs = this.#isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
-      if (shutMs === undefined) return;
-      this.counters.cuts++;
-      this.#log.warn('', 'cut', 'a peer sends without end: all connections to this process were cut');
-      this.#isGuarded = listener.canBeGuarded;
-      void this.#cut(listener, shutMs, () => fuse.settled(memory()));
-    };
-    const lookLater = (): void => {
-      // At whole periods, as what else is done now and then: the process wakes once for all of it.
-      this.#fuseTimer = setTimeout(
-        () => {
-          look();
-          lookLater();
-        },
-        untilNextPeriod(fuse.pauseMs, performance.now()),
-      ).unref();
-    };
-    lookLater();
-  }
-
-  /** Closes all connections that others have made; they may come back after so long. */
-  async #cut(listener: Listener, shutMs: Millis, settled: () => void = () => {}): Promise<void> {
-    this.#isCutting = true;
-    listener.inlet.close();
-    // These timers keep the process alive: while it does not listen, perhaps nothing else does.
-    await Promise.all([this.#isFreed, delay(shutMs)]);
-    settled();
-    while (this.#closing === undefined) {
-      try {
-        await listener.reopen(this.#isGuarded);
-        if (this.#closing !== undefined) listener.inlet.close();
-        else this.#attend(listener);
-        break;
-      } catch (error) {
-        this.#log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
-        await delay(REOPEN_PAUSE_MS);
-      }
-    }
-    this.#isCutting = false;
-  }
-
   #overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
     this.#log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
       messages,
@@ -421,22 +334,15 @@ export class Mailbox {
   }
 
   async #shutDown(flushMs: number): Promise<void> {
-    const { listener, rejected, zap } = this.#parts;
+    const { rejected, zap } = this.#parts;
     this.#receiver.close();
-    clearTimeout(this.#fuseTimer);
+    this.#entrance?.cutNoMore();
     await this.#links.close(flushMs);
     rejected.close();
-    if (listener !== undefined) {
-      listener.inlet.close(flushMs);
-      await this.#isFreed;
-      zap?.leave();
-    }
+    await this.#entrance?.close(flushMs);
+    zap?.leave();
   }
 }
-
-/** The routing id, and a frame. */
-const WHOLE_PARTS = 2;
-const REOPEN_PAUSE_MS = 50;
 
 function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {
   return bind === undefined ? 'client' : claimedRole({ endpoint: bind, incarnation });
