@@ -1,7 +1,6 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
-import { AssignedBy } from './job/assignment.js';
 import type { AttemptEnd } from './job/attempt-history.js';
-import { TaskState } from './job/task-state.js';
+import { AssignedBy, TaskState } from './job/task-table.js';
 import type { SchedulerParts } from './parts.js';
 
 // What workers and central say of tasks.

@@ -18,10 +18,10 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   const judgement = sampler.judge(arriving);
   const { number, id } = jobs.nextName();
   const decision = decide(judgement, cluster.policy);
-  const job = new Job({ number, id, spec, arriving, judgement, decision, acceptedAt: now });
+  const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now });
   if (judgement.kind === 'sample') sampler.start(job, judgement);
-  jobs.add(job, key);
-  ledger.accepted(job, key, jobs.bytesOf(job), now);
+  jobs.add(job);
+  ledger.accepted(job, now);
   if (ledger.isShared) s.unwritten.add(job);
   else s.events.accepted(job);
   if (!job.isAwaiting) s.routing.startJob(job, now);

@@ -33,7 +33,7 @@ class Bench {
   add(input: JobInput = { tasks: [{ sleep: 1 }] }): Job {
     const { number } = this.jobs.nextName();
     const job = jobOf(input, { number, acceptedAt: this.now });
-    this.jobs.add(job, undefined);
+    this.jobs.add(job);
     return job;
   }
 

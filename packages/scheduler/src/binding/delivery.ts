@@ -1,7 +1,7 @@
 import type { Address, Millis, TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
-import { AssignedBy, type Assignment } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
+import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { Cluster } from '../joining/cluster.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';

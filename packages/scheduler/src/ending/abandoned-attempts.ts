@@ -1,6 +1,6 @@
-import { type Address, type Member, type MessageOf, NOBODY, type TaskIndex } from '@goshawk/core';
-import { type AttemptRef, isSameAttempt } from '../job/attempt-ref.js';
+import { type Address, type Member, NOBODY, type TaskIndex } from '@goshawk/core';
 import type { Job } from '../job/job.js';
+import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { Ledger } from '../keeping/ledger.js';
 
 /** What was given up is remembered of so many workers, the latest that were lost. */
@@ -12,8 +12,8 @@ const WORKERS_MAX = 1_000;
  */
 export class AbandonedAttempts {
   readonly #ledger: Ledger;
-  /** The workers of the latest last. */
-  readonly #byWorker = new Map<Address, AttemptRef[]>();
+  /** By their keys. The workers of the latest last. */
+  readonly #byWorker = new Map<Address, Map<string, AttemptRef>>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -23,10 +23,9 @@ export class AbandonedAttempts {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;
     const attempt = job.tasks.ref(task);
-    const attempts = this.#byWorker.get(worker) ?? [];
-    attempts.push(attempt);
+    const attempts = this.#byWorker.get(worker) ?? new Map<string, AttemptRef>();
     this.#byWorker.delete(worker);
-    this.#byWorker.set(worker, attempts);
+    this.#byWorker.set(worker, attempts.set(attemptKey(attempt), attempt));
     if (this.#byWorker.size > WORKERS_MAX) this.#byWorker.delete(this.#byWorker.keys().next().value!);
     this.#cancel(worker, attempt);
   }
@@ -35,21 +34,17 @@ export class AbandonedAttempts {
   cameBack(workers: readonly Member[]): void {
     if (this.#byWorker.size === 0) return;
     for (const { address } of workers)
-      for (const attempt of this.#byWorker.get(address) ?? []) this.#cancel(address, attempt);
+      for (const attempt of this.#byWorker.get(address)?.values() ?? []) this.#cancel(address, attempt);
   }
 
   /** The worker does not run it, or no more. */
   settled(worker: Address, attempt: AttemptRef): void {
     const attempts = this.#byWorker.get(worker);
-    if (attempts === undefined) return;
-    const left = attempts.filter((one) => !isSameAttempt(one, attempt));
-    if (left.length === 0) this.#byWorker.delete(worker);
-    else this.#byWorker.set(worker, left);
+    if (attempts?.delete(attemptKey(attempt)) && attempts.size === 0) this.#byWorker.delete(worker);
   }
 
   #cancel(worker: Address, attempt: AttemptRef): void {
-    const message: MessageOf<'cancelTask'> = { type: 'cancelTask', ...attempt };
     // Behind the task itself, which may wait for the disk.
-    this.#ledger.send(worker, message);
+    this.#ledger.send(worker, { type: 'cancelTask', ...attempt });
   }
 }

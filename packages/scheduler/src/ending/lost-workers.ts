@@ -1,6 +1,7 @@
 import type { Address, Millis, TaskIndex } from '@goshawk/core';
-import { attemptKey } from '../job/attempt-ref.js';
-import { type Job, LOST, LOST_BESIDE, TaskState } from '../job/job.js';
+import { type Job, TaskState } from '../job/job.js';
+import { LOST, LOST_BESIDE } from '../job/outcomes.js';
+import { attemptKey } from '../job/task-table.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { SchedulerParts } from '../parts.js';
 

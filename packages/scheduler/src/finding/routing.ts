@@ -35,8 +35,6 @@ export class Routing {
   readonly #sweep: SweepTimer;
   readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
   readonly #watch = new ProbeWatch();
-  /** How many probes have come back since the last sweep. */
-  readonly #givenBack = new WeakMap<Batch, number>();
 
   /** @param giveHeld gives what has come to slots that are held for it */
   constructor(
@@ -145,10 +143,9 @@ export class Routing {
     const probes = Math.min(said, batch.probes.at(from));
     if (probes <= 0) return;
     this.prober.used(batch, from, probes);
-    const back = (this.#givenBack.get(batch) ?? 0) + probes;
     if (this.#cluster.timings.retryMs === 0) return this.find(job, batch, now);
-    this.#givenBack.set(batch, back);
-    if (back <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
+    batch.givenBack += probes;
+    if (batch.givenBack <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
     this.#sweep.arm(now);
   }
 
@@ -156,7 +153,9 @@ export class Routing {
   #findForGivenBack(job: Job, now: Millis): boolean {
     let wereBack = false;
     for (const batch of job.batches) {
-      if (!this.#givenBack.delete(batch) || batch.waiting === 0) continue;
+      if (batch.givenBack === 0) continue;
+      batch.givenBack = 0;
+      if (batch.waiting === 0) continue;
       wereBack = true;
       this.find(job, batch, now);
     }

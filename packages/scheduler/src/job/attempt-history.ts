@@ -9,14 +9,11 @@ import {
   startFaultOf,
   type TaskIndex,
 } from '@goshawk/core';
-import { Blame, StartFaults } from '../ending/blame.js';
+import { Blame, StartFaults } from './blame.js';
 import { LOST } from './outcomes.js';
 import { isWorthARetry } from './retrying.js';
 import { TaskReports } from './task-reports.js';
-import { TaskState } from './task-state.js';
-import type { TaskTable } from './task-table.js';
-
-const NO_COUNTS: ReadonlyMap<TaskIndex, number> = new Map();
+import { TaskState, type TaskTable } from './task-table.js';
 
 /** The end of a task's current attempt. */
 export interface AttemptEnd {
@@ -45,8 +42,6 @@ export class AttemptHistory {
   /** Attempts that their workers could not start. */
   #failedStarts = 0;
   // Made when there is something to be in them: most jobs have none of these.
-  #failures: Map<TaskIndex, number> | undefined;
-  #losses: Map<TaskIndex, number> | undefined;
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
 
@@ -95,14 +90,14 @@ export class AttemptHistory {
   /** A worker was given the task. */
   started(task: TaskIndex): void {
     this.total++;
-    this.#blame?.runsApart(task, this.#tasks.attempts[task]!, this.#losses?.get(task) ?? 0);
+    this.#blame?.started(task, this.#tasks.attempts[task]!);
   }
 
   /** A task that has outlived its time apart clears the job. */
   reviewTrial(now: Millis): void {
     const trial = this.#blame?.trial;
     if (trial !== undefined && this.isOnTrial)
-      this.#blame?.outlives(trial.task, trial.attempt, now - this.#tasks.startedAt[trial.task]!);
+      this.#blame?.reviewTrial(now - this.#tasks.startedAt[trial.task]!);
   }
 
   /** The current attempt failed by the task's own fault. @returns whether the task may be tried again */
@@ -115,13 +110,12 @@ export class AttemptHistory {
     }
     this.failedCount++;
     this.#noteSetback(end, worker, now);
-    this.#failures ??= new Map();
     this.reports.setError(task, { outcome, worker }, place);
-    const failures = countedUp(this.#failures, task);
-    this.#blamed().failed(task, this.#tasks.workerOf(task), now);
+    const blame = this.#blamed();
+    blame.failed(task, this.#tasks.workerOf(task), now);
     // What is not there is not there the next time either.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
-    return failures <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
+    return blame.failuresOf(task) <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
   }
 
   /** The current attempt completed. @returns the workers that earlier ones came to nothing at */
@@ -143,13 +137,12 @@ export class AttemptHistory {
   lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
     this.lostCount++;
     this.#noteSetback({ task, outcome: LOST, runMs, place: undefined }, worker, now);
-    this.#losses ??= new Map();
-    const losses = countedUp(this.#losses, task);
     const blame = this.#blamed();
     const attempt = this.#tasks.attempts[task]!;
     const wasApart = blame.apartMsOf(task, attempt) !== undefined;
-    blame.lost(task, attempt, losses, runMs, now);
+    blame.lost(task, attempt, runMs, now);
     if (isCancelling) return false;
+    const losses = blame.lossesOf(task);
     if (losses < LIMITS.lossesPerTaskMax) return true;
     const mayBe = wasApart ? '; nothing else started there, so it may want more memory than there is' : '';
     const message = `lost its worker ${losses} times and was given up${mayBe}`;
@@ -167,7 +160,7 @@ export class AttemptHistory {
     // It has not started: it was none.
     this.total--;
     this.#failedStarts++;
-    this.#blamed().failed(end.task, this.#tasks.workerOf(end.task), now);
+    this.#blamed().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
 
   /** Workers that ran tasks of the job were lost, at one time. */
@@ -197,16 +190,6 @@ export class AttemptHistory {
     return isTasks ? { ...outcome, kind: 'failed' } : outcome;
   }
 
-  /** Attempts that failed by their tasks' own fault, of tasks that have any. */
-  get failures(): ReadonlyMap<TaskIndex, number> {
-    return this.#failures ?? NO_COUNTS;
-  }
-
-  /** Attempts that were cut short with their worker. */
-  get losses(): ReadonlyMap<TaskIndex, number> {
-    return this.#losses ?? NO_COUNTS;
-  }
-
   #blamed(): Blame {
     this.#blame ??= new Blame();
     return this.#blame;
@@ -229,11 +212,4 @@ export class AttemptHistory {
       ...(outcome.gpus === undefined ? {} : { gpus: outcome.gpus }),
     });
   }
-}
-
-/** Counts one more of the task. @returns how many there are */
-function countedUp(counts: Map<TaskIndex, number>, task: TaskIndex): number {
-  const count = (counts.get(task) ?? 0) + 1;
-  counts.set(task, count);
-  return count;
 }

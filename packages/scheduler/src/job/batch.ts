@@ -5,10 +5,9 @@ import { ProbeLedger } from './probe-ledger.js';
  * Tasks that are looked for together, because to the scheduler they are alike: those of a stage (the batch of batch
  * probing), the pilots of a job, or what may run before they have told. Its index names it in messages.
  */
-export interface Batch {
+export abstract class Batch {
   readonly index: number;
   readonly spec: StageSpec;
-  readonly count: number;
   /** Where its probes wait at workers. */
   readonly lane: Lane;
   /** Where its probes go, when not where the job's class may run. */
@@ -16,64 +15,84 @@ export interface Batch {
   /** Times so many probes are sent as the policy says. */
   readonly probeFactor: number;
   /** Its tasks in state `waiting`. */
-  readonly waiting: number;
+  abstract readonly waiting: number;
   /** Where the probes are that no worker has served. */
-  readonly probes: ProbeLedger;
+  readonly probes = new ProbeLedger();
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
-  recalled: boolean;
+  recalled = false;
+  /** So many have come back since the last sweep. */
+  givenBack = 0;
   /** More were sent than it needs, since nothing was heard of the first. */
-  probedAgain: boolean;
+  probedAgain = false;
   /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
-  needSent: number;
-  needSentAt: Millis;
+  needSent = 0;
+  needSentAt: Millis = 0;
   /** Workers that central has matched with the batch. */
-  matches: number;
+  matches = 0;
+
+  constructor(index: number, spec: StageSpec, lane: Lane, over?: Scope, probeFactor = 1) {
+    this.index = index;
+    this.spec = spec;
+    this.lane = lane;
+    this.over = over;
+    this.probeFactor = probeFactor;
+  }
 }
 
 /** A stage is the batch of batch probing (Sparrow): its tasks are alike to the scheduler. */
-export interface Stage extends Batch {
+export class Stage extends Batch {
   /** Its tasks are first … first + count − 1. */
   readonly first: number;
+  readonly count: number;
   /** When its tasks might start; of a job of an earlier incarnation, when that was accepted. */
   releasedAt: Millis;
   /** Stages before it that have not completed. */
   blockers: number;
   /** Tasks that are neither completed, failed nor cancelled. */
   unfinished: number;
-  /** Tasks in state `waiting`. */
-  waiting: number;
+  override waiting = 0;
   /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
   nextFresh: number;
-  returned: number[];
+  readonly returned: number[] = [];
+
+  constructor(index: number, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
+    super(index, spec, lane);
+    this.first = first;
+    this.count = countTasks(spec.tasks);
+    this.releasedAt = acceptedAt;
+    this.blockers = spec.after.length;
+    this.unfinished = this.count;
+    this.nextFresh = first;
+  }
 }
 
 /** The stages of a job, none of which has begun. */
 export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): Stage[] {
   let first = 0;
   return stages.map((spec, index) => {
-    const count = countTasks(spec.tasks);
-    const stage: Stage = {
-      index,
-      spec,
-      lane,
-      probeFactor: 1,
-      over: undefined,
-      first,
-      count,
-      releasedAt: acceptedAt,
-      blockers: spec.after.length,
-      unfinished: count,
-      waiting: 0,
-      nextFresh: first,
-      returned: [],
-      probes: new ProbeLedger(),
-      recalled: false,
-      probedAgain: false,
-      needSent: 0,
-      needSentAt: 0,
-      matches: 0,
-    };
-    first += count;
+    const stage = new Stage(index, spec, lane, first, acceptedAt);
+    first += stage.count;
     return stage;
   });
+}
+
+/** Tasks that run first. Until it is decided what the job is they are no tasks of their stage to who looks for workers. */
+export class PilotBatch extends Batch {
+  override waiting = 0;
+  /** Those that wait, perhaps with others that do not any more. */
+  readonly queue: number[] = [];
+}
+
+/** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
+export class RestBatch extends Batch {
+  readonly stage: Stage;
+
+  constructor(index: number, stage: Stage, over: Scope) {
+    super(index, stage.spec, 'normal', over);
+    this.stage = stage;
+  }
+
+  override get waiting(): number {
+    return this.stage.waiting;
+  }
 }

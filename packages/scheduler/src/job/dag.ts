@@ -1,7 +1,6 @@
 import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
 import { type Stage, stagesOf } from './batch.js';
-import { TaskState } from './task-state.js';
-import type { TaskTable } from './task-table.js';
+import { TaskState, type TaskTable } from './task-table.js';
 
 /** The stages of a job, and which of them wait for others. */
 export class Dag {

@@ -7,6 +7,7 @@ export function jobOf(
   input: JobInput,
   {
     number = 1,
+    key,
     class: jobClass = 'short',
     route = { by: 'probing', over: 'all' },
     acceptedAt = 0,
@@ -16,6 +17,7 @@ export function jobOf(
   return new Job({
     number,
     id: `a-${number}`,
+    key,
     spec,
     arriving: arrivingJobOf(spec, 0),
     judgement: { kind: 'unknown' },
@@ -33,6 +35,7 @@ export function jobOf(
 
 interface Fields {
   readonly number: number;
+  readonly key: string | undefined;
   readonly class: JobClass;
   readonly route: Route;
   readonly acceptedAt: number;

@@ -18,23 +18,22 @@ import {
 import type { ArrivingJob, Estimate, Judgement } from '@goshawk/predictor';
 import type { Decision } from '../accepting/classify.js';
 import type { Sample } from '../sampling/sample.js';
-import type { Assignment } from './assignment.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import type { Batch, Stage } from './batch.js';
 import { Dag } from './dag.js';
 import { RestingTasks } from './resting-tasks.js';
 import { restMs } from './retrying.js';
-import { TASK_STATE_NAMES, TaskState } from './task-state.js';
-import { TaskTable } from './task-table.js';
+import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 
-export { ABANDONED, GIVEN_UP, LOST, LOST_BESIDE, outOfTime } from './outcomes.js';
 export { TASK_STATE_NAMES, TaskState };
 
 /** Everything an owner knows of one job. */
 export class Job {
   readonly number: JobNumber;
   readonly id: string;
+  /** Chosen by whoever brought it. */
+  readonly key: string | undefined;
   readonly spec: JobSpec;
   readonly arriving: ArrivingJob;
   /** Of the estimator, when the job came, or its owner was started again. */
@@ -62,6 +61,9 @@ export class Job {
   cancelling = false;
   /** Why its owner has cancelled it, where nobody else has. */
   cancelReason: string | undefined;
+  /** What was submitted takes of its owner's memory, and with it what is kept of its attempts: as its store counts it. */
+  specBytes = 0;
+  bytes = 0;
   /** Unless it is, nothing of it may be given out. */
   isWritten = true;
   endedAt: Millis | undefined;
@@ -76,6 +78,7 @@ export class Job {
   constructor(fields: {
     number: JobNumber;
     id: string;
+    key?: string | undefined;
     spec: JobSpec;
     arriving: ArrivingJob;
     judgement: Judgement;
@@ -84,6 +87,7 @@ export class Job {
   }) {
     this.number = fields.number;
     this.id = fields.id;
+    this.key = fields.key;
     this.spec = fields.spec;
     this.arriving = fields.arriving;
     this.judgement = fields.judgement;
@@ -291,7 +295,7 @@ export class Job {
 
   /** How long the task is to rest, which has just failed and may be tried again. 0: not at all */
   restMsOf(task: TaskIndex): Millis {
-    return restMs(this.spec, this.id, task, this.history.failures.get(task) ?? 1);
+    return restMs(this.spec, this.id, task, this.history.blame?.failuresOf(task) ?? 1);
   }
 
   /** The task has failed, and does not wait for a worker before that time. */

@@ -1,6 +1,5 @@
 import type { Millis, TaskIndex } from '@goshawk/core';
-import { TaskState } from './task-state.js';
-import type { TaskTable } from './task-table.js';
+import { TaskState, type TaskTable } from './task-table.js';
 
 /** Tasks that failed, and wait before they are tried again. They are in state `blocked` meanwhile. */
 export class RestingTasks {

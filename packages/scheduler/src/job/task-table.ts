@@ -1,7 +1,60 @@
 import { type Address, invariant, type JobNumber, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
-import type { Assignment } from './assignment.js';
-import type { AttemptRef } from './attempt-ref.js';
-import { TASK_STATE_NAMES, TaskState } from './task-state.js';
+
+/**
+ * Where a task is. Every task is in exactly one of these states:
+ *
+ *     blocked → waiting → running → completed
+ *                 ↓  ↑       ↓
+ *               placing → placed → running …      (placed by central)
+ *     and from any of them to failed or cancelled
+ */
+export const TaskState = {
+  /** Its stage waits for another stage, or it has failed and rests before it is tried again. */
+  blocked: 0,
+  /** May start; no worker has it. */
+  waiting: 1,
+  /** Central has been asked for a worker. */
+  placing: 2,
+  /** In the queue of a worker that central has chosen. */
+  placed: 3,
+  running: 4,
+  completed: 5,
+  failed: 6,
+  cancelled: 7,
+} as const;
+export type TaskState = (typeof TaskState)[keyof typeof TaskState];
+
+export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
+
+/** What brought a task to its worker. */
+export const AssignedBy = {
+  /** It ran when its owner was started again, or was never given out. */
+  resumed: 0,
+  /** A question of the worker: an `ask`, a `seek`, or a report that asks for the next task. */
+  ask: 1,
+  /** A match of central. */
+  match: 2,
+} as const;
+export type AssignedBy = (typeof AssignedBy)[keyof typeof AssignedBy];
+
+/** Why a worker has a task: which of its questions was answered, or which match. One that comes again has the same. */
+export interface Assignment {
+  readonly by: AssignedBy;
+  /** Of the worker's question, or of central's match; 0 of what was resumed. */
+  readonly number: number;
+}
+
+/** One attempt of one task, as the owner of its job names it. */
+export interface AttemptRef {
+  readonly job: JobNumber;
+  readonly task: TaskIndex;
+  readonly attempt: number;
+}
+
+/** For sets and maps. */
+export function attemptKey({ job, task, attempt }: AttemptRef): string {
+  return `${job}/${task}/${attempt}`;
+}
 
 /** The tasks of one job: where each is, and its current attempt. Columns of numbers, so that many tasks cost little. */
 export class TaskTable {

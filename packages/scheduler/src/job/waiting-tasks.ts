@@ -2,8 +2,7 @@ import type { TaskIndex } from '@goshawk/core';
 import type { Sample } from '../sampling/sample.js';
 import type { Batch, Stage } from './batch.js';
 import type { Dag } from './dag.js';
-import { TaskState } from './task-state.js';
-import type { TaskTable } from './task-table.js';
+import { TaskState, type TaskTable } from './task-table.js';
 
 /** Which tasks of a job wait, and in which batch: that of their stage, or the pilots until these have told. */
 export class WaitingTasks {

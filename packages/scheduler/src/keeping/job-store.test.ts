@@ -2,20 +2,20 @@ import { JOB_STATES, LIMITS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { jobOf } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
-import { JobStore, type Recalled, type Retention } from './job-store.js';
+import { JobStore, type Retention } from './job-store.js';
 import { sharesOf } from './memory-shares.js';
 
 class Bench {
   readonly forgotten: number[] = [];
   readonly store: JobStore;
-  readonly journal: Map<number, Recalled> | undefined;
+  readonly journal: Map<number, Job> | undefined;
   now = 0;
 
   /** @param journal where given, what ended is put away in it */
   constructor(
     retention: Partial<Retention> = {},
     jobsMax = 1e9,
-    journal?: Map<number, Recalled>,
+    journal?: Map<number, Job>,
     endedMax = sharesOf(1e9).endedMax,
   ) {
     this.journal = journal;
@@ -34,9 +34,9 @@ class Bench {
   /** A job that ends at once. */
   run(user?: string, key?: string, argument = 'x'): Job {
     const { number } = this.store.nextName();
-    const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, acceptedAt: this.now });
-    this.store.add(job, key);
-    this.journal?.set(number, { job, key });
+    const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, key, acceptedAt: this.now });
+    this.store.add(job);
+    this.journal?.set(number, job);
     job.endedAt = this.now;
     this.store.ended(job, this.now);
     return job;
@@ -53,9 +53,9 @@ describe('jobs that ended before this process', () => {
   function restored(): Bench {
     const bench = new Bench({ keepMs: 1_000 });
     const { number } = bench.store.nextName();
-    const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, acceptedAt: -1e9 });
+    const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, key: 'k', acceptedAt: -1e9 });
     job.endedAt = -1e9;
-    bench.store.restore(job, 'k');
+    bench.store.restore(job);
     bench.store.restored();
     return bench;
   }
@@ -140,7 +140,7 @@ describe('where memory is short', () => {
 test('what a job’s tasks have returned counts as the job’s, also of one that ends with it', () => {
   const bench = new Bench({}, 100_000);
   const job = jobOf({ tasks: [{ sleep: 1 }] }, { number: bench.store.nextName().number });
-  bench.store.add(job, undefined);
+  bench.store.add(job);
   job.history.reports.setValue(0, 'x'.repeat(90_000));
   bench.store.weigh(job);
   expect(bench.store.activeBytes).toBeGreaterThan(90_000);
@@ -158,7 +158,7 @@ describe('jobs that ended, where a journal has them', () => {
     let largest = 0;
     for (let i = 0; i < jobs; i++) {
       const job = most.run('ada', `k${i}`);
-      if (i % 100 === 0) largest = Math.max(largest, most.kept.length * most.store.bytesOf(job));
+      if (i % 100 === 0) largest = Math.max(largest, most.kept.length * job.bytes);
     }
     expect(largest).toBeGreaterThan(30 * 1024 ** 2);
     expect(largest).toBeLessThanOrEqual(32 * 1024 ** 2);

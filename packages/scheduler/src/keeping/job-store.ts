@@ -1,7 +1,7 @@
 import { type JobState, LIMITS, type Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 import { EndedJobs } from './ended-jobs.js';
-import { bytesOf, JobBytes } from './job-bytes.js';
+import { bytesOf } from './job-bytes.js';
 import { levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type IsOwner, type Trace, Traces } from './traces.js';
@@ -15,14 +15,8 @@ export interface Retention {
   forgot(job: number, now: Millis): void;
 }
 
-/** A job that was read back, and its key. */
-export interface Recalled {
-  readonly job: Job;
-  readonly key: string | undefined;
-}
-
 /** Makes the job of what the journal has of it; undefined where that cannot be read. */
-type RecallJob = (job: Trace) => Recalled | undefined;
+type RecallJob = (job: Trace) => Job | undefined;
 
 /** What a user has here that has not ended. */
 interface HeldByUser {
@@ -69,11 +63,12 @@ export class JobStore {
   #movableBytes = 0;
   readonly #recallJob: RecallJob | undefined;
   /** The one that was asked for last is the last. */
-  readonly #recalled = new Map<number, Recalled>();
+  readonly #recalled = new Map<number, Job>();
   /** Of those in memory. */
   readonly #byKey = new Map<string, number>();
-  readonly #keys = new Map<number, string>();
-  readonly #bytesHeld = new JobBytes();
+  /** What jobs take that have not ended, and those that have. */
+  #activeBytes = 0;
+  #endedBytes = 0;
   readonly #activeByUser = new Map<string | undefined, HeldByUser>();
   readonly #lastJob: number;
   #next: number;
@@ -125,7 +120,7 @@ export class JobStore {
 
   /** What cannot be forgotten takes: jobs that have not ended, and keys. Estimated. */
   get activeBytes(): number {
-    return this.#bytesHeld.active + this.traceBytes;
+    return this.#activeBytes + this.traceBytes;
   }
 
   /** Of it, keys and ends of jobs that have ended. */
@@ -139,7 +134,7 @@ export class JobStore {
   }
 
   #bytes(): number {
-    return this.#bytesHeld.active + this.#bytesHeld.ended + this.traceBytes;
+    return this.activeBytes + this.#endedBytes;
   }
 
   activeOf(user: string | undefined): Readonly<HeldByUser> {
@@ -160,13 +155,13 @@ export class JobStore {
     return `${this.#tag}-${number}`;
   }
 
-  add(job: Job, key: string | undefined): void {
+  add(job: Job): void {
     this.#active.set(job.number, job);
-    this.#bytesHeld.add(job.number, bytesOf(job.spec));
+    job.specBytes = bytesOf(job.spec);
+    job.bytes = job.specBytes;
+    this.#activeBytes += job.bytes;
     this.#countActive(job, 1);
-    if (key === undefined) return;
-    this.#byKey.set(key, job.number);
-    this.#keys.set(job.number, key);
+    if (job.key !== undefined) this.#byKey.set(job.key, job.number);
   }
 
   /** The job was not to be, and nothing was written of it. */
@@ -174,24 +169,20 @@ export class JobStore {
     const { number } = job;
     if (this.#active.delete(number)) {
       this.#countActive(job, -1);
-      this.#bytesHeld.jobEnded(number);
-      this.#bytesHeld.forget(number);
+      this.#activeBytes -= job.bytes;
     } else this.#drop(job);
     this.logs.forget(number);
-    this.#takeKey(number);
+    this.#freeKey(job);
   }
 
-  /** @returns the key, which is no longer known here */
-  #takeKey(number: number): string | undefined {
-    const key = this.#keys.get(number);
+  /** The job with the key is in memory no more. */
+  #freeKey({ key, number }: Job): void {
     if (key !== undefined && this.#byKey.get(key) === number) this.#byKey.delete(key);
-    this.#keys.delete(number);
-    return key;
   }
 
   /** A job that was there before this process. */
-  restore(job: Job, key: string | undefined): void {
-    this.add(job, key);
+  restore(job: Job): void {
+    this.add(job);
     if (job.hasEnded) this.#moveToEnded(job);
     this.#keepWithinShares();
   }
@@ -202,16 +193,11 @@ export class JobStore {
     this.#away.sort();
   }
 
-  /** What the job takes, estimated. */
-  bytesOf(job: Job): number {
-    return this.#bytesHeld.of(job.number);
-  }
-
-  /** What is kept of the job's attempts may take more than before. */
+  /** What is kept of the attempts of a job that has not ended may take more than before. */
   weigh(job: Job): void {
-    const { bytes } = job.history.reports;
-    // Of nearly all jobs nothing is.
-    if (bytes > 0) this.#bytesHeld.set(job.number, bytesOf(job.spec) + bytes);
+    const bytes = job.specBytes + job.history.reports.bytes;
+    this.#activeBytes += bytes - job.bytes;
+    job.bytes = bytes;
   }
 
   active(): Iterable<Job> {
@@ -242,7 +228,7 @@ export class JobStore {
     max: number,
   ): { jobs: Job[]; total: number } {
     const { traces, total } = this.#away.lastOf(states, isOwner, Math.min(max, LISTED_MAX));
-    const jobs = traces.map((trace) => this.#recallJob!(trace)?.job);
+    const jobs = traces.map((trace) => this.#recallJob!(trace));
     return { jobs: jobs.filter((job) => job !== undefined), total };
   }
 
@@ -259,10 +245,10 @@ export class JobStore {
     const job = this.byNumber(number);
     if (job !== undefined) return job;
     const trace = this.#away.byNumber(number);
-    return trace && this.#readBack(trace)?.job;
+    return trace && this.#readBack(trace);
   }
 
-  #readBack(trace: Trace): Recalled | undefined {
+  #readBack(trace: Trace): Job | undefined {
     const { number } = trace;
     const recalled = this.#recalled.get(number) ?? this.#recallJob!(trace);
     if (recalled === undefined) return undefined;
@@ -296,7 +282,7 @@ export class JobStore {
     if (number !== undefined) return this.byNumber(number);
     for (const trace of this.#away.withKey(key)) {
       const recalled = this.#readBack(trace);
-      if (recalled?.key === key) return recalled.job;
+      if (recalled?.key === key) return recalled;
     }
     return undefined;
   }
@@ -319,8 +305,9 @@ export class JobStore {
     this.weigh(job);
     this.#active.delete(job.number);
     this.#ended.add(job);
-    this.#bytesHeld.jobEnded(job.number);
-    if (this.#isMovable(job)) this.#movableBytes += this.#bytesHeld.of(job.number);
+    this.#activeBytes -= job.bytes;
+    this.#endedBytes += job.bytes;
+    if (this.#isMovable(job)) this.#movableBytes += job.bytes;
     this.#countActive(job, -1);
   }
 
@@ -353,9 +340,8 @@ export class JobStore {
     if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
   }
 
-  #isMovable({ number, history }: Job): boolean {
-    if (this.#recallJob === undefined) return false;
-    return this.#bytesHeld.of(number) + history.reports.recordedBytes <= PUT_AWAY_BYTES_MAX;
+  #isMovable({ bytes, history }: Job): boolean {
+    return this.#recallJob !== undefined && bytes + history.reports.recordedBytes <= PUT_AWAY_BYTES_MAX;
   }
 
   /** Leaves those that ended first to the journal. */
@@ -382,6 +368,7 @@ export class JobStore {
     for (const job of this.#ended.values()) {
       if (!isOld(job.endedAt!)) break;
       this.#drop(job);
+      this.#freeKey(job);
       this.#forget(job.number, now);
     }
     for (let left = FORGOTTEN_MAX; left > 0; left--) {
@@ -396,7 +383,7 @@ export class JobStore {
     const byUser = new Map<string | undefined, { bytes: number; jobs: Job[] }>();
     for (const job of this.#ended.values()) {
       const held = byUser.get(job.spec.user) ?? { bytes: 0, jobs: [] };
-      held.bytes += this.#bytesHeld.of(job.number);
+      held.bytes += job.bytes;
       held.jobs.push(job);
       byUser.set(job.spec.user, held);
     }
@@ -408,7 +395,7 @@ export class JobStore {
     for (const held of most) {
       for (const job of held.jobs) {
         if (held.bytes <= level) break;
-        held.bytes -= this.#bytesHeld.of(job.number);
+        held.bytes -= job.bytes;
         this.#drop(job);
         this.logs.forget(job.number);
         this.#keepTrace(this.#traces, job);
@@ -416,8 +403,10 @@ export class JobStore {
     }
   }
 
-  #keepTrace(traces: Traces, { number, state, endedAt, spec: { user } }: Job): void {
-    traces.push({ number, key: this.#takeKey(number), user, state, endedAt: endedAt! });
+  #keepTrace(traces: Traces, job: Job): void {
+    const { number, key, state, endedAt, spec } = job;
+    this.#freeKey(job);
+    traces.push({ number, key, user: spec.user, state, endedAt: endedAt! });
   }
 
   #dropFirst(traces: Traces, now: Millis): void {
@@ -430,13 +419,12 @@ export class JobStore {
   /** Of those that have ended. */
   #drop(job: Job): void {
     if (!this.#ended.delete(job)) return;
-    if (this.#isMovable(job)) this.#movableBytes -= this.#bytesHeld.of(job.number);
-    this.#bytesHeld.forget(job.number);
+    if (this.#isMovable(job)) this.#movableBytes -= job.bytes;
+    this.#endedBytes -= job.bytes;
   }
 
   #forget(number: number, now: Millis): void {
     this.logs.forget(number);
-    this.#takeKey(number);
     this.#retention.forgot(number, now);
   }
 }

@@ -118,10 +118,9 @@ export class Ledger {
     return this.#unwrittenBytes >= this.#shares.unwrittenMax;
   }
 
-  /** @param bytes what the job takes */
-  accepted(job: Job, key: string | undefined, bytes: number, now: Millis): void {
+  accepted(job: Job, now: Millis): void {
     if (!this.isKept) return;
-    const { spec, class: jobClass, classifiedBy, route, stagesMs } = job;
+    const { key, spec, class: jobClass, classifiedBy, route, stagesMs } = job;
     this.#write(
       {
         kind: 'accepted',
@@ -134,7 +133,7 @@ export class Ledger {
         route,
         stagesMs,
       },
-      bytes,
+      job.bytes,
     );
     this.#acceptances.push(this.#written);
   }

@@ -37,7 +37,9 @@ function durablePart(job: Job, records: readonly JobRecord[]) {
     job.history.reports.valueOf(task, (_, place) => records[place]),
   );
   const { id, cancelling } = job;
-  const { failures, losses, failedCount, lostCount } = job.history;
+  const { blame, failedCount, lostCount } = job.history;
+  const failures = Array.from(job.tasks.states, (_, task) => blame?.failuresOf(task) ?? 0);
+  const losses = Array.from(job.tasks.states, (_, task) => blame?.lossesOf(task) ?? 0);
   return { id, states, failures, losses, cancelling, failedCount, lostCount, values };
 }
 

@@ -11,10 +11,10 @@ import { arrivingJobOf } from '../accepting/arriving.js';
 import type { Keys } from '../accepting/keys.js';
 import type { JournalEntry } from '../contract.js';
 import { Job, TaskState } from '../job/job.js';
-import type { JobStore, Recalled } from '../keeping/job-store.js';
+import type { JobStore } from '../keeping/job-store.js';
 
 /** Gets a job as it was when its owner last wrote something down. */
-type Rebuilt = (job: Job, key: string | undefined) => void;
+type Rebuilt = (job: Job) => void;
 
 /** So many tasks of a job take as long as a record. */
 const TASKS_A_RECORD = 50;
@@ -63,28 +63,27 @@ export function* rebuildJobs(
 }
 
 /** Makes an ended job of its records; undefined where they do not tell of its end. */
-export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Recalled | undefined {
-  let rebuilt: Recalled | undefined;
-  const steps = rebuildJobs(entries, context, (job, key) => {
-    rebuilt = { job, key };
+export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
+  let rebuilt: Job | undefined;
+  const steps = rebuildJobs(entries, context, (job) => {
+    rebuilt = job;
   });
   for (const _ of steps);
-  return rebuilt?.job.hasEnded ? rebuilt : undefined;
+  return rebuilt?.hasEnded ? rebuilt : undefined;
 }
 
 class Rebuild {
   readonly job: Job;
-  readonly #key: string | undefined;
   readonly #context: RebuildContext;
   readonly #usedUpTo: Uint32Array;
 
   constructor(accepted: JobRecordOf<'accepted'>, context: RebuildContext) {
     this.#context = context;
-    this.#key = accepted.key;
-    const { spec, class: jobClass, classifiedBy: by, route, stagesMs } = accepted;
+    const { key, spec, class: jobClass, classifiedBy: by, route, stagesMs } = accepted;
     this.job = new Job({
       number: accepted.job,
       id: context.idOf(accepted.job),
+      key,
       spec,
       arriving: arrivingJobOf(spec, accepted.at),
       judgement: { kind: 'unknown' },
@@ -201,7 +200,7 @@ class Rebuild {
       else job.tasks.workers[task] = NOBODY;
     }
     this.#mayHaveStarted();
-    rebuilt(job, this.#key);
+    rebuilt(job);
   }
 
   #given(task: number, attempt: number): void {
@@ -241,6 +240,6 @@ export function* inherit(
       else yield entry;
     }
   }
-  yield* rebuildJobs(ofJobs(), context, (job, key) => jobs.restore(job, key));
+  yield* rebuildJobs(ofJobs(), context, (job) => jobs.restore(job));
   jobs.restored();
 }

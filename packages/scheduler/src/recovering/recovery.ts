@@ -7,8 +7,8 @@ import {
   NOBODY,
 } from '@goshawk/core';
 import { watchTimeLimit } from '../ending/job-timers.js';
-import { AssignedBy } from '../job/assignment.js';
 import { type Job, TaskState } from '../job/job.js';
+import { AssignedBy } from '../job/task-table.js';
 import type { Members } from '../joining/members.js';
 import type { JobStore } from '../keeping/job-store.js';
 

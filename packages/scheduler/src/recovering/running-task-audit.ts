@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
-import { attemptKey } from '../job/attempt-ref.js';
 import { type Job, TaskState } from '../job/job.js';
+import { attemptKey } from '../job/task-table.js';
 import type { JobStore } from '../keeping/job-store.js';
 import type { Ledger } from '../keeping/ledger.js';
 

@@ -1,19 +1,11 @@
 import type { Millis, Scope } from '@goshawk/core';
 import type { ArrivingJob, Evidence, SamplePlan } from '@goshawk/predictor';
-import type { Batch, Stage } from '../job/batch.js';
-import { ProbeLedger } from '../job/probe-ledger.js';
+import { type Batch, PilotBatch, RestBatch, type Stage } from '../job/batch.js';
 
 /** Failed runs of pilots that are kept: the estimate of a job whose pilots all fail comes from them. */
 const FAILED_RUNS_MAX = 100;
 /** They are few, and all the others wait for them: a pilot behind a long task is worth more probes than a task. */
 const PILOT_PROBE_FACTOR = 2;
-
-/** The tasks that run first. Until it is decided they are no tasks of their stage to whoever looks for workers. */
-interface PilotBatch extends Batch {
-  waiting: number;
-  /** Those of `tasks` that wait, perhaps with others that do not any more. */
-  readonly queue: number[];
-}
 
 /**
  * The sample of one job (SLearn §5.1): which of its tasks are pilots, and what became of them. The rest of the
@@ -55,22 +47,7 @@ export class Sample {
     this.tasks = [...tasks].sort((a, b) => a - b);
     this.#isPilot = new Set(tasks);
     this.#stage = stage.index;
-    this.pilots = {
-      index: stages.length,
-      spec: stage.spec,
-      count: tasks.length,
-      lane: 'express',
-      probeFactor: PILOT_PROBE_FACTOR,
-      over: undefined,
-      waiting: 0,
-      queue: [],
-      probes: new ProbeLedger(),
-      recalled: false,
-      probedAgain: false,
-      needSent: 0,
-      needSentAt: 0,
-      matches: 0,
-    };
+    this.pilots = new PilotBatch(stages.length, stage.spec, 'express', undefined, PILOT_PROBE_FACTOR);
     this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
   }
 
@@ -114,38 +91,5 @@ export class Sample {
     }
     const { length: pilots } = this.tasks;
     return { pilots, stage: this.#stage, runsMs, elapsedMs, failed, failedRunsMs: this.#failedRunsMs };
-  }
-}
-
-/** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
-class RestBatch implements Batch {
-  readonly index: number;
-  readonly stage: Stage;
-  readonly lane = 'normal';
-  readonly probeFactor = 1;
-  readonly over: Scope;
-  readonly probes = new ProbeLedger();
-  recalled = false;
-  probedAgain = false;
-  needSent = 0;
-  needSentAt: Millis = 0;
-  matches = 0;
-
-  constructor(index: number, stage: Stage, over: Scope) {
-    this.index = index;
-    this.stage = stage;
-    this.over = over;
-  }
-
-  get spec() {
-    return this.stage.spec;
-  }
-
-  get count(): number {
-    return this.stage.count;
-  }
-
-  get waiting(): number {
-    return this.stage.waiting;
   }
 }

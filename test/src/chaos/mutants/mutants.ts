@@ -167,9 +167,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'room-of-ended-jobs-kept',
     what: 'what a job takes of the memory of its scheduler counts after its end',
-    file: 'scheduler/keeping/job-bytes',
-    find: 'this.#active -= bytes;',
-    replace: 'this.#active -= 0 * bytes;',
+    file: 'scheduler/keeping/job-store',
+    find: 'this.#activeBytes -= job.bytes;\n        this.#endedBytes',
+    replace: 'this.#activeBytes -= 0 * job.bytes;\n        this.#endedBytes',
   },
   {
     name: 'forgotten-too-soon',
@@ -209,7 +209,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'suspect-waits-for-ever',
     what: 'a task that was lost twice never runs again',
-    file: 'scheduler/ending/blame',
+    file: 'scheduler/job/blame',
     find: 'now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT))',
     replace: 'Infinity * Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT))',
   },

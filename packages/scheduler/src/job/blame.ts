@@ -1,4 +1,4 @@
-import { type Address, LIMITS, type Millis } from '@goshawk/core';
+import { type Address, LIMITS, type Millis, type TaskIndex } from '@goshawk/core';
 
 /** A retry waits for so long for a worker that it has not failed on, where there is any. */
 const AVOIDED_MS = 120_000;
@@ -21,12 +21,22 @@ const AMENDS = 1 / 8;
 
 const NOWHERE: readonly Address[] = [];
 
-interface FailedAt {
-  readonly workers: Address[];
-  /** Of the last failure. */
-  at: Millis;
+/** What went wrong with one task, which has not completed. */
+interface Trouble {
+  /** Attempts that failed by its own fault. */
+  failures: number;
+  /** Attempts that were cut short with their workers. */
+  losses: number;
+  /** Workers that it failed on, or could not be started on, and when it last did. */
+  readonly failedAt: Address[];
+  lastFailedAt: Millis;
+  /** It does not run before. */
+  pausedUntil: Millis;
+  /** The attempt that ran apart last, or does, and for how long nothing else was to start beside it. */
+  apart: { readonly attempt: number; readonly forMs: Millis } | undefined;
 }
 
+/** What went wrong at one worker. */
 interface Failing {
   /** Since a task of the job completed there. */
   inARow: number;
@@ -40,16 +50,13 @@ interface Failing {
  * loses workers and completes nothing is on probation: one task of it runs at a time, apart.
  */
 export class Blame {
-  readonly #failedAt = new Map<number, FailedAt>();
+  readonly #tasks = new Map<TaskIndex, Trouble>();
   readonly #failing = new Map<Address, Failing>();
-  readonly #pausedUntil = new Map<number, Millis>();
-  /** Attempts that run apart, by their tasks, and for how long. */
-  readonly #apart = new Map<number, { readonly attempt: number; readonly forMs: Millis }>();
   #longestLostMs: Millis = 0;
   /** Workers that were lost with a task of the job since one completed. */
   #lostInARow = 0;
   #isOnProbation = false;
-  #trial: { readonly task: number; readonly attempt: number } | undefined;
+  #trial: { readonly task: TaskIndex; readonly attempt: number } | undefined;
   #lookedAt: Millis = Number.NEGATIVE_INFINITY;
   /** Workers that were lost with a task that ran apart, less what tasks that completed make up for. */
   #charged = 0;
@@ -60,7 +67,7 @@ export class Blame {
   }
 
   /** The attempt that was given to run apart last. */
-  get trial(): { readonly task: number; readonly attempt: number } | undefined {
+  get trial(): { readonly task: TaskIndex; readonly attempt: number } | undefined {
     return this.#trial;
   }
 
@@ -69,12 +76,27 @@ export class Blame {
     return this.#charged >= LIMITS.lossesPerJobMax;
   }
 
-  /** A run failed, or could not be started. */
-  failed(task: number, worker: Address, now: Millis): void {
-    const failedAt = this.#failedAt.get(task) ?? { workers: [], at: now };
-    if (!failedAt.workers.includes(worker)) failedAt.workers.push(worker);
-    failedAt.at = now;
-    this.#failedAt.set(task, failedAt);
+  /** How often the task has failed by its own fault. */
+  failuresOf(task: TaskIndex): number {
+    return this.#tasks.get(task)?.failures ?? 0;
+  }
+
+  /** How often the task was cut short with its worker. */
+  lossesOf(task: TaskIndex): number {
+    return this.#tasks.get(task)?.losses ?? 0;
+  }
+
+  /** An attempt failed by the task's own fault. */
+  failed(task: TaskIndex, worker: Address, now: Millis): void {
+    this.#troubleOf(task).failures++;
+    this.notStarted(task, worker, now);
+  }
+
+  /** An attempt came to nothing at the worker, which the task avoids from then on. */
+  notStarted(task: TaskIndex, worker: Address, now: Millis): void {
+    const trouble = this.#troubleOf(task);
+    if (!trouble.failedAt.includes(worker)) trouble.failedAt.push(worker);
+    trouble.lastFailedAt = now;
     const failing = this.#failing.get(worker) ?? { inARow: 0, all: 0 };
     failing.inARow++;
     failing.all++;
@@ -93,14 +115,14 @@ export class Blame {
   }
 
   /** A task completed. @returns the workers that it came to nothing at before */
-  completed(task: number, worker: Address): readonly Address[] {
+  completed(task: TaskIndex, worker: Address): readonly Address[] {
     const failing = this.#failing.get(worker);
     if (failing !== undefined) failing.inARow = 0;
     this.#lostInARow = 0;
     this.#isOnProbation = false;
     this.#charged = Math.max(0, this.#charged - AMENDS);
-    const failedAt = this.#failedAt.get(task)?.workers ?? NOWHERE;
-    this.#forget(task);
+    const failedAt = this.#tasks.get(task)?.failedAt ?? NOWHERE;
+    this.#tasks.delete(task);
     return failedAt;
   }
 
@@ -110,59 +132,56 @@ export class Blame {
     if (this.#lostInARow >= PROBATION_AT) this.#isOnProbation = true;
   }
 
-  /** An attempt was lost that is charged for it. @param losses of its task, this one among them */
-  lost(task: number, attempt: number, losses: number, runMs: Millis, now: Millis): void {
-    if (this.#apart.get(task)?.attempt === attempt) this.#charged++;
+  /** An attempt was lost that is charged for it. */
+  lost(task: TaskIndex, attempt: number, runMs: Millis, now: Millis): void {
+    const trouble = this.#troubleOf(task);
+    const losses = ++trouble.losses;
+    if (trouble.apart?.attempt === attempt) this.#charged++;
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
     if (losses < APART_AT) return;
-    this.#pausedUntil.set(task, now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT)));
+    trouble.pausedUntil = now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT));
   }
 
   /** The task is in its time apart, or was when its worker was last heard. @param leaseMs in which a loss is noticed */
-  isApart(task: number, attempt: number, runMs: Millis, leaseMs: Millis): boolean {
-    const apart = this.#apart.get(task);
-    return apart?.attempt === attempt && runMs <= apart.forMs + leaseMs;
+  isApart(task: TaskIndex, attempt: number, runMs: Millis, leaseMs: Millis): boolean {
+    return runMs <= (this.apartMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
   }
 
-  /** For how long nothing else is to start where the task is about to run; undefined: it runs like any other. */
-  runsApart(task: number, attempt: number, losses: number): Millis | undefined {
-    if (losses < APART_AT && !this.#isOnProbation) return undefined;
+  /** The attempt is given out: apart, if its task was lost too often, or the job is on probation. */
+  started(task: TaskIndex, attempt: number): void {
+    if (this.lossesOf(task) < APART_AT && !this.#isOnProbation) return;
     const forMs = Math.min(APART_MAX_MS, Math.max(APART_MIN_MS, 2 * this.#longestLostMs));
-    this.#apart.set(task, { attempt, forMs });
+    this.#troubleOf(task).apart = { attempt, forMs };
     this.#trial = { task, attempt };
-    return forMs;
   }
 
-  /** What was said of the attempt when it was given out. */
-  apartMsOf(task: number, attempt: number): Millis | undefined {
-    const apart = this.#apart.get(task);
+  /** For how long nothing else is to start where the attempt runs; undefined: it runs like any other. */
+  apartMsOf(task: TaskIndex, attempt: number): Millis | undefined {
+    const apart = this.#tasks.get(task)?.apart;
     return apart?.attempt === attempt ? apart.forMs : undefined;
   }
 
-  /**
-   * A task of the job runs.
-   *
-   * @returns whether it has outlived its time apart, which ends the probation
-   */
-  outlives(task: number, attempt: number, runMs: Millis): boolean {
-    const apart = this.#apart.get(task);
-    if (apart?.attempt !== attempt || runMs <= apart.forMs) return false;
+  /** The attempt on trial has run for so long: once it has outlived its time apart, the probation ends. */
+  reviewTrial(runMs: Millis): void {
+    const { task, attempt } = this.#trial!;
+    if (runMs <= (this.apartMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
     this.#lostInARow = 0;
     this.#isOnProbation = false;
-    return true;
   }
 
   /** @param hasOther whether there are workers that could run it besides those */
   mayGo(
-    task: number,
+    task: TaskIndex,
     worker: Address,
     hasOther: (besides: readonly Address[]) => boolean,
     now: Millis,
   ): boolean {
-    if (now < (this.#pausedUntil.get(task) ?? 0)) return false;
-    const failedAt = this.#failedAt.get(task);
-    if (failedAt === undefined || now - failedAt.at >= AVOIDED_MS) return true;
-    return !failedAt.workers.includes(worker) || !hasOther(failedAt.workers);
+    const trouble = this.#tasks.get(task);
+    if (trouble === undefined) return true;
+    if (now < trouble.pausedUntil) return false;
+    const { failedAt, lastFailedAt } = trouble;
+    if (now - lastFailedAt >= AVOIDED_MS) return true;
+    return !failedAt.includes(worker) || !hasOther(failedAt);
   }
 
   /** A worker was passed over: others may be looked for, unless that was done a moment ago. */
@@ -172,10 +191,13 @@ export class Blame {
     return true;
   }
 
-  #forget(task: number): void {
-    this.#failedAt.delete(task);
-    this.#pausedUntil.delete(task);
-    this.#apart.delete(task);
+  #troubleOf(task: TaskIndex): Trouble {
+    let trouble = this.#tasks.get(task);
+    if (trouble === undefined) {
+      trouble = { failures: 0, losses: 0, failedAt: [], lastFailedAt: 0, pausedUntil: 0, apart: undefined };
+      this.#tasks.set(task, trouble);
+    }
+    return trouble;
   }
 }
 
@@ -187,12 +209,12 @@ const REASONS_MAX = 100;
 /** Whose fault it is that tasks of a job cannot be started: what they name is not at a worker, or nowhere. */
 export class StartFaults {
   /** By task, at which workers it could not be started, while it is not known whose fault that is. */
-  readonly #failedAt = new Map<number, Set<string>>();
+  readonly #failedAt = new Map<TaskIndex, Set<string>>();
   /** What several workers have said is not there. */
   readonly #nowhere = new Set<string>();
 
   /** @returns whether it is the task's, as far as workers have told: this one, of so many */
-  isTasks(task: number, reason: string, worker: string, workers: number, hasCompleted: boolean): boolean {
+  isTasks(task: TaskIndex, reason: string, worker: string, workers: number, hasCompleted: boolean): boolean {
     if (!hasCompleted && this.#nowhere.has(reason)) return true;
     const at = this.#failedAt.get(task) ?? new Set();
     this.#failedAt.set(task, at.add(worker));
