@@ -263,8 +263,8 @@ export class Binder {
 
   /** @param wasPassedOver the worker got nothing */
   #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
-    const present = job.waiting.ownBatch(batch);
-    if (present !== batch && present.waiting === 0) this.#routing.allBound(job, present, now);
+    const { own } = batch;
+    if (own !== batch && own.waiting === 0) this.#routing.allBound(job, own, now);
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
     else if (batch.probes.out < batch.waiting && (!wasPassedOver || job.history.mayLook(now)))
       this.#routing.find(job, batch, now);

@@ -68,10 +68,9 @@ export class Delivery {
     let hasSent = false;
     if (now >= until) return hasSent;
     for (const job of this.#jobs.active()) {
-      for (let task = 0; task < job.taskCount; task++) {
+      for (const task of job.tasks.in(TaskState.running)) {
         const startedAt = job.tasks.startedAt[task]!;
-        if (job.tasks.states[task] !== TaskState.running || job.tasks.assignedBy[task] !== AssignedBy.match)
-          continue;
+        if (job.tasks.assignedBy[task] !== AssignedBy.match) continue;
         if (startedAt < since || startedAt >= before) continue;
         this.send(job, task);
         hasSent = true;

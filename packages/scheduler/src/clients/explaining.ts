@@ -10,7 +10,7 @@ import {
   type WaitingGroup,
   type WaitingReason,
 } from '@goshawk/core';
-import type { Batch, Stage } from '../job/batch.js';
+import type { Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX } from '../job/task-reports.js';
 import { type Circumstances, type Waits, waitsOf } from '../observing/snapshot.js';
@@ -102,7 +102,7 @@ function stageWaits(
       ...(missing === undefined ? {} : { missing }),
     };
   };
-  if (batch !== undefined) return [of(stageOf(job, batch), tasks)];
+  if (batch !== undefined) return [of(batch.stage, tasks)];
   const state = reason === 'queued' ? TaskState.placed : TaskState.placing;
   return job.stages
     .map((stage) => of(stage, tasksOf(stage, job, state)))
@@ -168,11 +168,6 @@ const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
   'other-job',
 ]);
 
-function stageOf(job: Job, batch: Batch): Stage {
-  const own = job.stages[batch.index];
-  return own ?? job.stages.find(({ spec }) => spec === batch.spec) ?? job.stages[0]!;
-}
-
 function probesOf(job: Job, { nameOf }: ExplainContext): JobExplanation['probes'] {
   const sums = new Map<Address, number>();
   for (const { probes } of job.batches) {
@@ -185,12 +180,10 @@ function probesOf(job: Job, { nameOf }: ExplainContext): JobExplanation['probes'
     .map(([worker, probes]) => ({ worker: nameOf(worker), probes }));
 }
 
+/** The first hundred tasks in the state. */
 function tasksIn(job: Job, state: TaskState): number[] {
   const found: number[] = [];
-  if (job.tasks.countOf(state) === 0) return found;
-  for (let task = 0; task < job.taskCount && found.length < LISTED_MAX; task++) {
-    if (job.tasks.stateOf(task) === state) found.push(task);
-  }
+  for (const task of job.tasks.in(state)) if (found.push(task) === LISTED_MAX) break;
   return found;
 }
 
@@ -198,9 +191,9 @@ function tasksIn(job: Job, state: TaskState): number[] {
 function lastEnded(job: Job): number {
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
-  for (let task = 0; task < job.taskCount; task++) {
+  for (const task of job.tasks.in(TaskState.completed)) {
     const endedAt = job.tasks.startedAt[task]! + job.tasks.runMs[task]!;
-    if (job.tasks.stateOf(task) !== TaskState.completed || endedAt <= lastAt) continue;
+    if (endedAt <= lastAt) continue;
     last = task;
     lastAt = endedAt;
   }

@@ -24,7 +24,7 @@ export function readyBefore(job: Job, task: TaskIndex): Millis {
 
 /** How long the tasks that run or have completed had waited, from when they might start. */
 export function waitSpread(job: Job): WaitSpread | undefined {
-  const waits = startedTasks(job).map((task) =>
+  const waits = [...startedTasks(job)].map((task) =>
     Math.max(0, job.tasks.startedAt[task]! - readyBefore(job, task)),
   );
   const spread = spreadOf(Float64Array.from(waits));
@@ -75,11 +75,6 @@ function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
   return starts;
 }
 
-function startedTasks(job: Job): TaskIndex[] {
-  const started: TaskIndex[] = [];
-  for (let task = 0; task < job.taskCount; task++) {
-    const state = job.tasks.stateOf(task);
-    if (state === TaskState.running || state === TaskState.completed) started.push(task);
-  }
-  return started;
+function startedTasks({ tasks }: Job): Iterable<TaskIndex> {
+  return tasks.in(TaskState.running, TaskState.completed);
 }

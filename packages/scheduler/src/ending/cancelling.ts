@@ -42,9 +42,7 @@ export class Cancelling {
 
   /** Tells the workers of what still runs once more. */
   repeat(job: Job): void {
-    for (let task = 0; task < job.taskCount; task++) {
-      if (job.tasks.states[task] === TaskState.running) this.cancelAt(job.tasks.workerOf(task), job, task);
-    }
+    for (const task of job.tasks.in(TaskState.running)) this.cancelAt(job.tasks.workerOf(task), job, task);
   }
 
   cancelAt(worker: Address, job: Job, task: TaskIndex): void {

@@ -60,8 +60,7 @@ export class Placer {
   doubtPlaced(job: Job, pauseMs: Millis, now: Millis): void {
     if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
     job.placedPauseMs = longerPause(job.placedPauseMs, pauseMs);
-    for (let task = 0; task < job.taskCount; task++) {
-      if (job.tasks.states[task] !== TaskState.placed) continue;
+    for (const task of [...job.tasks.in(TaskState.placed)]) {
       job.tasks.workers[task] = NOBODY;
       job.set(task, TaskState.placing);
     }

@@ -131,7 +131,5 @@ export class Prober {
 
 /** Where size matters, what may be of a long job comes after all that is known to be short. */
 function sizeOf(job: Job, batch: Batch): Millis {
-  return batch === job.waiting.ownBatch(batch)
-    ? job.believedMs * batch.waiting * job.slack
-    : Number.MAX_SAFE_INTEGER;
+  return batch === batch.own ? job.believedMs * batch.waiting * job.slack : Number.MAX_SAFE_INTEGER;
 }

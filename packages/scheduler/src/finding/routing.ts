@@ -108,10 +108,10 @@ export class Routing {
   /** Looks for workers for what waits in the batch. */
   find(job: Job, of: Batch, now: Millis): void {
     // Before it is decided what a job is, its rest is looked for in another way than by its class.
-    const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : job.waiting.ownBatch(of);
+    const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : of.own;
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // What may be of a long job is for those whose probes come to it: who asks gets what is known to be short.
-    if (this.#maySeek(job) && batch === job.waiting.ownBatch(batch)) {
+    if (this.#maySeek(job) && batch === batch.own) {
       this.offers.update(job, batch, now);
       if (!job.isUndecided) this.#giveHeld(job, batch, now);
       if (batch.waiting === 0) return;
@@ -183,7 +183,7 @@ export class Routing {
 
   #probeInstead(job: Job, of: Batch): void {
     if (!job.needsCentral || this.isHeld(job) || !this.#maySeek(job)) return;
-    const batch = job.isUndecided ? job.sample!.restOf(of) : job.waiting.ownBatch(of);
+    const batch = job.isUndecided ? job.sample!.restOf(of) : of.own;
     if (batch.waiting > 0) this.prober.topUp(job, batch);
   }
 

@@ -16,6 +16,8 @@ export abstract class Batch {
   readonly probeFactor: number;
   /** Its tasks in state `waiting`. */
   abstract readonly waiting: number;
+  /** The stage that its tasks are of. */
+  abstract readonly stage: Stage;
   /** Where the probes are that no worker has served. */
   readonly probes = new ProbeLedger();
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
@@ -36,6 +38,11 @@ export abstract class Batch {
     this.lane = lane;
     this.over = over;
     this.probeFactor = probeFactor;
+  }
+
+  /** The batch whose tasks it gives: the stage for what of it may run early, any other for itself. */
+  get own(): Batch {
+    return this;
   }
 }
 
@@ -64,6 +71,10 @@ export class Stage extends Batch {
     this.unfinished = this.count;
     this.nextFresh = first;
   }
+
+  override get stage(): Stage {
+    return this;
+  }
 }
 
 /** The stages of a job, none of which has begun. */
@@ -81,11 +92,17 @@ export class PilotBatch extends Batch {
   override waiting = 0;
   /** Those that wait, perhaps with others that do not any more. */
   readonly queue: number[] = [];
+  override readonly stage: Stage;
+
+  constructor(index: number, stage: Stage, probeFactor: number) {
+    super(index, stage.spec, 'express', undefined, probeFactor);
+    this.stage = stage;
+  }
 }
 
 /** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
 export class RestBatch extends Batch {
-  readonly stage: Stage;
+  override readonly stage: Stage;
 
   constructor(index: number, stage: Stage, over: Scope) {
     super(index, stage.spec, 'normal', over);
@@ -94,5 +111,9 @@ export class RestBatch extends Batch {
 
   override get waiting(): number {
     return this.stage.waiting;
+  }
+
+  override get own(): Batch {
+    return this.stage;
   }
 }

@@ -93,6 +93,17 @@ export class TaskTable {
     return this.#counts[state]!;
   }
 
+  /** The tasks in one of these states, in their order. */
+  *in(...states: readonly TaskState[]): Iterable<TaskIndex> {
+    let left = 0;
+    for (const state of states) left += this.#counts[state]!;
+    for (let task = 0; left > 0 && task < this.count; task++) {
+      if (!states.includes(this.states[task] as TaskState)) continue;
+      left--;
+      yield task;
+    }
+  }
+
   stateOf(task: TaskIndex): TaskState {
     return this.states[task] as TaskState;
   }

@@ -74,18 +74,6 @@ export class WaitingTasks {
     return this.#sample?.holds(task) ? this.#sample.pilots : this.#dag.stageOf(task);
   }
 
-  /** The stage for what of it may run before the pilots have told; any other batch for itself. */
-  ownBatch(batch: Batch): Batch {
-    return this.#stageIn(batch) ?? batch;
-  }
-
-  /** Whose tasks the batch gives: a stage's own, or a stage's before the pilots have told. */
-  #stageIn(batch: Batch): Stage | undefined {
-    const { stages } = this.#dag;
-    if (batch.index < stages.length) return stages[batch.index];
-    return this.#sample?.rest[batch.index - stages.length - 1]?.stage;
-  }
-
   /**
    * The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`.
    *
@@ -94,9 +82,9 @@ export class WaitingTasks {
   take(batch: Batch, mayGo?: (task: TaskIndex) => boolean): TaskIndex {
     const sample = this.#sample;
     if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
-    const stage = this.#stageIn(batch);
+    const { stage } = batch;
     // Tasks that are not released yet are to be found by a later call.
-    if (stage === undefined || stage.waiting === 0) return -1;
+    if (stage.waiting === 0) return -1;
     const returned = this.#takeFrom(stage.returned, mayGo);
     if (returned >= 0) return returned;
     const end = stage.first + stage.count;
@@ -125,9 +113,8 @@ export class WaitingTasks {
 
   /** Whether `take` would find a task. */
   has(batch: Batch, mayGo: (task: TaskIndex) => boolean): boolean {
-    const sample = this.#sample;
-    const stage = this.#stageIn(batch);
-    const returned = batch === sample?.pilots ? sample.pilots.queue : (stage?.returned ?? []);
+    const pilots = this.#sample?.pilots;
+    const returned = batch === pilots ? pilots.queue : batch.stage.returned;
     const came = returned.filter((task) => this.#tasks.states[task] === TaskState.waiting);
     return came.some(mayGo) || new Set(came).size < batch.waiting;
   }

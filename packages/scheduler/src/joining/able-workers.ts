@@ -76,11 +76,14 @@ export function missingRequirement(
 
 /** Whether a worker of the scope has what is needed in all; one that drains may come back. */
 export function couldFit(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
-  const reach = workers.reachOf(scope);
-  for (const member of workers.all()) {
-    if (isIn(member, reach) && couldRun(member, needs)) return true;
-  }
+  for (const _ of ableIn(workers, scope, needs)) return true;
   return false;
+}
+
+/** Workers of the scope that have what is needed in all. */
+function* ableIn(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): Iterable<Member> {
+  const reach = workers.reachOf(scope);
+  for (const member of workers.all()) if (isIn(member, reach) && couldRun(member, needs)) yield member;
 }
 
 function hasAttribute(workers: KnownWorkers, name: string): boolean {
@@ -114,11 +117,9 @@ export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
 
 /** Whether workers of the scope have what is needed in all, and each of them drains. */
 export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
-  const reach = workers.reachOf(scope);
   let found = false;
-  for (const member of workers.all()) {
-    if (!isIn(member, reach) || !couldRun(member, needs)) continue;
-    if (!member.draining) return false;
+  for (const { draining } of ableIn(workers, scope, needs)) {
+    if (!draining) return false;
     found = true;
   }
   return found;
@@ -131,11 +132,8 @@ export function hasBesides(
   scope: Scope,
   needs: TaskNeeds,
 ): boolean {
-  const reach = workers.reachOf(scope);
-  for (const member of workers.all()) {
-    if (member.draining || besides.includes(member.address)) continue;
-    if (isIn(member, reach) && couldRun(member, needs)) return true;
-  }
+  for (const { draining, address } of ableIn(workers, scope, needs))
+    if (!draining && !besides.includes(address)) return true;
   return false;
 }
 

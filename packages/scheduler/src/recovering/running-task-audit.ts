@@ -69,7 +69,6 @@ export class RunningTaskAudit {
     if (audit !== this.#round || !this.#asked.delete(from)) return missing;
     const held = new Set(tasks.map(attemptKey));
     for (const job of this.#jobs.active()) {
-      if (job.runningCount === 0) continue;
       for (const task of tasksSince(job, this.#since)) {
         if (job.tasks.workerOf(task) === from && !held.has(attemptKey(job.tasks.ref(task))))
           missing.push({ job, task });
@@ -81,7 +80,5 @@ export class RunningTaskAudit {
 
 /** What runs since then, or longer. */
 function* tasksSince(job: Job, since: Millis): Iterable<TaskIndex> {
-  for (let task = 0; task < job.taskCount; task++) {
-    if (job.tasks.states[task] === TaskState.running && job.tasks.startedAt[task]! <= since) yield task;
-  }
+  for (const task of job.tasks.in(TaskState.running)) if (job.tasks.startedAt[task]! <= since) yield task;
 }

@@ -17,8 +17,6 @@ export class Sample {
   readonly arriving: ArrivingJob;
   /** Ascending. */
   readonly tasks: readonly number[];
-  /** The stage that it is of. */
-  readonly #stage: number;
   readonly pilots: PilotBatch;
   /** What may run before the decision, by stage. */
   readonly rest: readonly RestBatch[];
@@ -46,8 +44,7 @@ export class Sample {
     this.plan = plan;
     this.tasks = [...tasks].sort((a, b) => a - b);
     this.#isPilot = new Set(tasks);
-    this.#stage = stage.index;
-    this.pilots = new PilotBatch(stages.length, stage.spec, 'express', undefined, PILOT_PROBE_FACTOR);
+    this.pilots = new PilotBatch(stages.length, stage, PILOT_PROBE_FACTOR);
     this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
   }
 
@@ -90,6 +87,13 @@ export class Sample {
       else elapsedMs.push(found.runs);
     }
     const { length: pilots } = this.tasks;
-    return { pilots, stage: this.#stage, runsMs, elapsedMs, failed, failedRunsMs: this.#failedRunsMs };
+    return {
+      pilots,
+      stage: this.pilots.stage.index,
+      runsMs,
+      elapsedMs,
+      failed,
+      failedRunsMs: this.#failedRunsMs,
+    };
   }
 }

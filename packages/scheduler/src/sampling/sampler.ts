@@ -164,11 +164,8 @@ export class Sampler {
   /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
   #tellThatLong(job: Job): void {
     if (job.class === 'short') return;
-    for (let task = 0; task < job.taskCount; task++) {
-      if (job.tasks.states[task] !== TaskState.running) continue;
-      const attempt = job.tasks.attempts[task]!;
-      this.#env.send(job.tasks.workerOf(task), { type: 'nowLong', job: job.number, task, attempt });
-    }
+    for (const task of job.tasks.in(TaskState.running))
+      this.#env.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
   /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
