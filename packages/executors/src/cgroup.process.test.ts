@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cgroupOfTests } from './cgroup.fixture.js';
+import type { TaskCgroup } from './cgroup.js';
 import { createExecutors, type Executors } from './executors.js';
+import { GroupWatch } from './group-watch.js';
 import { isAlive, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
+import { SpawnedRun } from './spawned-run.js';
 
 const cgroup = cgroupOfTests();
 const MIB = 1024 * 1024;
@@ -99,4 +102,22 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
     const { sink } = await outcomeOf(executors, sh('cat /proc/self/cgroup'));
     expect(sink.text()).toContain('goshawk-spawner-');
   });
+});
+
+it('a command that the system ends for want of memory, and that demands none, was ended by a signal', async () => {
+  const cgroup = { forking: <T>(fork: () => T) => fork(), ranOutOfMemory: true, kill() {}, remove() {} };
+  const outcome = await new Promise((resolve) => {
+    const place = { cgroup: cgroup as unknown as TaskCgroup, limits: { cpu: 1 }, home: '' };
+    const order = {
+      command: 'sh',
+      args: ['-c', 'kill -KILL $$'],
+      env: {},
+      outputBytesMax: 0,
+      hasStdin: false,
+    };
+    const sink = { started() {}, output() {}, ended: resolve };
+    const run = new SpawnedRun(order, 100, new GroupWatch(), place, sink);
+    run.start(order, Buffer.alloc(0), { PATH: process.env.PATH });
+  });
+  expect(outcome).toMatchObject({ error: { code: 'signal', message: expect.stringContaining('SIGKILL') } });
 });

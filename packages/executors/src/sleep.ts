@@ -27,7 +27,7 @@ export class SleepExecutor implements Executor {
 }
 
 class SleepRun implements Run {
-  readonly #startedAt = performance.now();
+  #startedAt: number | undefined;
   readonly #sleepMs: number;
   readonly #sink: RunSink;
   readonly #onEnd: () => void;
@@ -41,6 +41,7 @@ class SleepRun implements Run {
     this.#onEnd = onEnd;
     queueMicrotask(() => {
       if (this.#killed !== undefined) return;
+      this.#startedAt = performance.now();
       sink.started?.();
       this.#wait();
     });
@@ -55,7 +56,7 @@ class SleepRun implements Run {
 
   readonly #wait = (): void => {
     if (this.#killed !== undefined) return;
-    const remainingMs = this.#startedAt + this.#sleepMs - performance.now();
+    const remainingMs = this.#startedAt! + this.#sleepMs - performance.now();
     if (remainingMs <= 0) this.#end();
     else if (remainingMs < TURN_BELOW_MS) setImmediate(this.#wait);
     else {
@@ -67,7 +68,7 @@ class SleepRun implements Run {
   #end(): void {
     this.#ended = true;
     this.#onEnd();
-    const runMs = performance.now() - this.#startedAt;
+    const runMs = this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
     if (this.#killed === undefined) {
       if (sleepEnded.hasSubscribers) {
         sleepEnded.publish({ sleepMs: this.#sleepMs, lateMs: runMs - this.#sleepMs });

@@ -222,20 +222,30 @@ export class SpawnedRun {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    const ranOutOfMemory = this.#place?.cgroup.ranOutOfMemory === true;
+    const memoryExceeded = this.#memoryExceeded();
     this.#place?.cgroup.remove();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
     const { code, signal: signalName, runMs } = this.#exit!;
-    const outcome = this.#outcome(code, signalName, ranOutOfMemory);
+    const outcome = this.#outcome(code, signalName, memoryExceeded);
     if (outcome.kind !== 'failed' || this.#files === undefined) this.#sink.ended(outcome, runMs);
     else void withFullDisk(outcome, this.#files).then((explained) => this.#sink.ended(explained, runMs));
   }
 
-  #outcome(code: number | null, signalName: NodeJS.Signals | null, ranOutOfMemory: boolean): Outcome {
+  /** The demand that the command has exceeded, if that is why it ended. */
+  #memoryExceeded(): number | undefined {
+    const { cgroup, limits } = this.#place ?? {};
+    return cgroup?.ranOutOfMemory ? limits?.memory : undefined;
+  }
+
+  #outcome(
+    code: number | null,
+    signalName: NodeJS.Signals | null,
+    memoryExceeded: number | undefined,
+  ): Outcome {
     if (this.#killReason !== undefined) return { kind: 'killed', reason: this.#killReason };
     if (code === 0) return { kind: 'completed', exitCode: 0 };
-    if (ranOutOfMemory) return failed('out-of-memory', outOfMemoryMessage(this.#place!.limits.memory!));
+    if (memoryExceeded !== undefined) return failed('out-of-memory', outOfMemoryMessage(memoryExceeded));
     if (code !== null) {
       return { ...failed('exit-code', `the command ended with exit code ${code}`), exitCode: code };
     }
