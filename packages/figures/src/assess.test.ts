@@ -35,12 +35,12 @@ const figure: Figure = {
   ],
 };
 
-function swept(runs: Swept['runs']): Swept {
+function swept(runs: Swept['places']): Swept {
   return {
     figure,
     axis: figure.axis,
     workload: { name: 'w', sha256: 'f00', jobs: 3, tasks: 3, taskSeconds: 3, spanSeconds: 3 },
-    runs,
+    places: runs,
     command: 'goshawk figure made-up',
     generator: 'goshawk 0',
   };

@@ -14,49 +14,50 @@ import {
 } from './result.js';
 
 /** The runs at one place of the axis; each variant with the same seeds, in the same order. */
-export interface RunsAt {
+export interface RunsAt<Run = FinishedRun> {
   readonly tick: Tick;
-  readonly byVariant: Readonly<Record<string, readonly FinishedRun[]>>;
+  readonly byVariant: Readonly<Record<string, readonly Run[]>>;
 }
 
-/** What was run for a figure. */
-export interface Swept {
+/** What is known of a figure before it is run. */
+export interface Asked {
   readonly figure: Figure;
   /** The figure's own, or what `--workers` made of it. */
   readonly axis: Axis;
   readonly workload: Workload;
-  /** By place, in the order of the axis. */
-  readonly runs: readonly RunsAt[];
   /** The command line that makes the figure again. */
   readonly command: string;
   /** Name and version of the program. */
   readonly generator: string;
 }
 
+/** What was run for a figure of runs on clusters. */
+export interface Swept extends Asked {
+  /** By place, in the order of the axis. */
+  readonly places: readonly RunsAt[];
+}
+
 /** From the runs of a figure to its numbers and verdicts. */
-export function assess({ runs, ...asked }: Swept): FigureResult {
-  return resultOf({
+export function assess({ places, ...asked }: Swept): FigureResult {
+  const finished = places.flatMap(({ byVariant }) => Object.values(byVariant).flat());
+  return assessSeeds(places, ({ tick, byVariant }) => pointOf(tick, byVariant, asked.figure.pairs), {
     ...asked,
-    points: runs.map(({ tick, byVariant }) => pointOf(tick, byVariant, asked.figure.pairs)),
-    bySeed: pointsBySeed(asked.figure, runs),
-    seeds: seedsOf(runs),
-    workers: workersOf(runs),
-    runs: runs.flatMap(placedRuns),
+    seeds: [...new Set(finished.map(({ run }) => run.seed))],
+    workers: workersOf(finished),
+    runs: places.flatMap(placedRuns),
   });
 }
 
-/** What was measured for a figure, however it was. */
-export interface Assessed extends Omit<Swept, 'runs'> {
-  readonly points: readonly Point[];
-  /** The places once for each seed, as if it had been the only one; none where it was. */
-  readonly bySeed: readonly (readonly Point[])[];
-  readonly seeds: readonly number[];
-  readonly workers: number | null;
-  readonly runs: readonly PlacedRun[];
-}
-
-export function resultOf(assessed: Assessed): FigureResult {
-  const { figure, axis, workload, points, bySeed, seeds, workers, runs, command, generator } = assessed;
+/** @param pointOf what the runs at a place say, of all seeds or of one */
+export function assessSeeds<Run>(
+  places: readonly RunsAt<Run>[],
+  pointOf: (at: RunsAt<Run>) => Point,
+  asked: Asked & Pick<FigureResult, 'seeds' | 'workers' | 'runs'>,
+): FigureResult {
+  const { figure, axis, workload, seeds, workers, runs, command, generator } = asked;
+  const points = places.map(pointOf);
+  const bySeed =
+    seeds.length < 2 ? [] : seeds.map((_, index) => places.map((at) => pointOf(ofSeed(at, index))));
   const claims = figure.claims.map((claim) => judged(claim, points));
   return {
     schema: FIGURE_SCHEMA,
@@ -78,25 +79,13 @@ export function resultOf(assessed: Assessed): FigureResult {
   };
 }
 
-/** The places once for each seed, as if it had been the only one. */
-function pointsBySeed({ pairs }: Figure, runs: readonly RunsAt[]): Point[][] {
-  const seeds = seedsOf(runs);
-  if (seeds.length < 2) return [];
-  return seeds.map((_, index) =>
-    runs.map(({ tick, byVariant }) => {
-      const one = Object.entries(byVariant).map(([name, finished]) => [name, [finished[index]!]] as const);
-      return pointOf(tick, Object.fromEntries(one), pairs);
-    }),
-  );
+/** As if it had been the only seed. */
+function ofSeed<Run>({ tick, byVariant }: RunsAt<Run>, index: number): RunsAt<Run> {
+  const one = Object.entries(byVariant).map(([name, runs]) => [name, [runs[index]!]] as const);
+  return { tick, byVariant: Object.fromEntries(one) };
 }
 
-function seedsOf(runs: readonly RunsAt[]): number[] {
-  const finished = runs.flatMap(({ byVariant }) => Object.values(byVariant).flat());
-  return [...new Set(finished.map(({ run }) => run.seed))];
-}
-
-function workersOf(runs: readonly RunsAt[]): number | null {
-  const finished = runs.flatMap(({ byVariant }) => Object.values(byVariant).flat());
+function workersOf(finished: readonly FinishedRun[]): number | null {
   const sizes = new Set(finished.map(({ run }) => run.options.workers));
   const [size] = sizes;
   return sizes.size === 1 && typeof size === 'number' ? size : null;

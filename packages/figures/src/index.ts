@@ -5,15 +5,11 @@ export type { Figure, FigureWorkload, Paper, Variant, Verdict } from './figure.j
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';
 export type { FinishedRun, JobTimes } from './measure.js';
-export { assessModelled, type Modelled } from './modelled.js';
-export { assessPlanned } from './planned.js';
 export type { Planned, Staged } from './point.js';
-export { assessPredictions, type Predicted } from './predicted.js';
 export { renderFigurePage } from './render/page.js';
 export { renderFigureSvg } from './render/svg.js';
 export { renderFigureText } from './render/text.js';
 export { addVerdicts, verdictLine } from './render/verdicts.js';
 export type { FigureResult, JudgedClaim } from './result.js';
 export type { RunSettings } from './settings.js';
-export { assessStaged } from './staged.js';
-export type { TrialRuns } from './trials.js';
+export { assessTrials } from './trials.js';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { assess } from './assess.js';
-import { assessPlanned } from './planned.js';
 import type { Planned } from './point.js';
 import { renderFigureText } from './render/text.js';
 import { finishedRun } from './runs.fixture.js';
 import { THREE_SIGMA_FIGURES } from './three-sigma/figures.js';
+import { assessTrials } from './trials.js';
 
 const run = (missed: number): Planned => ({
   missed,
@@ -16,7 +16,7 @@ const run = (missed: number): Planned => ({
 test('a planned figure is judged by the means over its seeds', () => {
   const figure = THREE_SIGMA_FIGURES.find(({ id }) => id === '3sigma-6');
   const [tick] = figure!.axis.ticks;
-  const result = assessPlanned({
+  const result = assessTrials('planned', {
     figure: figure!,
     axis: figure!.axis,
     workload: { name: 'e2e', sha256: '', jobs: 600, tasks: 1, taskSeconds: 1, spanSeconds: 1 },
@@ -69,7 +69,7 @@ test('a live figure of deadlines is judged by how far its two halves are apart',
       figure,
       axis: figure.axis,
       workload: { name: 'e2e', sha256: '', jobs: 200, tasks: 1, taskSeconds: 1, spanSeconds: 1 },
-      runs: [
+      places: [
         {
           tick: figure.axis.ticks[0]!,
           byVariant: Object.fromEntries(

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import { assessPredictions } from './predicted.js';
 import { renderFigurePage } from './render/page.js';
 import { renderFigureSvg } from './render/svg.js';
 import { renderFigureText } from './render/text.js';
 import { slearnError } from './slearn/error.js';
+import { assessTrials } from './trials.js';
 
 const workload = { name: 'w', sha256: 'x', jobs: 4, tasks: 12, taskSeconds: 1, spanSeconds: 1 };
-const asked = { figure: slearnError, axis: slearnError.axis, workload, command: 'goshawk', generator: 'g' };
+const { axis } = slearnError;
+const asked = { figure: slearnError, axis, workload, workers: null, command: 'goshawk', generator: 'g' };
 
 /** Errors that are the better, the lower `by` is. */
 const draw = (by: number) => ({
@@ -16,8 +17,20 @@ const draw = (by: number) => ({
   hybrid: [0, 0.01, 0.02, 0.3],
 });
 
+/** The same at each percentile. */
+const places = (...draws: readonly ReturnType<typeof draw>[]) =>
+  axis.ticks.map((tick) => ({
+    tick,
+    byVariant: {
+      pilot: draws.map(({ pilot }) => pilot),
+      '3sigma': draws.map((each) => each['3sigma']),
+      history: draws.map(({ history }) => history),
+      hybrid: draws.map(({ hybrid }) => hybrid),
+    },
+  }));
+
 test('errors of all draws count alike, and each draw is a seed', () => {
-  const result = assessPredictions({ ...asked, draws: [draw(1), draw(2)] });
+  const result = assessTrials('errors', { ...asked, places: places(draw(1), draw(2)) });
   expect(result.seeds).toEqual([1, 2]);
   const table = result.panels.find(({ kind }) => kind === 'table')!;
   expect(table.series[0]).toMatchObject({ name: 'pilot', paper: [0.0915, 0.4995] });
@@ -31,7 +44,7 @@ test('errors of all draws count alike, and each draw is a seed', () => {
 });
 
 test('is drawn and told like other figures, errors of nothing included', () => {
-  const result = assessPredictions({ ...asked, draws: [draw(1)] });
+  const result = assessTrials('errors', { ...asked, places: places(draw(1)) });
   expect(renderFigureSvg(result)).toContain('error of the prediction');
   expect(renderFigurePage(result)).toContain('P90');
   expect(renderFigureText(result, { color: false, columns: 100 })).toContain(

@@ -1,44 +1,49 @@
-import { type Assessed, resultOf } from './assess.js';
-import type { Tick } from './axis.js';
-import type { Point } from './point.js';
+import { meanOf } from '@goshawk/core';
+import { type Asked, assessSeeds, type RunsAt } from './assess.js';
+import { meanPlanned } from './deadlines.js';
+import { percentilesOf } from './measure.js';
+import type { Point, Staged } from './point.js';
 import type { FigureResult } from './result.js';
 
-/** What was run for a figure of policies by themselves. */
-export interface TrialRuns<Run>
-  extends Pick<Assessed, 'figure' | 'axis' | 'workload' | 'command' | 'generator' | 'workers'> {
-  /** By place, in the order of the axis; each variant once for each seed, from 1 on. */
-  readonly places: readonly {
-    readonly tick: Tick;
-    readonly byVariant: Readonly<Record<string, readonly Run[]>>;
-  }[];
+/** What the runs of one variant say over the seeds, by where a point has it. */
+const OVER_SEEDS = {
+  planned: meanPlanned,
+  staged: meanStaged,
+  queues: (tasks: readonly number[]): number => meanOf(tasks),
+  /** Jobs of all draws count alike. */
+  errors: (draws: readonly (readonly number[])[]): number[] =>
+    percentilesOf(Float64Array.from(draws.flat()).sort()),
+} as const;
+
+type Field = keyof typeof OVER_SEEDS;
+type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
+
+/** What was run for a figure without a cluster: of policies by themselves, or of estimators. */
+export interface TrialRuns<F extends Field> extends Asked {
+  readonly places: readonly RunsAt<RunOf<F>>[];
+  readonly workers: number | null;
 }
 
-/**
- * From runs to a figure's numbers and verdicts: means over the seeds.
- *
- * @param field where a point has them
- */
-export function assessTrials<
-  Field extends 'planned' | 'staged',
-  Run extends NonNullable<Point[Field]>[string],
->({ places, ...asked }: TrialRuns<Run>, field: Field, meanOf: (runs: readonly Run[]) => Run): FigureResult {
-  const seeds = Math.max(
-    0,
-    ...places.flatMap(({ byVariant }) => Object.values(byVariant).map((of) => of.length)),
-  );
-  const pointsOf = (chosen: (of: readonly Run[]) => readonly Run[]): Point[] =>
-    places.map(({ tick, byVariant }) => ({
-      tick,
-      measured: {},
-      paired: {},
-      [field]: Object.fromEntries(Object.entries(byVariant).map(([name, of]) => [name, meanOf(chosen(of))])),
-    }));
-  const all = Array.from({ length: seeds }, (_, index) => index);
-  return resultOf({
-    ...asked,
-    points: pointsOf((of) => of),
-    bySeed: seeds < 2 ? [] : all.map((index) => pointsOf((of) => [of[index]!])),
-    seeds: all.map((index) => index + 1),
-    runs: [],
-  });
+/** From such runs to a figure's numbers and verdicts; seeds count from 1 on. */
+export function assessTrials<F extends Field>(field: F, { places, ...asked }: TrialRuns<F>): FigureResult {
+  const overSeeds = OVER_SEEDS[field] as (runs: readonly RunOf<F>[]) => unknown;
+  const pointOf = ({ tick, byVariant }: RunsAt<RunOf<F>>): Point => {
+    const variants = Object.entries(byVariant).map(([name, runs]) => [name, overSeeds(runs)] as const);
+    return { tick, measured: {}, paired: {}, [field]: Object.fromEntries(variants) };
+  };
+  const [runs = []] = Object.values(places[0]?.byVariant ?? {});
+  const seeds = runs.map((_, index) => index + 1);
+  return assessSeeds(places, pointOf, { ...asked, seeds, runs: [] });
+}
+
+function meanStaged(runs: readonly Staged[]): Staged {
+  const mean = (of: keyof Staged) => meanOf(runs, (run) => run[of]);
+  return {
+    meanSeconds: mean('meanSeconds'),
+    p95Seconds: mean('p95Seconds'),
+    makespanSeconds: mean('makespanSeconds'),
+    fairness: mean('fairness'),
+    slower: mean('slower'),
+    muchSlower: mean('muchSlower'),
+  };
 }

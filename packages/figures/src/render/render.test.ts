@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { assess } from '../assess.js';
 import type { Figure } from '../figure.js';
 import { FIGURES } from '../figures.js';
-import { assessModelled } from '../modelled.js';
-import { assessPredictions } from '../predicted.js';
 import { runsAt } from '../runs.fixture.js';
+import { assessTrials } from '../trials.js';
 import { renderFigurePage } from './page.js';
 import { renderFigureSvg } from './svg.js';
 import { renderFigureText } from './text.js';
@@ -20,19 +19,20 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
     command: `goshawk figure ${figure.id}`,
     generator: 'goshawk 0',
   };
+  const placesOf = <Run>(run: (variant: number, place: number) => Run) =>
+    figure.axis.ticks.map((tick, place) => ({
+      tick,
+      byVariant: Object.fromEntries(
+        figure.variants.map(({ name }, variant) => [name, seeds.map(() => run(variant, place))]),
+      ),
+    }));
   if (figure.mode === 'predicted') {
-    const errors = figure.variants.map(({ name }, variant) => [
-      name,
-      [0.01, 0.1, 1].map((by) => by * (1 + variant)),
-    ]);
-    return assessPredictions({ ...asked, draws: seeds.map(() => Object.fromEntries(errors)) });
+    const places = placesOf((variant) => [0.01, 0.1, 1].map((by) => by * (1 + variant)));
+    return assessTrials('errors', { ...asked, places, workers: null });
   }
   if (figure.mode === 'modelled') {
-    const queues = figure.variants.map(({ name }, variant) => [
-      name,
-      figure.axis.ticks.map((_, place) => 1 + variant + place),
-    ]);
-    return assessModelled({ ...asked, draws: seeds.map(() => Object.fromEntries(queues)) });
+    const places = placesOf((variant, place) => 1 + variant + place);
+    return assessTrials('queues', { ...asked, places, workers: 5 });
   }
   const runs = figure.axis.ticks.map((tick, place) => ({
     ...runsAt(
@@ -51,7 +51,7 @@ function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
     ),
     tick,
   }));
-  return assess({ ...asked, runs });
+  return assess({ ...asked, places: runs });
 }
 
 const results = FIGURES.map((figure) => [figure.id, resultOf(figure)] as const);

@@ -219,6 +219,10 @@ describe('what cannot be', () => {
     [['hawk-7', '--workers', '10,20'], '--workers: hawk-7 is of one size of the cluster; give one size'],
     [['hawk-15', '--workers', '10,20'], '--workers: hawk-15 varies the workers asked at most; give one size'],
     [
+      ['carbyne-9', '--workers', '56'],
+      '--workers: carbyne-9 varies the load by the size of the cluster; leave it out',
+    ],
+    [
       ['hawk-5', '--trace', 'jobs.tr', '--jobs', '5'],
       '--jobs: a trace has the jobs that it has; `goshawk trace sample --jobs N` makes a shorter one',
     ],

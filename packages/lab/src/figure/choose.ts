@@ -117,6 +117,10 @@ function sized(figure: Figure, sizes: readonly number[] | undefined): Pick<Chose
     throw new InputError('bad-option', `--workers: ${id} runs nothing on a cluster`, 'leave it out');
   }
   if (axis.isClusterSize) return { axis: workersAxis(sizes), workers: undefined };
+  if (axis.ticks.some(({ settings }) => settings.workers !== undefined)) {
+    const message = `--workers: ${id} varies the ${axis.name} by the size of the cluster`;
+    throw new InputError('bad-option', message, 'leave it out');
+  }
   if (sizes.length === 1) return { axis, workers: sizes[0] };
   const varied = axis.name === '' ? 'is of one size of the cluster' : `varies the ${axis.name}`;
   throw new InputError('bad-option', `--workers: ${id} ${varied}`, 'give one size');

@@ -1,23 +1,26 @@
-import { type Context, optionsGiven } from '@goshawk/cli';
-import type { Figure, FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
+import { optionsGiven } from '@goshawk/cli';
+import type { Figure, FinishedRun, RunSettings, Tick, Variant } from '@goshawk/figures';
+import type { Workload } from '@goshawk/report';
 import { packed } from '@goshawk/traces';
 import type { PolicyRun } from '../replay/contract.js';
 import { REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
 import { type Replayed, replayLocally, traceJob } from '../replay/replay.js';
 import { performShown, sourceOf } from '../simulate/shown.js';
 import { survey } from '../simulate/survey.js';
-import type { ChosenFigure } from './choose.js';
-import type { FigureOptions } from './options.js';
-import type { RunStore } from './run-store.js';
-import { type FigureRuns, finished, requestsFor } from './simulated.js';
+import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
+import { finished, requestsFor } from './simulated.js';
 
 const DEFAULTS: ReplayOptions = optionsGiven(REPLAY_OPTIONS);
 
 /** How long a policy takes, about, unless the figure or `--for` says so. */
 const FOR_MS = 30_000;
 
-/** Both halves of one load and seed, by variant. */
-type Halves = Readonly<Record<string, FinishedRun>>;
+/** Both halves of one load and seed. */
+interface Halves {
+  readonly workload: Workload;
+  /** By variant. */
+  readonly runs: ReadonlyMap<string, FinishedRun>;
+}
 
 /**
  * All runs of a live figure: at each place the workload on local clusters, one policy after another, and the
@@ -25,82 +28,63 @@ type Halves = Readonly<Record<string, FinishedRun>>;
  *
  * @throws WorkloadError; the reason of the interruption
  */
-export async function runLive(
-  context: Context,
-  store: RunStore,
-  chosen: ChosenFigure,
-  options: FigureOptions,
-): Promise<FigureRuns> {
+export async function runLive(making: Making): Promise<FigureRuns<FinishedRun>> {
+  const { context, store, chosen, options } = making;
   const { figure, axis } = chosen;
-  const runs: RunsAt[] = [];
-  let workload: FigureRuns['workload'] | undefined;
+  const byPlace: Halves[][] = [];
   for (const tick of axis.ticks) {
     const bySeed: Halves[] = [];
     for (let seed = 1; seed <= options.seeds; seed++) {
-      const asked = replayOptions(chosen, tick, options, seed);
-      const { replayed, simulated } = await store.once([chosen.workload, asked], () => {
+      const asked = replayOptions(making, tick, seed);
+      const halves = await store.once([chosen.workload, asked], () => {
         context.note(`${figure.id}: ${axis.name} ${tick.label}${options.seeds > 1 ? `, seed ${seed}` : ''}`);
-        return bothHalves(context, chosen, tick, options, asked);
+        return bothHalves(making, tick, asked);
       });
-      workload ??= replayed.plan.workload;
-      bySeed.push(byVariant(figure.variants, replayed, simulated));
+      bySeed.push(halves);
     }
-    runs.push({ tick, byVariant: gathered(figure.variants, bySeed) });
+    byPlace.push(bySeed);
   }
-  return { workload: workload!, runs };
+  const places = placesOf(chosen, (_, { name }, place) => byPlace[place]!.map(({ runs }) => runs.get(name)!));
+  return { workload: byPlace[0]![0]!.workload, places };
 }
 
-interface BothHalves {
-  readonly replayed: Replayed;
-  /** By entry. */
-  readonly simulated: ReadonlyMap<string, FinishedRun>;
-}
-
-async function bothHalves(
-  context: Context,
-  { figure, workload }: ChosenFigure,
-  tick: Tick,
-  options: FigureOptions,
-  asked: ReplayOptions,
-): Promise<BothHalves> {
+async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Promise<Halves> {
+  const { context, chosen, options } = making;
+  const { figure, workload } = chosen;
   const policies = variantsOf(figure, 'live').map(entryOf).join(',');
   const replayed = await replayLocally(context, { ...asked, policy: policies }, workload);
-  const simulated = new Map<string, FinishedRun>();
   const { plan } = replayed;
+  const submittedSeconds = plan.fit.spanMs / 1_000;
+  const runs = new Map<string, FinishedRun>();
+  const liveRunOf = (variant: Variant): PolicyRun =>
+    replayed.runs.find(({ run }) => run.policy === entryOf(variant))!;
+  for (const variant of variantsOf(figure, 'live')) {
+    const { run, series } = liveRunOf(variant);
+    runs.set(variant.name, { run, series, submittedSeconds });
+  }
   const { name, sha256 } = plan.workload;
   // The jobs as they are run, as a workload of their own.
   const asRun = { name, tallied: [], sha256: async () => sha256 };
   const surveyed = await survey(asRun, [packed(plan.jobs.map(traceJob))], context.interrupted);
   const variants = variantsOf(figure, 'simulated');
   const requests = variants.map((variant) => {
-    const live = replayed.runs.find(({ run }) => run.policy === entryOf(variant))!;
-    const settings = {
-      ...figure.settings,
-      ...tick.settings,
-      ...variant.settings,
-      ...sameAs(live, replayed),
-    };
-    return requestsFor(settings, 1, surveyed, asked.seed)[0]!;
+    const { load: _, ...settings } = { ...figure.settings, ...tick.settings, ...variant.settings };
+    const same = sameAs(liveRunOf(variant), replayed);
+    return requestsFor({ ...settings, ...same }, surveyed, [asked.seed, 1])[0]!;
   });
   const outcomes = await performShown(context, requests, sourceOf(workload, surveyed), {
     parallel: options.parallel,
     label: `${figure.id}, simulated`,
   });
   for (const [index, outcome] of outcomes.entries())
-    simulated.set(entryOf(variants[index]!), finished(outcome, plan.fit.spanMs / 1_000));
-  return { replayed, simulated };
+    runs.set(variants[index]!.name, finished(outcome, submittedSeconds));
+  return { workload: plan.workload, runs };
 }
 
-function replayOptions(
-  { figure, workers, jobsDrawn }: ChosenFigure,
-  tick: Tick,
-  { for: forMs }: FigureOptions,
-  seed: number,
-): ReplayOptions {
-  const size = workers === undefined ? {} : { workers };
-  const { estimator: _, scale, ...settings }: RunSettings = { ...figure.settings, ...size, ...tick.settings };
-  const time = forMs === undefined && scale !== undefined ? { scale } : { for: forMs ?? FOR_MS };
-  return { ...DEFAULTS, ...settings, ...time, jobs: jobsDrawn, seed };
+function replayOptions({ chosen, options }: Making, tick: Tick, seed: number): ReplayOptions {
+  const { estimator: _, scale, ...settings } = settingsOf(chosen, tick);
+  const time = options.for === undefined && scale !== undefined ? { scale } : { for: options.for ?? FOR_MS };
+  return { ...DEFAULTS, ...settings, ...time, jobs: chosen.jobsDrawn, seed };
 }
 
 /** What the live run was told, which it worked out from the jobs as they are run. */
@@ -124,24 +108,4 @@ function variantsOf({ variants }: Figure, mode: Variant['mode']): Variant[] {
 /** As `--policy` has it, with an estimator of its own. */
 function entryOf({ settings: { policy, estimator } }: Variant): string {
   return estimator === undefined ? policy! : `${policy}:estimator=${estimator}`;
-}
-
-function byVariant(
-  variants: readonly Variant[],
-  { plan, runs }: Replayed,
-  simulated: ReadonlyMap<string, FinishedRun>,
-): Halves {
-  const submittedSeconds = plan.fit.spanMs / 1_000;
-  const entries = variants.map((variant) => {
-    const { name, mode } = variant;
-    const entry = entryOf(variant);
-    if (mode === 'simulated') return [name, simulated.get(entry)!] as const;
-    const { run, series } = runs.find((each) => each.run.policy === entry)!;
-    return [name, { run, series, submittedSeconds }] as const;
-  });
-  return Object.fromEntries(entries);
-}
-
-function gathered(variants: readonly Variant[], bySeed: readonly Halves[]): RunsAt['byVariant'] {
-  return Object.fromEntries(variants.map(({ name }) => [name, bySeed.map((halves) => halves[name]!)]));
 }

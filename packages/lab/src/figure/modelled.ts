@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Context } from '@goshawk/cli';
 import { sumOf } from '@goshawk/core';
-import type { Figure, Modelled } from '@goshawk/figures';
+import type { Figure } from '@goshawk/figures';
 import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
 import { readTaskRuns } from '@goshawk/traces';
-import type { ChosenFigure } from './choose.js';
-import type { FigureOptions } from './options.js';
+import { type FigureRuns, type Making, placesOf } from './making.js';
 import { inSteps } from './steps.js';
 
 interface Made {
@@ -16,39 +14,37 @@ interface Made {
 }
 
 /**
- * What the policies of a modelled figure make of drawn jobs, once for each seed. All policies have the same jobs.
+ * What the policies of a modelled figure make of drawn jobs, once for each seed: tasks that wait. All policies have the
+ * same jobs.
  *
- * @param lost what comes of the figures when they are cut short
  * @throws InterruptedError
  */
-export async function runModelled(
-  context: Context,
-  { figure, axis, jobsDrawn, workload }: ChosenFigure,
-  { seeds }: FigureOptions,
-  lost: string,
-): Promise<Pick<Modelled, 'workload' | 'draws'>> {
+export async function runModelled(making: Making): Promise<FigureRuns<number>> {
+  const { figure, axis, jobsDrawn, workload } = making.chosen;
+  const { seeds } = making.options;
   const policies = figure.variants.map(({ name }) => name as PackingName);
   const places = axis.ticks.map(({ x }) => x);
   const scale = jobsDrawn / figure.workload.jobs;
-  const total = seeds * policies.length;
-  return inSteps(context, figure.id, total, ['run', 'made'], lost, async (step) => {
+  return inSteps(making, seeds * policies.length, ['run', 'made'], async (step) => {
     const trace = figure.model!.places === 'speed' ? await readTrace(workload) : undefined;
-    const draws: Record<string, readonly number[]>[] = [];
-    let sums = { jobs: 0, slots: 0 };
+    const draws = new Map<string, Made[]>(policies.map((policy) => [policy, []]));
     for (let seed = 1; seed <= seeds; seed++) {
-      const draw: Record<string, readonly number[]> = {};
       for (const policy of policies) {
         const made = await step(() =>
           trace === undefined
             ? runPolicy(figure, policy, places, scale, seed)
             : runTrace(figure, policy, places, trace),
         );
-        draw[policy] = made.queues;
-        sums = { jobs: made.jobs, slots: made.slots };
+        draws.get(policy)!.push(made);
       }
-      draws.push(draw);
     }
-    return { workload: recordOf(figure, sums), draws };
+    const last = draws.get(policies.at(-1)!)!.at(-1)!;
+    return {
+      workload: recordOf(figure, last),
+      places: placesOf(making.chosen, (_, { name }, place) =>
+        draws.get(name)!.map(({ queues }) => queues[place]!),
+      ),
+    };
   });
 }
 
@@ -116,7 +112,7 @@ function runTrace(
 }
 
 /** A slot stands for a second. */
-function recordOf({ id, model }: Figure, { jobs, slots }: { readonly jobs: number; readonly slots: number }) {
+function recordOf({ id, model }: Figure, { jobs, slots }: Made) {
   const text = JSON.stringify(model);
   return {
     name: `jobs of ${id}`,

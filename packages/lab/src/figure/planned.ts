@@ -1,4 +1,4 @@
-import { type Context, setOptions } from '@goshawk/cli';
+import { setOptions } from '@goshawk/cli';
 import type { Planned, RunSettings } from '@goshawk/figures';
 import {
   type PlanningSpread,
@@ -10,10 +10,8 @@ import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { type GangMetrics, type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
 import { normalBelief } from '../gangs/normal-belief.js';
-import type { ChosenFigure } from './choose.js';
-import type { FigureOptions } from './options.js';
-import type { RunStore } from './run-store.js';
-import { runTrials, type TrialsOf } from './trials.js';
+import type { Making } from './making.js';
+import { runTrials } from './trials.js';
 
 const RACKS = 8;
 /** Jobs before the first one, of the same kind. */
@@ -24,18 +22,13 @@ const POOL_JOBS = 100_000;
 const PAST_SEED = 1_000;
 
 /** All runs of a planned figure: at each place each policy, once for each seed, one after another. */
-export async function runPlanned(
-  context: Context,
-  store: RunStore,
-  chosen: ChosenFigure,
-  { seeds }: FigureOptions,
-  lost: string,
-): Promise<TrialsOf<Planned>> {
+export async function runPlanned(making: Making) {
   const { solve } = await loadSolver();
-  return runTrials(context, chosen, seeds, lost, async (workload, asked, seed) => {
-    const make = async () => plannedOf(planned(workload, asked, seed, solve));
-    return store.once(['planned', workload, asked, seed], make);
-  });
+  return runTrials(making, (workload, settings, seed) =>
+    making.store.once(['planned', workload, settings, seed], async () =>
+      plannedOf(planned(workload, settings, seed, solve)),
+    ),
+  );
 }
 
 function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): GangMetrics {

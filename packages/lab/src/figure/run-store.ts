@@ -1,20 +1,10 @@
 import type { FinishedRun } from '@goshawk/figures';
 import type { RunRequest } from '../simulate/request.js';
-import type { Survey } from '../simulate/survey.js';
 
 /** What has been run so far: figures share runs, such as Hawk's at each size of the cluster. */
 export class RunStore {
-  readonly #surveys = new Map<string, Survey>();
   readonly #finished = new Map<string, FinishedRun>();
   readonly #others = new Map<string, unknown>();
-
-  async survey(workload: string, make: () => Promise<Survey>): Promise<Survey> {
-    const known = this.#surveys.get(workload);
-    if (known !== undefined) return known;
-    const made = await make();
-    this.#surveys.set(workload, made);
-    return made;
-  }
 
   /** Those that have not been run, each once. */
   missing(workload: string, requests: readonly RunRequest[]): RunRequest[] {

@@ -1,76 +1,148 @@
-import { type Context, optionsGiven } from '@goshawk/cli';
-import { formatCount } from '@goshawk/core';
-import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
+import { counted, optionsGiven, untilInterrupted } from '@goshawk/cli';
+import { formatCount, Random } from '@goshawk/core';
+import type { FinishedRun, RunSettings, Tick, Variant } from '@goshawk/figures';
+import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { Workload } from '@goshawk/report';
+import { packed, type TraceJob } from '@goshawk/traces';
+import { trainedOn } from '../predict/past.js';
 import { networkOf } from '../simulate/network.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import { planRuns, sizeOf } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
-import type { Survey } from '../simulate/survey.js';
-import type { ChosenFigure } from './choose.js';
-import type { FigureOptions } from './options.js';
-import type { RunStore } from './run-store.js';
+import { type Survey, survey } from '../simulate/survey.js';
+import { drawJobs, readExtracted } from './extract.js';
+import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
 
 /** What `goshawk simulate` does when nobody says anything: neither the environment nor a file has a say here. */
-export const DEFAULTS: SimulateOptions = optionsGiven(SIMULATE_OPTIONS);
+const DEFAULTS: SimulateOptions = optionsGiven(SIMULATE_OPTIONS);
 
-export interface FigureRuns {
-  readonly workload: Workload;
-  readonly runs: readonly RunsAt[];
+/** Jobs that some of the seeds run. */
+interface Part {
+  /** Tells them from those of other parts, of all figures. */
+  readonly name: string;
+  /** By path or generator, where they have to be read again. */
+  readonly workload: string;
+  readonly surveyed: Survey;
+  readonly seeds: readonly [first: number, count: number];
+  /** What is shown to be simulated. */
+  readonly label: string;
+}
+
+interface Parts {
+  /** What the figure is said to be of. */
+  readonly record: Workload;
+  readonly parts: readonly Part[];
+  /** What estimators have learnt before; what `simulate` would have them learn unless given. */
+  readonly learnt?: (estimator: string) => Readonly<Record<string, unknown>>;
 }
 
 /**
  * All runs of a simulated figure, but for those that another figure has made already.
  *
- * @param lost what comes of the figures when they are cut short
  * @throws WorkloadError; InterruptedError; InputError when the cluster cannot be as it is asked for
  */
-export async function runSimulated(
-  context: Context,
-  store: RunStore,
-  { figure, axis, workers, workload }: ChosenFigure,
-  { seeds, parallel, on }: FigureOptions,
-  lost: string,
-): Promise<FigureRuns> {
-  const surveyed = await store.survey(workload, () => surveyShown(context, workload));
-  const requestsOf = (tick: Tick, variant: Variant): RunRequest[] => {
-    const size = workers === undefined ? {} : { workers };
-    const settings = { ...figure.settings, ...size, ...tick.settings, ...variant.settings };
-    return requestsFor(settings, seeds, surveyed).map((request) => ({ ...request, wantsJobTimes: true }));
-  };
-  const all = axis.ticks.flatMap((tick) => figure.variants.flatMap((variant) => requestsOf(tick, variant)));
-  const missing = store.missing(workload, all);
-  if (missing.length > 0) {
-    const { jobs, tasks } = surveyed.record;
-    context.note(
-      `${figure.id}: ${missing.length} runs of ${surveyed.record.name}, ${formatCount(jobs)} jobs with ${formatCount(tasks)} tasks`,
-    );
+export async function runSimulated(making: Making): Promise<FigureRuns<FinishedRun>> {
+  const { context, store, chosen, options, lost } = making;
+  const { figure, axis } = chosen;
+  const { record, parts, learnt } = await (figure.workload.draw === undefined
+    ? wholeWorkload(making)
+    : drawnParts(making));
+  const requestsOf = (part: Part, tick: Tick, variant: Variant): RunRequest[] =>
+    requestsFor(settingsOf(chosen, tick, variant), part.surveyed, part.seeds);
+  for (const part of parts) {
+    const { name, workload, surveyed, label } = part;
+    const all = axis.ticks.flatMap((tick) => figure.variants.flatMap((each) => requestsOf(part, tick, each)));
+    const missing = store.missing(name, all);
+    if (missing.length === 0) continue;
+    if (learnt === undefined) context.note(`${label}: ${missing.length} runs of ${inWords(record)}`);
+    const requests =
+      learnt === undefined
+        ? missing
+        : missing.map((request) => ({ ...request, estimatorStates: learnt(request.estimator) }));
+    const { parallel, on } = options;
     const source = sourceOf(workload, surveyed);
-    const outcomes = await performShown(context, missing, source, { parallel, on, label: figure.id, lost });
-    const { spanSeconds } = surveyed.record;
+    const outcomes = await performShown(context, requests, source, { parallel, on, label, lost });
     for (const [i, outcome] of outcomes.entries()) {
-      store.keep(workload, missing[i]!, finished(outcome, spanSeconds));
+      const submittedSeconds = surveyed.record.spanSeconds * missing[i]!.arrivalFactor;
+      store.keep(name, missing[i]!, finished(outcome, submittedSeconds));
     }
   }
-  return {
-    workload: surveyed.record,
-    runs: axis.ticks.map((tick) => ({
-      tick,
-      byVariant: Object.fromEntries(
-        figure.variants.map((variant) => [
-          variant.name,
-          requestsOf(tick, variant).map((request) => store.finished(workload, request)),
-        ]),
-      ),
-    })),
+  const places = placesOf(chosen, (tick, variant) =>
+    parts.flatMap((part) =>
+      requestsOf(part, tick, variant).map((request) => store.finished(part.name, request)),
+    ),
+  );
+  return { workload: record, places };
+}
+
+function inWords({ name, jobs, tasks }: Workload): string {
+  return `${name}, ${formatCount(jobs)} jobs with ${formatCount(tasks)} tasks`;
+}
+
+async function wholeWorkload({ context, store, chosen, options }: Making): Promise<Parts> {
+  const { figure, workload } = chosen;
+  const surveyed = await store.once(['survey', workload], () => surveyShown(context, workload));
+  const whole: Part = { name: workload, workload, surveyed, seeds: [1, options.seeds], label: figure.id };
+  return { record: surveyed.record, parts: [whole] };
+}
+
+/** Each seed is a draw of jobs. Estimators begin with what they have learnt from the jobs that ended before. */
+async function drawnParts({ context, store, chosen, options, lost }: Making): Promise<Parts> {
+  const { figure, axis, workload } = chosen;
+  const { seeds, features, history } = options;
+  const { jobs, tasksMax } = figure.workload.draw!;
+  const from = { workload, features, history, tasksMax };
+  const extracted = await untilInterrupted(
+    context,
+    () => store.once(['extract', from], () => readExtracted(context, from)),
+    () => `the workload was still being read; ${lost}`,
+  );
+  const partOf = async (seed: number): Promise<Part> => {
+    const key = ['draw', from, jobs, seed];
+    const surveyed = await store.once(key, () => surveyDraw(extracted.jobs, jobs, seed));
+    const label = `${figure.id}, draw ${seed} of ${seeds}`;
+    return { name: JSON.stringify(key), workload, surveyed, seeds: [seed, 1], label };
   };
+  const parts = await Promise.all(Array.from({ length: seeds }, (_, index) => partOf(index + 1)));
+  const estimators = axis.ticks.flatMap((tick) =>
+    figure.variants.map((variant) => settingsOf(chosen, tick, variant).estimator ?? DEFAULTS.estimator),
+  );
+  const states = new Map<string, Record<string, unknown>>();
+  for (const name of new Set(estimators.filter(doesLearn))) {
+    // Classes are not asked for.
+    const settings = { ...SLEARN_SETTINGS, cutoffMs: Number.POSITIVE_INFINITY };
+    const learn = async () => trainedOn([name], extracted.past, settings);
+    states.set(name, await store.once(['learnt', from, name], learn));
+  }
+  context.note(
+    `${figure.id}: ${counted(seeds, 'draw')} of ${counted(jobs, 'job')} from ${counted(extracted.jobs.length, 'job')}, ` +
+      `${counted(extracted.past.length, 'job')} to learn from`,
+  );
+  return { record: extracted.record, parts, learnt: (estimator) => states.get(estimator) ?? {} };
+}
+
+function surveyDraw(from: readonly TraceJob[], wanted: number, seed: number): Promise<Survey> {
+  const jobs = drawJobs(from, wanted, Random.seeded(seed).fork('draw'));
+  const name = `draw ${seed}`;
+  return survey({ name, tallied: [], sha256: async () => name }, [packed(jobs)]);
+}
+
+/** Those that know the truth, or say nothing, have nothing to learn. */
+function doesLearn(name: string): boolean {
+  const { kind } = estimatorKind(name);
+  return !kind.needsTruth && kind.orders !== true;
 }
 
 /** One request a seed. */
-export function requestsFor(settings: RunSettings, seeds: number, surveyed: Survey, seed = 1): RunRequest[] {
-  const options: SimulateOptions = { ...DEFAULTS, ...settings, load: undefined, seeds, seed };
-  return planRuns(options, surveyed, sizeOf(options, surveyed), networkOf(options, process.cwd()));
+export function requestsFor(
+  settings: RunSettings,
+  surveyed: Survey,
+  [seed, seeds]: Part['seeds'],
+): RunRequest[] {
+  const options: SimulateOptions = { ...DEFAULTS, ...settings, seeds, seed };
+  const requests = planRuns(options, surveyed, sizeOf(options, surveyed), networkOf(options, process.cwd()));
+  return requests.map((request) => ({ ...request, wantsJobTimes: true }));
 }
 
 /** @param submittedSeconds from the first submission to the last */

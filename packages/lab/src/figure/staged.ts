@@ -1,4 +1,3 @@
-import type { Context } from '@goshawk/cli';
 import type { RunSettings, Staged } from '@goshawk/figures';
 import {
   CARBYNE_POLICIES,
@@ -8,10 +7,8 @@ import {
   trialPolicy,
 } from '@goshawk/policies';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
-import type { ChosenFigure } from './choose.js';
-import type { FigureOptions } from './options.js';
-import type { RunStore } from './run-store.js';
-import { runTrials, type TrialsOf } from './trials.js';
+import type { Making } from './making.js';
+import { runTrials } from './trials.js';
 
 const MODULES: Readonly<Record<string, PolicyModule>> = CARBYNE_POLICIES;
 /** Slower than so much of the speed of the first variant is much slower. */
@@ -20,18 +17,13 @@ const MUCH_SLOWER = 0.8;
 const EQUAL_WITHIN = 0.001;
 
 /** All runs of a staged figure; of each seed the first variant is what the others are compared with, job by job. */
-export async function runStaged(
-  context: Context,
-  store: RunStore,
-  chosen: ChosenFigure,
-  { seeds }: FigureOptions,
-  lost: string,
-): Promise<TrialsOf<Staged>> {
+export async function runStaged(making: Making) {
+  const { store, chosen } = making;
   const first = chosen.figure.variants[0]!.settings;
-  const runOf = (workload: string, asked: RunSettings, seed: number) =>
-    store.once(['staged', workload, asked, seed], async () => measured(workload, asked, seed));
-  return runTrials(context, chosen, seeds, lost, async (workload, asked, seed) =>
-    stagedOf(await runOf(workload, asked, seed), await runOf(workload, { ...asked, ...first }, seed)),
+  const runOf = (workload: string, settings: RunSettings, seed: number) =>
+    store.once(['staged', workload, settings, seed], async () => measured(workload, settings, seed));
+  return runTrials(making, async (workload, settings, seed) =>
+    stagedOf(await runOf(workload, settings, seed), await runOf(workload, { ...settings, ...first }, seed)),
   );
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
-import { counted } from '@goshawk/core';
+import { counted, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import type { Making } from './making.js';
 
 /** Does one of the steps, unless the command has been interrupted before. */
 type Step = <T>(make: () => T | Promise<T>) => Promise<T>;
@@ -9,21 +9,18 @@ type Step = <T>(make: () => T | Promise<T>) => Promise<T>;
  * Work of so many steps, whose progress is shown from the first one on.
  *
  * @param what `['run', 'made']`: `2 of 8 runs were made` is said of work that was cut short
- * @param lost what comes of the figures when they are cut short
  * @throws InterruptedError
  */
 export function inSteps<T>(
-  context: Context,
-  label: string,
+  { context, chosen, lost }: Making,
   total: number,
   [noun, done]: readonly [noun: string, done: string],
-  lost: string,
   work: (step: Step) => Promise<T>,
 ): Promise<T> {
   let steps = 0;
   let progress: Progress | undefined;
   const step: Step = async (make) => {
-    progress ??= startProgress(context, label, total);
+    progress ??= startProgress(context, chosen.figure.id, total);
     await setImmediate();
     context.interrupted.throwIfAborted();
     const made = await make();

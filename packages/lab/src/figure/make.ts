@@ -1,0 +1,89 @@
+import { type Context, commandLine, counted, VERSION } from '@goshawk/cli';
+import {
+  assess,
+  assessTrials,
+  type FigureResult,
+  renderFigurePage,
+  renderFigureSvg,
+  renderFigureText,
+} from '@goshawk/figures';
+import { writeTogether } from './files.js';
+import { runLive } from './live.js';
+import type { Making } from './making.js';
+import { runModelled } from './modelled.js';
+import { FIGURE_OPTIONS, type FigureOptions } from './options.js';
+import { runPlanned } from './planned.js';
+import { runPredicted } from './predicted.js';
+import { runSimulated } from './simulated.js';
+import { runStaged } from './staged.js';
+
+/** Runs a figure, and judges what came out. */
+export async function make(making: Making): Promise<FigureResult> {
+  const { figure, axis } = making.chosen;
+  const asked = {
+    figure,
+    axis,
+    command: commandLine('figure', [figure.id], FIGURE_OPTIONS, shaping(making.options)),
+    generator: `goshawk ${VERSION}`,
+  };
+  switch (figure.mode) {
+    case 'simulated':
+      return assess({ ...asked, ...(await runSimulated(making)) });
+    case 'live':
+      return assess({ ...asked, ...(await runLive(making)) });
+    case 'planned':
+      return assessTrials('planned', { ...asked, ...(await runPlanned(making)) });
+    case 'staged':
+      return assessTrials('staged', { ...asked, ...(await runStaged(making)) });
+    case 'predicted':
+      return assessTrials('errors', { ...asked, ...(await runPredicted(making)), workers: null });
+    case 'modelled': {
+      const workers = figure.model?.servers ?? null;
+      return assessTrials('queues', { ...asked, ...(await runModelled(making)), workers });
+    }
+  }
+}
+
+/** What shapes the figure; not how fast it is made, and where it is put. */
+function shaping(options: FigureOptions): FigureOptions {
+  return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
+}
+
+export function filesOf(id: string): [json: string, svg: string, page: string] {
+  return [`${id}.json`, `${id}.svg`, `${id}.html`];
+}
+
+export async function write(context: Context, result: FigureResult, folder: string): Promise<void> {
+  const [json, svg, page] = filesOf(result.id);
+  const texts = {
+    [json]: `${JSON.stringify(result, null, 2)}\n`,
+    [svg]: renderFigureSvg(result),
+    [page]: renderFigurePage(result),
+  };
+  context.interrupted.throwIfAborted();
+  await writeTogether(folder, texts);
+}
+
+/** Below this share of busy slots at the busiest moment nothing waits for long. */
+const LOADED_SHARE = 0.9;
+
+/** Says that a figure’s clusters never had enough to do, if they had not: its claims are about clusters that have. */
+function unloadedLines({ id, mode, runs, workload }: FigureResult): string[] {
+  const busiest = Math.max(0, ...runs.map(({ run }) => run.utilisation.whileSubmitting.max ?? 0));
+  if (mode !== 'simulated' || runs.length === 0 || busiest >= LOADED_SHARE) return [];
+  const share = `${Number((busiest * 100).toPrecision(2))}%`;
+  return [
+    `${id}: ${counted(workload.jobs, 'job')} keep ${share} of the slots busy at most: nothing waits for long, and what is ` +
+      'claimed of a loaded cluster cannot come out; give more --jobs, or fewer --workers',
+  ];
+}
+
+export function tell(context: Context, result: FigureResult, { out }: FigureOptions): void {
+  if (context.global.json) {
+    context.json(result);
+    return;
+  }
+  context.out(`\n${renderFigureText(result, { color: context.color, columns: context.columns })}`);
+  for (const line of unloadedLines(result)) context.out(`\n${line}`);
+  context.note(`\n${filesOf(result.id).join(', ')} are in ${out}`);
+}
