@@ -1,7 +1,7 @@
 import type { Workload } from '@goshawk/report';
 import type { Axis, Tick } from './axis.js';
 import { type Claim, type Figure, type Panel, type Series, VERDICTS, type Verdict } from './figure.js';
-import { busyWhileSubmitting, type FinishedRun, pointOf } from './measure.js';
+import { type FinishedRun, pointOf } from './measure.js';
 import type { Point } from './point.js';
 import {
   FIGURE_SCHEMA,
@@ -110,9 +110,8 @@ function placeOf({ tick, paired }: Point): Place {
 
 function placedRuns({ tick, byVariant }: RunsAt): PlacedRun[] {
   return Object.entries(byVariant).flatMap(([variant, finished]) =>
-    finished.map((each): PlacedRun => {
-      const { series: _, ...run } = each.run;
-      return { x: tick.x, variant, busyWhileSubmitting: busyWhileSubmitting(each), run };
+    finished.map(({ run: { series: _, ...run } }): PlacedRun => {
+      return { x: tick.x, variant, busyWhileSubmitting: run.utilisation.whileSubmitting, run };
     }),
   );
 }

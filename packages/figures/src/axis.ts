@@ -18,16 +18,8 @@ export interface Axis {
 
 /** The size of the cluster. */
 export function workersAxis(sizes: readonly number[]): Axis {
-  return {
-    name: 'workers',
-    spacing: 'linear',
-    isClusterSize: true,
-    ticks: sizes.map((workers) => ({
-      x: workers,
-      label: workers.toLocaleString('en-US'),
-      settings: { workers },
-    })),
-  };
+  const axis = settingAxis('workers', 'linear', sizes, (workers) => ({ workers }), withThousands);
+  return { ...axis, isClusterSize: true };
 }
 
 /** Some other setting, at a fixed size of the cluster. */
@@ -35,9 +27,29 @@ export function settingAxis<V extends number | string>(
   name: string,
   spacing: Axis['spacing'],
   values: readonly V[],
-  tick: (value: V) => Tick,
+  settings: (value: V) => RunSettings,
+  label: (value: V) => string = String,
 ): Axis {
-  return { name, spacing, isClusterSize: false, ticks: values.map(tick) };
+  const ticks = values.map((value) => ({
+    x: Number(value),
+    label: label(value),
+    settings: settings(value),
+  }));
+  return { name, spacing, isClusterSize: false, ticks };
+}
+
+/** Places without an order, by their labels; `x` counts them from 0 on. */
+export function labelledAxis(name: string, places: Readonly<Record<string, RunSettings>>): Axis {
+  const ticks = Object.entries(places).map(([label, settings], x) => ({ x, label, settings }));
+  return { name, spacing: 'even', isClusterSize: false, ticks };
+}
+
+export function withThousands(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+export function inPercent(value: number): string {
+  return `${value}%`;
 }
 
 const WINDOWS = 20;
@@ -46,21 +58,17 @@ const WINDOWS = 20;
 export function timeAxis(until: number): Axis {
   const times = Array.from({ length: WINDOWS }, (_, at) => ((at + 1) * until) / WINDOWS);
   const label = (slots: number) => `${Number((slots / 1e6).toPrecision(3))}M`;
-  return settingAxis('slots', 'linear', times, (x) => ({ x, label: label(x), settings: {} }));
+  return settingAxis('slots', 'linear', times, () => ({}), label);
 }
 
 /** Of predicted figures: percentiles of the errors. */
-export const ERROR_PERCENTILES: Axis = {
-  name: 'percentile',
-  spacing: 'even',
-  isClusterSize: false,
-  ticks: [50, 90].map((percent) => ({ x: percent, label: `P${percent}`, settings: {} })),
-};
+export const ERROR_PERCENTILES = settingAxis(
+  'percentile',
+  'even',
+  [50, 90],
+  () => ({}),
+  (percent) => `P${percent}`,
+);
 
 /** Where nothing varies but the variants. */
-export const ONE_PLACE: Axis = {
-  name: '',
-  spacing: 'even',
-  isClusterSize: false,
-  ticks: [{ x: 0, label: '', settings: {} }],
-};
+export const ONE_PLACE = labelledAxis('', { '': {} });

@@ -1,17 +1,15 @@
-import { meanOf, sumOf } from '@goshawk/core';
 import {
   type ByClass,
-  type JobClass,
   percentileOfSorted,
+  pooled,
   type Run,
   type RunSeries,
-  summarise,
   summarisePolicies,
 } from '@goshawk/report';
 import type { Tick } from './axis.js';
 import { meanPlanned, plannedOf } from './deadlines.js';
 import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
-import { type Busy, type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
+import { type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
 /** Jobs in the order of the workload; the jobs that did not complete, or are not counted, are NaN. */
 export interface JobTimes {
@@ -25,14 +23,11 @@ export interface JobTimes {
 export interface FinishedRun {
   readonly run: Run;
   readonly series: RunSeries;
-  /** Since the start of the run until the last submission. */
-  readonly submittedSeconds: number;
   /** Only needed for variants that are compared job by job. */
   readonly jobs?: JobTimes;
 }
 
 const PERCENTS = Array.from({ length: 101 }, (_, percent) => percent);
-const CLASSES: readonly JobClass[] = ['short', 'long'];
 
 /**
  * Run times that differ by less are equal: what is the same schedule but for a few messages (0.5 ms each) on
@@ -103,42 +98,13 @@ function measure(finished: readonly FinishedRun[]): Measured {
   const [summary] = summarisePolicies({ runs: finished.map(({ run }) => run) });
   return {
     runtimeSeconds: summary!.runtimeSeconds,
-    busy: meanBusy(finished.map(busyWhileSubmitting)),
+    // A run ends with its last task, days after the last submission: over all of it the median says how long those take.
+    busy: summary!.utilisation.whileSubmitting,
     percentiles: {
-      short: percentiles(finished.map(({ series }) => series.shortRuntimes)),
-      long: percentiles(finished.map(({ series }) => series.longRuntimes)),
+      short: percentilesOf(pooled(finished.map(({ series }) => series.shortRuntimes))),
+      long: percentilesOf(pooled(finished.map(({ series }) => series.longRuntimes))),
     },
   };
-}
-
-/**
- * The paper's utilisation is of a cluster that has work coming. A run ends with its last task, days after the
- * last submission, and the median over all of it says how long the longest tasks are.
- */
-export function busyWhileSubmitting({ series, submittedSeconds }: FinishedRun): Busy {
-  const shares = (series.utilisation ?? [])
-    .filter(([seconds]) => seconds <= submittedSeconds)
-    .map(([, share]) => share);
-  const { p50, mean, max } = summarise(shares);
-  return { p50, mean, max };
-}
-
-function meanBusy(all: readonly Busy[]): Busy {
-  const mean = (of: keyof Busy): number | null => {
-    const values = all.map((each) => each[of]).filter((value) => value !== null);
-    return values.length === 0 ? null : meanOf(values);
-  };
-  return { p50: mean('p50'), mean: mean('mean'), max: mean('max') };
-}
-
-function percentiles(samples: readonly (readonly number[] | Float64Array)[]): number[] {
-  const all = new Float64Array(sumOf(samples, (sample) => sample.length));
-  let at = 0;
-  for (const sample of samples) {
-    all.set(sample, at);
-    at += sample.length;
-  }
-  return percentilesOf(all.sort());
 }
 
 /** At each whole percentile, 0 to 100; empty for no values. */
@@ -159,8 +125,7 @@ function compare(of: readonly FinishedRun[], over: readonly FinishedRun[]): ByCl
       count(counts[jobs.isLong[job] === 1 ? 'long' : 'short'], ours, theirs);
     }
   }
-  const [short, long] = CLASSES.map((each) => shares(counts[each]));
-  return { short: short!, long: long! };
+  return { short: shares(counts.short), long: shares(counts.long) };
 }
 
 function newCount() {

@@ -1,4 +1,4 @@
-import type { ByClass, Distribution } from '@goshawk/report';
+import type { ByClass, Distribution, UtilisationLevels } from '@goshawk/report';
 import type { Tick } from './axis.js';
 import type { Beliefs, Speedup, WaitShares } from './jobwise.js';
 
@@ -6,15 +6,9 @@ import type { Beliefs, Speedup, WaitShares } from './jobwise.js';
 export interface Measured {
   readonly runtimeSeconds: ByClass<Distribution>;
   /** Share of slots that are busy, over snapshots taken while jobs are submitted. */
-  readonly busy: Busy;
+  readonly busy: UtilisationLevels;
   /** Run times of all seeds together at each whole percentile, 0 to 100; empty without jobs of the class. */
   readonly percentiles: ByClass<readonly number[]>;
-}
-
-export interface Busy {
-  readonly p50: number | null;
-  readonly mean: number | null;
-  readonly max: number | null;
 }
 
 /** How the jobs of one variant fared against the same jobs of another: shares of them. */

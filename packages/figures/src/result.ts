@@ -1,7 +1,7 @@
-import type { ByClass, Run, Workload } from '@goshawk/report';
+import type { ByClass, Run, UtilisationLevels, Workload } from '@goshawk/report';
 import type { Axis } from './axis.js';
 import type { FigureMode, Series, Verdict } from './figure.js';
-import type { Busy, Paired } from './point.js';
+import type { Paired } from './point.js';
 
 export const FIGURE_SCHEMA = 'goshawk.figure/1';
 
@@ -72,7 +72,7 @@ export interface Place {
 export interface PlacedRun {
   readonly x: number;
   readonly variant: string;
-  readonly busyWhileSubmitting: Busy;
+  readonly busyWhileSubmitting: UtilisationLevels;
   /** Without the cluster over time, which would be most of the file. */
   readonly run: Omit<Run, 'series'>;
 }

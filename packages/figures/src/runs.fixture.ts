@@ -13,7 +13,10 @@ interface MadeUpJobs {
   readonly slots?: number;
 }
 
-/** A run whose jobs, all submitted at once, take the times that are given; each waits for half of its time. */
+/** The last of the jobs is submitted then, the others at once. */
+const LAST_SUBMISSION_SECONDS = 10;
+
+/** A run whose jobs take the times that are given; each waits for half of its time. */
 export function finishedRun({
   short,
   long = [],
@@ -22,6 +25,7 @@ export function finishedRun({
   slots = 100,
 }: MadeUpJobs): FinishedRun {
   const all = [...short, ...long];
+  const submittedAt = (job: number) => (job === all.length - 1 ? LAST_SUBMISSION_SECONDS : 0);
   const { run, series } = buildRun({
     policy,
     seed,
@@ -35,17 +39,16 @@ export function finishedRun({
       id: `${index}`,
       class: index < short.length ? 'short' : 'long',
       outcome: 'completed',
-      submitSeconds: 0,
+      submitSeconds: submittedAt(index),
       runtimeSeconds: seconds,
       taskCount: 1,
-      taskStartsSeconds: [seconds / 2],
+      taskStartsSeconds: [submittedAt(index) + seconds / 2],
       taskRunSeconds: [seconds / 2],
     })),
   });
   return {
     run,
     series,
-    submittedSeconds: 10,
     jobs: {
       runtimeSeconds: Float64Array.from(all),
       isLong: Uint8Array.from(all, (_, index) => (index < short.length ? 0 : 1)),

@@ -3,7 +3,8 @@ import type { Distribution } from './distribution.js';
 export const COMPARISON_SCHEMA = 'goshawk.comparison/1';
 
 /** By the true mean task runtime of the job against the cutoff, whatever a predictor believed. */
-export type JobClass = 'short' | 'long';
+export type JobClass = (typeof JOB_CLASSES)[number];
+export const JOB_CLASSES = ['short', 'long'] as const;
 
 export type OptionValue = string | number | boolean | null | readonly OptionValue[] | OptionValues;
 /** Every setting that shaped a run, by the names of the command's flags. */

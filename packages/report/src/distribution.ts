@@ -1,4 +1,4 @@
-import { meanOf, nearestRank } from '@goshawk/core';
+import { meanOf, nearestRank, sumOf } from '@goshawk/core';
 
 /**
  * A sample in six numbers. An empty sample has `count` 0 and nulls: JSON has no NaN, and a zero would
@@ -20,6 +20,17 @@ export interface Distribution {
  */
 export function percentileOfSorted(ascending: ArrayLike<number>, percent: number): number | null {
   return ascending.length === 0 ? null : nearestRank(ascending, percent);
+}
+
+/** All values of several samples, ascending. */
+export function pooled(samples: readonly (readonly number[] | Float64Array)[]): Float64Array {
+  const all = new Float64Array(sumOf(samples, (sample) => sample.length));
+  let at = 0;
+  for (const sample of samples) {
+    all.set(sample, at);
+    at += sample.length;
+  }
+  return all.sort();
 }
 
 /** An ascending copy of the values, numerically. */

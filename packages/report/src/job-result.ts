@@ -4,11 +4,11 @@ import type { JobClass } from './comparison.js';
 /** Trace time between two looks at the cluster (Hawk §4.1). */
 export const UTILISATION_SNAPSHOT_SECONDS = 100;
 
-/** What was measured of one job. All times are in seconds of the run, on one clock. */
+/** What was measured of one job. All times are in seconds since the run began, on one clock. */
 export interface JobResult {
   readonly id: string;
   readonly class: JobClass;
-  readonly outcome: 'completed' | 'failed' | 'unfinished';
+  readonly outcome: 'completed' | 'failed';
   readonly submitSeconds: number;
   /** Submission until the client knew that the last task had ended, by the client's clock. */
   readonly runtimeSeconds: number;
@@ -21,11 +21,11 @@ export interface JobResult {
   readonly weight?: number;
   /** Tasks with a result; all of them where it is left out and the job completed, else none. */
   readonly tasksCompleted?: number;
-  /** Start and run time of each task's first attempt; tasks of a failed job that never started are absent. */
+  /** Runs of all tasks, those that failed or were lost included; as many as started unless given. */
+  readonly attempts?: number;
+  /** Start and run time of each task; tasks of a failed job that never started are absent. */
   readonly taskStartsSeconds: ArrayLike<number>;
   readonly taskRunSeconds: ArrayLike<number>;
-  /** Retries: they hold a slot like any attempt, but the time before them is not queueing. */
-  readonly furtherAttempts?: readonly { readonly startSeconds: number; readonly runSeconds: number }[];
 }
 
 interface StageResult {
@@ -43,15 +43,8 @@ export interface RunSetup {
   readonly totalSlots: number | undefined;
   /** What the tasks of all workers may use together, beside slots, where it is known. */
   readonly capacity?: Resources | undefined;
-  /** The first submission, or the moment of the run that counts as its beginning; 0 by default. */
-  readonly startSeconds?: number;
   /** In the run's time; 100 s of trace time divided by the scale of a live run. */
   readonly snapshotIntervalSeconds?: number;
-  /**
-   * How far the clock that stamps task starts may be behind the one that stamps submissions. Within it a
-   * start before the submission counts as no wait; beyond it the measurement is refused. 1 µs by default.
-   */
-  readonly clockToleranceSeconds?: number;
   /** Where it is known what messages take, as in a simulation. */
   readonly messageTimes?: MessageTimes;
 }

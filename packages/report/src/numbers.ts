@@ -41,6 +41,11 @@ export function percent(share: number | null): string {
   return `${(share * 100).toFixed(share > 0 && share < 0.9995 ? 1 : 0)}%`;
 }
 
+/** A percentage: 87.3 is 87.3%. */
+export function ofHundred(value: number | null): string {
+  return percent(value === null ? null : value / 100);
+}
+
 /** A ratio as a factor: 0.012×, 0.21×, 1.05×, 12.3×, 153×. */
 export function factor(ratio: number | null): string {
   if (ratio === null) return ABSENT;

@@ -8,7 +8,6 @@ import type {
   PredictorAccuracy,
   Run,
   Steals,
-  TimeParts,
 } from './comparison.js';
 import { type Distribution, summariseSorted } from './distribution.js';
 import type { CounterReading, JobResult, RunSetup } from './job-result.js';
@@ -35,16 +34,12 @@ export interface RunMeasurements extends RunSetup, RunFacts {
   readonly jobs: Iterable<JobResult>;
 }
 
-/** What is too long for a comparison: every run time, and every snapshot. */
+/** What is too long for a comparison: every run time. */
 export interface RunSeries {
   readonly policy: string;
   /** Seconds, in any order. */
   readonly shortRuntimes: readonly number[] | Float64Array;
   readonly longRuntimes: readonly number[] | Float64Array;
-  /** [seconds since the start, share of slots that are busy] */
-  readonly utilisation?: readonly (readonly [number, number])[];
-  /** Mean seconds a job; the run's own `timeParts` are shown where it is left out. */
-  readonly breakdown?: ByClass<TimeParts | null>;
 }
 
 /**
@@ -53,7 +48,6 @@ export interface RunSeries {
  * Run times are those of completed jobs; queueing counts every task that started. Utilisation and queue
  * length are looked at `k · snapshotIntervalSeconds` after the start, k ≥ 1, until the last task ends.
  *
- * @throws UnfinishedRunError when a job neither completed nor failed.
  * @throws MeasurementError when times are not finite, go backwards, or a completed job lacks a task.
  */
 export function buildRun(measurements: RunMeasurements): { run: Run; series: RunSeries } {
@@ -62,18 +56,12 @@ export function buildRun(measurements: RunMeasurements): { run: Run; series: Run
   return finishRun(tally, measurements);
 }
 
-/**
- * The same for a run whose jobs were counted one by one as they ended.
- *
- * @throws UnfinishedRunError when a job neither completed nor failed.
- */
+/** The same for a run whose jobs were counted one by one as they ended. */
 export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series: RunSeries } {
-  tally.assertFinished();
   const { policy } = tally;
   const { seed, options, messages, steals, wallSeconds } = facts;
   const events = facts.events ?? null;
   const runtimes = { short: tally.runtimes.short.sorted(), long: tally.runtimes.long.sorted() };
-  const utilisation = tally.utilisation();
   const { deadlines, staged } = tally;
   const run: Run = {
     policy,
@@ -86,7 +74,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
       short: tally.queueing.short.sorted(),
       long: tally.queueing.long.sorted(),
     }),
-    utilisation: utilisation.summary,
+    utilisation: tally.utilisation(),
     timeParts: tally.timeParts(),
     messages,
     steals,
@@ -98,13 +86,7 @@ export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series:
     eventsPerSecond: events === null || wallSeconds <= 0 ? null : events / wallSeconds,
     peakRssBytes: facts.peakRssBytes ?? null,
   };
-  const series: RunSeries = {
-    policy,
-    shortRuntimes: runtimes.short,
-    longRuntimes: runtimes.long,
-    utilisation: utilisation.points,
-  };
-  return { run, series };
+  return { run, series: { policy, shortRuntimes: runtimes.short, longRuntimes: runtimes.long } };
 }
 
 function distributions(ascending: ByClass<Float64Array>): ByClassAndAll<Distribution> {

@@ -83,17 +83,14 @@ function evenly(from: number, to: number, countMax: number): number[] {
 }
 
 /** What happened between readings of counters, of which no more than a chart can show are kept. */
-export function countedSeries(
-  readings: readonly CounterReading[] | undefined,
-  startSeconds: number,
-): CountedSeries | null {
+export function countedSeries(readings: readonly CounterReading[] | undefined): CountedSeries | null {
   if (readings === undefined || readings.length === 0) return null;
   const stride = Math.ceil(readings.length / SERIES_POINTS_MAX);
   const kept = readings.filter((_, index) => (index + 1) % stride === 0 || index === readings.length - 1);
   const since = (of: (reading: CounterReading) => number) =>
     kept.map((reading, index) => of(reading) - (index === 0 ? 0 : of(kept[index - 1]!)));
   return {
-    seconds: kept.map(({ seconds }) => rounded(seconds - startSeconds)),
+    seconds: kept.map(({ seconds }) => rounded(seconds)),
     stealAttempts: since(({ stealAttempts }) => stealAttempts),
     stealSuccesses: since(({ stealSuccesses }) => stealSuccesses),
     probesMoved: since(({ probesMoved }) => probesMoved),

@@ -1,5 +1,5 @@
 import type { Comparison, GroupScore, Run, ShadowScore } from './comparison.js';
-import { duration, percent, threeDigits, whole } from './numbers.js';
+import { duration, ofHundred, threeDigits, whole } from './numbers.js';
 import { bare } from './text-table.js';
 
 /**
@@ -61,7 +61,3 @@ export const SHADOW_COLUMNS: readonly {
   { title: 'delay, mean', cell: ({ delaySeconds }) => duration(delaySeconds?.mean ?? null) },
   { title: 'p90', cell: ({ delaySeconds }) => duration(delaySeconds?.p90 ?? null) },
 ];
-
-function ofHundred(value: number | null): string {
-  return value === null ? '–' : percent(value / 100);
-}

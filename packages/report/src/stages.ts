@@ -18,12 +18,10 @@ export class StageTally {
 
   /**
    * @param capacity of all workers together, slots among it
-   * @param startSeconds the beginning of the run
    */
-  constructor(capacity: Resources, snapshotSeconds: number, startSeconds: number) {
+  constructor(capacity: Resources, snapshotSeconds: number) {
     this.#capacity = capacity;
     this.#windowSeconds = WINDOW_SNAPSHOTS * snapshotSeconds;
-    this.#until = startSeconds;
   }
 
   /** One that completed, and says what its stages are. Its tasks' times are copied. */
@@ -54,9 +52,9 @@ export class StageTally {
   }
 
   /** @returns undefined where no job has stages or demands */
-  read(startSeconds: number): StagedResults | undefined {
+  read(): StagedResults | undefined {
     if (this.#jobs.length === 0) return undefined;
-    const makespanSeconds = this.#until - startSeconds;
+    const makespanSeconds = this.#until;
     const dags = this.#jobs.filter(({ stages }) => stages.length > 1);
     const utilisation = Object.entries(this.#capacity).map(
       ([name, amount]) => [name, (this.#usedSeconds[name] ?? 0) / (amount * makespanSeconds)] as const,
@@ -66,7 +64,7 @@ export class StageTally {
       dagSeconds: summarise(dags.map(({ submitSeconds, endSeconds }) => endSeconds - submitSeconds)),
       makespanSeconds,
       utilisation: Object.fromEntries(utilisation),
-      fairness: this.#fairness(startSeconds),
+      fairness: this.#fairness(),
     };
   }
 
@@ -75,13 +73,13 @@ export class StageTally {
     return Object.entries(this.#capacity).map(([name, amount]) => heldOf(demand, name) / amount);
   }
 
-  #fairness(startSeconds: number): FairnessResults {
+  #fairness(): FairnessResults {
     const weights = weightsOver(this.#jobs);
     const raw = new Windows();
     const byNeed = new Windows();
     for (const job of this.#jobs) {
       const present = new Map<number, Present>();
-      for (const piece of piecesOf(job, weights, startSeconds, this.#windowSeconds)) add(present, job, piece);
+      for (const piece of piecesOf(job, weights, this.#windowSeconds)) add(present, job, piece);
       for (const [window, { haveSeconds, dueSeconds, seconds }] of present) {
         if (2 * seconds >= this.#windowSeconds) raw.add(window, haveSeconds / seconds);
         if (dueSeconds > 0) byNeed.add(window, Math.min(1, haveSeconds / dueSeconds));
@@ -165,12 +163,7 @@ function add(
 }
 
 /** The life of a job in pieces in which nothing changes that its share depends on. */
-function* piecesOf(
-  job: Held,
-  weights: readonly WeightsFrom[],
-  startSeconds: number,
-  windowSeconds: number,
-): Generator<Piece> {
+function* piecesOf(job: Held, weights: readonly WeightsFrom[], windowSeconds: number): Generator<Piece> {
   const { submitSeconds, endSeconds, stages } = job;
   const changes = changesOf(job);
   const having = stages[0]!.shares.map(() => 0);
@@ -186,12 +179,12 @@ function* piecesOf(
       }
     }
     while (place + 1 < weights.length && weights[place + 1]!.at <= at) place++;
-    const window = Math.floor((at - startSeconds) / windowSeconds);
+    const window = Math.floor(at / windowSeconds);
     const until = Math.min(
       endSeconds,
       changes[next]?.at ?? endSeconds,
       weights[place + 1]?.at ?? endSeconds,
-      Math.max(startSeconds + (window + 1) * windowSeconds, at + windowSeconds * 1e-9),
+      Math.max((window + 1) * windowSeconds, at + windowSeconds * 1e-9),
     );
     const [has, needs] = [Math.max(0, ...having), Math.max(0, ...needing)];
     yield { window, seconds: until - at, has, needs, weights: weights[place]!.weights };

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { Comparison, JobClass, Ratio } from './comparison.js';
+import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from './comparison.js';
 import { renderDeadlines } from './deadlines.js';
 import {
   compact,
@@ -25,7 +25,6 @@ interface TableStyle {
 
 const DEFAULT_COLUMNS = 100;
 const STATISTICS = ['p50', 'p90', 'p99', 'mean'] as const;
-const CLASSES: readonly JobClass[] = ['short', 'long'];
 /** Ratios this close to 1 are left uncoloured: they are within what seeds and a busy machine do. */
 const NOTABLE_RATIO = 0.05;
 
@@ -63,9 +62,9 @@ function headline(comparison: Comparison, paint: Painter): string {
 }
 
 function runtimes(summaries: readonly PolicySummary[], columns: number, paint: Painter): string {
-  const sideBySide = runtimeTable(summaries, CLASSES, paint);
+  const sideBySide = runtimeTable(summaries, JOB_CLASSES, paint);
   if (widthOf(sideBySide) <= columns) return sideBySide;
-  return CLASSES.map((of) => runtimeTable(summaries, [of], paint)).join('\n\n');
+  return JOB_CLASSES.map((of) => runtimeTable(summaries, [of], paint)).join('\n\n');
 }
 
 function runtimeTable(
@@ -103,7 +102,7 @@ function ratioLines(comparison: Comparison, columns: number, paint: Painter): st
   const { ratios } = comparison;
   const blocks = ratios.map((ratio) => {
     const pair = `${paint.bold(plain(ratio.policy))} against ${plain(ratio.baseline)}:`;
-    const classes = CLASSES.map((of) => `${of} ${ratiosInWords(ratio, of, paint)}`);
+    const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, of, paint)}`);
     const oneLine = `${pair} ${classes.join('; ')}`;
     if (widthOf(oneLine) <= columns) return oneLine;
     return [pair, ...classes.map((line) => wrap(line, columns, '  '))].join('\n');

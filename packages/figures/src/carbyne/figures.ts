@@ -4,7 +4,7 @@ import type { Figure, Panel, Paper, Series } from '../figure.js';
 import { at, isAtMost, isBelow, isMuchBetter, rises, staysWithin } from '../judging/index.js';
 import { bars, lines } from '../panels.js';
 import type { Staged } from '../point.js';
-import { over } from '../series.js';
+import { over, seriesOf } from '../series.js';
 import { policies } from '../variants.js';
 
 const CARBYNE: Paper = {
@@ -26,11 +26,7 @@ const MACHINES_AND_JOBS =
   'Jobs of stages over the books of central, without messages, on machines of 20 cores with six resources.';
 
 function series(of: string, unit: Series['unit'], value: (staged: Staged) => number): Series {
-  return {
-    name: of,
-    unit,
-    value: ({ staged }) => (staged?.[of] === undefined ? undefined : value(staged[of])),
-  };
+  return seriesOf(of, unit, 'staged', of, value);
 }
 
 const mean = (of: string) => series(of, 'seconds', ({ meanSeconds }) => meanSeconds);
@@ -45,6 +41,17 @@ const THREE_WAYS: readonly Panel[] = [
   bars('Mean completion time', 'seconds', FIELD.map(mean)),
   bars('Makespan', 'seconds', FIELD.map(makespan)),
 ];
+
+/** Carbyne's mean completion time over that under DRF, and the other way round. */
+const OF_DRF = over(mean('carbyne'), mean('drf'));
+const OVER_CARBYNE = over(mean('drf'), mean('carbyne'));
+
+const OTHERS = ['carbyne', 'tetris', 'srtf'];
+const OVER_OTHERS = lines(
+  'Mean completion time under DRF over that of others',
+  'times',
+  OTHERS.map((of) => over(mean('drf'), mean(of))),
+);
 
 const common = {
   paper: CARBYNE,
@@ -80,10 +87,7 @@ const offline: Figure = {
       over(mean('carbyne'), mean('srtf')),
       1.15,
     ),
-    "DRF's is half as long again (accepted: Carbyne's is a tenth shorter)": isMuchBetter(
-      [over(mean('carbyne'), mean('drf'))],
-      0.1,
-    ),
+    "DRF's is half as long again (accepted: Carbyne's is a tenth shorter)": isMuchBetter([OF_DRF], 0.1),
     "Carbyne's makespan is 1.03 times Tetris' (accepted: 1.1)": isAtMost(
       over(makespan('carbyne'), makespan('tetris')),
       1.1,
@@ -109,7 +113,7 @@ const online: Figure = {
     }),
     ...claims('§5.2.2', {
       'Mean completion times are 1.36 times shorter than under DRF (accepted: 1.15)': isMuchBetter(
-        [over(mean('carbyne'), mean('drf'))],
+        [OF_DRF],
         0.13,
       ),
     }),
@@ -130,6 +134,8 @@ const online: Figure = {
   ],
 };
 
+const workersAt = (load: number) => ({ workers: MACHINES / load });
+
 const load: Figure = {
   ...common,
   id: 'carbyne-9',
@@ -137,28 +143,20 @@ const load: Figure = {
   section: '§5.4.1, Figure 9',
   about: `The same jobs on fewer machines: each is so many times the load. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
-  axis: settingAxis('load', 'even', [0.5, 1, 2, 4], (times) => ({
-    x: times,
-    label: `${times}×`,
-    settings: { workers: MACHINES / times },
-  })),
-  variants: policies('drf', 'carbyne', 'tetris', 'srtf'),
-  panels: [
-    lines(
-      'Mean completion time under DRF over that of others',
-      'times',
-      ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
-    ),
-  ],
+  axis: settingAxis('load', 'even', [0.5, 1, 2, 4], workersAt, (load) => `${load}×`),
+  variants: policies('drf', ...OTHERS),
+  panels: [OVER_OTHERS],
   claims: claims('§5.4.1', {
-    'What Carbyne gains over DRF grows with load': rises([over(mean('drf'), mean('carbyne'))]),
+    'What Carbyne gains over DRF grows with load': rises([OVER_CARBYNE]),
     'At twice the load completion times are 1.76 times shorter (accepted: 1.25)': isMuchBetter(
-      [over(mean('carbyne'), mean('drf'))],
+      [OF_DRF],
       0.2,
       at(2),
     ),
   }),
 };
+
+const errorOf = (percent: number) => ({ estimateError: percent / 100 });
 
 const errors: Figure = {
   ...common,
@@ -167,24 +165,11 @@ const errors: Figure = {
   section: '§5.4.2, Figure 10',
   about: `Estimates of run times are off by a factor that is drawn for each stage, up to so much. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
-  axis: settingAxis('errors', 'even', [0, 25, 50], (percent) => ({
-    x: percent,
-    label: `±${percent}%`,
-    settings: { estimateError: percent / 100 },
-  })),
-  variants: policies('drf', 'carbyne', 'tetris', 'srtf'),
-  panels: [
-    lines(
-      'Mean completion time under DRF over that of others',
-      'times',
-      ['carbyne', 'tetris', 'srtf'].map((of) => over(mean('drf'), mean(of))),
-    ),
-  ],
+  axis: settingAxis('errors', 'even', [0, 25, 50], errorOf, (percent) => `±${percent}%`),
+  variants: policies('drf', ...OTHERS),
+  panels: [OVER_OTHERS],
   claims: claims('§5.4.2', {
-    'Carbyne is still better than DRF with errors of 50%': isMuchBetter(
-      [over(mean('carbyne'), mean('drf'))],
-      0.05,
-    ),
+    'Carbyne is still better than DRF with errors of 50%': isMuchBetter([OF_DRF], 0.05),
   }),
 };
 
@@ -195,26 +180,12 @@ const altruism: Figure = {
   section: '§5.4.3, Figure 11',
   about: `With P a job gives away what it need not use now; else it takes its share. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
-  axis: settingAxis('P(altruism)', 'linear', [0, 0.5, 1], (chance) => ({
-    x: chance,
-    label: `${chance}`,
-    settings: { altruism: chance },
-  })),
+  axis: settingAxis('P(altruism)', 'linear', [0, 0.5, 1], (altruism) => ({ altruism })),
   variants: policies('drf', 'carbyne'),
-  panels: [
-    lines('Mean completion time under DRF over that under Carbyne', 'times', [
-      over(mean('drf'), mean('carbyne')),
-    ]),
-  ],
+  panels: [lines('Mean completion time under DRF over that under Carbyne', 'times', [OVER_CARBYNE])],
   claims: claims('§5.4.3', {
-    'The more altruistic jobs are, the shorter completion times become': rises([
-      over(mean('drf'), mean('carbyne')),
-    ]),
-    'Without altruism they are as under DRF': staysWithin(
-      [over(mean('carbyne'), mean('drf'))],
-      { least: 0.95, most: 1.05 },
-      at(0),
-    ),
+    'The more altruistic jobs are, the shorter completion times become': rises([OVER_CARBYNE]),
+    'Without altruism they are as under DRF': staysWithin([OF_DRF], { least: 0.95, most: 1.05 }, at(0)),
   }),
 };
 

@@ -1,4 +1,4 @@
-import { settingAxis } from '../axis.js';
+import { labelledAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
@@ -7,12 +7,12 @@ import { percentileRatios } from '../series.js';
 import type { RunSettings } from '../settings.js';
 import { POLICY_PAGE, POLICY_SETTINGS, SHORTER } from './policy.js';
 
-const PARTS: readonly { readonly label: string; readonly settings: RunSettings }[] = [
-  { label: 'no reserve', settings: { reserve: 'none' } },
-  { label: 'noisy', settings: { estimator: 'noisy:0.1-1.9' } },
-  { label: 'pilots', settings: { estimator: 'pilot' } },
-];
-const placeOf = (label: string): number => PARTS.findIndex((part) => part.label === label);
+const PARTS = {
+  'no reserve': { reserve: 'none' },
+  noisy: { estimator: 'noisy:0.1-1.9' },
+  pilots: { estimator: 'pilot' },
+};
+const PILOTS = 2;
 /** What the places change, as it is by default. */
 const AS_IT_IS = {
   reserve: 'auto',
@@ -33,12 +33,7 @@ export const goshawkParts: Figure = {
   mode: 'simulated',
   workload: SHORTER,
   settings: { ...POLICY_SETTINGS, policy: 'goshawk', workers: 10_725 },
-  axis: settingAxis(
-    '',
-    'even',
-    PARTS.map((_, place) => place),
-    (place) => ({ x: place, ...PARTS[place]! }),
-  ),
+  axis: labelledAxis('', PARTS),
   variants: [
     { name: 'otherwise', settings: {} },
     { name: 'as it is', settings: AS_IT_IS },
@@ -51,7 +46,7 @@ export const goshawkParts: Figure = {
     'When nobody knows which job is long, short jobs take 6% longer at most': staysWithin(
       [short50, short90],
       { least: 0.9, most: 1.06 },
-      at(placeOf('pilots')),
+      at(PILOTS),
     ),
   }),
 };

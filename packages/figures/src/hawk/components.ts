@@ -1,17 +1,16 @@
-import { settingAxis } from '../axis.js';
+import { labelledAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isHighestAt, isSlightlyBetter, isWorse, staysWithin } from '../judging/index.js';
 import { bars } from '../panels.js';
 import { percentileRatios } from '../series.js';
-import type { RunSettings } from '../settings.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK } from './paper.js';
 
-const ABLATIONS: readonly { readonly label: string; readonly settings: RunSettings }[] = [
-  { label: 'no central', settings: { central: false } },
-  { label: 'no partition', settings: { partition: false } },
-  { label: 'no stealing', settings: { stealing: false } },
-];
+const ABLATIONS = {
+  'no central': { central: false },
+  'no partition': { partition: false },
+  'no stealing': { stealing: false },
+};
 const [NO_CENTRAL, NO_PARTITION, NO_STEALING] = [0, 1, 2] as const;
 
 const { short50, short90, long50, long90 } = percentileRatios('without', 'hawk');
@@ -25,7 +24,7 @@ export const hawk7: Figure = {
   mode: 'simulated',
   workload: GOOGLE,
   settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS, policy: 'hawk' },
-  axis: settingAxis('', 'even', [NO_CENTRAL, NO_PARTITION, NO_STEALING], (x) => ({ x, ...ABLATIONS[x]! })),
+  axis: labelledAxis('', ABLATIONS),
   variants: [
     { name: 'without', settings: {} },
     { name: 'hawk', settings: { central: true, partition: true, stealing: true } },

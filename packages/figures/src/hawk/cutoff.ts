@@ -1,14 +1,13 @@
-import { settingAxis } from '../axis.js';
+import { settingAxis, withThousands } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Claim, Figure, Panel } from '../figure.js';
 import { falls, isBetter, isMuchBetter, rises } from '../judging/index.js';
 import { lines } from '../panels.js';
-import { ratio } from '../series.js';
+import { percentileRatios } from '../series.js';
 import { CUTOFFS, GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
 
-const short = [ratio('hawk', 'sparrow', 'short', 'p50'), ratio('hawk', 'sparrow', 'short', 'p90')];
-const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
-const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
+const { short50, short90, long50, long90 } = percentileRatios('hawk', 'sparrow');
+const short = [short50, short90];
 
 /** Seconds. The text names none; these lie around the one that all other figures use. */
 const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
@@ -46,11 +45,13 @@ function byCutoff(
     mode: 'simulated',
     workload: GOOGLE,
     settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS },
-    axis: settingAxis('cutoff, s of mean task run time', 'linear', AROUND, (cutoff) => ({
-      x: Number(cutoff),
-      label: Math.round(Number(cutoff)).toLocaleString('en-US'),
-      settings: { cutoff },
-    })),
+    axis: settingAxis(
+      'cutoff, s of mean task run time',
+      'linear',
+      AROUND,
+      (cutoff) => ({ cutoff }),
+      (cutoff) => withThousands(Math.round(Number(cutoff))),
+    ),
     variants: [POLICIES.hawk, POLICIES.sparrow],
     panels,
     claims,

@@ -3,15 +3,16 @@ import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { barelyVaries, falls, isBetter } from '../judging/index.js';
 import { lines } from '../panels.js';
-import { ratio } from '../series.js';
+import { percentileRatios } from '../series.js';
 import { GOOGLE, GOOGLE_SETTINGS, GOOGLE_WORKERS, HAWK, POLICIES } from './paper.js';
 
-const short = [ratio('hawk', 'sparrow', 'short', 'p50'), ratio('hawk', 'sparrow', 'short', 'p90')];
-const long50 = ratio('hawk', 'sparrow', 'long', 'p50');
-const long90 = ratio('hawk', 'sparrow', 'long', 'p90');
+const { short50, short90, long50, long90 } = percentileRatios('hawk', 'sparrow');
+const short = [short50, short90];
 
 /** An estimate is off by up to so much of the truth, either way: 0.9 is the paper's 0.1–1.9. */
 const MAGNITUDES = [0, 0.1, 0.3, 0.5, 0.7, 0.9];
+const range = (magnitude: number, dash: string) =>
+  `${(1 - magnitude).toFixed(1)}${dash}${(1 + magnitude).toFixed(1)}`;
 
 export const hawk14: Figure = {
   id: 'hawk-14',
@@ -24,12 +25,13 @@ export const hawk14: Figure = {
   mode: 'simulated',
   workload: GOOGLE,
   settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS },
-  axis: settingAxis('range of estimates, of the truth', 'even', MAGNITUDES, (magnitude) => {
-    const [low, high] = [(1 - magnitude).toFixed(1), (1 + magnitude).toFixed(1)];
-    return magnitude === 0
-      ? { x: 0, label: 'exact', settings: { estimator: 'oracle' } }
-      : { x: magnitude, label: `${low}–${high}`, settings: { estimator: `noisy:${low}-${high}` } };
-  }),
+  axis: settingAxis(
+    'range of estimates, of the truth',
+    'even',
+    MAGNITUDES,
+    (magnitude) => ({ estimator: magnitude === 0 ? 'oracle' : `noisy:${range(magnitude, '-')}` }),
+    (magnitude) => (magnitude === 0 ? 'exact' : range(magnitude, '–')),
+  ),
   // Sparrow asks for no estimates.
   variants: [POLICIES.hawk, { ...POLICIES.sparrow, settings: { policy: 'sparrow', estimator: 'oracle' } }],
   panels: [

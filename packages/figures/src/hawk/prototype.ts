@@ -1,5 +1,5 @@
 import type { JobClass } from '@goshawk/report';
-import { settingAxis } from '../axis.js';
+import { inPercent, settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Claim, Figure, Series, Variant } from '../figure.js';
 import { agree, at, isMuchBetter, staysWithin, tendsToOne } from '../judging/index.js';
@@ -94,11 +94,13 @@ function prototype(
       isReplaceable: true,
     },
     settings: { ...PAPER_ALGORITHM, workers: 100 },
-    axis: settingAxis('load', 'even', LOADS, (load) => ({
-      x: load,
-      label: `${Math.round(100 * load)}%`,
-      settings: { load },
-    })),
+    axis: settingAxis(
+      'load',
+      'even',
+      LOADS,
+      (load) => ({ load }),
+      (load) => inPercent(Math.round(100 * load)),
+    ),
     variants: VARIANTS,
     panels: [
       lines(`50th percentile, ${jobs} jobs`, 'Hawk ÷ Sparrow', [live50, simulated50]),

@@ -19,9 +19,7 @@ export const hawk15: Figure = {
   workload: GOOGLE,
   settings: { ...GOOGLE_SETTINGS, workers: GOOGLE_WORKERS },
   axis: settingAxis('workers asked at most', 'log', [1, 2, 5, 10, 25, 50, 100, 250], (stealCap) => ({
-    x: stealCap,
-    label: `${stealCap}`,
-    settings: { stealCap },
+    stealCap,
   })),
   variants: [POLICIES.hawk],
   panels: [lines('Short jobs', '÷ a cap of 1', short), lines('Long jobs', '÷ a cap of 1', long)],

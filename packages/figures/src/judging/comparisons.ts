@@ -1,7 +1,6 @@
 import { meanOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { format } from '../format.js';
-import { everywhere, judging, placeOf, ranges, SAME, SLIGHT, said, type Where } from './places.js';
+import { bothListed, everywhere, judging, ranges, SAME, SLIGHT, said, type Where } from './places.js';
 
 /** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
 export function isBetter(series: readonly Series[], where: Where = everywhere): Judge {
@@ -75,11 +74,7 @@ export function staysWithin(
 export function isBelow(lower: Series, upper: Series, where: Where = everywhere): Judge {
   return judging([lower, upper], where, (places) => {
     const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
-    const shown = places.map((place) => {
-      const [low, high] = place.values;
-      return `${format(low, lower.unit)} and ${format(high, upper.unit)}${placeOf(place)}`;
-    });
-    return said(shown.join(', '), below === places.length, below * 2 > places.length);
+    return said(bothListed([lower, upper], places), below === places.length, below * 2 > places.length);
   });
 }
 

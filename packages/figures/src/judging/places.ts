@@ -29,7 +29,7 @@ export const from =
 export const everywhere: Where = () => true;
 
 /** What stands at one place, in the order of the series. */
-interface Place {
+export interface Place {
   readonly point: Point;
   readonly values: readonly number[];
 }
@@ -66,6 +66,15 @@ export function placeOf({ point }: Place): string {
 
 export function listed(series: Series, places: readonly Place[]): string {
   return places.map((place) => `${format(place.values[0], series.unit)}${placeOf(place)}`).join(', ');
+}
+
+/** Two series side by side. */
+export function bothListed([one, other]: readonly [Series, Series], places: readonly Place[]): string {
+  const both = places.map((place) => {
+    const [first, second] = place.values;
+    return `${format(first, one.unit)} and ${format(second, other.unit)}${placeOf(place)}`;
+  });
+  return both.join(', ');
 }
 
 /** The least and the greatest value of each series. */

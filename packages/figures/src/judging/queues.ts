@@ -1,6 +1,6 @@
 import { meanOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { judging, said, type Where } from './places.js';
+import { everywhere, judging, said, type Where } from './places.js';
 
 /** A sign test at 5%: of so many windows without a trend, fewer than one run in twenty has so many that rise. */
 const SIGN_TEST = 0.05;
@@ -12,34 +12,26 @@ const SIGN_TEST = 0.05;
  * @param perSlot tasks a unit of the axis
  */
 export function growsBy(series: Series, perSlot: number, within: number): Judge {
-  return judging(
-    [series],
-    () => true,
-    (places) => {
-      const points = places.map(({ point, values }) => [point.tick.x, values[0]!] as const);
-      const slope = slopeOf(points);
-      const windows = points.slice(1).filter(([, queue], at) => queue !== points[at]![1]);
-      const rises = points.slice(1).filter(([, queue], at) => queue > points[at]![1]).length;
-      const isGrowing = chanceOf(rises, windows.length) < SIGN_TEST;
-      return said(
-        `${slope.toPrecision(2)} a slot; it rises in ${rises} of ${points.length - 1} windows`,
-        isGrowing && Math.abs(slope - perSlot) <= within,
-        isGrowing,
-      );
-    },
-  );
+  return judging([series], everywhere, (places) => {
+    const points = places.map(({ point, values }) => [point.tick.x, values[0]!] as const);
+    const slope = slopeOf(points);
+    const windows = points.slice(1).filter(([, queue], at) => queue !== points[at]![1]);
+    const rises = points.slice(1).filter(([, queue], at) => queue > points[at]![1]).length;
+    const isGrowing = chanceOf(rises, windows.length) < SIGN_TEST;
+    return said(
+      `${slope.toPrecision(2)} a slot; it rises in ${rises} of ${points.length - 1} windows`,
+      isGrowing && Math.abs(slope - perSlot) <= within,
+      isGrowing,
+    );
+  });
 }
 
 /** "Is stable": no more tasks wait at any time than these; in direction up to ten times as many. */
 export function waitsAtMost(series: Series, tasks: number): Judge {
-  return judging(
-    [series],
-    () => true,
-    (places) => {
-      const most = Math.max(...places.map(({ values }) => values[0]!));
-      return said(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
-    },
-  );
+  return judging([series], everywhere, (places) => {
+    const most = Math.max(...places.map(({ values }) => values[0]!));
+    return said(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
+  });
 }
 
 /** "Worst of them": at each place the largest queue of all, by a factor; in direction where the largest at all. */

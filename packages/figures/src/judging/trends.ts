@@ -1,7 +1,17 @@
-import type { Judge, Series } from '../figure.js';
+import type { Judge, Judgement, Series } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
-import { everywhere, judging, notJudged, SAME, SLIGHT, said, trend, type Where } from './places.js';
+import {
+  everywhere,
+  judging,
+  notJudged,
+  type Place,
+  SAME,
+  SLIGHT,
+  said,
+  trend,
+  type Where,
+} from './places.js';
 
 /**
  * "Most under high load": the least of the places named is no greater than the least of all others; in
@@ -37,8 +47,7 @@ export function isHighestAt(series: Series, where: Where): Judge {
  * first; it holds where it is within `SLIGHT` of 1 there.
  */
 export function tendsToOne(series: readonly Series[], where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
-    if (places.length < 2) return notJudged('it takes two places of the axis');
+  return judgingAlong(series, where, (places) => {
     const first = places[0]!.values;
     const last = places.at(-1)!.values;
     const distance = (ratio: number) => Math.abs(Math.log(ratio));
@@ -68,8 +77,7 @@ function changes(
   where: Where,
   change: (first: number, last: number) => number,
 ): Judge {
-  return judging(series, where, (places) => {
-    if (places.length < 2) return notJudged('it takes two places of the axis');
+  return judgingAlong(series, where, (places) => {
     const first = places[0]!.values;
     const changed = places.at(-1)!.values.map((last, i) => change(first[i]!, last));
     return said(
@@ -82,8 +90,7 @@ function changes(
 
 /** "Only minute variations": greatest over least value along the axis. */
 export function barelyVaries(series: readonly Series[], by: number, where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
-    if (places.length < 2) return notJudged('it takes two places of the axis');
+  return judgingAlong(series, where, (places) => {
     const varied = series.map((_, i) => {
       const values = places.map(({ values }) => values[i]!);
       return Math.max(...values) / Math.min(...values) - 1;
@@ -95,6 +102,17 @@ export function barelyVaries(series: readonly Series[], by: number, where: Where
       most <= 3 * by,
     );
   });
+}
+
+/** What is held of a way from one place to another. */
+function judgingAlong(
+  series: readonly Series[],
+  where: Where,
+  judge: (places: readonly Place[]) => Judgement,
+): Judge {
+  return judging(series, where, (places) =>
+    places.length < 2 ? notJudged('it takes two places of the axis') : judge(places),
+  );
 }
 
 function negated(value: number | undefined): number | undefined {

@@ -24,7 +24,7 @@ export const packing5 = packingFigure('Mean tasks that wait', {
     },
   },
   model: { servers: 300, j: 7, places: 'speed' },
-  axis: settingAxis('arrival times divided by', 'even', SPEEDS, (x) => ({ x, label: `${x}`, settings: {} })),
+  axis: settingAxis('arrival times divided by', 'even', SPEEDS, () => ({})),
   claims: claims('§VII-B', {
     'As load grows BF-J/S is clearly better than VQS and FIFO-FF': waitsLess(
       queue('bfjs'),

@@ -1,6 +1,8 @@
 import { type Axis, settingAxis } from '../axis.js';
 import type { Figure, Paper, Series, Variant } from '../figure.js';
 import { lines } from '../panels.js';
+import { seriesOf } from '../series.js';
+import { policies } from '../variants.js';
 
 const PACKING: Paper = {
   name: 'Packing',
@@ -8,19 +10,16 @@ const PACKING: Paper = {
     'K. Psychas and J. Ghaderi, Scheduling Jobs with Random Resource Requirements in Computing Clusters, INFOCOM 2019',
 };
 
-const POLICIES: readonly Variant[] = ['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'].map((name) => ({
-  name,
-  settings: {},
-}));
+const POLICIES: readonly Variant[] = policies('fifo-ff', 'bfjs', 'vqs', 'vqs-bf');
 
 export function queue(policy: string): Series {
-  return { name: policy, unit: 'tasks', value: ({ queues }) => queues?.[policy] };
+  return seriesOf(policy, 'tasks', 'queues', policy, (tasks) => tasks);
 }
 
 const QUEUES = POLICIES.map(({ name }) => queue(name));
 
 export function loadAxis(loads: readonly number[]): Axis {
-  return settingAxis('load', 'even', loads, (x) => ({ x, label: `${x}`, settings: {} }));
+  return settingAxis('load', 'even', loads, () => ({}));
 }
 
 /** Queues of the four policies in the paper's own model. @param drawn what the panel shows of them */

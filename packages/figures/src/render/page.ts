@@ -3,6 +3,7 @@ import {
   html,
   legend,
   type Markup,
+  percentileTable,
   renderChart,
   renderDocument,
   section,
@@ -42,7 +43,13 @@ function chartOf(result: FigureResult, panel: MeasuredPanel, id: string): Markup
 }
 
 function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
-  if (panel.percentiles !== undefined) return percentileTable(panel.percentiles, unitOf(panel));
+  if (panel.percentiles !== undefined) {
+    const rows = Object.entries(panel.percentiles).map(([head, values]) => ({
+      head,
+      at: (percent: number) => format(values[percent], unitOf(panel)),
+    }));
+    return percentileTable('', rows);
+  }
   const rows = panel.series.flatMap(({ name, unit, values, paper, spread }) => {
     const show = (value: number | null) => format(value ?? undefined, unit);
     return [
@@ -69,22 +76,6 @@ function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
     axis.name,
     axis.places.map(({ label }) => ({ title: label })),
     rows,
-  );
-}
-
-const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
-
-function percentileTable(
-  percentiles: Readonly<Record<string, readonly number[]>>,
-  unit: 'share' | 'seconds',
-): Markup {
-  return table(
-    '',
-    TABLE_PERCENTS.map((percent) => ({ title: percent === 100 ? 'max' : `p${percent}` })),
-    Object.entries(percentiles).map(([head, values]) => ({
-      head,
-      cells: TABLE_PERCENTS.map((percent) => format(values[percent], unit)),
-    })),
   );
 }
 

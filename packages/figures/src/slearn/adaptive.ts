@@ -1,4 +1,4 @@
-import { settingAxis } from '../axis.js';
+import { inPercent, settingAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure, Series } from '../figure.js';
 import { at, staysWithin } from '../judging/index.js';
@@ -18,6 +18,7 @@ const TABLE: readonly (readonly [percent: number, error: number, average: number
   [10, 0.0909, 1.51],
   [0, 0.137, 1.56],
 ];
+const shareOf = (percent: number) => (percent === 0 ? 'adaptive' : inPercent(percent));
 const OF = 'slearn';
 const OVER = BASELINES.threeSigma.name;
 const average = stated(
@@ -51,11 +52,8 @@ export const slearnAdaptive: Figure = {
     'share of pilots',
     'even',
     TABLE.map(([percent]) => percent),
-    (percent) => ({
-      x: percent,
-      label: percent === 0 ? 'adaptive' : `${percent}%`,
-      settings: { pilotRatio: percent === 0 ? 'adaptive' : `${percent}%` },
-    }),
+    (percent) => ({ pilotRatio: shareOf(percent) }),
+    shareOf,
   ),
   variants: [{ name: OF, settings: { estimator: 'pilot' } }, BASELINES.threeSigma],
   pairs: [{ of: OF, over: OVER }],

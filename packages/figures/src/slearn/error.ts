@@ -3,7 +3,7 @@ import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, isAtMost, isMuchBetter } from '../judging/index.js';
 import { table } from '../panels.js';
-import { error, errorRatio, stated } from '../series.js';
+import { error, over, stated } from '../series.js';
 import { SLEARN } from './paper.js';
 
 const pilot = error('pilot');
@@ -55,9 +55,9 @@ export const slearnError: Figure = {
     'The P50 prediction error of sampling is 9.15%': isAtMost(pilot, PAPER.pilot.p50, at(50)),
     'Its P90 prediction error is 49.95%': isAtMost(pilot, PAPER.pilot.p90, at(90)),
     'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)':
-      isMuchBetter([errorRatio('pilot', '3sigma')], 0.5, at(50)),
+      isMuchBetter([over(pilot, threeSigma)], 0.5, at(50)),
     'At the 90th percentile it is 5.9 times less (49.95% and 294.52%)': isMuchBetter(
-      [errorRatio('pilot', '3sigma')],
+      [over(pilot, threeSigma)],
       0.5,
       at(90),
     ),

@@ -33,7 +33,7 @@ export const slearnThin: Figure = {
     'thin below so many tasks',
     'even',
     TABLE.map(([limit]) => limit),
-    (limit) => ({ x: limit, label: `${limit}`, settings: { thinLimit: limit } }),
+    (thinLimit) => ({ thinLimit }),
   ),
   variants: [{ name: OF, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } }, BASELINES.threeSigma],
   pairs: [{ of: OF, over: BASELINES.threeSigma.name }],

@@ -2,8 +2,9 @@ import { sumOf } from '@goshawk/core';
 import type { Claim, Figure, Judge, Paper, Series } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
-import { everywhere, judging, placeOf, said, type Where } from '../judging/places.js';
-import type { Planned, Point } from '../point.js';
+import { bothListed, everywhere, judging, placeOf, said, type Where } from '../judging/places.js';
+import type { Planned } from '../point.js';
+import { seriesOf } from '../series.js';
 
 export const THREE_SIGMA: Paper = {
   name: '3Sigma',
@@ -37,15 +38,8 @@ function series(
   unit: Series['unit'],
   of: string,
   value: (planned: Planned) => number | undefined,
-): Series {
-  return {
-    name,
-    unit,
-    value: (point: Point) => {
-      const planned = point.planned?.[of];
-      return planned === undefined ? undefined : value(planned);
-    },
-  };
+) {
+  return seriesOf(name, unit, 'planned', of, value);
 }
 
 export const misses = (of: string) => series(of, 'share', of, ({ missed }) => missed);
@@ -92,11 +86,7 @@ export function isEveryTimes(first: Series, second: Series, times: number): Judg
 export function isNear(upper: Series, lower: Series, by: number, where: Where = everywhere): Judge {
   return judging([upper, lower], where, (places) => {
     const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));
-    const shown = places.map(
-      (place) =>
-        `${format(place.values[0]!, upper.unit)} and ${format(place.values[1]!, lower.unit)}${placeOf(place)}`,
-    );
-    return said(shown.join(', '), most <= by, most <= 2 * by);
+    return said(bothListed([upper, lower], places), most <= by, most <= 2 * by);
   });
 }
 

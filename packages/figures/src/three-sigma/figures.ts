@@ -1,4 +1,4 @@
-import { ONE_PLACE, settingAxis } from '../axis.js';
+import { inPercent, labelledAxis, ONE_PLACE, settingAxis, withThousands } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { at, falls, isBelow, isMuchBetter, rises } from '../judging/index.js';
@@ -27,7 +27,6 @@ import {
 import { table2 } from './table.js';
 import { weights } from './weights.js';
 
-const WORKLOADS = ['e2e', 'hedgefund-like', 'mustang-like'];
 const PARTS = [SIGMA, '3sigma-nodist', '3sigma-nooe', '3sigma-noadapt', 'point-perf', 'point-real'] as const;
 
 const overall: Figure = {
@@ -77,11 +76,11 @@ const workloads: Figure = {
   title: 'Deadlines under three workloads',
   section: '§6.1, Figure 7',
   about: `The traces of HedgeFund and Mustang are not public: these are made up from what the paper says of how predictable they are. ${GANGS}`,
-  axis: settingAxis('workload', 'even', WORKLOADS, (generator) => ({
-    x: WORKLOADS.indexOf(generator),
-    label: generator,
-    settings: { generator },
-  })),
+  axis: labelledAxis('workload', {
+    e2e: { generator: 'e2e' },
+    'hedgefund-like': { generator: 'hedgefund-like' },
+    'mustang-like': { generator: 'mustang-like' },
+  }),
   variants: policies(...FIELD),
   panels: panels(FIELD, 'workload'),
   claims: [
@@ -102,11 +101,7 @@ const slack: Figure = {
   title: 'What each part of 3Sigma gives, by deadline slack',
   section: '§6.2, Figure 8',
   about: `The same with one deadline slack for all jobs, in per cent of the run time. ${GANGS}`,
-  axis: settingAxis('deadline slack', 'linear', [20, 60, 100, 140, 180], (percent) => ({
-    x: percent,
-    label: `${percent}%`,
-    settings: { slack: percent },
-  })),
+  axis: settingAxis('deadline slack', 'linear', [20, 60, 100, 140, 180], (slack) => ({ slack }), inPercent),
   variants: policies(...PARTS),
   panels: panels(PARTS, 'deadline slack'),
   claims: claims('§6.2', {
@@ -137,11 +132,7 @@ const load: Figure = {
   title: 'Deadlines by load',
   section: '§6.4, Figure 10',
   about: `The same at other loads. ${GANGS}`,
-  axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (value) => ({
-    x: value,
-    label: `${value}`,
-    settings: { load: value },
-  })),
+  axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (load) => ({ load })),
   variants: policies(...FIELD),
   panels: panels(FIELD, 'load'),
   claims: [
@@ -158,11 +149,7 @@ const samples: Figure = {
   title: 'Deadlines by what has been seen of each program',
   section: '§6.4, Figure 11',
   about: `The same where so many runs of each program are known, and nothing is learnt on the way. ${GANGS}`,
-  axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (count) => ({
-    x: count,
-    label: `${count}`,
-    settings: { samples: count },
-  })),
+  axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
   variants: policies(...FIELD),
   panels: panels(FIELD, 'samples'),
   claims: [
@@ -186,11 +173,13 @@ const shifts: Figure = {
   section: '§6.3, Figure 9',
   about:
     'What is believed of a run time is a normal distribution around the true one, moved by a share of it; or its mean alone.',
-  axis: settingAxis('shift', 'linear', [-50, -20, 0, 20, 50, 100], (percent) => ({
-    x: percent,
-    label: `${percent}%`,
-    settings: { shift: percent / 100 },
-  })),
+  axis: settingAxis(
+    'shift',
+    'linear',
+    [-50, -20, 0, 20, 50, 100],
+    (percent) => ({ shift: percent / 100 }),
+    inPercent,
+  ),
   variants: [
     { name: POINT, settings: { policy: SIGMA, spread: 0 } },
     ...SPREADS.map((percent) => ({
@@ -233,11 +222,7 @@ const scale: Figure = {
     "Google's cluster at a load of 0.95, run times stretched for fewer jobs an hour. Times are wall time, the longest of the seeds: they depend on the machine and on what else it does.",
   workload: { generator: 'e2e', jobs: 4_000, paperJobs: 20_000, isReplaceable: false },
   settings: { workers: 12_583, load: 0.95 },
-  axis: settingAxis('jobs an hour', 'linear', [2_000, 3_000, 4_000], (rate) => ({
-    x: rate,
-    label: rate.toLocaleString('en-US'),
-    settings: { rate },
-  })),
+  axis: settingAxis('jobs an hour', 'linear', [2_000, 3_000, 4_000], (rate) => ({ rate }), withThousands),
   variants: policies(SIGMA, POINTS),
   panels: [
     lines(

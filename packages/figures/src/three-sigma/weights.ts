@@ -1,4 +1,4 @@
-import { settingAxis } from '../axis.js';
+import { labelledAxis } from '../axis.js';
 import { claims } from '../claims.js';
 import type { Figure } from '../figure.js';
 import { policies } from '../variants.js';
@@ -7,14 +7,13 @@ import { GANGS, isEveryTimes, misses, panels, SIGMA, TWO_HOURS } from './common.
 const SHOWN = [SIGMA, 'prio'] as const;
 /** What the paper does not say, one thing changed at a time, by label; the first is what we take. */
 const CHANGES = {
-  ours: [],
-  'vSLO 3': ['vSlo=3'],
-  'vSLO 30': ['vSlo=30'],
-  'θ 0': ['oeThreshold=0'],
-  'θ 0.2': ['oeThreshold=0.2'],
-  'γ 0.5': ['tail=0.5'],
-} as const satisfies Record<string, readonly string[]>;
-const LABELS = Object.keys(CHANGES) as (keyof typeof CHANGES)[];
+  ours: { set: [] },
+  'vSLO 3': { set: ['vSlo=3'] },
+  'vSLO 30': { set: ['vSlo=30'] },
+  'θ 0': { set: ['oeThreshold=0'] },
+  'θ 0.2': { set: ['oeThreshold=0.2'] },
+  'γ 0.5': { set: ['tail=0.5'] },
+};
 
 export const weights: Figure = {
   ...TWO_HOURS,
@@ -22,11 +21,7 @@ export const weights: Figure = {
   title: 'What the paper does not say: weights, θ and γ',
   section: '§4.2, §4.3.2',
   about: `What meeting a deadline is worth beside a best-effort job (ours: 10), below which chance of meeting it a job is worth something after it (θ, ours: 0.05), and how much of its worth is left then (γ, ours: 1). ${GANGS}`,
-  axis: settingAxis('setting', 'even', LABELS, (label) => ({
-    x: LABELS.indexOf(label),
-    label,
-    settings: { set: CHANGES[label] },
-  })),
+  axis: labelledAxis('setting', CHANGES),
   variants: policies(...SHOWN),
   panels: panels(SHOWN, 'setting'),
   claims: claims('§6.1', {

@@ -54,13 +54,12 @@ async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Pro
   const policies = variantsOf(figure, 'live').map(entryOf).join(',');
   const replayed = await replayLocally(context, { ...asked, policy: policies }, workload);
   const { plan } = replayed;
-  const submittedSeconds = plan.fit.spanMs / 1_000;
   const runs = new Map<string, FinishedRun>();
   const liveRunOf = (variant: Variant): PolicyRun =>
     replayed.runs.find(({ run }) => run.policy === entryOf(variant))!;
   for (const variant of variantsOf(figure, 'live')) {
     const { run, series } = liveRunOf(variant);
-    runs.set(variant.name, { run, series, submittedSeconds });
+    runs.set(variant.name, { run, series });
   }
   const { name, sha256 } = plan.workload;
   // The jobs as they are run, as a workload of their own.
@@ -76,8 +75,7 @@ async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Pro
     parallel: options.parallel,
     label: `${figure.id}, simulated`,
   });
-  for (const [index, outcome] of outcomes.entries())
-    runs.set(variants[index]!.name, finished(outcome, submittedSeconds));
+  for (const [index, outcome] of outcomes.entries()) runs.set(variants[index]!.name, finished(outcome));
   return { workload: plan.workload, runs };
 }
 

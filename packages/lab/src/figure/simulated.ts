@@ -1,5 +1,5 @@
 import { counted, optionsGiven, untilInterrupted } from '@goshawk/cli';
-import { formatCount, Random } from '@goshawk/core';
+import { formatCount, present, Random } from '@goshawk/core';
 import type { FinishedRun, RunSettings, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { Workload } from '@goshawk/report';
@@ -63,10 +63,7 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
     const { parallel, on } = options;
     const source = sourceOf(workload, surveyed);
     const outcomes = await performShown(context, requests, source, { parallel, on, label, lost });
-    for (const [i, outcome] of outcomes.entries()) {
-      const submittedSeconds = surveyed.record.spanSeconds * missing[i]!.arrivalFactor;
-      store.keep(name, missing[i]!, finished(outcome, submittedSeconds));
-    }
+    for (const [i, outcome] of outcomes.entries()) store.keep(name, missing[i]!, finished(outcome));
   }
   const places = placesOf(chosen, (tick, variant) =>
     parts.flatMap((part) =>
@@ -145,8 +142,6 @@ export function requestsFor(
   return requests.map((request) => ({ ...request, wantsJobTimes: true }));
 }
 
-/** @param submittedSeconds from the first submission to the last */
-export function finished({ run, series, jobTimes }: RunOutcome, submittedSeconds: number): FinishedRun {
-  const done = { run, series, submittedSeconds };
-  return jobTimes === undefined ? done : { ...done, jobs: jobTimes };
+export function finished({ run, series, jobTimes }: RunOutcome): FinishedRun {
+  return { run, series, ...present({ jobs: jobTimes }) };
 }

@@ -1,4 +1,4 @@
-import { type Millis, NO_RESOURCES, present, sumOf } from '@goshawk/core';
+import { type Millis, NO_RESOURCES, present } from '@goshawk/core';
 import type { JobResult, JudgedJob } from '@goshawk/report';
 import type { PlannedJob } from './plan.js';
 import type { EndedReplayJob } from './submitter.js';
@@ -30,6 +30,7 @@ function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
     taskCount: planned.tasks,
     ...stagesOf(planned),
     tasksCompleted: ended.tasks.completed,
+    attempts: ended.attempts.total,
     taskStartsSeconds: starts,
     taskRunSeconds: runs,
   };
@@ -52,11 +53,6 @@ function stagesOf({ job, tasks }: PlannedJob): Pick<JobResult, 'stages' | 'weigh
 export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): Millis {
   const latestMs = endedMs - (ended.endedMs ?? 0);
   return Math.max(submittedMs, (submittedMs + latestMs) / 2);
-}
-
-/** Attempts of all tasks, those that failed or were lost with their worker included. */
-export function attemptsOf(jobs: readonly EndedReplayJob[]): number {
-  return sumOf(jobs, ({ ended }) => ended.attempts.total);
 }
 
 /**

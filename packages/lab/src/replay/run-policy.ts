@@ -7,7 +7,7 @@ import { peakRssOf } from './memory.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
 import { optionsRecord } from './record.js';
-import { attemptsOf, jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
+import { jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { planningBetween, readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
@@ -112,7 +112,7 @@ async function assess(
     planning,
   });
   return {
-    run: { ...run, tasks: { ...run.tasks, attempts: attemptsOf(jobs) } },
+    run,
     series,
     times: timesOf(plan, jobs, results, { policy: label, seed: options.seed }),
     records: options.saveResults === undefined ? [] : results.map(recordOf),

@@ -74,7 +74,6 @@ export async function perform(
   const startedAt = performance.now();
   let pausedAt = startedAt;
   let jobsDone = 0;
-  let attempts = 0;
   const tell = (): void =>
     onProgress({ jobsDone, simulatedSeconds: simulation.now / 1_000, events: simulation.events });
   for await (const ended of simulation.run(arrivals(request, jobs, shadow))) {
@@ -95,7 +94,6 @@ export async function perform(
       records?.push(
         jobRecord({ policy: request.policy.policy, seed: request.seed, job: end.index + 1 }, result, judged),
       );
-      attempts += end.attempts;
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
     tell();
@@ -134,13 +132,8 @@ export async function perform(
       ...present({ queuedEntries }),
     })),
   });
-  const hashed = effects === undefined ? {} : { effectsHash: effects.digest() };
-  const scored = shadow === undefined ? {} : { shadow: shadow.results() };
-  const outcome = { run: { ...run, tasks: { ...run.tasks, attempts }, ...hashed, ...scored }, series };
-  return {
-    ...outcome,
-    ...present({ jobTimes, runtimes, records }),
-  };
+  const more = present({ effectsHash: effects?.digest(), shadow: shadow?.results() });
+  return { run: { ...run, ...more }, series, ...present({ jobTimes, runtimes, records }) };
 }
 
 /** In a thread nothing has been loaded yet. */

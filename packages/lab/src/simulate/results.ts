@@ -23,7 +23,7 @@ export class Results {
   }
 
   of(end: SimulatedEnd<Arrival>): JobResult {
-    const { index, job, endedMs, completed, tasksCompleted } = end;
+    const { index, job, endedMs, completed, tasksCompleted, attempts } = end;
     const { deadlineMs } = job.spec;
     const started = this.#copyTimes(end);
     return {
@@ -36,6 +36,7 @@ export class Results {
       taskCount: job.tasks,
       ...stagesOf(job.spec),
       tasksCompleted,
+      attempts,
       taskStartsSeconds: this.#starts.subarray(0, started),
       taskRunSeconds: this.#runs.subarray(0, started),
     };

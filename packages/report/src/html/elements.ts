@@ -62,6 +62,20 @@ ${rows.map(
 )}</tbody></table></div>`;
 }
 
+const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
+
+/** Percentiles of several samples, a row each. */
+export function percentileTable(
+  corner: Content,
+  rows: readonly { readonly head: Content; readonly at: (percent: number) => string }[],
+): Markup {
+  return table(
+    corner,
+    TABLE_PERCENTS.map((percent) => ({ title: percent === 100 ? 'max' : `p${percent}` })),
+    rows.map(({ head, at }) => ({ head, cells: TABLE_PERCENTS.map(at) })),
+  );
+}
+
 /** A chart with its title, and its numbers as a table for who cannot or would rather not read a chart. */
 export function figure(title: Content, chart: Markup, numbers: Markup): Markup {
   return html`<figure><figcaption>${title}</figcaption>${chart}

@@ -2,10 +2,8 @@
 export interface PageMeta {
   /** The command line that makes the page again. */
   readonly command: string;
-  /** Heading of the page; made from the policies where it is left out. */
-  readonly title?: string;
   /** Name and version of the program, "goshawk 0.1.0". */
-  readonly generator?: string;
+  readonly generator: string;
   /** A sentence under the heading: a scale, a caveat. */
   readonly note?: string;
 }

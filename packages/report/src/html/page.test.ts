@@ -127,16 +127,18 @@ describe('what a page is made of', () => {
 
   test('one policy alone is shown without ratios', () => {
     const { comparison, series } = sample({ hawk: 1 });
-    const page = renderHtml(comparison, series, { ...META, title: 'A title of one’s own' });
-    expect(page).toContain('<h1>A title of one’s own</h1>');
+    const page = renderHtml(comparison, series, META);
+    expect(page).toContain('<h1>hawk</h1>');
     expect(page).not.toContain('by percentile');
   });
 
-  test('a measured breakdown replaces that of the run', () => {
+  test('the round trip that binds a task is a part of its own where it is known', () => {
     const { comparison, series } = sample({ hawk: 1 });
-    const breakdown = { short: { queueing: 1, binding: 0.25, running: 2 }, long: null };
-    const page = renderHtml(comparison, [{ ...series[0]!, breakdown }], META);
-    expect(page).toContain('queueing 1.00 s, binding 250 ms, running 2.00 s');
+    const timeParts = { short: { queueing: 1, binding: 0.25, running: 2 }, long: null };
+    const runs = comparison.runs.map((run) => ({ ...run, timeParts }));
+    expect(renderHtml({ ...comparison, runs }, series, META)).toContain(
+      'queueing 1.00 s, binding 250 ms, running 2.00 s',
+    );
   });
 
   test('failed jobs and a predictor are shown where there are any', () => {
@@ -203,7 +205,7 @@ test('names from outside are text wherever they appear', () => {
       })),
     },
     series,
-    { command: hostile, title: hostile, generator: hostile, note: hostile },
+    { command: hostile, generator: hostile, note: hostile },
   );
   expect(page).not.toMatch(/<script|<img/);
   expect(all(page, /<\/title>/g)).toHaveLength(1);
@@ -226,7 +228,7 @@ test('half a million jobs under seven policies make a page of less than 400 kB',
     probesMoved: index,
     queuedEntries: steals,
   }));
-  const overTime = buildSeries(100, 2_000_000, snapshots, countedSeries(readings, 0));
+  const overTime = buildSeries(100, 2_000_000, snapshots, countedSeries(readings));
   const large = series.map((each) => ({
     ...each,
     shortRuntimes: runtimes,

@@ -25,7 +25,7 @@ const NAMED_IN_TITLE_MAX = 3;
  */
 export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
   const policies = viewPolicies(comparison, series);
-  const title = meta.title ?? defaultTitle(policies);
+  const title = titleOf(policies);
   return renderDocument(
     title,
     html`<header><h1>${title}</h1>
@@ -45,7 +45,7 @@ ${[
   );
 }
 
-function defaultTitle(policies: readonly PolicyView[]): string {
+function titleOf(policies: readonly PolicyView[]): string {
   const [first, ...others] = policies.map(({ policy }) => policy);
   if (others.length === 0) return first!;
   if (others.length > NAMED_IN_TITLE_MAX) return `${first} against ${others.length} other policies`;

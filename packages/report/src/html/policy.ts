@@ -1,6 +1,6 @@
-import { sumOf } from '@goshawk/core';
 import { type LineLook, lineLook } from '../charts/palette.js';
-import type { ByClass, Comparison, TimeParts } from '../comparison.js';
+import type { ByClass, Comparison } from '../comparison.js';
+import { pooled } from '../distribution.js';
 import { ComparisonError } from '../errors.js';
 import type { RunSeries } from '../run.js';
 import { type PolicySummary, summarisePolicies } from '../summary.js';
@@ -10,7 +10,6 @@ export interface PolicyView extends PolicySummary {
   readonly look: LineLook;
   /** Ascending run times in seconds, of all seeds together; empty where no series was given. */
   readonly ascending: ByClass<Float64Array>;
-  readonly breakdown: ByClass<TimeParts | null>;
 }
 
 /** @throws ComparisonError when a series is of a policy that the comparison does not have. */
@@ -32,17 +31,6 @@ export function viewPolicies(comparison: Comparison, series: readonly RunSeries[
         short: pooled(own.map(({ shortRuntimes }) => shortRuntimes)),
         long: pooled(own.map(({ longRuntimes }) => longRuntimes)),
       },
-      breakdown: own[0]?.breakdown ?? summary.timeParts,
     };
   });
-}
-
-function pooled(samples: readonly (readonly number[] | Float64Array)[]): Float64Array {
-  const all = new Float64Array(sumOf(samples, (sample) => sample.length));
-  let at = 0;
-  for (const sample of samples) {
-    all.set(sample, at);
-    at += sample.length;
-  }
-  return all.sort();
 }

@@ -18,7 +18,7 @@ export function provenanceSection(comparison: Comparison, meta: PageMeta): Marku
 <dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
 <dt>Cluster</dt><dd>${cluster.mode}: ${whole(cluster.workers)} workers × ${cluster.slots === 0 ? 'no slots' : cluster.slots}, ${whole(cluster.schedulers)} schedulers</dd>
 <dt>${seeds.length === 1 ? 'Seed' : 'Seeds'}</dt><dd>${seeds.join(', ')}</dd>
-${meta.generator === undefined ? null : html`<dt>Made by</dt><dd>${meta.generator}</dd>`}
+<dt>Made by</dt><dd>${meta.generator}</dd>
 <dt>To make it again</dt><dd><pre><code>${unbrokenFlags(meta.command)}</code></pre></dd></dl>`,
     html`<h3>Options</h3>`,
     options(comparison),

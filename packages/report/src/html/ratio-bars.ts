@@ -1,5 +1,5 @@
 import { ratioChart } from '../charts/ratio-chart.js';
-import type { JobClass } from '../comparison.js';
+import { JOB_CLASSES, type JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { factor } from '../numbers.js';
@@ -19,7 +19,7 @@ interface Bars {
 /** The first policy's run times over those of each other one, percentile by percentile. */
 export function ratioSection(policies: readonly PolicyView[]): Markup | null {
   const [first, ...others] = policies;
-  const figures = (['short', 'long'] as const).map((of) => ratioFigure(first!, others, of));
+  const figures = JOB_CLASSES.map((of) => ratioFigure(first!, others, of));
   if (figures.every((each) => each === null)) return null;
   return section(
     `${first!.policy} against ${others.length === 1 ? others[0]!.policy : 'the others'}, by percentile`,

@@ -1,19 +1,18 @@
 import { cdf } from '../charts/cdf.js';
 import { lineChart } from '../charts/line-chart.js';
-import type { JobClass } from '../comparison.js';
+import { JOB_CLASSES, type JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { duration, tickDuration, whole } from '../numbers.js';
-import { figure, policyLegend, section, table } from './elements.js';
+import { figure, percentileTable, policyLegend, section } from './elements.js';
 import { renderChart } from './inline-chart.js';
 import type { PolicyView } from './policy.js';
 
-const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
 const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 0.9, 1];
 
 /** Cumulative distributions of job run times, short and long apart, a line a policy. */
 export function runtimeSection(policies: readonly PolicyView[]): Markup | null {
-  const charts = (['short', 'long'] as const).map((of) => runtimeFigure(policies, of));
+  const charts = JOB_CLASSES.map((of) => runtimeFigure(policies, of));
   if (charts.every((chart) => chart === null)) return null;
   return section(
     'Distribution of run times',
@@ -49,12 +48,11 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
       })),
     }).option,
   });
-  const numbers = table(
+  const numbers = percentileTable(
     `${of} jobs`,
-    TABLE_PERCENTS.map((percent) => ({ title: percent === 100 ? 'max' : `p${percent}` })),
     present.map(({ policy, ascending }) => ({
       head: policy,
-      cells: TABLE_PERCENTS.map((percent) => duration(percentileOfSorted(ascending[of], percent))),
+      at: (percent) => duration(percentileOfSorted(ascending[of], percent)),
     })),
   );
   const count = whole(present[0]!.runtimeSeconds[of].count);

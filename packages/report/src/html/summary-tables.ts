@@ -1,4 +1,4 @@
-import type { Comparison, JobClass, Ratio } from '../comparison.js';
+import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import {
   bytes,
@@ -7,6 +7,7 @@ import {
   factor,
   factorRange,
   inUnit,
+  ofHundred,
   percent,
   span,
   threeDigits,
@@ -17,7 +18,6 @@ import { bracketsInWords } from '../summary.js';
 import { type Column, type Row, section, swatch, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
-const CLASSES: readonly JobClass[] = ['short', 'long'];
 const STATISTICS = ['p50', 'p90', 'p99', 'mean', 'max'] as const;
 /** Within this of 1 two policies are called equal: seeds and a busy machine do as much. */
 const NOTABLE_RATIO = 0.05;
@@ -30,7 +30,7 @@ export function headlineCards(policies: readonly PolicyView[], ratios: readonly 
   const [first, baseline] = policies;
   const ratio = ratios[0];
   if (first === undefined || baseline === undefined || ratio === undefined) return null;
-  const cards = CLASSES.flatMap((of) =>
+  const cards = JOB_CLASSES.flatMap((of) =>
     (['p50', 'p90'] as const).map((statistic) => {
       const ours = duration(first.runtimeSeconds[of][statistic]);
       const theirs = duration(baseline.runtimeSeconds[of][statistic]);
@@ -55,7 +55,7 @@ export function inWords(ratio: number | null): string {
 /** Run times by policy, and the first policy's as ratios to those of the others. */
 export function runtimeTables(policies: readonly PolicyView[], comparison: Comparison): Markup {
   const units = new Map(
-    CLASSES.map((of) => [
+    JOB_CLASSES.map((of) => [
       of,
       unitFor(policies.flatMap((each) => STATISTICS.map((name) => each.runtimeSeconds[of][name]))),
     ]),
@@ -64,12 +64,12 @@ export function runtimeTables(policies: readonly PolicyView[], comparison: Compa
     'Run times',
     table(
       'policy',
-      CLASSES.flatMap((of) =>
+      JOB_CLASSES.flatMap((of) =>
         STATISTICS.map((title): Column => ({ title, group: `${of} jobs, ${units.get(of)!.symbol}` })),
       ),
       policies.map((policy) => ({
         head: named(policy),
-        cells: CLASSES.flatMap((of) =>
+        cells: JOB_CLASSES.flatMap((of) =>
           STATISTICS.map((name) => inUnit(policy.runtimeSeconds[of][name], units.get(of)!)),
         ),
       })),
@@ -107,10 +107,10 @@ function ratioTable(comparison: Comparison): Markup | null {
   const spreadNote = brackets === '' ? '' : ` ${brackets}.`;
   return html`<h3>${first.policy} over ${ratios.length === 1 ? first.baseline : 'the others'}</h3>${table(
     'against',
-    CLASSES.flatMap((of) => statistics.map((title): Column => ({ title, group: `${of} jobs` }))),
+    JOB_CLASSES.flatMap((of) => statistics.map((title): Column => ({ title, group: `${of} jobs` }))),
     ratios.map((ratio) => ({
       head: ratio.baseline,
-      cells: CLASSES.flatMap((of) => statistics.map((statistic) => cell(ratio, of, statistic))),
+      cells: JOB_CLASSES.flatMap((of) => statistics.map((statistic) => cell(ratio, of, statistic))),
     })),
   )}<p class="note">Below 1×, ${first.policy} is faster.${spreadNote}</p>`;
 }
@@ -218,8 +218,4 @@ export function runsTable({ runs }: Comparison): Markup {
 
 function named({ policy, look }: PolicyView): Markup {
   return html`${swatch(look)}${policy}`;
-}
-
-function ofHundred(value: number | null): string {
-  return value === null ? '–' : percent(value / 100);
 }

@@ -1,7 +1,7 @@
 import { sumOf } from '@goshawk/core';
 import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts/axes.js';
 import { sentinel } from '../charts/palette.js';
-import type { JobClass, TimeParts } from '../comparison.js';
+import { JOB_CLASSES, type JobClass, type TimeParts } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { duration, durationTicks, unbroken } from '../numbers.js';
 import { figure, section, table } from './elements.js';
@@ -23,9 +23,9 @@ interface Bar {
 
 /** Queueing, binding and running along each job's last task, in mean seconds a job. */
 export function timePartsSection(policies: readonly PolicyView[]): Markup | null {
-  const figures = (['short', 'long'] as const).map((of) => timePartsFigure(policies, of));
+  const figures = JOB_CLASSES.map((of) => timePartsFigure(policies, of));
   if (figures.every((each) => each === null)) return null;
-  const all = policies.flatMap(({ breakdown: { short, long } }) => [short, long]);
+  const all = policies.flatMap(({ timeParts: { short, long } }) => [short, long]);
   const present = presentParts(all);
   return section(
     'Where a job’s time goes',
@@ -56,7 +56,7 @@ function invisibleParts(all: readonly (TimeParts | null)[], present: readonly (k
 
 function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup | null {
   const bars = policies.flatMap((policy): Bar[] => {
-    const parts = policy.breakdown[of];
+    const parts = policy.timeParts[of];
     return parts === null ? [] : [{ policy, parts }];
   });
   const present = presentParts(bars.map(({ parts }) => parts));
