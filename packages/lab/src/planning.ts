@@ -15,21 +15,19 @@ export function planningOf(
 ): PlanningResults | undefined {
   if (counts.cycles === undefined && !((counts.preemptions ?? 0) > 0)) return undefined;
   if (times === undefined) return { counts };
-  const seconds = ({ count, p50, p99, max }: PlanningSpread) => ({
-    count,
-    p50: p50 / 1_000,
-    p99: p99 / 1_000,
-    max: max / 1_000,
-  });
   const { formulate, solve, extract, cycle } = times;
   return {
     counts,
     cycleSeconds: {
-      formulate: seconds(formulate),
-      solve: seconds(solve),
-      extract: seconds(extract),
-      cycle: seconds(cycle),
+      formulate: inSeconds(formulate),
+      solve: inSeconds(solve),
+      extract: inSeconds(extract),
+      cycle: inSeconds(cycle),
     },
     ...present({ solver }),
   };
+}
+
+export function inSeconds({ count, p50, p99, max }: PlanningSpread) {
+  return { count, p50: p50 / 1_000, p99: p99 / 1_000, max: max / 1_000 };
 }

@@ -1,6 +1,6 @@
 export { ColumnBlocks } from './columns.js';
 export { convertTrace } from './convert.js';
-export { NormalDraws } from './draws.js';
+export { NormalDraws, normalCdf } from './draws.js';
 export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features/past-jobs.js';
 export { readTaskRuns, type TaskRun } from './formats/google2011/task-runs.js';

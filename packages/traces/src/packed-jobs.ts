@@ -92,8 +92,10 @@ export function packed(jobs: Iterable<TraceJob>): PackedJobs {
   return packer.take();
 }
 
-/** @param size of a batch, in jobs; the last may be smaller */
-export function* inBatches(jobs: Iterable<TraceJob>, size: number): Generator<PackedJobs> {
+/** Jobs of a batch that is not read as such. */
+export const BATCH_JOBS = 1_024;
+
+export function* inBatches(jobs: Iterable<TraceJob>, size = BATCH_JOBS): Generator<PackedJobs> {
   const packer = new JobPacker();
   for (const job of jobs) {
     packer.add(job);
@@ -175,7 +177,15 @@ function moreOf(job: TraceJob): MoreOfJob | undefined {
 }
 
 function joinedColumn(columns: readonly Float64Array[]): Float64Array {
-  const all = sharedColumn(sumOf(columns, ({ length }) => length));
+  return joinedInto(sharedColumn(sumOf(columns, ({ length }) => length)), columns);
+}
+
+/** The columns one behind another, in memory of their own. */
+export function concatenated(columns: readonly Float64Array[]): Float64Array {
+  return joinedInto(new Float64Array(sumOf(columns, ({ length }) => length)), columns);
+}
+
+function joinedInto(all: Float64Array, columns: readonly Float64Array[]): Float64Array {
   let end = 0;
   for (const column of columns) {
     all.set(column, end);

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { WorkloadError } from './errors.js';
 import { readSideFile } from './features/job-features.js';
 import { detectFormat } from './formats/index.js';
+import { emptyTrace } from './formats/lines.js';
 import { tr, trWith } from './formats/tr.js';
 import type { TraceFormat } from './formats/trace-format.js';
 import type { ConfiguredGenerator } from './generators/generator.js';
@@ -27,7 +28,6 @@ const HELD_TASKS_MAX = 32_000_000;
 
 const HASHED_CHUNK_BYTES = 1024 * 1024;
 const PAUSE_EACH = 1_024;
-const BATCH_JOBS = 1_024;
 
 /** Jobs to be run, and where they come from. */
 export interface Workload {
@@ -94,7 +94,7 @@ function carriesItsOwn(spec: string, kind: string): WorkloadError {
 
 async function fileWorkload(path: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
   const tally = new Tally();
-  const { held, jobCount } = await readOnce(format.read(path, tally), path, options);
+  const { held, jobCount } = await readOnce(format.read(path, tally), path, format, options);
   return {
     name: basename(resolve(path)),
     jobCount,
@@ -111,7 +111,7 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
     jobCount: generator.jobCount,
     tallied: [],
     jobs: generator.generate,
-    batches: () => inBatches(generator.generate(), BATCH_JOBS),
+    batches: () => inBatches(generator.generate()),
     sha256: once((signal) => hashJobs(generator, signal)),
   };
 }
@@ -123,6 +123,7 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
 async function readOnce(
   batches: AsyncIterable<PackedJobs>,
   file: string,
+  { aJob }: TraceFormat,
   { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobsRead }: OpenOptions,
 ): Promise<{ held: PackedJobs | undefined; jobCount: number }> {
   let held: PackedJobs[] | undefined = [];
@@ -144,6 +145,7 @@ async function readOnce(
     if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
     onJobsRead?.(batch.ends.length);
   }
+  if (jobCount === 0) throw emptyTrace(file, aJob);
   if (held === undefined) return { held, jobCount };
   const all = joined(held);
   return { held: disorder === undefined ? all : bySubmission(all), jobCount };

@@ -50,12 +50,10 @@ export const simulateCommand = defineCommand({
     const requests = sized.flatMap((variant) =>
       planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
     );
-    // Intervals of what is compared need each job's run time.
-    const compared = requests.map((request) => ({ ...request, wantsRuntimes: sized.length > 1 }));
     const { sizing } = sized[0]!;
     announce(context, surveyed, sizing, requests);
     const source = sourceOf(workload, surveyed, options.features);
-    const outcomes = await performShown(context, compared, source, options);
+    const outcomes = await performShown(context, requests, source, options);
     const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
     if (results !== undefined) {
       const records = outcomes.map((outcome) => outcome.records!);
@@ -101,9 +99,7 @@ async function tell(
     workload: record,
     cluster: { workers, slots, schedulers, mode: 'simulated' },
     runs: outcomes.map(({ run }) => run),
-    times: outcomes.flatMap(({ run: { policy, seed }, runtimes }) =>
-      runtimes === undefined ? [] : [{ policy, seed, ...runtimes }],
-    ),
+    times: outcomes.map(({ run: { policy, seed }, jobTimes }) => ({ policy, seed, ...jobTimes })),
   });
   const references = referenceLines(comparison.runs.map(({ policy }) => policy));
   const report =

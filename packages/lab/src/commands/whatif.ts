@@ -122,7 +122,7 @@ export const whatifCommand = defineCommand({
     let delaysMs: readonly Millis[] = [options.networkDelay ?? ASSUMED_DELAY_MS];
     if (options.networkDelay === undefined) {
       const [first] = await simulated([base], networkOfDelays(delaysMs));
-      delaysMs = messageDelaysMs(recorded, first!.runtimes!.runtimeSeconds, ASSUMED_DELAY_MS) ?? delaysMs;
+      delaysMs = messageDelaysMs(recorded, first!.jobTimes.runtimeSeconds, ASSUMED_DELAY_MS) ?? delaysMs;
       context.note(
         `a message is taken to take ${formatDuration(Number(meanOf(delaysMs).toPrecision(3)))} on average`,
       );
@@ -279,7 +279,6 @@ function requestOf(
     network,
     estimator: settings.estimator,
     asSubmitted: true,
-    wantsRuntimes: true,
     durations: 'task',
     firstSubmitSeconds: 0,
     arrivalFactor: 1,

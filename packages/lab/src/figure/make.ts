@@ -1,4 +1,5 @@
-import { type Context, commandLine, counted, VERSION } from '@goshawk/cli';
+import { type Context, commandLine, VERSION } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import {
   assess,
   assessTrials,

@@ -1,15 +1,12 @@
 import { setOptions } from '@goshawk/cli';
+import { present } from '@goshawk/core';
 import type { Planned, RunSettings } from '@goshawk/figures';
-import {
-  type PlanningSpread,
-  presetNamed,
-  type SolveProgram,
-  type ThreeSigmaOptions,
-} from '@goshawk/policies';
+import { presetNamed, type SolveProgram, type ThreeSigmaOptions } from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { type GangMetrics, type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
 import { normalBelief } from '../gangs/normal-belief.js';
+import { inSeconds } from '../planning.js';
 import type { Making } from './making.js';
 import { runTrials } from './trials.js';
 
@@ -58,11 +55,7 @@ function plannedOf(metrics: GangMetrics): Planned {
     goodputHours,
     bestEffortSeconds: bestEffortLatencySeconds,
     preemptions,
-    ...(cycleMs === undefined ? {} : { cycleSeconds: inSeconds(cycleMs) }),
+    ...present({ cycleSeconds: cycleMs && inSeconds(cycleMs) }),
     predictionSeconds: inSeconds(predictionMs),
   };
-}
-
-function inSeconds({ p50, p99, max }: PlanningSpread): NonNullable<Planned['cycleSeconds']> {
-  return { p50: p50 / 1_000, p99: p99 / 1_000, max: max / 1_000 };
 }

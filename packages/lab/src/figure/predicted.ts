@@ -1,4 +1,4 @@
-import { counted } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import { readExtracted } from './extract.js';
 import { type FigureRuns, type Making, placesOf } from './making.js';
 import { Predictors, TASKS_MAX } from './predictions.js';

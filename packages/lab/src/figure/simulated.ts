@@ -1,5 +1,5 @@
-import { counted, optionsGiven, untilInterrupted } from '@goshawk/cli';
-import { formatCount, present, Random } from '@goshawk/core';
+import { optionsGiven, untilInterrupted } from '@goshawk/cli';
+import { counted, formatCount, Random } from '@goshawk/core';
 import type { FinishedRun, RunSettings, Tick, Variant } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { Workload } from '@goshawk/report';
@@ -139,9 +139,9 @@ export function requestsFor(
 ): RunRequest[] {
   const options: SimulateOptions = { ...DEFAULTS, ...settings, seeds, seed };
   const requests = planRuns(options, surveyed, sizeOf(options, surveyed), networkOf(options, process.cwd()));
-  return requests.map((request) => ({ ...request, wantsJobTimes: true }));
+  return requests.map((request) => ({ ...request, wantsJobDetails: true }));
 }
 
 export function finished({ run, series, jobTimes }: RunOutcome): FinishedRun {
-  return { run, series, ...present({ jobs: jobTimes }) };
+  return { run, series, jobs: jobTimes };
 }

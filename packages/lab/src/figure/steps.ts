@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { counted, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import { type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
 import type { Making } from './making.js';
 
 /** Does one of the steps, unless the command has been interrupted before. */

@@ -3,7 +3,8 @@ import { History } from '@goshawk/predictor';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
-import { arriving, type GangPolicy, runGangExperiment, SIGMA_FEATURES } from './experiment.js';
+import { arrivingJobOf } from '../predict/arriving.js';
+import { type GangPolicy, runGangExperiment, SIGMA_FEATURES } from './experiment.js';
 
 const solver = await loadSolver();
 
@@ -44,10 +45,10 @@ test('a solver that fails leaves greedy plans, which are counted', () => {
 /** Shares of the estimates by how many times the run time they are, with 10,000 jobs to learn from. */
 function predictability(generator: string) {
   const history = new History({ features: SIGMA_FEATURES });
-  const learn = (job: TraceJob) => history.learn(arriving(job), job.meanSeconds * 1_000);
+  const learn = (job: TraceJob) => history.learn(arrivingJobOf(job), job.meanSeconds * 1_000);
   for (const job of configureGenerator(`${generator}:jobs=10000,seed=1001`).generate()) learn(job);
   const factors = [...configureGenerator(`${generator}:jobs=1470,seed=1`).generate()].map((job) => {
-    const factor = history.predict(arriving(job)).estimateMs / (job.meanSeconds * 1_000);
+    const factor = history.predict(arrivingJobOf(job)).estimateMs / (job.meanSeconds * 1_000);
     learn(job);
     return factor;
   });

@@ -10,9 +10,10 @@ import {
   ThreeSigma,
   type ThreeSigmaOptions,
 } from '@goshawk/policies';
-import { type ArrivingJob, History } from '@goshawk/predictor';
+import { History } from '@goshawk/predictor';
 import { type GangBelief, type GangJob, type GangOutcome, simulateGangs } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from '../predict/arriving.js';
 
 /** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
 interface GangExperiment {
@@ -80,7 +81,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   });
   const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
   const known = samples === undefined ? past : sampled(past, samples);
-  for (const job of known) history.learn(arriving(job), runMsOf(job));
+  for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));
   const gangs = jobs.map(gangOf);
   const times = new PlanningTimes(() => performance.now());
   const predictions: Millis[] = [];
@@ -98,7 +99,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     believe,
     times,
     completed: (job, runMs) => {
-      if (samples === undefined) history.learn(arriving(jobs[job]!), runMs);
+      if (samples === undefined) history.learn(arrivingJobOf(jobs[job]!), runMs);
     },
     slowdown: options.slowdown,
     abandons: options.afterDeadline === 'abandon',
@@ -125,7 +126,7 @@ function optionsOf(changed: Partial<ThreeSigmaOptions>): ThreeSigmaOptions {
 
 function beliefIn(job: TraceJob, policy: GangPolicy, history: History): GangBelief {
   if (policy === 'point-perf') return { estimateMs: runMsOf(job) };
-  const prediction = history.predict(arriving(job));
+  const prediction = history.predict(arrivingJobOf(job));
   return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };
 }
 
@@ -141,20 +142,6 @@ function gangOf(job: TraceJob): GangJob {
 
 function runMsOf({ meanSeconds }: TraceJob): Millis {
   return meanSeconds * 1_000;
-}
-
-/** What a predictor is told of a job. */
-export function arriving(job: TraceJob): ArrivingJob {
-  const tasks = job.durationsSeconds.length;
-  return {
-    name: job.name ?? 'job',
-    logicalName: job.logicalName,
-    user: job.user,
-    tasks,
-    startable: tasks,
-    schedulingClass: job.schedulingClass,
-    submittedAt: job.submitSeconds * 1_000,
-  };
 }
 
 function metricsOf(

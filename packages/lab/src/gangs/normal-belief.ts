@@ -1,6 +1,6 @@
 import { type Millis, Random, type Segment } from '@goshawk/core';
 import type { GangBelief } from '@goshawk/simulator';
-import { NormalDraws } from '@goshawk/traces';
+import { NormalDraws, normalCdf } from '@goshawk/traces';
 
 /** Equal parts of a distribution, as many as a histogram has bins. */
 const PARTS = 80;
@@ -40,15 +40,6 @@ export function normalParts(meanMs: Millis, deviationMs: Millis): Segment[] {
     to: at((part + 1) / PARTS),
     p: 1 / PARTS,
   }));
-}
-
-/** Abramowitz and Stegun 26.2.17; off by less than 1e-7. */
-function normalCdf(x: number): number {
-  const t = 1 / (1 + 0.231_641_9 * Math.abs(x));
-  const density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
-  const series = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_53];
-  const tail = density * t * series.reduce((sum, each) => sum * t + each, 0);
-  return x < 0 ? tail : 1 - tail;
 }
 
 function normalQuantile(share: number): number {

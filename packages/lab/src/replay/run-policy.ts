@@ -53,7 +53,7 @@ export async function runPolicy(
     jobs = await submitOnTime(cluster, plan.jobs, {
       signal,
       cancelOnAbort: target.isShared,
-      stallMs: STALL_MS + STALL_TASKS * plan.fit.taskDurationMs.max,
+      stallMs: STALL_MS + STALL_TASKS * plan.fit.longestTaskMs,
       onProgress: (progress) => {
         watch.look(progress.elapsedMs);
         shown.update(progress.ended, progressNote(progress, plan, totalSlots));

@@ -7,125 +7,117 @@ import {
   meetsWishes,
   type Resources,
 } from '@goshawk/core';
-import type { TraceJob } from '@goshawk/traces';
+import type { TraceJob, TraceStage } from '@goshawk/traces';
 
-/** The most that any task of a workload needs, of each resource by itself, and which job's it is. */
-export class LargestDemands {
-  readonly #byName = new Map<string, { readonly amount: number; readonly job: string }>();
+/** What a job says of its tasks, beside their times. */
+type Needs = Partial<Pick<TraceJob, 'demand' | 'require' | 'stages' | 'prefer' | 'name'>>;
+
+interface Cluster {
+  readonly workers: number;
+  /** Of each worker; 0: no fixed number. */
+  readonly slots: number;
+  /** Of each worker. */
+  readonly capacity: Resources;
+  /** Of all workers, one after another. */
+  readonly attributes: readonly Attributes[];
+}
+
+/** The most that the tasks of a workload need, and which job's that is. */
+export class WorkloadNeeds {
+  #jobs = 0;
   /** Jobs of which each task needs something. */
   #needing = 0;
-  /** What tasks require, by its text, and of which job. */
-  readonly #required = new Map<string, { readonly requires: Attributes; readonly job: string }>();
+  /** Of each resource by itself, what any task needs. */
+  readonly #largest = new Map<string, { readonly amount: number; readonly job: string }>();
+  /** By what each of its tasks needs, the widest stage. */
+  readonly #widest = new Map<string, { tasks: number; job: string; demand: Resources }>();
+  /** What tasks require, and what jobs prefer, by its text. */
+  readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
+  readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
 
-  /** @param number the job's place in the workload, from 1 */
-  add(job: Pick<TraceJob, 'demand' | 'require' | 'stages' | 'name'>, number: number): void {
-    const { demand, stages } = job;
-    for (const { require = job.require } of stages ?? [{}])
+  /**
+   * @param job undefined: it says nothing
+   * @param number the job's place in the workload, from 1
+   */
+  add(job: Needs | undefined, tasks: number, number: number): void {
+    this.#jobs++;
+    const name = job?.name === undefined ? `job ${number}` : `"${job.name}"`;
+    const stages: readonly Pick<TraceStage, 'tasks' | 'demand' | 'require'>[] = job?.stages ?? [{ tasks }];
+    let needsAll = true;
+    for (const stage of stages) {
+      const { demand = job?.demand ?? {}, require = job?.require } = stage;
+      const amounts = Object.entries(demand);
+      needsAll &&= amounts.some(([, amount]) => amount > 0);
+      for (const [resource, amount] of amounts)
+        if (amount > (this.#largest.get(resource)?.amount ?? 0))
+          this.#largest.set(resource, { amount, job: name });
+      const key = amounts.length === 0 ? '' : JSON.stringify(demand);
+      if (stage.tasks > (this.#widest.get(key)?.tasks ?? 0))
+        this.#widest.set(key, { tasks: stage.tasks, job: name, demand });
       if (require !== undefined)
-        this.#required.set(formatAttributes(require), { requires: require, job: nameOf(job, number) });
-    if (demand === undefined && stages === undefined) return;
-    const demands = stages?.map((stage) => stage.demand ?? demand) ?? [demand];
-    if (demands.every((needed) => Object.values(needed ?? {}).some((amount) => amount > 0))) this.#needing++;
-    for (const needed of demands) {
-      for (const [resource, amount] of Object.entries(needed ?? {})) {
-        if (amount <= (this.#byName.get(resource)?.amount ?? 0)) continue;
-        this.#byName.set(resource, { amount, job: nameOf(job, number) });
-      }
+        this.#required.set(formatAttributes(require), { wanted: require, job: name });
     }
+    if (needsAll) this.#needing++;
+    if (job?.prefer === undefined) return;
+    const key = formatAttributes(job.prefer);
+    if (!this.#preferred.has(key)) this.#preferred.set(key, { wanted: job.prefer, job: name });
   }
 
   /**
    * Workers are alike: what fits one by each resource fits all of them, and what does not would wait for ever.
    *
-   * @param slots 0: no fixed number
-   * @param jobs of the workload
-   * @param attributes of each worker
    * @throws InputError when some task has no room on any worker, requires what none has, or would fit one without end
    */
-  check(capacity: Resources, slots: number, jobs: number, attributes: readonly Attributes[]): void {
-    for (const { requires, job } of this.#required.values()) {
-      if (attributes.some((each) => mayRun({ attributes: each }, { requires }))) continue;
-      throw new InputError(
-        'impossible-demand',
-        `no worker has what ${job} requires: ${formatAttributes(requires)}`,
+  check({ slots, capacity, attributes }: Cluster): void {
+    for (const { wanted, job } of this.#required.values()) {
+      if (attributes.some((each) => mayRun({ attributes: each }, { requires: wanted }))) continue;
+      throw impossible(
+        `no worker has what ${job} requires: ${formatAttributes(wanted)}`,
         'say what workers have: --attribute zone=eu,us',
       );
     }
-    if (slots === 0 && this.#needing < jobs) {
-      throw new InputError(
-        'impossible-demand',
-        `--slots none: tasks of ${jobs - this.#needing} of ${jobs} jobs need nothing, and would fit a worker without end`,
+    if (slots === 0 && this.#needing < this.#jobs) {
+      throw impossible(
+        `--slots none: tasks of ${this.#jobs - this.#needing} of ${this.#jobs} jobs need nothing, and would fit a worker without end`,
         'take a workload whose jobs say what tasks need, such as packing',
       );
     }
-    for (const [resource, { amount, job }] of this.#byName) {
+    for (const [resource, { amount, job }] of this.#largest) {
       const there = Object.hasOwn(capacity, resource) ? capacity[resource]! : 0;
       if (amount <= there) continue;
-      throw new InputError(
-        'impossible-demand',
+      throw impossible(
         `a task of ${job} needs ${amount} of ${resource}, and a worker has ${there}`,
         `say what workers have: --resources ${resource}=${amount}`,
       );
     }
   }
-}
 
-type Wishes = Partial<Pick<TraceJob, 'demand' | 'stages' | 'prefer' | 'name'>>;
-
-/** The widest stages of a workload, and what its jobs prefer: for policies that start the tasks of a stage together. */
-export class GangNeeds {
-  /** By what each of their tasks needs. */
-  readonly #widest = new Map<string, { tasks: number; job: string; demand: Resources | undefined }>();
-  readonly #preferred = new Map<string, { prefer: NonNullable<Wishes['prefer']>; job: string }>();
-
-  /** @param number the job's place in the workload, from 1 */
-  add(job: Wishes | undefined, tasks: number, number: number): void {
-    const stages = job?.stages ?? [{ tasks, demand: undefined }];
-    for (const stage of stages) {
-      const demand = stage.demand ?? job?.demand;
-      const key = demand === undefined ? '' : JSON.stringify(demand);
-      if (stage.tasks <= (this.#widest.get(key)?.tasks ?? 0)) continue;
-      this.#widest.set(key, { tasks: stage.tasks, job: nameOf(job, number), demand });
-    }
-    if (job?.prefer === undefined) return;
-    const key = formatAttributes(job.prefer);
-    if (!this.#preferred.has(key)) this.#preferred.set(key, { prefer: job.prefer, job: nameOf(job, number) });
-  }
-
-  /** @throws InputError when some stage could never start, or a job prefers what no worker has */
-  check({
-    workers,
-    slots,
-    capacity,
-    attributes,
-  }: {
-    readonly workers: number;
-    readonly slots: number;
-    readonly capacity: Resources;
-    readonly attributes: readonly Attributes[];
-  }): void {
-    for (const { tasks, job, demand = {} } of this.#widest.values()) {
+  /**
+   * For policies that start the tasks of a stage together.
+   *
+   * @throws InputError when some stage could never start, or a job prefers what no worker has
+   */
+  checkGangs({ workers, slots, capacity, attributes }: Cluster): void {
+    for (const { tasks, job, demand } of this.#widest.values()) {
       let each = slots;
       for (const [resource, amount] of Object.entries(demand))
         if (amount > 0) each = Math.min(each, Math.floor(amountOf(capacity, resource) / amount));
       if (tasks <= each * workers) continue;
-      throw new InputError(
-        'impossible-demand',
+      throw impossible(
         `the ${tasks} tasks of ${job} start together, and the cluster has room for ${each * workers} of them`,
         'give more --workers or --slots',
       );
     }
-    for (const { prefer, job } of this.#preferred.values()) {
-      if (attributes.some((each) => meetsWishes(prefer, each))) continue;
-      throw new InputError(
-        'impossible-demand',
-        `no worker has what ${job} prefers: ${formatAttributes(prefer)}`,
+    for (const { wanted, job } of this.#preferred.values()) {
+      if (attributes.some((each) => meetsWishes(wanted, each))) continue;
+      throw impossible(
+        `no worker has what ${job} prefers: ${formatAttributes(wanted)}`,
         'say what workers have: --attribute rack=r1,r2',
       );
     }
   }
 }
 
-function nameOf(job: Pick<Wishes, 'name'> | undefined, number: number): string {
-  return job?.name === undefined ? `job ${number}` : `"${job.name}"`;
+function impossible(message: string, hint: string): InputError {
+  return new InputError('impossible-demand', message, hint);
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { describeFailure, type Failure } from '@goshawk/cli';
 import type { TaskContext } from '@goshawk/core';
-import { jobsOf } from './jobs.js';
 import { perform } from './perform.js';
 import type { JobSource, RunProgress, RunRequest } from './request.js';
 
@@ -38,7 +37,7 @@ export default async function runTask(order: RunOrder, context: TaskContext<Abor
       progress = now;
       context.progress(now.jobsDone, request.jobs);
     };
-    const outcome = await perform(request, await jobsOf(source), onProgress, context.signal);
+    const outcome = await perform(request, source, onProgress, context.signal);
     await writeFile(outcomeFile(order), serialize(outcome));
     return progress;
   } catch (error) {

@@ -9,6 +9,7 @@ import {
   timesAll,
 } from '@goshawk/cli';
 import { GoshawkError, InputError, meanOf, present, Random, RELIABLE_TIMINGS, sumOf } from '@goshawk/core';
+import type { JobTimes } from '@goshawk/figures';
 import { solverTimeoutMs } from '@goshawk/policies';
 import {
   finishRun,
@@ -21,14 +22,22 @@ import {
 } from '@goshawk/report';
 import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
-import { ColumnBlocks, type Jobs, jobSpecOf, mapJobs, type TraceJob } from '@goshawk/traces';
+import {
+  ColumnBlocks,
+  type Jobs,
+  jobSpecOf,
+  mapJobs,
+  openWorkload,
+  type TraceJob,
+  unpackedJobs,
+} from '@goshawk/traces';
 import { planningOf } from '../planning.js';
 import { trainedBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, type Submitted, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
 import { messageTimesOf } from './message-times.js';
-import type { JobTimes, RunOutcome, RunProgress, RunRequest } from './request.js';
+import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Arrival, Results } from './results.js';
 
 /** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
@@ -37,15 +46,16 @@ const PAUSE_MS = 200;
 /**
  * Runs one simulation from its request and the jobs alone, so that it is the same in whichever thread it runs.
  *
- * @param jobs of the workload, in order of submission
- * @throws GoshawkError when a job neither completed nor failed; the signal's reason
+ * @throws GoshawkError when a job neither completed nor failed; WorkloadError when jobs have to be read again, and that
+ *   fails; the signal's reason
  */
 export async function perform(
   request: RunRequest,
-  jobs: Jobs,
+  source: JobSource,
   onProgress: (progress: RunProgress) => void,
   signal?: AbortSignal,
 ): Promise<RunOutcome> {
+  const jobs = await jobsOf(source);
   await loadOwn(request);
   const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
   const estimatorStates = await trainedOnHistory(request);
@@ -68,8 +78,7 @@ export async function perform(
   const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
   const shadow = shadowFor(request, estimatorStates);
   const results = new Results(request.policy.cutoffMs);
-  const jobTimes = request.wantsJobTimes ? noJobTimes(request.jobs) : undefined;
-  const runtimes = request.wantsRuntimes ? noRuntimes(request.jobs) : undefined;
+  const jobTimes = newJobTimes(request);
   const records: JobRecord[] | undefined = request.wantsRecords ? [] : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
@@ -89,8 +98,7 @@ export async function perform(
       tally.add(result);
       const judged = judgementOf(end);
       predictor.add(judged);
-      if (jobTimes !== undefined) noteJobTime(jobTimes, end, result);
-      if (runtimes !== undefined) noteRuntime(runtimes, end, result);
+      noteJobTime(jobTimes, end, result);
       records?.push(
         jobRecord({ policy: request.policy.policy, seed: request.seed, job: end.index + 1 }, result, judged),
       );
@@ -133,7 +141,7 @@ export async function perform(
     })),
   });
   const more = present({ effectsHash: effects?.digest(), shadow: shadow?.results() });
-  return { run: { ...run, ...more }, series, ...present({ jobTimes, runtimes, records }) };
+  return { run: { ...run, ...more }, series, jobTimes, ...present({ records }) };
 }
 
 /** In a thread nothing has been loaded yet. */
@@ -156,25 +164,18 @@ function trainedOnHistory({
   return trainedBy([...new Set([...inCharge, ...shadow])], past, policy);
 }
 
-type Runtimes = NonNullable<RunOutcome['runtimes']>;
-
-function noRuntimes(jobs: number): Runtimes {
-  return { runtimeSeconds: new Float64Array(jobs).fill(Number.NaN), isLong: new Uint8Array(jobs) };
+async function jobsOf(source: JobSource): Promise<Jobs> {
+  if (source.kind === 'packed') return unpackedJobs(source.packed);
+  const { spec, features } = source;
+  return (await openWorkload(spec, { features })).jobs();
 }
 
-function noteRuntime(
-  { runtimeSeconds, isLong }: Runtimes,
-  { index }: SimulatedEnd<Arrival>,
-  result: JobResult,
-): void {
-  isLong[index] = result.class === 'long' ? 1 : 0;
-  if (result.outcome === 'completed') runtimeSeconds[index] = result.runtimeSeconds;
-}
-
-function noJobTimes(jobs: number): JobTimes {
+function newJobTimes({ jobs, wantsJobDetails }: RunRequest): JobTimes {
   const column = () => new Float64Array(jobs).fill(Number.NaN);
+  const times = { runtimeSeconds: column(), isLong: new Uint8Array(jobs) };
+  if (wantsJobDetails !== true) return times;
   return {
-    ...noRuntimes(jobs),
+    ...times,
     details: {
       tasks: column(),
       normalisedWaits: column(),
@@ -186,22 +187,22 @@ function noJobTimes(jobs: number): JobTimes {
 }
 
 function noteJobTime(
-  { details, ...runtimes }: JobTimes,
-  end: SimulatedEnd<Arrival>,
+  { runtimeSeconds, isLong, details }: JobTimes,
+  { index, job, judged, sampled }: SimulatedEnd<Arrival>,
   result: JobResult,
 ): void {
-  const { index, job, judged, sampled } = end;
-  noteRuntime(runtimes, end, result);
+  isLong[index] = result.class === 'long' ? 1 : 0;
+  const isCompleted = result.outcome === 'completed';
+  if (isCompleted) runtimeSeconds[index] = result.runtimeSeconds;
+  if (details === undefined) return;
   details.tasks[index] = job.tasks;
   details.meanSeconds[index] = job.meanMs / 1_000;
   if (judged.estimateMs !== undefined) details.estimateSeconds[index] = judged.estimateMs / 1_000;
   if (typeof sampled?.note === 'number') details.ratioPercents[index] = sampled.note;
-  if (result.outcome !== 'completed') return;
-  let waits = 0;
-  const starts = result.taskStartsSeconds;
-  for (let task = 0; task < starts.length; task++) waits += starts[task]! - result.submitSeconds;
-  const meanWait = waits / starts.length;
-  if (job.meanMs > 0) details.normalisedWaits[index] = meanWait / (job.meanMs / 1_000);
+  if (!isCompleted || job.meanMs === 0) return;
+  const { taskStartsSeconds: starts, submitSeconds } = result;
+  const meanWait = meanOf(starts, (start) => start - submitSeconds);
+  details.normalisedWaits[index] = meanWait / (job.meanMs / 1_000);
 }
 
 /** What the cluster believed of a job, and what was true. */

@@ -109,11 +109,12 @@ export function planRuns(
   const { workers, arrivalFactor } = sizing;
   const capacity = capacityOf(options.slots, options.resources);
   const attributes = attributesOfAll(options.attribute, workers);
-  survey.demands.check(capacity, options.slots, survey.record.jobs, attributes);
+  const cluster = { workers, slots: options.slots, capacity, attributes };
+  survey.needs.check(cluster);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
-    if (policy.preset.gangs) survey.gangs.check({ workers, slots: options.slots, capacity, attributes });
+    if (policy.preset.gangs) survey.needs.checkGangs(cluster);
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },
       workers,

@@ -1,5 +1,5 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
-import type { JobDetails } from '@goshawk/figures';
+import type { JobTimes } from '@goshawk/figures';
 import type { JobRecord, OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
@@ -38,10 +38,8 @@ export interface RunRequest {
   readonly options: OptionValues;
   /** What the schedulers' estimators have learnt before, by their names; what `history` says unless given. */
   readonly estimatorStates?: Readonly<Record<string, unknown>> | undefined;
-  /** Whether the run time of each job is wanted, and not only how they are distributed. */
-  readonly wantsJobTimes?: boolean;
-  /** Whether only the run times are, to pair runs by. */
-  readonly wantsRuntimes?: boolean;
+  /** Whether more than the run time of each job is wanted. */
+  readonly wantsJobDetails?: boolean;
   /** Whether all that is to be known of each job is wanted. */
   readonly wantsRecords?: boolean;
   /** Whether a hash of all that the machines do is wanted. Slow. */
@@ -56,19 +54,9 @@ export type JobSource =
 export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };
   readonly series: RunSeries;
-  readonly jobTimes?: JobTimes;
-  readonly runtimes?: Pick<JobTimes, 'runtimeSeconds' | 'isLong'>;
+  readonly jobTimes: JobTimes;
   /** As the jobs ended. */
   readonly records?: readonly JobRecord[];
-}
-
-/** Of the jobs in the order of the workload. */
-export interface JobTimes {
-  /** NaN where the job did not complete, or is not counted. */
-  readonly runtimeSeconds: Float64Array;
-  /** 1 where the true mean run time of its tasks reaches the cutoff. */
-  readonly isLong: Uint8Array;
-  readonly details: JobDetails;
 }
 
 export interface RunProgress {

@@ -10,15 +10,14 @@ import {
   type Workload,
   WorkloadError,
 } from '@goshawk/traces';
-import { GangNeeds, LargestDemands } from './capacity.js';
+import { WorkloadNeeds } from './capacity.js';
 
 /** What has to be known of a workload before it can be run. */
 export interface Survey {
   readonly record: WorkloadRecord;
   readonly facts: WorkloadFacts;
   readonly firstSubmitSeconds: number;
-  readonly demands: LargestDemands;
-  readonly gangs: GangNeeds;
+  readonly needs: WorkloadNeeds;
   /** What of the file did not become jobs as it was. */
   readonly tallied: readonly Tallied[];
   /** How many jobs are submitted within a time, both ends included, that counts from the first submission. */
@@ -43,17 +42,15 @@ export async function survey(
   const means: number[] = [];
   const taskSeconds: number[] = [];
   const submits: number[] = [];
-  const demands = new LargestDemands();
-  const gangs = new GangNeeds();
+  const needs = new WorkloadNeeds();
   let kept: PackedJobs[] | undefined = [];
   let keptBytes = 0;
   let tasks = 0;
   for await (const batch of batches) {
     const { durationsSeconds, ends, submitSeconds } = batch;
-    for (const [place, job] of batch.more) demands.add(job, submits.length + place + 1);
     for (let place = 0, start = 0; place < ends.length; place++) {
       const end = ends[place]!;
-      gangs.add(batch.more.get(place), end - start, submits.length + 1);
+      needs.add(batch.more.get(place), end - start, submits.length + 1);
       const ofJob = sumOf(durationsSeconds.subarray(start, end));
       means.push(ofJob / (end - start));
       taskSeconds.push(ofJob);
@@ -84,8 +81,7 @@ export async function survey(
       shareBelow: (cutoffMs) => shareBelow(cutoffMs, means, taskSeconds, total),
     },
     firstSubmitSeconds: first,
-    demands,
-    gangs,
+    needs,
     tallied: workload.tallied,
     countWithin: (from, to) => sumOf(submits, (at) => (at - first >= from && at - first <= to ? 1 : 0)),
     packed: kept === undefined ? undefined : joined(kept),

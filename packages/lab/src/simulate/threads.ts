@@ -61,8 +61,8 @@ async function performHere(
   onProgress: (progress: RunProgress) => void,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  const [{ perform }, { jobsOf }] = await Promise.all([import('./perform.js'), import('./jobs.js')]);
-  return perform(request, await jobsOf(source), onProgress, signal);
+  const { perform } = await import('./perform.js');
+  return perform(request, source, onProgress, signal);
 }
 
 function inThread(

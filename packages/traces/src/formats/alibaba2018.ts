@@ -1,14 +1,13 @@
 import { sumOf } from '@goshawk/core';
-import type { TraceJob, TraceStage } from '../job.js';
+import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { CsvRow } from './csv-row.js';
-import { emptyTrace, readLineBatches } from './lines.js';
+import { readLineBatches } from './lines.js';
 import type { TraceFormat } from './trace-format.js';
 
 const COLUMNS = 9;
 const STATES = ['Terminated', 'Failed', 'Running', 'Waiting', 'Interrupted', 'Cancelled', 'Ready'];
-const BATCH_JOBS = 10_000;
 const LAYOUT =
   'task_name, instance_num, job_name, task_type, status, start_time, end_time, plan_cpu, plan_mem';
 
@@ -27,6 +26,7 @@ interface Row {
 export const alibaba2018 = {
   name: 'alibaba2018',
   description: "batch_task.csv of Alibaba's cluster trace of 2018: a stage a row; gzip'd or not",
+  aJob: `no row has ended: ${LAYOUT}`,
   endings: ['.csv'],
   recognises: (firstLine) => {
     const columns = firstLine.trim().split(',');
@@ -39,7 +39,7 @@ export const alibaba2018 = {
  * Jobs in the order of their first rows. Rows of a job may stand apart, so all are held until the end: about 200 bytes
  * a row.
  *
- * @throws WorkloadError with file and line at the first row that is wrong, or when there is no job
+ * @throws WorkloadError with file and line at the first row that is wrong
  */
 async function* readAlibaba2018(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const rows = new Map<string, Row[]>();
@@ -50,8 +50,7 @@ async function* readAlibaba2018(file: string, tally = new Tally()): AsyncGenerat
       if (!row.isBlank) addRow(rows, row, tally);
     }
   }
-  if (rows.size === 0) throw emptyTrace(file, `no row has ended: ${LAYOUT}`);
-  yield* inBatches(jobsOf(rows, tally), BATCH_JOBS);
+  yield* inBatches(jobsOf(rows, tally));
 }
 
 function addRow(rows: Map<string, Row[]>, row: CsvRow, tally: Tally): void {
@@ -74,10 +73,10 @@ function addRow(rows: Map<string, Row[]>, row: CsvRow, tally: Tally): void {
 }
 
 function* jobsOf(rows: ReadonlyMap<string, readonly Row[]>, tally: Tally): Generator<TraceJob> {
-  for (const [name, own] of rows) yield jobOf(name, own, tally);
+  for (const [name, own] of rows) yield jobOfRows(name, own, tally);
 }
 
-function jobOf(name: string, rows: readonly Row[], tally: Tally): TraceJob {
+function jobOfRows(name: string, rows: readonly Row[], tally: Tally): TraceJob {
   // A stage comes after those of lower numbers only, so that this order is one in which they can run.
   const sorted = [...rows].sort((a, b) => (numberOf(a.name) ?? 0) - (numberOf(b.name) ?? 0));
   const durationsSeconds = new Float64Array(sumOf(sorted, ({ instances }) => instances));
@@ -87,8 +86,7 @@ function jobOf(name: string, rows: readonly Row[], tally: Tally): TraceJob {
     tasks += instances;
   }
   const submitSeconds = Math.min(...sorted.map(({ start }) => start));
-  const meanSeconds = sumOf(durationsSeconds) / tasks;
-  const job = { submitSeconds, durationsSeconds, meanSeconds, name };
+  const job = { ...jobOf(submitSeconds, durationsSeconds), name };
   return sorted.length === 1 ? job : { ...job, stages: stagesOf(sorted, tally) };
 }
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect, type TraceJob } from '../job.js';
-import { flattened } from '../packed-jobs.js';
-import { formatTally, Tally } from '../tally.js';
+import { formatTally } from '../tally.js';
+import { openWorkload } from '../workload.js';
 import { detectFormat } from './index.js';
 
 let folder: string;
@@ -17,9 +17,8 @@ async function read(...lines: string[]) {
   const file = join(folder, 'trace');
   await writeFile(file, lines.map((line) => `${line}\n`).join(''));
   const format = await detectFormat(file);
-  const tally = new Tally();
-  const jobs = await collect(flattened(format.read(file, tally)));
-  return { format: format.name, jobs: jobs.map(plain), tally: formatTally(tally.list()) };
+  const { jobs, tallied } = await openWorkload(file);
+  return { format: format.name, jobs: (await collect(jobs())).map(plain), tally: formatTally(tallied) };
 }
 
 function plain({ durationsSeconds, ...rest }: TraceJob) {

@@ -1,10 +1,9 @@
-import { meanOf, present, Random } from '@goshawk/core';
+import { present, Random } from '@goshawk/core';
 import { integer } from '../draws.js';
 import { type PastJob, readPastJobs } from '../features/past-jobs.js';
 import { GoogleLikeTasks } from '../generators/google-like.js';
-import type { TraceJob } from '../job.js';
-import { inBatches, type PackedJobs } from '../packed-jobs.js';
-import { emptyTrace } from './lines.js';
+import { jobOf, type TraceJob } from '../job.js';
+import { concatenated, inBatches, type PackedJobs } from '../packed-jobs.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** Stages of one job (SLearn §6). */
@@ -13,7 +12,6 @@ const STAGES_MAX = 5;
 /** Tasks of one stage: wide enough for pilots, and few enough for SLearn's cluster (§5.1). The file does not tell. */
 const TASKS_MIN = 3;
 const TASKS_MAX = 150;
-const BATCH_JOBS = 1_024;
 const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
 
 /**
@@ -23,6 +21,7 @@ const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
 export const gtraceDag = {
   name: 'gtrace-dag',
   description: `jobs that ran before (${COLUMNS.join(', ')}), two to five of one user and name a job of stages; gzip'd or not`,
+  aJob: 'jobs of one user and name make a job of stages, two at least',
   endings: ['.csv'],
   recognises: (firstLine) => {
     const names = firstLine.trim().split(',');
@@ -31,12 +30,9 @@ export const gtraceDag = {
   read: readDags,
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line at the first row that is wrong, or when there is no job */
+/** @throws WorkloadError with file and line at the first row that is wrong */
 async function* readDags(file: string): AsyncGenerator<PackedJobs> {
-  const jobs = dagsOf(await readPastJobs(file));
-  if (jobs.length === 0)
-    throw emptyTrace(file, 'jobs of one user and name make a job of stages, two at least');
-  yield* inBatches(jobs, BATCH_JOBS);
+  yield* inBatches(dagsOf(await readPastJobs(file)));
 }
 
 /** @returns in order of submission */
@@ -68,11 +64,8 @@ function dagsOf(past: readonly PastJob[]): TraceJob[] {
 function dagOf(of: readonly PastJob[], tasks: GoogleLikeTasks): TraceJob {
   const { name, user, logicalName, submitSeconds } = of[0]!;
   const runs = of.map(({ runSeconds }) => tasks.draw(runSeconds, TASKS_MIN, TASKS_MAX));
-  const durationsSeconds = Float64Array.from(runs.flatMap((each) => [...each]));
   return {
-    submitSeconds,
-    durationsSeconds,
-    meanSeconds: meanOf(durationsSeconds),
+    ...jobOf(submitSeconds, concatenated(runs)),
     stages: runs.map(({ length }, place) => ({
       name: `s${place}`,
       after: place === 0 ? [] : [place - 1],

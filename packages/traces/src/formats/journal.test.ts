@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect } from '../job.js';
-import { flattened } from '../packed-jobs.js';
-import { formatTally, Tally } from '../tally.js';
+import { formatTally } from '../tally.js';
+import { openWorkload } from '../workload.js';
 import { detectFormat } from './index.js';
 
 let folder: string;
@@ -18,10 +18,10 @@ async function read(...entries: readonly object[]) {
   await writeFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   const format = await detectFormat(file);
   expect(format.name).toBe('journal');
-  const tally = new Tally();
-  const jobs = await collect(flattened(format.read(file, tally)));
+  const workload = await openWorkload(file);
+  const jobs = await collect(workload.jobs());
   const plain = jobs.map((job) => ({ ...job, durationsSeconds: Array.from(job.durationsSeconds) }));
-  return { jobs: plain, tally: formatTally(tally.list()) };
+  return { jobs: plain, tally: formatTally(workload.tallied) };
 }
 
 const spec = (tasks: object, more: object = {}) => ({

@@ -1,13 +1,11 @@
-import { meanOf, present } from '@goshawk/core';
+import { present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import type { TraceJob, TraceStage } from '../job.js';
+import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { emptyTrace, readLineBatches } from './lines.js';
+import { readLineBatches } from './lines.js';
 import { quote } from './quote.js';
 import type { TraceFormat } from './trace-format.js';
-
-const BATCH_JOBS = 10_000;
 
 /** As much of a journal's records as a workload is made of. Times are ms; `at` since 1970. */
 export interface JournalEntry {
@@ -66,6 +64,7 @@ interface JournaledJob {
 export const journal = {
   name: 'journal',
   description: "what `goshawk journal export` prints: one's own jobs, as they ran; gzip'd or not",
+  aJob: 'no job of the journal has ended with a task that completed',
   endings: ['.journal.jsonl'],
   recognises: (firstLine) => /^\s*\{"id":"[^"]*","kind":"[a-z]+"/.test(firstLine),
   read: readJournal,
@@ -74,7 +73,7 @@ export const journal = {
 /**
  * Jobs in order of submission, which is counted from the first one.
  *
- * @throws WorkloadError with file and line at the first line that is wrong, or when no job has run
+ * @throws WorkloadError with file and line at the first line that is wrong
  */
 async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const records = new RecordedRuns();
@@ -85,12 +84,7 @@ async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<P
       if (text.trim() !== '') records.note(entryOf(text, file, line));
     }
   }
-  const ran = records.jobs(tally);
-  if (ran.length === 0) throw emptyTrace(file, 'no job of the journal has ended with a task that completed');
-  yield* inBatches(
-    ran.map(({ job }) => job),
-    BATCH_JOBS,
-  );
+  yield* inBatches(records.jobs(tally).map(({ job }) => job));
 }
 
 /** The jobs that journals tell of, from their records: of each journal in their order. */
@@ -114,7 +108,7 @@ export class RecordedRuns {
     const jobs = [...this.#jobs.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
     const begin = jobs[0]?.at ?? 0;
     return jobs.flatMap((one) => {
-      const job = jobOf(one, begin, tally);
+      const job = ranJobOf(one, begin, tally);
       if (job === undefined) return [];
       const runtimeSeconds = one.ended?.state === 'completed' ? (one.ended.at - one.at) / 1_000 : undefined;
       return [{ job, runtimeSeconds }];
@@ -141,7 +135,11 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
   );
 }
 
-function jobOf({ at, spec, runs, ended }: JournaledJob, begin: number, tally: Tally): TraceJob | undefined {
+function ranJobOf(
+  { at, spec, runs, ended }: JournaledJob,
+  begin: number,
+  tally: Tally,
+): TraceJob | undefined {
   const leftOut = (code: string, what: string, count = 1) =>
     tally.add({ code, what: `${what}: left out` }, count);
   if (ended === undefined) return void leftOut('jobs-not-ended', 'jobs that have not ended');
@@ -166,12 +164,9 @@ function jobOf({ at, spec, runs, ended }: JournaledJob, begin: number, tally: Ta
     first - durations.length,
   );
   const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, value, weight, stages } = spec;
-  const durationsSeconds = Float64Array.from(durations);
   const demand = stages.length === 1 ? demandOf(stages[0]!.demand) : {};
   return {
-    submitSeconds: (at - begin) / 1_000,
-    durationsSeconds,
-    meanSeconds: meanOf(durations),
+    ...jobOf((at - begin) / 1_000, Float64Array.from(durations)),
     name,
     ...present({ user, logicalName }),
     ...(estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 }),

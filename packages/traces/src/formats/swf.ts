@@ -2,13 +2,11 @@ import { present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { emptyTrace, readLineBatches } from './lines.js';
+import { readLineBatches } from './lines.js';
 import { quote } from './quote.js';
 import type { TraceFormat } from './trace-format.js';
 
 const FIELDS = 18;
-/** What is not known. */
-const UNKNOWN = -1;
 
 /** Fields by their places (D. Feitelson: The Standard Workload Format, version 2.2), from 0 on. */
 const SUBMIT = 1;
@@ -27,6 +25,7 @@ export const swf = {
   name: 'swf',
   description:
     "the Parallel Workloads Archive's text: a job a line of 18 numbers, comments begin with ;; a task for each processor; gzip'd or not",
+  aJob: 'no line is a job that ran: 18 numbers, the fourth its run time in seconds',
   endings: ['.swf'],
   recognises: (firstLine) => {
     const fields = firstLine.trim().split(/\s+/);
@@ -39,12 +38,11 @@ export const swf = {
 /**
  * Jobs in file order, in batches as they are read.
  *
- * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
+ * @throws WorkloadError with file and line at the first line that is wrong
  */
 async function* readSwf(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
   let line = 0;
-  let isEmpty = true;
   for await (const lines of readLineBatches(file)) {
     for (const text of lines) {
       line++;
@@ -52,12 +50,8 @@ async function* readSwf(file: string, tally = new Tally()): AsyncGenerator<Packe
       if (trimmed === '' || trimmed.startsWith(';')) continue;
       addJob(packer, numbersOf(trimmed, file, line), tally);
     }
-    if (packer.jobs === 0) continue;
-    isEmpty = false;
     yield packer.take();
   }
-  if (isEmpty)
-    throw emptyTrace(file, 'no line is a job that ran: 18 numbers, the fourth its run time in seconds');
 }
 
 function numbersOf(text: string, file: string, line: number): number[] {
@@ -88,10 +82,8 @@ function numbersOf(text: string, file: string, line: number): number[] {
 }
 
 function addJob(packer: JobPacker, numbers: readonly number[], tally: Tally): void {
-  const known = (place: number): number | undefined => {
-    const value = numbers[place]!;
-    return value === UNKNOWN || value < 0 ? undefined : value;
-  };
+  // −1: it is not known.
+  const known = (place: number): number | undefined => (numbers[place]! < 0 ? undefined : numbers[place]);
   const [submit, runTime] = [known(SUBMIT), known(RUN_TIME)];
   const tasks = known(PROCESSORS) || known(PROCESSORS_ASKED);
   if (submit === undefined)

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WorkloadError } from '../errors.js';
 import { collect, type TraceJob } from '../job.js';
 import { flattened, unpackedJobs } from '../packed-jobs.js';
+import { openWorkload } from '../workload.js';
 import { looksLikeTr, readTr, TrParser, trLines } from './tr.js';
 
 let folder: string;
@@ -93,7 +94,9 @@ describe('readTr', () => {
   });
 
   it.each(['', '\n\n \r\n'])('refuses an empty trace (%j)', async (content) => {
-    await expect(read(content)).rejects.toThrow(/trace.tr: the trace is empty; each line is a job/);
+    await expect(openWorkload(await fileOf(content))).rejects.toThrow(
+      /trace.tr: the trace is empty; known formats/,
+    );
   });
 
   it('refuses gzip data that ends too early or is damaged', async () => {

@@ -3,7 +3,7 @@ import { featuresAt, type SideFile } from '../features/job-features.js';
 import type { Jobs } from '../job.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { emptyTrace, readWholeLines } from './lines.js';
+import { readWholeLines } from './lines.js';
 import { quote } from './quote.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -17,6 +17,7 @@ const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
 export const tr = {
   name: 'tr',
   description: `the Sparrow, Hawk and Eagle simulators' text: a job a line, ${TR_LAYOUT}; gzip'd or not`,
+  aJob: `each line is a job: ${TR_LAYOUT}`,
   endings: ['.tr'],
   recognises: looksLikeTr,
   read: readTr,
@@ -38,18 +39,11 @@ export function trWith(sideFile: SideFile): TraceFormat {
  * Jobs of a `.tr` file (gzip'd or not) in file order, in batches as they are read.
  *
  * @param sideFile what is known of them beside their times
- * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
+ * @throws WorkloadError with file and line at the first line that is wrong
  */
 export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<PackedJobs> {
   const parser = new TrParser(file, sideFile);
-  let isEmpty = true;
-  for await (const bytes of readWholeLines(file, () => parser.line)) {
-    const jobs = parser.parse(bytes);
-    if (jobs.ends.length === 0) continue;
-    isEmpty = false;
-    yield jobs;
-  }
-  if (isEmpty) throw emptyTrace(file, `each line is a job: ${TR_LAYOUT}`);
+  for await (const bytes of readWholeLines(file, () => parser.line)) yield parser.parse(bytes);
 }
 
 /** Makes jobs of the lines of a file, which are given to it in their order. */

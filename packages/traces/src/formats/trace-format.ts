@@ -6,6 +6,8 @@ import type { Tally } from '../tally.js';
 export interface TraceFormat {
   readonly name: string;
   readonly description: string;
+  /** What a job looks like in it, for whoever named a trace that has none. */
+  readonly aJob: string;
   /** How the names of such files end, a `.gz` after it aside; the first is the usual one. */
   readonly endings: readonly string[];
   /** Whether a file is of this format, by its first line that is not blank. */
@@ -15,7 +17,8 @@ export interface TraceFormat {
   /** The files that make up a trace, by their paths within it; absent where it is one file. */
   readonly filesIn?: (folder: string) => Promise<readonly string[]>;
   /**
-   * Jobs in the order of the file, in batches as they are read. Throws WorkloadError where the file is wrong.
+   * Jobs in the order of the file, in batches as they are read, which may be empty. Throws WorkloadError with file and
+   * line at the first thing that is wrong.
    * @param tally counts what is left out, complete once all jobs are read
    */
   readonly read: (path: string, tally?: Tally) => AsyncIterable<PackedJobs>;

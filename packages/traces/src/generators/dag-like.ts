@@ -1,6 +1,6 @@
-import { meanOf, Random } from '@goshawk/core';
+import { Random } from '@goshawk/core';
 import { integer, NormalDraws, poissonArrivals, shuffle } from '../draws.js';
-import type { TraceJob, TraceStage } from '../job.js';
+import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, positive, seed } from './options.js';
 
@@ -26,10 +26,14 @@ export const DAG_MACHINE = {
 
 type Resource = keyof typeof DAG_MACHINE;
 
+type Range = readonly [from: number, to: number];
+
+const IO: readonly [Range, Range] = [
+  [0, 0.04],
+  [0.1, 0.3],
+];
 /** Uniform, as a fraction of a machine; one resource of each stage is raised to the second range. */
-const DEMANDS: Readonly<
-  Record<Resource, readonly [low: readonly [number, number], raised: readonly [number, number]]>
-> = {
+const DEMANDS: Readonly<Record<Resource, readonly [low: Range, raised: Range]>> = {
   cpu: [
     [0.02, 0.1],
     [0.1, 0.25],
@@ -38,22 +42,10 @@ const DEMANDS: Readonly<
     [0.02, 0.08],
     [0.1, 0.25],
   ],
-  'disk-in': [
-    [0, 0.04],
-    [0.1, 0.3],
-  ],
-  'disk-out': [
-    [0, 0.04],
-    [0.1, 0.3],
-  ],
-  'net-in': [
-    [0, 0.04],
-    [0.1, 0.3],
-  ],
-  'net-out': [
-    [0, 0.04],
-    [0.1, 0.3],
-  ],
+  'disk-in': IO,
+  'disk-out': IO,
+  'net-in': IO,
+  'net-out': IO,
 };
 
 /** z of the 95th percentile. */
@@ -61,12 +53,6 @@ const Z95 = 1.645;
 /** Amounts are written in thousandths, which is what clusters count in. */
 const AMOUNT_DIGITS = 1_000;
 const STAGES_MAX = 200;
-
-/** How many tasks the stages of one job have, and how long they run. */
-interface Laws {
-  /** Sigma of the factor that all stages of a job share. */
-  readonly jobSigma: number;
-}
 
 const TASKS_MEDIAN = 12;
 const TASKS_SIGMA = 0.8;
@@ -93,7 +79,7 @@ export const dagLike = defineGenerator({
     shape: choice(['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'], 'how many stages jobs have'),
   },
   generate: function* ({ jobs, shape, arrivals, interarrival, seed }): Generator<TraceJob> {
-    const draws = new StageDraws(Random.seeded(seed).fork('dag-like'), { jobSigma: 0.8 });
+    const draws = new StageDraws(Random.seeded(seed).fork('dag-like'), 0.8);
     const submit = submissions(draws.random, arrivals, interarrival);
     for (let i = 0; i < jobs; i++) yield draws.job(submit(), draws.graph(draws.stageCount(shape)));
   },
@@ -108,7 +94,7 @@ export const facebookLike = defineGenerator({
   options: ARRIVALS,
   generate: function* ({ jobs, arrivals, interarrival, seed }): Generator<TraceJob> {
     // 650,000 tasks of 7,000 jobs (Carbyne §5.1) are 93 a job, which this spread of sizes gives.
-    const draws = new StageDraws(Random.seeded(seed).fork('facebook-like'), { jobSigma: 1.5 });
+    const draws = new StageDraws(Random.seeded(seed).fork('facebook-like'), 1.5);
     const submit = submissions(draws.random, arrivals, interarrival);
     for (let i = 0; i < jobs; i++) {
       yield draws.job(submit(), draws.random.next() < MAP_ONLY ? [[]] : [[], [0]]);
@@ -123,12 +109,13 @@ function submissions(random: Random, arrivals: 'poisson' | 'together', interval:
 class StageDraws {
   readonly random: Random;
   readonly #normal: NormalDraws;
-  readonly #laws: Laws;
+  readonly #jobSigma: number;
 
-  constructor(random: Random, laws: Laws) {
+  /** @param jobSigma of the factor that all stages of a job share */
+  constructor(random: Random, jobSigma: number) {
     this.random = random;
     this.#normal = new NormalDraws(random.fork('sizes'));
-    this.#laws = laws;
+    this.#jobSigma = jobSigma;
   }
 
   stageCount(shape: Shape): number {
@@ -154,7 +141,7 @@ class StageDraws {
   }
 
   job(submitSeconds: number, after: readonly (readonly number[])[]): TraceJob {
-    const size = this.#logNormal(1, this.#laws.jobSigma);
+    const size = this.#logNormal(1, this.#jobSigma);
     const durations: number[] = [];
     const stages = after.map((parents, place): TraceStage => {
       const factor = parents.length === 0 ? SOURCE_FACTOR : LATER_FACTOR;
@@ -169,8 +156,7 @@ class StageDraws {
         estimateSeconds: seconds,
       };
     });
-    const durationsSeconds = Float64Array.from(durations);
-    return { submitSeconds, durationsSeconds, meanSeconds: meanOf(durationsSeconds), stages };
+    return { ...jobOf(submitSeconds, Float64Array.from(durations)), stages };
   }
 
   #demand(isSource: boolean): Record<string, number> {

@@ -1,5 +1,5 @@
 import { Random, sumOf } from '@goshawk/core';
-import { exponential, integer, microseconds, NormalDraws, poissonArrivals } from '../draws.js';
+import { exponential, integer, microseconds, NormalDraws, normalCdf, poissonArrivals } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator, type WorkloadGenerator } from './generator.js';
 import { CLOUDERA, FACEBOOK, type Installation, YAHOO } from './mapreduce-tables.js';
@@ -113,14 +113,5 @@ function expectedTaskSeconds(
 function truncatedMean(mean: number, deviation: number): number {
   const ratio = mean / deviation;
   const density = Math.exp(-(ratio * ratio) / 2) / Math.sqrt(2 * Math.PI);
-  return mean + (deviation * density) / normalDistribution(ratio);
-}
-
-/** Standard normal distribution function (Abramowitz and Stegun 26.2.17, error below 1e-7). */
-function normalDistribution(x: number): number {
-  const t = 1 / (1 + 0.2316419 * Math.abs(x));
-  const polynomial =
-    t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-  const tail = (Math.exp(-(x * x) / 2) / Math.sqrt(2 * Math.PI)) * polynomial;
-  return x >= 0 ? 1 - tail : tail;
+  return mean + (deviation * density) / normalCdf(ratio);
 }

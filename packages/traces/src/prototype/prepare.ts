@@ -1,7 +1,6 @@
 import { Random, sumOf } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import { type Jobs, type TraceJob, withStageEstimates } from '../job.js';
-import { type Distribution, distributionOf } from '../percentiles.js';
 import { sampleJobs } from '../sample/jobs.js';
 import { drawArrivals } from './arrivals.js';
 import { fifoMakespan } from './makespan.js';
@@ -17,8 +16,6 @@ interface PrototypeOptions {
   readonly scale?: number | undefined;
   /** Instead of `scale`: the divisor for which the whole run takes about this long (`estimatedRunMs`). */
   readonly forSeconds?: number | undefined;
-  /** Instead of `scale`: the divisor for which jobs are submitted over so long; the run takes longer. */
-  readonly spanSeconds?: number | undefined;
   /** Task time submitted over slot time while jobs arrive, 0.9 unless given. */
   readonly load?: number | undefined;
   /** Draws the sample, the order of scaled tasks and the arrivals; 1 unless given. */
@@ -41,14 +38,8 @@ export interface PreparedPrototype {
   readonly spanMs: number;
   /** When one ideal FIFO queue over all slots would have run everything. */
   readonly estimatedRunMs: number;
-  readonly meanInterarrivalMs: number;
-  readonly offeredLoad: number;
-  /** Jobs' mean task durations as replayed; its p90 is what `--cutoff p90` takes. */
-  readonly jobMeanMs: Distribution;
-  /** The same in the trace, for the same jobs, in seconds. */
-  readonly originalJobMeanSeconds: Distribution;
-  /** Durations as replayed. */
-  readonly taskDurationMs: Distribution;
+  /** As replayed. */
+  readonly longestTaskMs: number;
 }
 
 /**
@@ -59,10 +50,9 @@ export interface PreparedPrototype {
  *    outgrows the cluster; what remains is lengthened so that each job keeps its task seconds and the
  *    spread of its durations (a job of few tasks keeps one);
  * 3. draws Poisson arrivals with mean gap (task seconds ÷ jobs) ÷ (slots × load);
- * 4. divides all times by `scale`; or so that submissions take `spanSeconds`, which is the divisor
- *    task seconds ÷ (spanSeconds × slots × load); or so that the whole run takes about `forSeconds`,
- *    the default with 60 s. The last two differ: Google's longest tasks, longer still when tasks are
- *    few, go on for some time after the last submission.
+ * 4. divides all times by `scale`; or so that the whole run takes about `forSeconds`, the default with
+ *    60 s: Google's longest tasks, longer still when tasks are few, go on for some time after the last
+ *    submission.
  *
  * Deterministic: the same jobs and options give the same result.
  *
@@ -100,8 +90,7 @@ function prepareSample(
   const spanSeconds = taskSeconds / (clusterSlots * load);
   const arriving = drawArrivals(scaled.jobs, spanSeconds, random.fork('arrivals'));
   const runSeconds = fifoMakespan(arriving, clusterSlots);
-  const divisor =
-    options.scale ?? (options.spanSeconds ? spanSeconds / options.spanSeconds : runSeconds / forSeconds);
+  const divisor = options.scale ?? runSeconds / forSeconds;
   const jobs = arriving.map((job) => divideTimes(job, divisor));
   return {
     jobs,
@@ -112,11 +101,7 @@ function prepareSample(
     divisor,
     spanMs: (spanSeconds * 1000) / divisor,
     estimatedRunMs: (runSeconds * 1000) / divisor,
-    meanInterarrivalMs: (spanSeconds * 1000) / divisor / jobs.length,
-    offeredLoad: load,
-    jobMeanMs: distributionOf(Float64Array.from(jobs, (job) => job.meanSeconds * 1000))!,
-    originalJobMeanSeconds: distributionOf(Float64Array.from(sample, (job) => job.meanSeconds))!,
-    taskDurationMs: distributionOf(durationsMs(jobs))!,
+    longestTaskMs: longestTaskSeconds(jobs) * 1000,
   };
 }
 
@@ -141,11 +126,11 @@ function divideTimes(job: TraceJob, divisor: number): TraceJob {
   );
 }
 
-function durationsMs(jobs: readonly TraceJob[]): Float64Array {
-  const all = new Float64Array(sumOf(jobs, (job) => job.durationsSeconds.length));
-  let at = 0;
-  for (const { durationsSeconds } of jobs) for (const seconds of durationsSeconds) all[at++] = seconds * 1000;
-  return all;
+function longestTaskSeconds(jobs: readonly TraceJob[]): number {
+  let longest = 0;
+  for (const { durationsSeconds } of jobs)
+    for (const seconds of durationsSeconds) longest = Math.max(longest, seconds);
+  return longest;
 }
 
 function taskSecondsOf(jobs: readonly TraceJob[]): number {
@@ -153,7 +138,7 @@ function taskSecondsOf(jobs: readonly TraceJob[]): number {
 }
 
 function checkOptions(options: PrototypeOptions): void {
-  const { scale, forSeconds, spanSeconds, load } = options;
+  const { scale, forSeconds, load } = options;
   for (const [name, value] of Object.entries({
     workers: options.workers,
     slots: options.slots,
@@ -163,12 +148,12 @@ function checkOptions(options: PrototypeOptions): void {
       throw new WorkloadError(`${name} is ${value}`, 'give a whole number, one or more');
     }
   }
-  for (const [name, value] of Object.entries({ scale, forSeconds, spanSeconds, load })) {
+  for (const [name, value] of Object.entries({ scale, forSeconds, load })) {
     if (value !== undefined && !(value > 0 && value < Infinity)) {
       throw new WorkloadError(`${name} is ${value}`, 'give a number above zero');
     }
   }
-  if ([scale, forSeconds, spanSeconds].filter((value) => value !== undefined).length > 1) {
+  if (scale !== undefined && forSeconds !== undefined) {
     throw new WorkloadError('both a scale and a run time are given', 'one decides the other: give one');
   }
 }

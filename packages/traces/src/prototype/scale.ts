@@ -14,6 +14,18 @@ function taskFactor(jobs: readonly TraceJob[], slots: number): number {
 }
 
 /**
+ * What goes with how long tasks take. The mean in the file and the submitter's are estimates, which may differ from the
+ * durations.
+ */
+const STRETCHED = [
+  'meanSeconds',
+  'estimateSeconds',
+  'timeoutSeconds',
+  'timeLimitSeconds',
+  'deadlineSeconds',
+] as const;
+
+/**
  * A job with `factor` times the tasks (rounded, one at least, and one at least of each stage) and the
  * same task seconds. The remaining durations are the middles of equal slices of the sorted durations, so
  * that they are spread as the original's are, stretched to keep the sum, in random order.
@@ -23,17 +35,15 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
   const { durationsSeconds: before, stages } = job;
   const tasks = Math.max(stages?.length ?? 1, Math.round(before.length * factor));
   if (tasks === before.length) return job;
-  // The mean in the file and the submitter's are estimates, which may differ from the durations: they
-  // are stretched alike, and so is the time after which a task is killed. As many times fewer run at once.
   const stretch = before.length / tasks;
+  const times: Partial<Record<(typeof STRETCHED)[number], number>> = {};
+  for (const name of STRETCHED) if (job[name] !== undefined) times[name] = job[name] * stretch;
+  const { maxRunning } = job;
   const stretched = {
     ...job,
-    meanSeconds: job.meanSeconds * stretch,
-    ...(job.estimateSeconds === undefined ? {} : { estimateSeconds: job.estimateSeconds * stretch }),
-    ...(job.timeoutSeconds === undefined ? {} : { timeoutSeconds: job.timeoutSeconds * stretch }),
-    ...(job.maxRunning === undefined
-      ? {}
-      : { maxRunning: Math.max(1, Math.round(job.maxRunning / stretch)) }),
+    ...times,
+    // As many times fewer run at once.
+    ...(maxRunning === undefined ? {} : { maxRunning: Math.max(1, Math.round(maxRunning / stretch)) }),
   };
   if (stages === undefined) return { ...stretched, durationsSeconds: fewer(before, tasks, random) };
   const parts = apportion(

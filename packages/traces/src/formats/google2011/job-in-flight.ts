@@ -1,5 +1,5 @@
-import { meanOf, present } from '@goshawk/core';
-import type { MachineShare, TraceJob } from '../../job.js';
+import { present } from '@goshawk/core';
+import { jobOf, type MachineShare, type TraceJob } from '../../job.js';
 import type { Countable, Tally } from '../../tally.js';
 import { COUNTS } from './counts.js';
 import { EventType, type JobEvent, type TaskEvent } from './events.js';
@@ -89,9 +89,7 @@ export class JobInFlight {
     if (this.#requestsDiffer) tally.add(COUNTS.requestsDiffer);
     const { timeUs, user, schedulingClass, name, logicalName } = this.#submission;
     return {
-      submitSeconds: timeUs / 1e6,
-      durationsSeconds: durations,
-      meanSeconds: meanOf(durations),
+      ...jobOf(timeUs / 1e6, durations),
       ...(name === '' ? {} : { name }),
       ...(user === '' ? {} : { user }),
       ...(logicalName === '' ? {} : { logicalName }),

@@ -2,7 +2,7 @@ import { meanOf, present } from '@goshawk/core';
 import { WorkloadError } from '../../errors.js';
 import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
-import { emptyTrace, readLineBatches } from '../lines.js';
+import { readLineBatches } from '../lines.js';
 import { quote } from '../quote.js';
 import type { TraceFormat } from '../trace-format.js';
 import { FieldProblem } from './fields.js';
@@ -15,6 +15,7 @@ const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 export const jsonl = {
   name: 'jsonl',
   description: `JSON lines with all that a job can have: first ${HEADER}, then a job a line; gzip'd or not`,
+  aJob: `a job is a line of JSON after ${HEADER}`,
   endings: ['.jsonl', '.ndjson'],
   recognises: (firstLine) => firstLine.trimStart().startsWith('{'),
   read: readJsonl,
@@ -24,13 +25,12 @@ export const jsonl = {
 /**
  * Jobs in file order, in batches as they are read. Blank lines are skipped, and a header may stand between jobs, so that
  * files can be put one behind another.
- * @throws WorkloadError with file and line at the first line that is wrong, or when there is no job
+ * @throws WorkloadError with file and line at the first line that is wrong
  */
 export async function* readJsonl(file: string): AsyncGenerator<PackedJobs> {
   let line = 0;
   let isHeaded = false;
   const packer = new JobPacker();
-  let isEmpty = true;
   for await (const lines of readLineBatches(file)) {
     for (const text of lines) {
       line++;
@@ -39,11 +39,8 @@ export async function* readJsonl(file: string): AsyncGenerator<PackedJobs> {
       isHeaded = true;
       if (job !== undefined) packer.add(job);
     }
-    if (packer.jobs === 0) continue;
-    isEmpty = false;
     yield packer.take();
   }
-  if (isEmpty) throw emptyTrace(file, `a job is a line of JSON after ${HEADER}`);
 }
 
 /** The job of a line, or undefined for a header. */

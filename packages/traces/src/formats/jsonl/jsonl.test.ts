@@ -7,6 +7,7 @@ import { WorkloadError } from '../../errors.js';
 import { arbitraryJob } from '../../job.fixture.js';
 import { collect, type TraceJob } from '../../job.js';
 import { flattened } from '../../packed-jobs.js';
+import { openWorkload } from '../../workload.js';
 import { jsonLines, readJsonl } from './index.js';
 
 let folder: string;
@@ -137,7 +138,7 @@ describe('readJsonl', () => {
     ).rejects.toThrow(
       /trace\.jsonl:1: the trace does not say what it is; begin it with \{"schema":"goshawk\.trace\/1"\}/,
     );
-    await expect(read()).rejects.toThrow('trace.jsonl: the trace is empty');
+    await expect(openWorkload(await fileOf(HEADER))).rejects.toThrow('trace.jsonl: the trace is empty');
   });
 });
 

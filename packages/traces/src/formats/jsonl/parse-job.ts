@@ -1,5 +1,6 @@
-import { LIMITS, meanOf, present, sumOf } from '@goshawk/core';
+import { LIMITS, meanOf, present } from '@goshawk/core';
 import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
+import { concatenated } from '../../packed-jobs.js';
 import {
   AMOUNT,
   check,
@@ -121,7 +122,7 @@ function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: 
       ...present({ estimateSeconds }),
     };
   });
-  return { durationsSeconds: concatenate(durations), stages };
+  return { durationsSeconds: concatenated(durations), stages };
 }
 
 /** Only stages that stand above can be named, so they never wait for each other in a circle. */
@@ -144,14 +145,4 @@ function parseShare(value: unknown): MachineShare {
     memory: check(fields.memory, AMOUNT, 'machineShare.memory'),
     disk: check(fields.disk, AMOUNT, 'machineShare.disk'),
   };
-}
-
-function concatenate(parts: readonly Float64Array[]): Float64Array {
-  const whole = new Float64Array(sumOf(parts, (part) => part.length));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
