@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // In-process tests read the sources of the sibling packages, so that no stale build can hide a
@@ -34,8 +35,8 @@ const REAL_PROCESSES = {
 export default defineConfig({
   test: {
     reporters,
-    // By itself it leaves one core of two idle.
-    maxWorkers: '100%',
+    // Tests over real processes wait for half of their time: one file more than there are cores keeps these busy.
+    maxWorkers: availableParallelism() + 1,
     projects: [
       {
         resolve: { alias },

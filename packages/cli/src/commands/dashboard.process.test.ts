@@ -297,14 +297,18 @@ describe('what goes wrong', () => {
     const alone = cluster.run(['dashboard', '--listen', '127.0.0.1:0', ...nowhere]);
     try {
       const at = await alone.firstLine;
-      const answer = await fetch(`${at}v1/jobs`);
-      expect(answer.status).toBe(503);
-      const said = (await answer.json()) as { message: string };
-      expect((await cluster.goshawk(['jobs', ...nowhere])).stderr).toContain(said.message);
+      // Each waits until nobody has answered for seconds.
+      const [command, jobs, livez, readyz] = await Promise.all([
+        cluster.goshawk(['jobs', ...nowhere]),
+        ...['v1/jobs', 'livez', 'readyz'].map((path) => fetch(`${at}${path}`)),
+      ]);
+      expect(jobs!.status).toBe(503);
+      const said = (await jobs!.json()) as { message: string };
+      expect(command.stderr).toContain(said.message);
       const overview = (await (await fetch(`${at}v1/overview`)).json()) as Answer['body'];
       expect(overview).toMatchObject({ reachable: false, attention: [{ what: said.message }] });
-      expect((await fetch(`${at}livez`)).status).toBe(200);
-      expect((await fetch(`${at}readyz`)).status).toBe(503);
+      expect(livez!.status).toBe(200);
+      expect(readyz!.status).toBe(503);
     } finally {
       alone.kill('SIGKILL');
       await alone.finished;
