@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -26,6 +26,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const room = { fullBelow: 0, stopBelow: 0, reserve: 0, everyMs: 1_000 };
+
+const NOTHING_SPARE = { spareBytes: () => 0, problem: () => undefined };
 
 function openHere() {
   return openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3', room });
@@ -186,11 +188,33 @@ describe('room', () => {
     expect(await written()).toHaveLength(3);
   });
 
+  test('a file that was removed or replaced takes no new jobs, since nothing that is written to it stays', async () => {
+    const journal = await openLmdbJournal({
+      folder,
+      newTag: () => 'abcde',
+      version: '1.2.3',
+      room: { ...room, everyMs: 5 },
+    });
+    expect(recordsOf(journal)).toEqual([]);
+    const file = join(folder, 'jobs.mdb');
+    renameSync(file, `${file}.aside`);
+    const gone = { kind: 'full', message: expect.stringContaining(`${file} was removed or replaced`) };
+    await expect.poll(() => journal.state).toEqual(gone);
+    writeFileSync(file, 'a backup');
+    journal.append(accepted(1));
+    await expect.poll(() => journal.metrics().recordsWritten).toBe(1);
+    expect(journal.state).toEqual(gone);
+    rmSync(file);
+    renameSync(`${file}.aside`, file);
+    await expect.poll(() => journal.state).toEqual({ kind: 'open' });
+    await journal.close();
+  });
+
   test('the reserve is given back when the disk gets full, and put aside again when there is room', async () => {
     let free = 10_000_000;
     const said: (string | undefined)[] = [];
     const limits = { fullBelow: 1_000_000, stopBelow: 1_000, reserve: 50_000, everyMs: 1e6 };
-    const watch = new Room(folder, limits, { freeBytes: () => free, spareBytes: () => 0 }, (problem) =>
+    const watch = new Room(folder, limits, { freeBytes: () => free, ...NOTHING_SPARE }, (problem) =>
       said.push(problem),
     );
     const reserve = join(folder, 'reserve');
@@ -219,10 +243,9 @@ describe('room', () => {
       return 1_000_000;
     };
     mkdirSync(join(folder, 'reserve'));
-    const watch = new Room(folder, limits, { freeBytes, spareBytes: () => 0 }, (problem) =>
-      said.push(problem),
-    );
+    const watch = new Room(folder, limits, { freeBytes, ...NOTHING_SPARE }, (problem) => said.push(problem));
     expect(said).toEqual([`the disk of ${folder} cannot be looked at: EIO: i/o error`]);
+    expect(watch.free).toBeUndefined();
     fails = false;
     rmSync(join(folder, 'reserve'), { recursive: true });
     mkdirSync(join(folder, 'reserve'), { mode: 0 });
@@ -243,7 +266,7 @@ describe('room', () => {
     let spare = 0;
     let problem: string | undefined;
     const limits = { fullBelow: 1_000, stopBelow: 100, reserve: 0, everyMs: 1e6 };
-    const space = { freeBytes: () => 600, spareBytes: () => spare };
+    const space = { ...NOTHING_SPARE, freeBytes: () => 600, spareBytes: () => spare };
     const watch = new Room(folder, limits, space, (now) => {
       problem = now;
     });
@@ -279,7 +302,7 @@ describe('room', () => {
   test('nothing is written when lmdb might meet a full disk', () => {
     let free = 10_000;
     const limits = { fullBelow: 5_000, stopBelow: 2_000, reserve: 0, everyMs: 1e6 };
-    const watch = new Room(folder, limits, { freeBytes: () => free, spareBytes: () => 0 }, () => {});
+    const watch = new Room(folder, limits, { freeBytes: () => free, ...NOTHING_SPARE }, () => {});
     expect(watch.hasRoomFor(100)).toBe(true);
     free = 2_300;
     expect(watch.hasRoomFor(1_300)).toBe(false);

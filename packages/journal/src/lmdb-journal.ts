@@ -90,7 +90,11 @@ class LmdbJournal implements Journal {
       soon: (action) => void setImmediate(action),
       later: (action) => void setTimeout(action, ROOM_PAUSE_MS),
     });
-    const space = { freeBytes: options.freeBytes ?? freeBytesOf, spareBytes: () => store.spareBytes };
+    const space = {
+      freeBytes: options.freeBytes ?? freeBytesOf,
+      spareBytes: () => store.spareBytes,
+      problem: () => store.problem,
+    };
     this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
       // Asked as often as the disk: a reader that was killed keeps pages from being used again, and the file grows.
       if (!this.#commits.isEnding) store.clearDeadReaders();

@@ -35,6 +35,7 @@ export class LmdbStore {
   readonly #root: RootDatabase;
   readonly #identity: Database<Buffer, string>;
   readonly #records: Database<Buffer, Buffer>;
+  readonly #inode: number;
 
   private constructor(folder: string, file: string) {
     this.#folder = folder;
@@ -49,6 +50,7 @@ export class LmdbStore {
     this.#identity = this.#root.openDB(IDENTITY, { encoding: 'binary' });
     // Keys as bytes: one that is damaged must not throw where it is decoded.
     this.#records = this.#root.openDB(RECORDS, { encoding: 'binary', keyEncoding: 'binary' });
+    this.#inode = statSync(join(folder, file)).ino;
   }
 
   /** Opens the file once it is known to be sound. @throws JournalError */
@@ -147,6 +149,13 @@ export class LmdbStore {
     const pages =
       (stats.treeBranchPageCount ?? 0) + (stats.treeLeafPageCount ?? 0) + (stats.overflowPages ?? 0);
     return { fileBytes, usedBytes: pages * (stats.pageSize ?? 0) };
+  }
+
+  /** What is written to a file that is not in its place any more is lost with this process. */
+  get problem(): string | undefined {
+    const path = join(this.#folder, FILE);
+    if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return undefined;
+    return `${path} was removed or replaced while this process has it: put it back, or start this process again`;
   }
 
   /** Lets go of what readers that were killed had held: it could never be used again. */

@@ -35,6 +35,8 @@ interface Space {
   readonly freeBytes: FreeBytes;
   /** Room inside the file, which is used again before it grows. */
   readonly spareBytes: () => number;
+  /** Why no new jobs are to be written there, however much room there is. */
+  readonly problem: () => string | undefined;
 }
 
 /**
@@ -47,7 +49,8 @@ export class Room {
   readonly #space: Space;
   readonly #changed: (problem: string | undefined) => void;
   #timer: NodeJS.Timeout | undefined;
-  #free = Number.POSITIVE_INFINITY;
+  /** Undefined: it cannot be seen. */
+  #free: number | undefined;
   #filling: Promise<void> | undefined;
   #unfit: string | undefined;
 
@@ -65,7 +68,7 @@ export class Room {
     this.#lookLater();
   }
 
-  get free(): number {
+  get free(): number | undefined {
     return this.#free;
   }
 
@@ -76,10 +79,10 @@ export class Room {
 
   /** Whether the disk has room for so many bytes of records, in whatever pages they may touch. */
   hasRoomFor(bytes: number): boolean {
-    if (this.#free - 4 * bytes > this.#limits.fullBelow) return true;
+    if (this.#hasMoreThan(this.#limits.fullBelow + 4 * bytes)) return true;
     // It is close: what was seen a second ago will not do.
     this.look();
-    return this.#free - 4 * bytes > this.#limits.stopBelow;
+    return this.#hasMoreThan(this.#limits.stopBelow + 4 * bytes);
   }
 
   look(): void {
@@ -87,12 +90,17 @@ export class Room {
       this.#lookAtDisk();
     } catch (error) {
       // Until it can be seen again: what was accepted is written on, or fails where it is written.
+      this.#free = undefined;
       this.#changed(`the disk of ${this.#folder} cannot be looked at: ${(error as Error).message}`);
     }
   }
 
   close(): void {
     clearTimeout(this.#timer);
+  }
+
+  #hasMoreThan(bytes: number): boolean {
+    return this.#free === undefined || this.#free > bytes;
   }
 
   /** At whole periods of the process's clock, when it is awake for other things that are due then. */
@@ -106,30 +114,30 @@ export class Room {
 
   #lookAtDisk(): void {
     const { fullBelow, reserve } = this.#limits;
-    this.#free = this.#space.freeBytes(this.#folder);
-    if (this.#free < fullBelow) {
+    let free = this.#space.freeBytes(this.#folder);
+    if (free < fullBelow) {
       if (this.#reserved() > 0) {
         rmSync(this.#reserveFile, { force: true });
-        this.#free = this.#space.freeBytes(this.#folder);
+        free = this.#space.freeBytes(this.#folder);
       }
-    } else if (this.#reserved() < reserve && this.#free > fullBelow + 2 * reserve) {
+    } else if (this.#reserved() < reserve && free > fullBelow + 2 * reserve) {
       this.#filling ??= this.#fill(reserve).finally(() => {
         this.#filling = undefined;
       });
     }
-    if (this.#unfit !== undefined) return this.#changed(this.#unfit);
+    this.#free = free;
+    const room = free + this.#space.spareBytes();
     // The reserve that was just given back is no reason to take new jobs.
-    const isFull = this.#free + this.#space.spareBytes() < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
-    this.#changed(isFull ? this.#problem() : undefined);
+    const isFull = room < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
+    this.#changed(this.#unfit ?? this.#space.problem() ?? (isFull ? this.#fullWith(room) : undefined));
   }
 
   get #reserveFile(): string {
     return join(this.#folder, 'reserve');
   }
 
-  #problem(): string {
-    const free = this.#free + this.#space.spareBytes();
-    return `the disk of ${this.#folder} is full: ${Math.floor(free / MIB)} MiB are free, and ${Math.ceil((this.#limits.fullBelow + this.#limits.reserve) / MIB)} MiB are needed to take new jobs`;
+  #fullWith(room: number): string {
+    return `the disk of ${this.#folder} is full: ${Math.floor(room / MIB)} MiB are free, and ${Math.ceil((this.#limits.fullBelow + this.#limits.reserve) / MIB)} MiB are needed to take new jobs`;
   }
 
   #reserved(): number {
@@ -143,7 +151,7 @@ export class Room {
       const file = await open(this.#reserveFile, 'w', 0o600);
       try {
         const block = Buffer.alloc(MIB);
-        for (let at = 0; at < bytes && this.#free >= this.#limits.fullBelow; at += block.length)
+        for (let at = 0; at < bytes && this.#hasMoreThan(this.#limits.fullBelow); at += block.length)
           await file.write(block, 0, Math.min(block.length, bytes - at));
         await file.sync();
       } finally {
