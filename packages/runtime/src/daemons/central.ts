@@ -29,6 +29,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   let central!: Central;
   const times = new PlanningTimes(() => performance.now());
   const solver = new ThreadedSolver(solverTimeoutMs(options.settings.policy.preset) ?? 0);
+  void process.ended.then(() => solver.close());
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
     const config = { name, self: process.addressOf(FIRST_PARTY), at, settings: options.settings };
@@ -75,7 +76,6 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
     options.logger.info({}, 'central ends; workers and schedulers keep what they have');
-    solver.close();
     await process.close();
   };
   return {

@@ -34,7 +34,8 @@ function storeOf(write: (text: string) => Promise<void>): EstimatorStateStore {
 }
 
 describe('what was learnt', () => {
-  test('is there again when the next one opens it, and nothing else is left', async () => {
+  test('is there again when the next one opens it, and nothing else is left, of a write that was cut off either', async () => {
+    await writeFile(`${file}.partial`, '{"schema":');
     const estimatorStates = { history: { schema: 'goshawk.history/1', values: [] } };
     await keptOnce(estimatorStates);
     expect(await new EstimatorStateFile(file, logged().logger).load()).toEqual(estimatorStates);

@@ -118,7 +118,7 @@ function fileStore(file: string): EstimatorStateStore {
 
 /** The new value or the old one, whatever happens meanwhile. */
 async function replaceFile(file: string, pieces: Iterable<string>): Promise<void> {
-  const partial = `${file}.partial-${process.pid}`;
+  const partial = `${file}.partial`;
   try {
     const handle = await open(partial, 'w');
     try {
