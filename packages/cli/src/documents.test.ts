@@ -250,6 +250,20 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
+test('messages of the code name no flag that there is not', () => {
+  // Of Node, Docker and sbatch, and what every command line understands.
+  const others = new Set(['--check', '--init', '--mem', '--help', '--version']);
+  const wrong: string[] = [];
+  for (const path of tracked('packages/*/src/*.ts').filter((each) => !/\.(test|fixture)\./.test(each))) {
+    const text = readFileSync(join(ROOT, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+    // Within a sentence: an argument for a program stands alone.
+    for (const [, flag] of text.matchAll(/['`][^'`\n]*[ (](--[a-z][a-z-]*[a-z])\b(?![-=$])/g)) {
+      if (!flags.has(flag!) && !others.has(flag!)) wrong.push(`${path}: ${flag}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
 test('a wrong subcommand, option, value, script and file are found', async () => {
   const wrong = [
     'goshawk submti',

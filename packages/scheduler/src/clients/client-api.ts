@@ -205,7 +205,7 @@ export class ClientApi {
 const NOTHING: Weight = { values: 0, bytes: 0 };
 
 const FORGOTTEN_HINT =
-  'read results when a job ends; --keep-jobs and --keep-for of its scheduler say how many are kept, and how long';
+  'read results when a job ends; --keep-jobs and --keep of its scheduler say how many are kept, and how long';
 
 const TOO_MANY_LOOKS = {
   code: 'overloaded',
