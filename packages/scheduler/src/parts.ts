@@ -116,7 +116,7 @@ export class SchedulerParts {
     this.audit = new RunningTaskAudit(jobs, ledger, formers);
     this.sweepTimer = new SweepTimer(env, cluster);
     // Watching.
-    this.views = new JobViews(env, config, cluster.members, (job) => this.predecessors.of(job));
+    this.views = new JobViews(env, config, cluster, (job) => this.predecessors.of(job));
     this.watching = new Watching(env, cluster, ledger, this.views);
     const limits = { ...DEFAULT_LOAD_LIMITS, activeBytesMax: shares.activeMax, ...config.load };
     this.overload = new Overload(jobs, limits, random);

@@ -53,7 +53,7 @@ export function decide(judgement: Judgement, policy: PolicySettings): Decision {
         ...undecided,
         by: UNDECIDED,
         guessMs: judgement.guess?.meanMs,
-        ...(judgement.guess?.stagesMs === undefined ? {} : { stagesMs: judgement.guess.stagesMs }),
+        stagesMs: judgement.guess?.stagesMs,
         route: pilotRoute(policy.preset),
       };
     case 'unknown':
@@ -68,8 +68,8 @@ export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, polic
     by,
     estimateMs: meanMs,
     guessMs: undefined,
-    ...(distribution === undefined ? {} : { distribution }),
-    ...(stagesMs === undefined ? {} : { stagesMs }),
+    distribution,
+    stagesMs,
     route: policy.preset[jobClass],
     lane: 'normal',
   };

@@ -45,10 +45,10 @@ export class Binder {
   readonly #delivery: Delivery;
   readonly #sampler: Sampler;
   readonly #events: JobEvents;
-  readonly #questions = new QuestionNumbers();
+  readonly #questions = new LastNumbers();
   #central: Address = NOBODY;
-  /** The last match of each worker, by the numbers of `#central`: one that comes again is no other one. */
-  #lastMatches = new AddressNumbers();
+  /** By the numbers of `#central`. */
+  #matches = new LastNumbers();
 
   constructor(
     env: SchedulerEnvironment,
@@ -76,7 +76,7 @@ export class Binder {
   forget(workers: ReadonlySet<Address>): void {
     this.#questions.forget(workers);
     while (this.#held.take(({ worker }) => workers.has(worker)) !== undefined);
-    for (const worker of workers) this.#lastMatches.set(worker, 0);
+    this.#matches.forget(workers);
   }
 
   /** What is asked of a job waits until it is written down. */
@@ -174,14 +174,13 @@ export class Binder {
     this.#cluster.matched(message, now);
     if (central !== this.#central) {
       this.#central = central;
-      this.#lastMatches = new AddressNumbers();
+      this.#matches = new LastNumbers();
     }
     const job = this.#jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     let wasPassedOver = false;
     for (const { worker, match } of message.workers) {
-      if (match <= this.#lastMatches.get(worker)) continue;
-      this.#lastMatches.set(worker, match);
+      if (!this.#matches.isNew(worker, match)) continue;
       if (batch !== undefined) matchArrived(batch, now);
       if (job !== undefined && batch !== undefined && mayGive(job)) {
         this.#cluster.members.met(worker, now);
@@ -231,9 +230,9 @@ export class Binder {
 
   /** The question comes for the first time. */
   #isNew(from: Address, ask: number, now: Millis): boolean {
-    const question = this.#questions.note(from, ask);
-    if (question === 'first') this.#cluster.members.met(from, now);
-    return question !== 'again';
+    if (!this.#questions.isNew(from, ask)) return false;
+    this.#cluster.members.met(from, now);
+    return true;
   }
 
   #refuse(worker: Address, ask: number): void {
@@ -305,23 +304,18 @@ function mayGive(job: Job): boolean {
 /** The answer to a question for which there is no task. */
 const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));
 
-/** A worker's first question of all, one that was not asked before, or one whose answer may have been lost. */
-type QuestionKind = 'first' | 'new' | 'again';
-
 /**
- * Which questions of workers come for the first time. A worker numbers its questions upwards and order holds
- * between two parties, so the last number of each worker is all there is to remember.
+ * Which numbered messages come for the first time: questions of workers, and their matches. They are numbered upwards and
+ * order holds between two parties, so the last number of each worker is all there is to remember.
  */
-class QuestionNumbers {
-  /** 0: it has not asked yet. */
+class LastNumbers {
   readonly #last = new AddressNumbers();
 
-  /** Remembers the question. */
-  note(worker: Address, ask: number): QuestionKind {
-    const last = this.#last.get(worker);
-    if (ask <= last) return 'again';
-    this.#last.set(worker, ask);
-    return last === 0 ? 'first' : 'new';
+  /** Remembers the number. */
+  isNew(worker: Address, number: number): boolean {
+    if (number <= this.#last.get(worker)) return false;
+    this.#last.set(worker, number);
+    return true;
   }
 
   forget(workers: Iterable<Address>): void {

@@ -17,7 +17,7 @@ import { isAnswerable, Page, type Weight, weigh } from '../keeping/heap-bytes.js
 import type { Refusal } from '../keeping/ledger.js';
 import type { IsOwner } from '../keeping/traces.js';
 import type { SchedulerParts } from '../parts.js';
-import { type ExplainContext, explain, waitingGroups } from './explaining.js';
+import { explain, waitingGroups } from './explaining.js';
 import { QueryBudget } from './query-budget.js';
 
 /** What clients ask of jobs: requests in, answers out. */
@@ -121,20 +121,13 @@ export class ClientApi {
   }
 
   #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
-    const { answers, config, env, views } = this.#parts;
+    const { answers } = this.#parts;
     if (task !== undefined && task >= job.taskCount) {
       const hint = `its tasks are 0 to ${job.taskCount - 1}`;
       const message = `${job.id} has no task ${task}`;
       return answers.refuse(from, request, { code: 'unknown-task', message, hint });
     }
-    const context: ExplainContext = {
-      circumstances: this.#parts.circumstances(now),
-      owner: env.nameOf(config.self),
-      wallOffsetMs: config.wallOffsetMs,
-      nameOf: (worker) => views.nameOf(worker),
-      predecessorsOf: (of) => views.predecessorsOf(of),
-    };
-    answers.answer(from, request, 'jobExplanation', explain(job, task, context, now));
+    answers.answer(from, request, 'jobExplanation', explain(this.#parts, job, task, now));
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {

@@ -3,7 +3,6 @@ import {
   type JobExplanation,
   listAttributes,
   type Millis,
-  type Predecessor,
   type StageWait,
   sumOf,
   type TaskStory,
@@ -14,18 +13,9 @@ import type { Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX } from '../job/task-reports.js';
 import { type Circumstances, type Waits, waitsOf } from '../observing/snapshot.js';
-import { samplingOf, summarise } from './job-views.js';
+import type { SchedulerParts } from '../parts.js';
+import { samplingOf } from './job-views.js';
 import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
-
-/** What explanations need to know of the scheduler beside its jobs. */
-export interface ExplainContext {
-  readonly circumstances: Circumstances;
-  /** Full name of the scheduler, as central knows it. */
-  readonly owner: string;
-  readonly wallOffsetMs: Millis;
-  nameOf(worker: Address): string;
-  predecessorsOf(job: Job): Predecessor[];
-}
 
 /** What waits here, by class and reason, the largest groups first. */
 export function waitingGroups(
@@ -50,35 +40,31 @@ export function waitingGroups(
 }
 
 /** Why a job waits, and where its time went so far. */
-export function explain(
-  job: Job,
-  task: number | undefined,
-  context: ExplainContext,
-  now: Millis,
-): JobExplanation {
-  const waits = waitsOf(job, context.circumstances);
-  const story = (of: number): TaskStory => storyOf(job, of, waits, context, now);
+export function explain(s: SchedulerParts, job: Job, task: number | undefined, now: Millis): JobExplanation {
+  const circumstances = s.circumstances(now);
+  const waits = waitsOf(job, circumstances);
+  const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
   const last = lastEnded(job);
   return {
-    job: summarise(job, context.wallOffsetMs),
-    owner: context.owner,
+    job: s.views.summary(job),
+    owner: s.env.nameOf(s.config.self),
     number: job.number,
     sampling: samplingOf(job),
-    waiting: waits.flatMap((wait) => stageWaits(job, wait, context.circumstances, now)),
-    probes: probesOf(job, context),
+    waiting: waits.flatMap((wait) => stageWaits(job, wait, circumstances, now)),
+    probes: probesOf(s, job),
     probesOut: sumOf(job.batches, ({ probes }) => probes.out),
     probesMoved: job.probesMoved,
     matches: sumOf(job.batches, ({ matches }) => matches),
     placed: tasksIn(job, TaskState.placed).map((of) => ({
       task: of,
-      worker: context.nameOf(job.tasks.workers[of] as Address),
+      worker: s.cluster.nameOf(job.tasks.workerOf(of)),
     })),
     waits: waitSpread(job),
     waitSums: waitSums(job),
     wastedMs: job.history.wastedMs,
     last: last < 0 ? undefined : story(last),
     task: task === undefined ? undefined : story(task),
-    after: context.predecessorsOf(job),
+    after: s.predecessors.of(job),
   };
 }
 
@@ -115,13 +101,7 @@ function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
   return found;
 }
 
-function storyOf(
-  job: Job,
-  task: number,
-  waits: readonly Waits[],
-  context: ExplainContext,
-  now: Millis,
-): TaskStory {
+function storyOf(s: SchedulerParts, job: Job, task: number, waits: readonly Waits[], now: Millis): TaskStory {
   const state = job.tasks.stateOf(task);
   const stage = job.dag.stageOf(task);
   const isPilot = job.sample?.isPilot(task) ?? false;
@@ -138,7 +118,7 @@ function storyOf(
     reason: hasRun ? undefined : reasonFor(job, task, waits),
     isPilot,
     attempts: job.tasks.attempts[task]!,
-    worker: job.tasks.workers[task]! >= 0 ? context.nameOf(job.tasks.workers[task] as Address) : undefined,
+    worker: job.tasks.workers[task]! >= 0 ? s.cluster.nameOf(job.tasks.workerOf(task)) : undefined,
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
     endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
@@ -168,7 +148,7 @@ const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
   'other-job',
 ]);
 
-function probesOf(job: Job, { nameOf }: ExplainContext): JobExplanation['probes'] {
+function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes'] {
   const sums = new Map<Address, number>();
   for (const { probes } of job.batches) {
     for (const [worker, out] of probes.byWorker()) sums.set(worker, (sums.get(worker) ?? 0) + out);
@@ -177,7 +157,7 @@ function probesOf(job: Job, { nameOf }: ExplainContext): JobExplanation['probes'
     .filter(([, probes]) => probes > 0)
     .sort(([, one], [, other]) => other - one)
     .slice(0, LISTED_MAX)
-    .map(([worker, probes]) => ({ worker: nameOf(worker), probes }));
+    .map(([worker, probes]) => ({ worker: cluster.nameOf(worker), probes }));
 }
 
 /** The first hundred tasks in the state. */

@@ -1,5 +1,4 @@
 import {
-  type Address,
   type AttemptView,
   type JobDetail,
   type JobEnd,
@@ -14,41 +13,123 @@ import {
 import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
-import type { Members } from '../joining/members.js';
+import type { Cluster } from '../joining/cluster.js';
 import { Page } from '../keeping/heap-bytes.js';
 
 /** Jobs as clients see them. */
 export class JobViews {
   readonly #env: SchedulerEnvironment;
   readonly #config: SchedulerConfig;
-  readonly #members: Members;
+  readonly #cluster: Cluster;
   /** The jobs that a job still waits for. */
   readonly predecessorsOf: (job: Job) => Predecessor[];
 
   constructor(
     env: SchedulerEnvironment,
     config: SchedulerConfig,
-    members: Members,
+    cluster: Cluster,
     predecessorsOf: (job: Job) => Predecessor[],
   ) {
     this.#env = env;
     this.#config = config;
-    this.#members = members;
+    this.#cluster = cluster;
     this.predecessorsOf = predecessorsOf;
   }
 
   summary(job: Job): JobSummary {
-    return summarise(job, this.#config.wallOffsetMs);
+    const { wallOffsetMs } = this.#config;
+    return {
+      id: job.id,
+      name: job.spec.name,
+      user: job.spec.user,
+      class: job.class,
+      classifiedBy: job.classifiedBy,
+      estimateMs: job.estimateMs,
+      state: job.state,
+      tasks: job.counts,
+      submittedAt: job.acceptedAt + wallOffsetMs,
+      startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+      endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
+      deadlineMs: job.spec.deadlineMs,
+    };
   }
 
   detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
-    const nameOf = (worker: number) => this.nameOf(worker as Address);
-    const view = detail(job, this.#config.wallOffsetMs, now, nameOf, withSpec, this.#env.recall);
-    return job.isAwaiting && !job.hasEnded ? { ...view, after: this.predecessorsOf(job) } : view;
+    const { tasks, history } = job;
+    const running: JobDetail['running'][number][] = [];
+    for (const task of tasks.in(TaskState.running)) {
+      if (running.length === LISTED_MAX) break;
+      running.push({
+        task,
+        attempt: tasks.attempts[task]!,
+        worker: this.#cluster.nameOf(tasks.workerOf(task)),
+        elapsedMs: now - tasks.startedAt[task]!,
+      });
+    }
+    const failed = [...tasks.in(TaskState.failed)];
+    let runMs = 0;
+    for (const task of tasks.in(TaskState.completed)) runMs += tasks.runMs[task]!;
+    const completed = tasks.countOf(TaskState.completed);
+    return {
+      stages: job.stages.map((stage) => ({
+        name: stage.spec.name,
+        state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
+        tasks: stage.count,
+        unfinished: stage.unfinished,
+        after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
+        estimateMs: job.estimateOf(stage) ?? job.estimateMs,
+      })),
+      sampling: samplingOf(job),
+      attempts: { total: history.total, failed: history.failedCount, lost: history.lostCount },
+      attemptList: this.#attempts(job, now),
+      failures: failed.slice(0, LISTED_MAX).map((task) => describeFailure(job, task, this.#env.recall)),
+      failuresTruncated: failed.length > LISTED_MAX,
+      meanRunMs: completed === 0 ? undefined : runMs / completed,
+      runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
+      wastedMs: history.wastedMs,
+      firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+      running,
+      spec: withSpec ? job.spec : undefined,
+      timeLimitMs: job.spec.timeLimitMs,
+      priority: job.spec.priority ?? 'normal',
+      after: job.isAwaiting && !job.hasEnded ? this.predecessorsOf(job) : undefined,
+      cancelReason: job.cancelReason,
+      // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).
+      ...this.summary(job),
+    };
   }
 
+  /** Attempts that came to nothing, then those that run or have completed. */
+  #attempts(job: Job, now: Millis): AttemptView[] {
+    const { tasks, history } = job;
+    const listed = [...history.reports.setbacks];
+    for (const task of tasks.in(TaskState.running, TaskState.completed)) {
+      if (listed.length >= LISTED_MAX) break;
+      const isRunning = tasks.stateOf(task) === TaskState.running;
+      const startedAt = tasks.startedAt[task]!;
+      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#env.recall);
+      listed.push({
+        task,
+        attempt: tasks.attempts[task]!,
+        state: isRunning ? 'running' : 'completed',
+        worker: this.#cluster.nameOf(tasks.workerOf(task)),
+        startedMs: startedAt - job.acceptedAt,
+        runMs: isRunning ? now - startedAt : tasks.runMs[task]!,
+        ...(gpus === undefined ? {} : { gpus }),
+      });
+    }
+    return listed;
+  }
+
+  /** What tasks returned, from this one on, as far as it fits into one answer. */
   results(job: Job, from: number): ResultPage {
-    return resultPage(job, from, this.#env.recall);
+    const page = new Page<ResultPage['values'][number]>();
+    for (let task = from; task < job.taskCount; task++) {
+      if (job.tasks.stateOf(task) !== TaskState.completed) continue;
+      const value = job.history.reports.valueOf(task, this.#env.recall);
+      if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
+    }
+    return { values: page.items, next: undefined };
   }
 
   /** @param withTasks with the times of each task, where they are not too many */
@@ -60,85 +141,6 @@ export class JobViews {
       runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
     };
   }
-
-  nameOf(worker: Address): string {
-    return this.#members.nameOf(worker) ?? this.#env.nameOf(worker);
-  }
-}
-
-export function summarise(job: Job, wallOffsetMs: Millis): JobSummary {
-  return {
-    id: job.id,
-    name: job.spec.name,
-    user: job.spec.user,
-    class: job.class,
-    classifiedBy: job.classifiedBy,
-    estimateMs: job.estimateMs,
-    state: job.state,
-    tasks: job.counts,
-    submittedAt: job.acceptedAt + wallOffsetMs,
-    startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
-    endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
-    deadlineMs: job.spec.deadlineMs,
-  };
-}
-
-function detail(
-  job: Job,
-  wallOffsetMs: Millis,
-  now: Millis,
-  nameOf: (worker: number) => string,
-  withSpec: boolean,
-  recall: Recall | undefined,
-): JobDetail {
-  let completed = 0;
-  let runMs = 0;
-  const failures: TaskFailure[] = [];
-  const running: JobDetail['running'][number][] = [];
-  let failed = 0;
-  for (let task = 0; task < job.taskCount; task++) {
-    const state = job.tasks.stateOf(task);
-    if (state === TaskState.completed) {
-      completed++;
-      runMs += job.tasks.runMs[task]!;
-    } else if (state === TaskState.running && running.length < LISTED_MAX) {
-      running.push({
-        task,
-        attempt: job.tasks.attempts[task]!,
-        worker: nameOf(job.tasks.workers[task]!),
-        elapsedMs: now - job.tasks.startedAt[task]!,
-      });
-    } else if (state === TaskState.failed && ++failed <= LISTED_MAX) {
-      failures.push(describeFailure(job, task, recall));
-    }
-  }
-  return {
-    stages: job.stages.map((stage) => ({
-      name: stage.spec.name,
-      state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
-      tasks: stage.count,
-      unfinished: stage.unfinished,
-      after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
-      estimateMs: job.estimateOf(stage) ?? job.estimateMs,
-    })),
-    sampling: samplingOf(job),
-    attempts: { total: job.history.total, failed: job.history.failedCount, lost: job.history.lostCount },
-    attemptList: listAttempts(job, now, nameOf, recall),
-    failures,
-    failuresTruncated: failed > LISTED_MAX,
-    meanRunMs: completed === 0 ? undefined : runMs / completed,
-    runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
-    wastedMs: job.history.wastedMs,
-    firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
-    running,
-    spec: withSpec ? job.spec : undefined,
-    timeLimitMs: job.spec.timeLimitMs,
-    priority: job.spec.priority ?? 'normal',
-    after: undefined,
-    cancelReason: job.cancelReason,
-    // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).
-    ...summarise(job, wallOffsetMs),
-  };
 }
 
 /** How the job's pilots stand; undefined where it has none. */
@@ -165,42 +167,6 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
   const sorted = durationsMs.sort();
   if (sorted.length === 0) return undefined;
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
-}
-
-function listAttempts(
-  job: Job,
-  now: Millis,
-  nameOf: (worker: number) => string,
-  recall: Recall | undefined,
-): AttemptView[] {
-  const listed = [...job.history.reports.setbacks];
-  for (let task = 0; task < job.taskCount && listed.length < LISTED_MAX; task++) {
-    const state = job.tasks.stateOf(task);
-    if (state !== TaskState.running && state !== TaskState.completed) continue;
-    const isRunning = state === TaskState.running;
-    const startedAt = job.tasks.startedAt[task]!;
-    const gpus = isRunning ? undefined : job.history.reports.gpusOf(task, recall);
-    listed.push({
-      task,
-      attempt: job.tasks.attempts[task]!,
-      state: isRunning ? 'running' : 'completed',
-      worker: nameOf(job.tasks.workers[task]!),
-      startedMs: startedAt - job.acceptedAt,
-      runMs: isRunning ? now - startedAt : job.tasks.runMs[task]!,
-      ...(gpus === undefined ? {} : { gpus }),
-    });
-  }
-  return listed;
-}
-
-function resultPage(job: Job, from: number, recall: Recall | undefined): ResultPage {
-  const page = new Page<ResultPage['values'][number]>();
-  for (let task = from; task < job.taskCount; task++) {
-    if (job.tasks.stateOf(task) !== TaskState.completed) continue;
-    const value = job.history.reports.valueOf(task, recall);
-    if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
-  }
-  return { values: page.items, next: undefined };
 }
 
 function describeFailure(job: Job, task: number, recall: Recall | undefined): TaskFailure {

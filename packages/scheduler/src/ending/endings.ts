@@ -1,7 +1,6 @@
 import {
   type Address,
   COMPLETED,
-  isExcused,
   type Millis,
   NOBODY,
   type Outcome,
@@ -14,7 +13,7 @@ import type { Routing } from '../finding/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import { ABANDONED, GIVEN_UP, outOfTime } from '../job/outcomes.js';
+import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
 import type { Cluster } from '../joining/cluster.js';
 import type { Usage } from '../joining/usage.js';
 import type { JobStore } from '../keeping/job-store.js';
@@ -100,14 +99,28 @@ export class Endings {
 
   /** An attempt that counts has ended. */
   ended(job: Job, end: AttemptEnd, now: Millis): void {
-    const { kind } = end.outcome;
-    if (kind === 'completed') this.#completed(job, end, now);
-    else if (kind === 'cancelled' && job.cancelling) {
-      job.tasks.runMs[end.task] = end.runMs;
-      this.#end(job, end.task, TaskState.cancelled, now);
-    } else if (isExcused(end.outcome)) this.#excused(job, end, now);
-    else if (kind === 'lost') this.#lost(job, end, now);
-    else this.#failed(job, end, now);
+    const { task, outcome, runMs } = end;
+    const { tasks, history, cancelling } = job;
+    const how = howEnded(outcome, cancelling);
+    const failedAt = history.blame?.failedAt(task);
+    // Nearly all attempts complete, and names of workers lie far apart.
+    const state = job.attemptEnded(end, how, how === 'completed' ? '' : this.#workerOf(job, task), now);
+    if (how === 'completed') {
+      this.#unfit.completed(job, tasks.workerOf(task), failedAt);
+      this.#usage.worked(job.class === 'long', runMs);
+    } else if (how === 'excused' || how === 'lost') this.#events.attemptLost();
+    if (how === 'excused' || how === 'failed') this.#unfit.failed(job, task);
+    if (state === TaskState.waiting) {
+      if (how === 'failed') this.#events.retried();
+      this.#tryAgain(job, task, how === 'failed' ? job.restMsOf(task) : 0, now);
+    } else {
+      tasks.startedAt[task] = now - runMs;
+      tasks.runMs[task] = runMs;
+      this.#end(job, task, state, now);
+      const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
+      if (isNowhere) this.#failAlike(job, task, outcome, now);
+    }
+    if (how === 'lost' && history.isGivenUp && !cancelling) this.#giveUp(job, GIVEN_UP, now);
   }
 
   /** The attempt has not started, and will not: it was none. */
@@ -115,7 +128,7 @@ export class Endings {
     if (job.tasks.stateOf(task) === TaskState.running) job.history.total--;
     if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
     this.#ledger.declined(job, task, now);
-    this.#tryAgain(job, task, now);
+    this.#tryAgain(job, task, 0, now);
   }
 
   endIfDone(job: Job, now: Millis): void {
@@ -134,30 +147,6 @@ export class Endings {
     this.#events.ended(job, now);
     this.#hasEnded(job, now);
     if (this.#cluster.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
-  }
-
-  #completed(job: Job, end: AttemptEnd, now: Millis): void {
-    const { task, runMs } = end;
-    job.tasks.startedAt[task] = now - runMs;
-    job.tasks.runMs[task] = runMs;
-    this.#unfit.completed(job, job.tasks.workerOf(task), job.history.completed(end));
-    this.#usage.worked(job.class === 'long', runMs);
-    this.#end(job, task, TaskState.completed, now);
-  }
-
-  #failed(job: Job, end: AttemptEnd, now: Millis): void {
-    const { task, outcome, runMs } = end;
-    const mayTryAgain = job.attemptFailed(end, this.#workerOf(job, task), now);
-    this.#unfit.failed(job, task);
-    if (mayTryAgain) {
-      this.#events.retried();
-      const restMs = job.restMsOf(task);
-      return restMs > 0 ? this.#rest(job, task, now + restMs, now) : this.#tryAgain(job, task, now);
-    }
-    job.tasks.startedAt[task] = now - runMs;
-    job.tasks.runMs[task] = runMs;
-    this.#end(job, task, TaskState.failed, now);
-    if (startFaultOf(outcome.errorCode) === 'unclear') this.#failAlike(job, task, outcome, now);
   }
 
   /** What the job wants is not there: the same of tasks that say the very same need not be tried, one slot after another. */
@@ -182,24 +171,7 @@ export class Endings {
   #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     const end: AttemptEnd = { task, outcome, runMs, place: undefined };
     this.writeDown(job, end, now);
-    this.#failed(job, end, now);
-  }
-
-  #excused(job: Job, end: AttemptEnd, now: Millis): void {
-    const { task } = end;
-    this.#events.attemptLost();
-    job.history.excused(end, this.#workerOf(job, task), now);
-    this.#unfit.failed(job, task);
-    if (job.cancelling) this.#end(job, task, TaskState.cancelled, now);
-    else this.#tryAgain(job, task, now);
-  }
-
-  #lost(job: Job, { task, runMs }: AttemptEnd, now: Millis): void {
-    this.#events.attemptLost();
-    const worker = this.#workerOf(job, task);
-    if (job.history.lost(task, worker, runMs, job.cancelling, now)) this.#tryAgain(job, task, now);
-    else this.#end(job, task, job.cancelling ? TaskState.cancelled : TaskState.failed, now);
-    if (job.history.isGivenUp && !job.cancelling) this.#giveUp(job, GIVEN_UP, now);
+    this.ended(job, end, now);
   }
 
   /** A job that has not started by its deadline fails, where the policy would not start it later. */
@@ -228,29 +200,24 @@ export class Endings {
     }
   }
 
-  #rest(job: Job, task: TaskIndex, until: Millis, now: Millis): void {
-    job.rest(task, until);
-    watchRest(job, this.#env);
-    if (job.isUndecided) this.#sampler.look(job, now);
-    this.abandonIfLate(job, now);
-    if (job.hasEnded) return;
-    if (job.isLimited) this.#routing.findAll(job, now);
-    this.#events.changed(job, now);
-  }
-
   /** Tasks that failed have rested. */
   retryRested(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
-    for (const task of job.resting.take(now)) this.#tryAgain(job, task, now);
+    for (const task of job.resting.take(now)) this.#tryAgain(job, task, 0, now);
     watchRest(job, this.#env);
   }
 
-  #tryAgain(job: Job, task: TaskIndex, now: Millis): void {
-    job.putBack(task);
+  /** The task waits again, once it has rested for so long. */
+  #tryAgain(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
+    if (restMs > 0) {
+      job.rest(task, now + restMs);
+      watchRest(job, this.#env);
+    } else job.putBack(task);
     if (job.isUndecided) this.#sampler.look(job, now);
     this.abandonIfLate(job, now);
     if (job.hasEnded) return;
-    this.#routing.find(job, job.waiting.batchOf(task), now);
+    if (restMs === 0) this.#routing.find(job, job.waiting.batchOf(task), now);
+    else if (job.isLimited) this.#routing.findAll(job, now);
     this.#events.changed(job, now);
   }
 
@@ -282,6 +249,6 @@ export class Endings {
   #workerOf(job: Job, task: TaskIndex): string {
     const worker: Address = job.tasks.workerOf(task);
     if (worker === NOBODY) return '';
-    return this.#cluster.members.nameOf(worker) ?? this.#env.nameOf(worker);
+    return this.#cluster.nameOf(worker);
   }
 }

@@ -118,13 +118,13 @@ export class AttemptHistory {
     return blame.failuresOf(task) <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
   }
 
-  /** The current attempt completed. @returns the workers that earlier ones came to nothing at */
-  completed({ task, outcome, runMs, place }: AttemptEnd): readonly Address[] | undefined {
+  /** The current attempt completed. */
+  completed({ task, outcome, runMs, place }: AttemptEnd): void {
     this.workedMs += runMs;
     this.longestMs = Math.max(this.longestMs, runMs);
     this.reports.setValue(task, outcome.value, place);
     this.reports.setGpus(task, outcome.gpus, place);
-    return this.#blame?.completed(task, this.#tasks.workerOf(task));
+    this.#blame?.completed(task, this.#tasks.workerOf(task));
   }
 
   /**

@@ -114,16 +114,18 @@ export class Blame {
     return COMPLETED_PER_FAILURE * Math.max(1, failed - failing.all);
   }
 
-  /** A task completed. @returns the workers that it came to nothing at before */
-  completed(task: TaskIndex, worker: Address): readonly Address[] {
+  /** The workers that attempts of the task came to nothing at. */
+  failedAt(task: TaskIndex): readonly Address[] {
+    return this.#tasks.get(task)?.failedAt ?? NOWHERE;
+  }
+
+  completed(task: TaskIndex, worker: Address): void {
     const failing = this.#failing.get(worker);
     if (failing !== undefined) failing.inARow = 0;
     this.#lostInARow = 0;
     this.#isOnProbation = false;
     this.#charged = Math.max(0, this.#charged - AMENDS);
-    const failedAt = this.#tasks.get(task)?.failedAt ?? NOWHERE;
     this.#tasks.delete(task);
-    return failedAt;
   }
 
   /** Workers were lost with tasks of the job, at one time. */

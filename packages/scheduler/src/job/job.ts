@@ -21,6 +21,7 @@ import type { Sample } from '../sampling/sample.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import type { Batch, Stage } from './batch.js';
 import { Dag } from './dag.js';
+import type { HowEnded } from './outcomes.js';
 import { RestingTasks } from './resting-tasks.js';
 import { restMs } from './retrying.js';
 import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
@@ -209,7 +210,7 @@ export class Job {
   /** What its pilots tell when it was decided already that it is long. */
   refine({ meanMs: estimateMs, stagesMs }: Estimate): void {
     this.#sample!.estimateFollows = false;
-    this.#decision = { ...this.#decision, estimateMs, ...(stagesMs === undefined ? {} : { stagesMs }) };
+    this.#decision = { ...this.#decision, estimateMs, stagesMs: stagesMs ?? this.stagesMs };
   }
 
   get runningCount(): number {
@@ -324,10 +325,32 @@ export class Job {
     this.history.started(task);
   }
 
-  /** The current attempt failed by the task's own fault. @returns whether the task is to be tried again */
-  attemptFailed(end: AttemptEnd, worker: string, now: Millis): boolean {
-    if (!isOwnersEnd(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
-    return this.history.failed(end, worker, now) && !this.cancelling;
+  /**
+   * The current attempt of a task has ended.
+   *
+   * @param worker its name, which is not read where it completed
+   * @returns what becomes of the task: `waiting` where it is to be tried again
+   */
+  attemptEnded(end: AttemptEnd, how: HowEnded, worker: string, now: Millis): TaskState {
+    const { history, cancelling } = this;
+    const { waiting, completed, failed, cancelled } = TaskState;
+    switch (how) {
+      case 'completed':
+        history.completed(end);
+        return completed;
+      case 'killed':
+        return cancelled;
+      case 'excused':
+        history.excused(end, worker, now);
+        return cancelling ? cancelled : waiting;
+      case 'lost': {
+        const mayTryAgain = history.lost(end.task, worker, end.runMs, cancelling, now);
+        return cancelling ? cancelled : mayTryAgain ? waiting : failed;
+      }
+      case 'failed':
+        if (!isOwnersEnd(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
+        return history.failed(end, worker, now) && !cancelling ? waiting : failed;
+    }
   }
 
   /** What holds of a job between any two steps. */

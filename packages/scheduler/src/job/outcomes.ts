@@ -2,12 +2,31 @@ import {
   COMPLETED,
   DEADLINE_MISSED,
   formatDuration,
+  isExcused,
   JOB_GIVEN_UP,
   LOST_BESIDE_ANOTHER,
   type Millis,
   type Outcome,
   TIME_LIMIT,
 } from '@goshawk/core';
+
+/** What the end of an attempt says. */
+export type HowEnded =
+  | 'completed'
+  /** As its job was cancelled. */
+  | 'killed'
+  /** Nothing of its task. */
+  | 'excused'
+  | 'lost'
+  | 'failed';
+
+export function howEnded(outcome: Outcome, isCancelling: boolean): HowEnded {
+  const { kind } = outcome;
+  if (kind === 'completed') return kind;
+  if (kind === 'cancelled' && isCancelling) return 'killed';
+  if (isExcused(outcome)) return 'excused';
+  return kind === 'lost' ? kind : 'failed';
+}
 
 /** An attempt that went with its worker. */
 export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };

@@ -45,11 +45,6 @@ export class Cluster {
     return this.#central;
   }
 
-  /** Undefined until central has welcomed this scheduler for the first time. */
-  get settings(): ClusterSettings | undefined {
-    return this.#settings;
-  }
-
   /** Central has welcomed this scheduler once: it can take jobs. */
   get isReady(): boolean {
     return this.#settings !== undefined;
@@ -73,6 +68,11 @@ export class Cluster {
   /** Another central has welcomed this scheduler: what the one before had decided counts no more. */
   isFormerCentral(from: Address): boolean {
     return this.#central !== NOBODY && from !== this.#central;
+  }
+
+  /** The name of a worker, also of one that is gone. */
+  nameOf(worker: Address): string {
+    return this.members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
 
   enlist(now: Millis): void {

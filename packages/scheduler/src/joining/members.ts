@@ -20,14 +20,9 @@ import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
  */
 export class Members {
   readonly #byAddress = new Map<Address, Member>();
-  /**
-   * The first list of all, until somebody is looked up: who joins a cluster of thousands needs a map of them later, if
-   * at all.
-   */
-  #listed: readonly Member[] = [];
-  /** Their addresses: whoever asks for the first time is looked up. */
+  /** Their addresses: each question of a worker is looked up. */
   readonly #present = new AddressSet();
-  /** Per scope, one element a slot, in the order in which they were told; maybe shared, and never changed. */
+  /** Per scope, one element a slot, in the order in which they were told. */
   readonly #places = new Map<Scope, Int32Array>();
   /** The same, kept shuffled in place, so that a draw of k distinct ones costs k. */
   readonly #pools = new Map<Scope, Int32Array>();
@@ -52,11 +47,11 @@ export class Members {
   }
 
   get size(): number {
-    return this.#byAddress.size + this.#listed.length;
+    return this.#byAddress.size;
   }
 
   get(address: Address): Member | undefined {
-    return this.#members().get(address);
+    return this.#byAddress.get(address);
   }
 
   has(address: Address): boolean {
@@ -73,7 +68,7 @@ export class Members {
 
   nameOf(address: Address): string | undefined {
     if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#members().get(address)?.name ?? this.#gone.get(address);
+    return this.#byAddress.get(address)?.name ?? this.#gone.get(address);
   }
 
   /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
@@ -94,7 +89,7 @@ export class Members {
   startAnew(): void {
     this.#version = 0;
     this.#isRenumbered = true;
-    for (const address of this.#members().keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
+    for (const address of this.#byAddress.keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
   /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
@@ -123,7 +118,7 @@ export class Members {
       this.#isRenumbered = false;
       if (this.size > 0) {
         const present = new Set(message.changed.map((member) => member.address));
-        gone = [...this.#members().keys()].filter(
+        gone = [...this.#byAddress.keys()].filter(
           (address) => !present.has(address) && !this.#unconfirmed.has(address),
         );
       }
@@ -131,17 +126,13 @@ export class Members {
       return message.version === this.#version ? [] : undefined;
     }
     for (const address of gone) this.#drop(address);
-    const isFirst = this.size === 0;
-    let came = 0;
-    for (const { address } of message.changed) {
-      if (!this.#present.has(address)) came++;
+    for (const member of message.changed) {
+      const { address } = member;
+      this.#byAddress.set(address, member);
       this.#present.add(address);
       if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
       if (this.#gone.size > 0) this.#gone.delete(address);
     }
-    // Shared with whoever sent it: never changed in place.
-    if (isFirst && came === message.changed.length) this.#listed = message.changed;
-    else for (const member of message.changed) this.#members().set(member.address, member);
     this.#version = message.version;
     this.#forgetPlaces();
     return gone;
@@ -211,20 +202,20 @@ export class Members {
   /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
-    const { place } = this.#members().get(worker)!;
+    const { place } = this.#byAddress.get(worker)!;
     this.#occupied = this.#occupied.slice();
     this.#occupied[place >> 3]! &= ~(1 << (place & 7));
   }
 
   /** Every slot of the worker runs a long task, or did when central last told of it. */
   isOccupied(worker: Address): boolean {
-    const place = this.#members().get(worker)?.place;
+    const place = this.#byAddress.get(worker)?.place;
     return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
   }
 
   /** Whether a probe may be sent to the worker. */
   takesProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
-    const member = this.#members().get(worker);
+    const member = this.#byAddress.get(worker);
     if (member === undefined || member.draining || !isIn(member, this.reachOf(scope))) return false;
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
@@ -244,19 +235,12 @@ export class Members {
   }
 
   all(): Iterable<Member> {
-    return this.#listed.length > 0 ? this.#listed : this.#byAddress.values();
-  }
-
-  #members(): Map<Address, Member> {
-    if (this.#listed.length === 0) return this.#byAddress;
-    for (const member of this.#listed) this.#byAddress.set(member.address, member);
-    this.#listed = [];
-    return this.#byAddress;
+    return this.#byAddress.values();
   }
 
   #drop(address: Address): void {
-    const name = this.#members().get(address)?.name ?? this.#gone.get(address);
-    this.#members().delete(address);
+    const name = this.#byAddress.get(address)?.name ?? this.#gone.get(address);
+    this.#byAddress.delete(address);
     this.#present.delete(address);
     this.#unconfirmed.delete(address);
     this.#gone.set(address, name);
@@ -275,11 +259,7 @@ export class Members {
   #placesIn(scope: Scope): Int32Array {
     let places = this.#places.get(scope);
     if (places === undefined) {
-      const reach = this.reachOf(scope);
-      places =
-        this.#listed.length > 0
-          ? placesOfList(this.#listed, reach)
-          : placesOf(this.#byAddress.values(), reach);
+      places = placesOf(this.all(), this.reachOf(scope));
       this.#places.set(scope, places);
     }
     return places;
@@ -301,9 +281,6 @@ const NOBODY_OCCUPIED = new Uint8Array();
 /** What a worker said before it went arrives soon after, so that only the latest of them matter. */
 const GONE_MAX = 10_000;
 
-/** By a list that was told, which nobody changes. */
-const ofLists = new WeakMap<readonly Member[], Map<Scope, Int32Array>>();
-
 /** One address a slot of the workers of a scope that take work, in their order. */
 function placesOf(members: Iterable<Member>, scope: Scope): Int32Array {
   const places: number[] = [];
@@ -312,22 +289,4 @@ function placesOf(members: Iterable<Member>, scope: Scope): Int32Array {
     for (let slot = 0; slot < member.slots; slot++) places.push(member.address);
   }
   return Int32Array.from(places);
-}
-
-/**
- * The same, made once for all who were told the list, and not to be changed: each probe is a random look into it, and what ten
- * schedulers of a simulation share fits into a processor's cache.
- */
-function placesOfList(list: readonly Member[], scope: Scope): Int32Array {
-  let byScope = ofLists.get(list);
-  if (byScope === undefined) {
-    byScope = new Map();
-    ofLists.set(list, byScope);
-  }
-  let places = byScope.get(scope);
-  if (places === undefined) {
-    places = placesOf(list, scope);
-    byScope.set(scope, places);
-  }
-  return places;
 }

@@ -118,98 +118,78 @@ export class Ledger {
     return this.#unwrittenBytes >= this.#shares.unwrittenMax;
   }
 
+  // ---- what is written down; nothing where jobs are not kept
+
   accepted(job: Job, now: Millis): void {
-    if (!this.isKept) return;
     const { key, spec, class: jobClass, classifiedBy, route, stagesMs } = job;
-    this.#write(
-      {
-        kind: 'accepted',
-        job: job.number,
-        at: this.#wall(now),
-        key,
-        spec,
-        class: jobClass,
-        classifiedBy,
-        route,
-        stagesMs,
-      },
-      job.bytes,
-    );
-    this.#acceptances.push(this.#written);
+    const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs };
+    this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, job.bytes);
+    if (this.isKept) this.#acceptances.push(this.#written);
   }
 
   /** What the job is taken for has changed. */
   classified(job: Job, now: Millis): void {
-    if (!this.isKept) return;
     const { class: jobClass, classifiedBy, route, estimateMs, stagesMs } = job;
-    this.#write({
-      kind: 'classified',
-      job: job.number,
-      at: this.#wall(now),
-      class: jobClass,
-      classifiedBy,
-      route,
-      estimateMs,
-      stagesMs,
-    });
+    const about = { class: jobClass, classifiedBy, route, estimateMs, stagesMs };
+    this.#write({ kind: 'classified', job: job.number, at: this.#wall(now), ...about });
   }
 
   /** @returns where it can be read back; undefined where it cannot */
   attemptEnded(job: Job, end: AttemptEnd, worker: string, now: Millis): number | undefined {
-    if (!this.isKept) return undefined;
     const { task, outcome, runMs } = end;
     const attempt = job.tasks.attempts[task]!;
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
-    const place = this.#write(
-      {
-        kind: 'attempt',
-        job: job.number,
-        at: this.#wall(now),
-        task,
-        attempt,
-        outcome,
-        worker,
-        runMs,
-      },
-      bytes,
-    );
+    const about = { task, attempt, outcome, worker, runMs };
+    const place = this.#write({ kind: 'attempt', job: job.number, at: this.#wall(now), ...about }, bytes);
     return this.#env.recall === undefined ? undefined : place;
   }
 
-  cancelled(job: Job, now: Millis): void {
-    const { number, cancelReason: reason } = job;
-    if (this.isKept) this.#write({ kind: 'cancelled', job: number, at: this.#wall(now), reason });
+  cancelled({ number, cancelReason: reason }: Job, now: Millis): void {
+    this.#write({ kind: 'cancelled', job: number, at: this.#wall(now), reason });
   }
 
   /** A job that this one waits for has ended as it should. */
   passed(job: Job, id: string, now: Millis): void {
-    if (this.isKept) this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
+    this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
   }
 
   ended(job: Job, now: Millis): void {
-    if (this.isKept) this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
+    this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
   }
 
   /** The task's attempt was given out and did not start. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
-    if (!this.isKept) return;
     const attempt = job.tasks.attempts[task]!;
     this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
   }
 
   /** This incarnation has the job of an earlier one. */
   resumed(job: Job, now: Millis): void {
-    if (this.isKept) this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
+    this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
   }
 
   /** To whom keys belong, should this process be started again while nobody can tell. */
   schedulers(names: readonly string[], now: Millis): void {
-    if (this.isKept) this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
+    this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
   }
 
   forgotten(job: number, now: Millis): void {
-    if (this.isKept) this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
+    this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
   }
+
+  #write(record: JobRecord, bytes = 0): number | undefined {
+    if (this.#env.record === undefined) return undefined;
+    this.#written++;
+    this.#sizes.push(RECORD_BYTES + bytes);
+    this.#unwrittenBytes += RECORD_BYTES + bytes;
+    return this.#env.record(record);
+  }
+
+  #wall(now: Millis): Millis {
+    return now + this.#clock.wallOffsetMs;
+  }
+
+  // ---- what others hear
 
   /** Sends at once what promises nothing. */
   tell(to: Address, message: Message): void {
@@ -280,17 +260,6 @@ export class Ledger {
   /** Nothing will be durable any more: nobody gets an answer, since nobody knows what the disk holds. */
   fail(): void {
     this.#hasFailed = true;
-  }
-
-  #wall(now: Millis): Millis {
-    return now + this.#clock.wallOffsetMs;
-  }
-
-  #write(record: JobRecord, bytes = 0): number {
-    this.#written++;
-    this.#sizes.push(RECORD_BYTES + bytes);
-    this.#unwrittenBytes += RECORD_BYTES + bytes;
-    return this.#env.record!(record);
   }
 }
 

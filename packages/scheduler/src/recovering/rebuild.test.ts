@@ -40,7 +40,8 @@ function durablePart(job: Job, records: readonly JobRecord[]) {
   const { blame, failedCount, lostCount } = job.history;
   const failures = Array.from(job.tasks.states, (_, task) => blame?.failuresOf(task) ?? 0);
   const losses = Array.from(job.tasks.states, (_, task) => blame?.lossesOf(task) ?? 0);
-  return { id, states, failures, losses, cancelling, failedCount, lostCount, values };
+  const runs = Array.from(job.tasks.runMs);
+  return { id, states, failures, losses, cancelling, failedCount, lostCount, values, runs };
 }
 
 /** One thing that happens: to the job, and to which of its runs. */

@@ -1,6 +1,5 @@
 import {
   type Address,
-  isExcused,
   isOwnersEnd,
   type JobRecord,
   type JobRecordOf,
@@ -11,6 +10,7 @@ import { arrivingJobOf } from '../accepting/arriving.js';
 import type { Keys } from '../accepting/keys.js';
 import type { JournalEntry } from '../contract.js';
 import { Job, TaskState } from '../job/job.js';
+import { howEnded } from '../job/outcomes.js';
 import type { JobStore } from '../keeping/job-store.js';
 
 /** Gets a job as it was when its owner last wrote something down. */
@@ -163,31 +163,19 @@ class Rebuild {
       job.history.total++;
       job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
     }
-    const attemptEnd = { task, outcome, runMs, place };
-    const end = (state: TaskState): void => {
-      job.tasks.startedAt[task] = startedAt;
-      job.tasks.runMs[task] = runMs;
-      job.tasks.workers[task] = this.#context.formerly(worker);
-      job.set(task, state);
-      const stage = job.dag.stageOf(task);
-      if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
-    };
-    if (outcome.kind === 'completed') {
-      job.history.completed(attemptEnd);
-      end(TaskState.completed);
-    } else if (outcome.kind === 'cancelled' && job.cancelling) {
-      end(TaskState.cancelled);
-    } else if (isExcused(outcome)) {
-      job.history.excused(attemptEnd, worker, now);
-    } else if (outcome.kind === 'lost') {
-      if (!job.history.lost(task, worker, runMs, job.cancelling, now))
-        end(job.cancelling ? TaskState.cancelled : TaskState.failed);
-    } else if (!job.attemptFailed(attemptEnd, worker, now)) {
-      end(TaskState.failed);
-    } else {
-      const restMs = job.restMsOf(task);
+    const how = howEnded(outcome, job.cancelling);
+    const state = job.attemptEnded({ task, outcome, runMs, place }, how, worker, now);
+    if (state === TaskState.waiting) {
+      const restMs = how === 'failed' ? job.restMsOf(task) : 0;
       if (restMs > 0) job.rest(task, now + restMs);
+      return;
     }
+    job.tasks.startedAt[task] = startedAt;
+    job.tasks.runMs[task] = runMs;
+    job.tasks.workers[task] = this.#context.formerly(worker);
+    job.set(task, state);
+    const stage = job.dag.stageOf(task);
+    if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
   }
 
   /** Nothing of a job that was cancelled, or has ended, is started again. */

@@ -1,5 +1,5 @@
 import type { Millis, Scope } from '@goshawk/core';
-import type { ArrivingJob, Evidence, SamplePlan } from '@goshawk/predictor';
+import type { Evidence, SamplePlan } from '@goshawk/predictor';
 import { type Batch, PilotBatch, RestBatch, type Stage } from '../job/batch.js';
 
 /** Failed runs of pilots that are kept: the estimate of a job whose pilots all fail comes from them. */
@@ -14,7 +14,6 @@ const PILOT_PROBE_FACTOR = 2;
  */
 export class Sample {
   readonly plan: SamplePlan;
-  readonly arriving: ArrivingJob;
   /** Ascending. */
   readonly tasks: readonly number[];
   readonly pilots: PilotBatch;
@@ -33,14 +32,12 @@ export class Sample {
    * @param over where tasks of which the class is not known may run
    */
   constructor(
-    arriving: ArrivingJob,
     plan: SamplePlan,
     tasks: readonly number[],
     stage: Stage,
     stages: readonly Stage[],
     over: Scope,
   ) {
-    this.arriving = arriving;
     this.plan = plan;
     this.tasks = [...tasks].sort((a, b) => a - b);
     this.#isPilot = new Set(tasks);

@@ -113,7 +113,7 @@ export class Sampler {
     job.judgement = this.judge(job.arriving);
     if (job.judgement.kind === 'unknown' || job.believedMs > 0) return;
     const { estimateMs, guessMs, distribution } = decide(job.judgement, this.#policy!);
-    job.redecide({ estimateMs, guessMs, ...(distribution === undefined ? {} : { distribution }) });
+    job.redecide({ estimateMs, guessMs, distribution });
   }
 
   /** Draws the pilots among the tasks of the largest stage that may start at once. */
@@ -123,7 +123,7 @@ export class Sampler {
     const places = drawDistinct(this.#sourceOf(job.spec), stage.count, plan.pilots);
     const tasks = places.map((place) => stage.first + place);
     const over = effectiveScope(preset, preset.long.over);
-    job.startSample(new Sample(job.arriving, plan, tasks, stage, job.stages, over));
+    job.startSample(new Sample(plan, tasks, stage, job.stages, over));
   }
 
   /** Something became of a pilot, or time has passed: perhaps they tell by now. */
@@ -137,7 +137,7 @@ export class Sampler {
       if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAt[task]!) };
       return job.tasks.isFinal(task) ? 'failed' : 'waiting';
     });
-    const verdict = this.#estimator!.weigh(sample.arriving, sample.plan, evidence, this.#enoughMs());
+    const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#enoughMs());
     if (sample.isDecided) return this.#refine(job, verdict, now);
     if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
     this.#env.clearTimer('weigh', job.number);

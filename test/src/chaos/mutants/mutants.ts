@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'end-not-written',
     what: 'the end of a job is not written down',
     file: 'scheduler/keeping/ledger',
-    find: "if (this.isKept)\n            this.#write({ kind: 'ended'",
+    find: "this.#write({ kind: 'ended'",
     replace: "if (false)\n            this.#write({ kind: 'ended'",
   },
   {
