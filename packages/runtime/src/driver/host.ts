@@ -39,11 +39,10 @@ export interface HostOptions {
   readonly clock?: () => Millis;
   /** By that clock; Node's timers unless a test has a time of its own. */
   readonly alarm?: Alarm;
-  /** A peer that sends what is no message is logged once in so long. */
-  readonly refusalLogIntervalMs?: Millis;
 }
 
-const REFUSAL_LOG_INTERVAL_MS = 10_000;
+/** A peer that sends what is no message is logged once in so long. */
+const COMPLAINT_INTERVAL_MS = 10_000;
 
 /**
  * The real-time driver: machines of one process with mailbox, clock and timers, as the simulator provides them. Each message,
@@ -78,10 +77,7 @@ export class Host {
     this.#clock = options.clock ?? (() => performance.now());
     this.#random = Random.seeded(options.seed);
     this.#timers = new TimerQueue(this.#clock, options.alarm);
-    this.#complaints = new ThrottledLog(
-      options.logger,
-      options.refusalLogIntervalMs ?? REFUSAL_LOG_INTERVAL_MS,
-    );
+    this.#complaints = new ThrottledLog(options.logger, COMPLAINT_INTERVAL_MS);
   }
 
   now(): Millis {

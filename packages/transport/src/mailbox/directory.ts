@@ -44,7 +44,6 @@ export class Directory {
   readonly #processes = new Map<string, KnownProcess>();
   #uses = 0;
   #nextAddress = 1;
-  #evictedCount = 0;
   #kept: string | undefined;
   readonly #partiesMax: number;
 
@@ -59,11 +58,6 @@ export class Directory {
   /** Parties that are known. */
   get size(): number {
     return this.#parties.size;
-  }
-
-  /** Parties that were forgotten for want of room. */
-  get evicted(): number {
-    return this.#evictedCount;
   }
 
   /** @throws InvalidPartyNameError */
@@ -156,7 +150,6 @@ export class Directory {
       for (const address of process.parties.values()) {
         if (this.#parties.size <= target) return;
         this.forget(address);
-        this.#evictedCount++;
       }
     }
   }

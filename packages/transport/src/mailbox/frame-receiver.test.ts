@@ -30,9 +30,6 @@ function openReceiver() {
     log: new ThrottledLog(logger, limits.logIntervalMs),
     onOwn: () => {},
     onSuccessor: () => {},
-    onHandlerError: (_, error) => {
-      throw error;
-    },
   });
   receiver.register(0, (from, body) => delivered.push([directory.nameOf(from), body]));
   const arrive = (bytes: Uint8Array, routingId = PEER) =>

@@ -37,7 +37,6 @@ interface FrameReceiverOptions {
   readonly onOwn: () => void;
   /** Another incarnation than before was heard at its place. */
   readonly onSuccessor: (sender: ProcessName) => void;
-  readonly onHandlerError: (index: number, error: unknown) => void;
 }
 
 const UNPRINTABLE = /[^\x20-\x7e]/g;
@@ -207,7 +206,7 @@ export class FrameReceiver {
       handler(from, body);
     } catch (error) {
       this.#options.counters.handlerErrors++;
-      this.#options.onHandlerError(index, error);
+      this.#options.log.error(`handler of ${index}`, 'the handler of a party threw', { err: error, index });
     }
   }
 

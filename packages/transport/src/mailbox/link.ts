@@ -3,6 +3,7 @@ import type { Carrier } from './carrier.js';
 import { count, type MailboxCounters, type Traffic } from './counters.js';
 import type { PackedFrame } from './frame.js';
 import type { MailboxLimits } from './limits.js';
+import type { ThrottledLog } from './log.js';
 import type { Outbox, Refusal } from './outbox.js';
 
 interface LinkParts {
@@ -24,8 +25,7 @@ const SUPERSEDED = { reason: 'superseded' } as const;
 interface LinkContext {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
-  /** Told once a turn how many messages for a peer found its outbox full. */
-  readonly onOverflow: (peer: string, messages: number) => void;
+  readonly log: ThrottledLog;
 }
 
 /**
@@ -87,7 +87,8 @@ export class Link {
     if (this.#overflowed > 0) {
       const messages = this.#overflowed;
       this.#overflowed = 0;
-      this.#context.onOverflow(this.peer, messages);
+      const message = `${this.peer} does not take its mail; messages to it are dropped`;
+      this.#context.log.warn(this.peer, 'overflow', message, { messages });
     }
     if (!this.#isPumping && !this.#outbox.isEmpty) void this.#pump();
   }

@@ -28,7 +28,6 @@ interface LinksOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  readonly onOverflow: (peer: string, messages: number) => void;
   /** A process that listens wants another key than ours, or any; undefined once it takes us. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
   /** The connection to the process at a place broke. Told of central only. */

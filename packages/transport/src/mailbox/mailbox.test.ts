@@ -223,10 +223,8 @@ describe('clients', () => {
   });
 
   test('one that does not read loses its own answers, while others have theirs', async () => {
-    const overflows: string[] = [];
     const server = await mailboxes.open({
       limits: { replyHighWaterMark: 2, frameBytesMax: 2_000_000, replyQueueBytesMax: 4_000_000 },
-      onOverflow: (peer) => overflows.push(peer),
     });
     const client = await mailboxes.openClient();
     const inbox = new Inbox(client);
@@ -249,7 +247,8 @@ describe('clients', () => {
     await inbox.until(answers);
     expect(inbox.bodies).toStrictEqual(Array.from({ length: answers }, (_, i) => [i]));
     expect(server.counters.dropped.overflow).toBeGreaterThan(0);
-    expect(new Set(overflows)).toStrictEqual(new Set(['client:deaf!inc']));
+    const overflows = mailboxes.logger.lines.filter(({ fields }) => fields.cause === 'overflow');
+    expect(new Set(overflows.map(({ fields }) => fields.peer))).toStrictEqual(new Set(['client:deaf!inc']));
     deaf.close();
   });
 
@@ -272,12 +271,8 @@ describe('clients', () => {
 });
 
 describe('peers that fail', () => {
-  test('a dead one delays nobody else, and past its bound the sender is told', async () => {
-    const overflows: [string, number][] = [];
-    const a = await mailboxes.open({
-      limits: { peerQueueMessagesMax: 10 },
-      onOverflow: (peer, messages) => overflows.push([peer, messages]),
-    });
+  test('a dead one delays nobody else, and past its bound that is told', async () => {
+    const a = await mailboxes.open({ limits: { peerQueueMessagesMax: 10 } });
     const [b, dead] = [await mailboxes.open(), await mailboxes.open()];
     await dead.close();
     const atB = new Inbox(b);
@@ -288,7 +283,8 @@ describe('peers that fail', () => {
     await atB.until(1);
     expect(results.slice(0, 10)).toStrictEqual(Array(10).fill('accepted'));
     expect(results.slice(10)).toStrictEqual(Array(5).fill('overflow'));
-    expect(overflows).toStrictEqual([[dead.endpoint, 5]]);
+    const told = mailboxes.logger.lines.filter(({ fields }) => fields.peer === dead.endpoint);
+    expect(told.map(({ fields }) => fields)).toMatchObject([{ cause: 'overflow', messages: 5 }]);
     expect(a.counters.dropped.overflow).toBe(5);
   });
 
@@ -354,8 +350,7 @@ describe('peers that fail', () => {
   });
 
   test('a handler that throws harms no other message', async () => {
-    const failures: unknown[] = [];
-    const a = await mailboxes.open({ onHandlerError: (index, error) => failures.push([index, error]) });
+    const a = await mailboxes.open();
     const failure = new Error('bug');
     a.register(0, () => {
       throw failure;
@@ -364,7 +359,10 @@ describe('peers that fail', () => {
     a.send(0, a.addressOf(0), []);
     a.send(0, a.addressOf(1), []);
     await inbox.until(1);
-    expect(failures).toStrictEqual([[0, failure]]);
+    expect(mailboxes.logger.lines.at(-1)).toMatchObject({
+      level: 'error',
+      fields: { index: 0, err: failure },
+    });
     expect(a.counters.handlerErrors).toBe(1);
   });
 

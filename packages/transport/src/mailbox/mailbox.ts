@@ -41,11 +41,6 @@ export interface MailboxOptions {
   readonly limits?: Partial<MailboxLimits>;
   readonly directory?: Directory;
   readonly logger: MailLogger;
-  /**
-   * Told at the end of a turn how many messages for a peer were dropped because too much waits for it.
-   * The peer is the endpoint of a process that listens, or the name of a client.
-   */
-  readonly onOverflow?: (peer: string, messages: number) => void;
   /** Told when a process that was dialled does not take the connection because of keys; undefined once it does. */
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /**
@@ -53,8 +48,6 @@ export interface MailboxOptions {
    * parties. It may be there all the same.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
-  /** Told when the handler of a party threw; logged if absent. */
-  readonly onHandlerError?: (index: number, error: unknown) => void;
 }
 
 export type SendResult = 'accepted' | DropReason;
@@ -171,16 +164,12 @@ export class Mailbox {
         this.#ownArrived = true;
       },
       onSuccessor: (sender) => this.#links.supersede(sender),
-      onHandlerError:
-        options.onHandlerError ??
-        ((index, error) => options.logger.error({ err: error, index }, 'the handler of a party threw')),
     });
     this.#links = new Links({
       ...shared,
       listener,
       directory: this.directory,
       receiver: this.#receiver,
-      onOverflow: (peer, messages) => this.#overflowed(peer, messages, options.onOverflow),
       onAuthFailure: (endpoint, why) => options.onAuthFailure?.(endpoint, why),
       onBroken: (endpoint, place) => {
         const incarnation = incarnations.currentAt(place);
@@ -324,13 +313,6 @@ export class Mailbox {
       );
     }
     return refusal.reason;
-  }
-
-  #overflowed(peer: string, messages: number, onOverflow: MailboxOptions['onOverflow']): void {
-    this.#log.warn(peer, 'overflow', `${peer} does not take its mail; messages to it are dropped`, {
-      messages,
-    });
-    onOverflow?.(peer, messages);
   }
 
   async #shutDown(flushMs: number): Promise<void> {
