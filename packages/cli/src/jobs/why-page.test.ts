@@ -123,7 +123,7 @@ it('says of a job that has ended what its tasks waited for', () => {
   );
   const pilots = { phase: 'pilots', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
   const text = page({ ...ended, waitSums: [pilots, worker] });
-  expect(text).toContain('3.83 s for the pilots of their job to tell what it is (7 tasks)');
+  expect(text).toContain('3.83 s for the pilots of their job to show how long its tasks take (7 tasks)');
   expect(text).toContain('3.5 s in the mean, 6 s at most, for a free worker (8 tasks)');
   expect(whyJson({ ...ended, waitSums: [pilots] }, background.cutoff, 0)).toMatchObject({
     waited: [{ phase: 'pilots', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],

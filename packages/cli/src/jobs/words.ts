@@ -16,11 +16,12 @@ const FAILURES_SHOWN = 5;
 /** What a scheduler says of a job whose pilots have not told yet. */
 const UNDECIDED = 'pilots, not yet';
 
-/** `short, decided by given`; while pilots run, for what the job is taken. */
+/** `short, decided by 3 pilots`; while pilots run, for what the job is taken. */
 export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): string {
   if (job.classifiedBy === UNDECIDED)
     return `not known before its pilots have run; taken for ${job.class} until then`;
-  return `${job.class}, decided by ${job.classifiedBy}`;
+  const by = job.classifiedBy === 'given' ? 'the estimate at submission' : job.classifiedBy;
+  return `${job.class}, decided by ${by}`;
 }
 
 /** `a job whose tasks take 10 s or more in the mean is long (learned from 200 jobs)` */

@@ -6,64 +6,64 @@ export const WAITING_WORDS: Readonly<
   Record<WaitingReason, { readonly why: string; readonly helps: string }>
 > = {
   stage: {
-    why: 'their stage comes after another one of their job',
-    helps: 'nothing: they start when that has completed',
+    why: 'an earlier stage of their job has not completed',
+    helps: 'nothing: they start when it has',
   },
   resuming: {
-    why: 'their scheduler was started again, and workers have not told yet what they run of its jobs',
-    helps: 'nothing: it takes as long as a lease at most',
+    why: 'their scheduler was started again and still asks the workers what they run of its jobs',
+    helps: 'nothing: it takes 5 s at most',
   },
   'job-limit': {
     why: 'as many tasks of their job run as it allows (--max-running)',
     helps: 'a higher --max-running at the next submission',
   },
-  'no-worker': { why: 'no worker is there', helps: 'start workers: `goshawk worker`' },
+  'no-worker': { why: 'the cluster has no worker', helps: 'start workers: `goshawk worker`' },
   drained: {
-    why: 'each worker that could take them is being drained, or was',
+    why: 'each worker that could run them is drained',
     helps: 'let workers take work again (`goshawk drain WORKER --undo`), or start others',
   },
   'central-away': {
-    why: 'only central may place them, and it is silent',
-    helps: 'start central again; what was accepted is kept',
+    why: 'only central may place them, and central does not answer',
+    helps: 'start central again; accepted jobs are kept',
   },
   pilots: {
-    why: 'the pilots of their job have not told what it is',
+    why: 'the first tasks of their job (pilots) still show how long its tasks take',
     helps: 'an estimate at the submission (--estimate)',
   },
   placing: {
-    why: 'central was asked for a worker and has not answered, or knows none that has room',
+    why: 'central has not found a worker with room for them',
     helps: 'workers of their size: `goshawk workers` shows what there is',
   },
   queued: {
-    why: 'they are in the queues of workers that central has chosen',
+    why: 'they are in the queues of the workers that central has chosen',
     helps: 'more workers, or slots',
   },
   probing: {
-    why: 'their probes are in queues of workers',
+    why: 'their probes wait in the queues of workers',
     helps: 'more workers, or slots',
   },
   matching: {
-    why: 'central knows of them, and has no free worker for them',
-    helps: 'more workers, or slots; of long tasks, a smaller --reserve',
+    why: 'no worker is free for them',
+    helps: 'more workers, or slots; for long tasks, a smaller --reserve',
   },
   resources: {
-    why: 'no free worker has left what each of them demands',
+    why: 'no free worker has enough left of what each of them demands',
     helps: 'a smaller demand, or workers with more of it: `goshawk workers` shows what they have in all',
   },
   seeking: {
-    why: 'the next worker that has nothing to do and asks takes them',
+    why: 'no worker is free for them; the next free one asks for them',
     helps: 'more workers, or slots',
   },
   'back-off': {
-    why: 'they failed, and rest before they are tried again (--retry-backoff)',
-    helps: 'nothing: they are tried again when their time has come',
+    why: 'they failed, and rest before the next attempt (--retry-backoff)',
+    helps: 'nothing: they start again when the rest is over',
   },
   'other-job': {
-    why: 'their job starts after another one that has not ended (--after, --after-ok)',
-    helps: 'nothing: it starts when that has ended; `goshawk why ID` says which, and how far that is',
+    why: 'their job starts after another one, which has not ended (--after, --after-ok)',
+    helps: 'nothing: it starts then; `goshawk why ID` says which job, and how far that is',
   },
   required: {
-    why: 'no worker that is there has what they require (--require), and room for them',
+    why: 'no worker has what they require (--require) and room for them',
     helps: 'a worker that has it: `goshawk worker --attribute`; `goshawk workers` shows what there is',
   },
 };
@@ -72,9 +72,9 @@ export const WAITING_WORDS: Readonly<
 export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   'other-job': 'for another job to end (--after, --after-ok)',
   stage: 'for the stages before theirs',
-  pilots: 'for the pilots of their job to tell what it is',
+  pilots: 'for the pilots of their job to show how long its tasks take',
   worker: 'for a free worker',
-  retry: 'from a first attempt, which came to nothing, to the one that counts',
+  retry: 'from a first attempt, which failed or was lost, to the one that counts',
 };
 
 /** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. */

@@ -86,8 +86,8 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
 
 function title(job: JobSummary): Node[] {
   const { id, name, user, state, submittedAt, classifiedBy } = job;
-  const known =
-    classifiedBy === 'pilots, not yet' ? `taken for ${job.class}` : `${job.class} (${classifiedBy})`;
+  const by = classifiedBy === 'given' ? 'estimate at submission' : classifiedBy;
+  const known = classifiedBy === 'pilots, not yet' ? `taken for ${job.class}` : `${job.class} (${by})`;
   return [
     h('p', { class: 'name' }, h('strong', {}, name), ' ', stateBadge(state), ' ', h('code', {}, id)),
     h(
