@@ -106,6 +106,13 @@ test('a task that takes too long is killed, tried again, and then fails its job 
   expect(other).toMatchObject({ completed: true, tasksCompleted: 1, attempts: 1 });
 });
 
+test('a job that is over as soon as it is accepted comes out like any other', async () => {
+  const after = { estimate: 1, tasks: sleeps(1), afterOk: ['s0-99'] };
+  const [end, other] = await endsOf(simulationOf(), after, { estimate: 1, tasks: sleeps(1) });
+  expect(end).toMatchObject({ completed: false, tasksCompleted: 0, attempts: 0 });
+  expect(other).toMatchObject({ completed: true });
+});
+
 test('the caller hears from a job that takes long before it has ended', async () => {
   const tasks = { count: 50_000, run: { sleep: 10 } };
   const job = { submitMs: 0, spec: parseJobSpec({ estimate: 10, tasks }) };

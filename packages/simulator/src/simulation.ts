@@ -1,5 +1,6 @@
 import {
   type ClusterSettings,
+  isFinal,
   type JobSpec,
   LIVE_TIMINGS,
   type MessageType,
@@ -85,7 +86,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #log = new CounterLog();
   readonly #knowsQueues: boolean;
   /** Under way, by the owner's job object. */
-  readonly #underway = new Map<Job, { index: number; job: J }>();
+  readonly #underway = new Map<Job, Submitted<J>>();
   #ended: SimulatedEnd<J>[] = [];
   #submitted = 0;
   /** When the last job was submitted. */
@@ -235,7 +236,9 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   #accept(index: number, job: J, now: Millis): void {
     const owner = this.#cluster.schedulers[index % this.#schedulers]!;
-    this.#underway.set(owner.submit(job.spec, undefined, now), { index, job });
+    const accepted = owner.submit(job.spec, undefined, now);
+    if (isFinal(accepted.state)) this.#end(accepted, { index, job }, now);
+    else this.#underway.set(accepted, { index, job });
   }
 
   #takeEnded(): readonly SimulatedEnd<J>[] {
@@ -245,8 +248,14 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   #jobEnded(ended: Job, now: Millis): void {
-    const { index, job } = this.#underway.get(ended)!;
+    const submitted = this.#underway.get(ended);
+    // Over before it was accepted: seen there.
+    if (submitted === undefined) return;
     this.#underway.delete(ended);
+    this.#end(ended, submitted, now);
+  }
+
+  #end(ended: Job, { index, job }: Submitted<J>, now: Millis): void {
     this.#ended.push({
       index,
       job,
@@ -260,6 +269,12 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       runsMs: ended.tasks.runMs,
     });
   }
+}
+
+/** A job, and its place in the workload. */
+interface Submitted<J extends SimulatedJob> {
+  readonly index: number;
+  readonly job: J;
 }
 
 function sampledOf({ sample, decidedAt, acceptedAt }: Job): SimulatedEnd['sampled'] {
