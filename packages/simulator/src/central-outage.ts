@@ -1,5 +1,5 @@
 import { Central } from '@goshawk/central';
-import type { Address, Message, Millis } from '@goshawk/core';
+import type { Address, Millis } from '@goshawk/core';
 import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js';
 
 /** Central is killed at one time, and another one started in its place at the other. */
@@ -21,14 +21,12 @@ export function clusterWithOutage(
   options: Omit<VirtualClusterOptions, 'carry'>,
   outage: CentralOutage | undefined,
 ): VirtualCluster {
-  const early: [from: Address, to: Address, message: Message][] = [];
   let successor: Address | undefined;
-  let post = (from: Address, to: Address, message: Message): void => void early.push([from, to, message]);
-  const cluster = new VirtualCluster({ ...options, carry: (from, to, message) => post(from, to, message) });
-  post = (from, to, message) => {
-    cluster.post(from, to === cluster.centralAddress ? (successor ?? to) : to, message);
-  };
-  for (const mail of early) post(...mail);
+  const cluster = new VirtualCluster({
+    ...options,
+    carry: (from, to, message, on) =>
+      on.post(from, to === on.centralAddress ? (successor ?? to) : to, message),
+  });
   if (outage !== undefined) {
     cluster.at(outage.fromMs, () => cluster.kill(cluster.centralAddress));
     if (outage.noticedBy === 'connection')

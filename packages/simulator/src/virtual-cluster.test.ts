@@ -5,7 +5,6 @@ import {
   DEFAULT_POLICY,
   type Environment,
   LIVE_TIMINGS,
-  type Message,
   NOTHING_ABLATED,
   POLICY_NAMES,
   type PolicySettings,
@@ -56,7 +55,6 @@ function workload(cluster: VirtualCluster, jobs: number, seed: string, scheduler
 interface Observed {
   readonly cluster: VirtualCluster;
   readonly ended: Job[];
-  readonly starts: { worker: Address; at: number }[];
   readonly hash: number;
 }
 
@@ -66,7 +64,6 @@ function observe(
   seed: string,
 ): Observed {
   const ended: Job[] = [];
-  const starts: { worker: Address; at: number }[] = [];
   let hash = 0;
   const schedulers = options.schedulers ?? 3;
   const cluster = new VirtualCluster({
@@ -75,10 +72,10 @@ function observe(
     seed,
     checked: true,
     onJobEnd: (job) => ended.push(job),
-    onTaskStart: (worker, _slot, at) => starts.push({ worker, at }),
-    onSend: (from, to, message, now) => {
-      for (const part of [from, to, message.type.length, now * 1_000])
+    carry: (from, to, message, on) => {
+      for (const part of [from, to, message.type.length, on.now * 1_000])
         hash = (Math.imul(hash, 31) + part) | 0;
+      on.post(from, to, message);
     },
     ...options,
   });
@@ -86,8 +83,8 @@ function observe(
   cluster.run();
   expect(ended.length, `seed ${seed}`).toBe(jobs);
   expect(ended.every((job) => job.state === 'completed')).toBe(true);
-  expect(starts.length).toBe(tasks);
-  return { cluster, ended, starts, hash };
+  expect(cluster.workers.reduce((sum, { counters }) => sum + counters.tasksStarted, 0)).toBe(tasks);
+  return { cluster, ended, hash };
 }
 
 describe.each(POLICY_NAMES)('under %s', (policy) => {
@@ -116,12 +113,13 @@ test.each(POLICY_NAMES)(
     const cutoffs = new Set<number>();
     let toldAt = 0;
     const settings = settingsOf({ policy, preset: PRESETS[policy], cutoffMs: 60_000, cutoffJobs: 0 });
-    const onSend = (_from: Address, _to: Address, message: Message, now: number): void => {
+    const carry: VirtualClusterOptions['carry'] = (from, to, message, on) => {
+      on.post(from, to, message);
       if (message.type !== 'welcome') return;
       cutoffs.add(message.settings.policy.cutoffMs);
-      toldAt = now;
+      toldAt = on.now;
     };
-    const { ended } = observe({ settings, onSend }, 400, `learned-${policy}`);
+    const { ended } = observe({ settings, carry }, 400, `learned-${policy}`);
     const [first, learned, ...more] = cutoffs;
     expect([first, more.length]).toEqual([60_000, 0]);
     // Between short tasks, of 150 ms at most, and long ones, of 2.5 s at least.
@@ -147,7 +145,8 @@ test('no long task runs in the short partition, and short ones run everywhere', 
   const { ended } = observe(
     {
       settings: settingsOf(),
-      onSend: (_from, _to, message: Message) => {
+      carry: (from, to, message, on) => {
+        on.post(from, to, message);
         if (message.type !== 'members') return;
         for (const member of message.changed)
           if (member.partition === 'short') shortWorkers.add(member.address);
@@ -243,7 +242,6 @@ test('a job never runs more tasks at a time than it allows itself', () => {
 });
 
 test('tasks run only where what they need is free', () => {
-  const running = new Map<Address, number>();
   const ended: Job[] = [];
   const cluster = new VirtualCluster({
     workers: 5,
@@ -253,7 +251,6 @@ test('tasks run only where what they need is free', () => {
     settings: settingsOf({ policy: 'sparrow', preset: { ...PRESETS.sparrow } }),
     seed: 'demand',
     checked: true, // Slots.checkInvariants: what is used never exceeds the capacity
-    onTaskStart: (worker) => running.set(worker, (running.get(worker) ?? 0) + 1),
     onJobEnd: (job) => ended.push(job),
   });
   const random = Random.seeded('demand');
@@ -267,7 +264,7 @@ test('tasks run only where what they need is free', () => {
   }
   cluster.run();
   expect(ended.filter((job) => job.state === 'completed').length).toBe(60);
-  expect(running.size).toBe(5);
+  expect(new Set(ended.flatMap(({ tasks }) => [...tasks.workers])).size).toBe(5);
 });
 
 describe('with leases and safety nets', () => {

@@ -58,17 +58,14 @@ export interface VirtualClusterOptions {
   readonly wallClock?: (() => Millis) | undefined;
   /** Checks the invariants of whoever has just made a step. Slow; for tests. */
   readonly checked?: boolean;
-  /** Called for each message that is sent, before it travels. */
-  readonly onSend?: (from: Address, to: Address, message: Message, now: Millis) => void;
-  /** Takes every message in place of the network; what is to arrive is handed to `post`. */
-  readonly carry?: (from: Address, to: Address, message: Message) => void;
+  /** Takes every message in place of the network; what is to arrive is handed to the cluster's `post`. */
+  readonly carry?: (from: Address, to: Address, message: Message, cluster: VirtualCluster) => void;
   /**
    * Gives each machine something in place of its environment, which hands on what the machine does: for those
    * who want to see all of it.
    */
   readonly observe?: <E extends Environment>(environment: E, self: Address, now: () => Millis) => E;
   readonly onJobEnd?: (job: Job, now: Millis) => void;
-  readonly onTaskStart?: (worker: Address, slot: number, now: Millis) => void;
 }
 
 /** A machine that runs tasks. */
@@ -122,8 +119,7 @@ export class VirtualCluster {
   /** Numbers of `#begun` that are in use; the list keeps its length, since setting it is slow at each task. */
   #begunCount = 0;
   readonly #random: Random;
-  /** Stands between the machines and the network, where somebody wants to. */
-  readonly #interposed: VirtualClusterOptions['carry'];
+  readonly #carry: VirtualClusterOptions['carry'];
   /**
    * Without a value at first, so that the engine keeps a time as an object, which all steps at that time share: of a field that has
    * held nothing but numbers it makes one for each step.
@@ -134,15 +130,7 @@ export class VirtualCluster {
     this.#options = options;
     this.planningTimes = new PlanningTimes(options.wallClock ?? (() => 0));
     this.#now = 0;
-    const { onSend, carry } = options;
-    this.#interposed =
-      onSend === undefined
-        ? carry
-        : (from, to, message) => {
-            onSend(from, to, message, this.#now);
-            if (carry === undefined) this.post(from, to, message);
-            else carry(from, to, message);
-          };
+    this.#carry = options.carry;
     const random = Random.seeded(options.seed);
     this.#random = random;
     const network = options.network ?? DEFAULT_NETWORK;
@@ -410,9 +398,9 @@ export class VirtualCluster {
   /** @internal */
   send(from: Address, to: Address, message: Message): void {
     this.#sent.add(message.type);
-    const carry = this.#interposed;
+    const carry = this.#carry;
     if (carry === undefined) this.post(from, to, message);
-    else carry(from, to, message);
+    else carry(from, to, message, this);
   }
 
   /** Puts a message on its way. */
@@ -439,7 +427,6 @@ export class VirtualCluster {
   execute(worker: Address, slot: number, order: TaskOrder): void {
     const now = this.#now;
     const run = this.#slots.begin(this.#place(worker, slot), now);
-    this.#options.onTaskStart?.(worker, slot, now);
     const begun = this.#begun;
     begun[this.#begunCount++] = worker;
     begun[this.#begunCount++] = slot;
