@@ -1,5 +1,5 @@
 import { meanOf, present } from '@goshawk/core';
-import type { Run } from '@goshawk/report';
+import { meanOfPresent, type Run } from '@goshawk/report';
 import type { Planned } from './point.js';
 
 /** What a run of all machines made of jobs with deadlines; undefined where there are none. */
@@ -13,9 +13,8 @@ export function plannedOf({ deadlines, planning }: Run): Planned | undefined {
       deadline: goodputSlotSeconds.deadline / 3_600,
       bestEffort: goodputSlotSeconds.bestEffort / 3_600,
     },
-    bestEffortSeconds: bestEffortSeconds ?? 0,
     preemptions: planning?.counts.preemptions ?? 0,
-    ...present({ cycleSeconds }),
+    ...present({ bestEffortSeconds: bestEffortSeconds ?? undefined, cycleSeconds }),
   };
 }
 
@@ -28,8 +27,10 @@ export function meanPlanned(runs: readonly Planned[]): Planned {
       deadline: mean(({ goodputHours }) => goodputHours.deadline),
       bestEffort: mean(({ goodputHours }) => goodputHours.bestEffort),
     },
-    bestEffortSeconds: mean(({ bestEffortSeconds }) => bestEffortSeconds),
     preemptions: mean(({ preemptions }) => preemptions),
+    ...present({
+      bestEffortSeconds: meanOfPresent(runs.map((run) => run.bestEffortSeconds ?? null)) ?? undefined,
+    }),
     ...times('cycleSeconds', runs),
     ...times('predictionSeconds', runs),
   };

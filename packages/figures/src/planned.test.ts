@@ -47,6 +47,23 @@ test('a planned figure is judged by the means over its seeds', () => {
   expect(renderFigureText(result, { color: false, columns: 100 })).toContain('4.0 times');
 });
 
+test('where nothing is missed, or no best-effort job completed, nothing is said of that', () => {
+  const figure = THREE_SIGMA_FIGURES.find(({ id }) => id === '3sigma-6')!;
+  const { bestEffortSeconds: _, ...none } = run(0);
+  const byVariant = Object.fromEntries(figure.variants.map(({ name }) => [name, [none, run(0)]]));
+  const result = assessTrials('planned', {
+    figure,
+    axis: figure.axis,
+    workload: { name: 'e2e', sha256: '', jobs: 600, tasks: 1, taskSeconds: 1, spanSeconds: 1 },
+    places: [{ tick: figure.axis.ticks[0]!, byVariant }],
+    workers: 256,
+    command: '',
+    generator: '',
+  });
+  expect(result.claims[0]).toMatchObject({ verdict: 'not judged', ours: 'neither has any' });
+  expect(result.panels.at(-1)!.series[0]).toMatchObject({ values: [300], spread: [[300, 300]] });
+});
+
 test('a live figure of deadlines is judged by how far its two halves are apart', () => {
   const figure = THREE_SIGMA_FIGURES.find(({ id }) => id === '3sigma-table-2')!;
   const made = finishedRun({ short: [1, 2] });

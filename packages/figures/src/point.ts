@@ -65,8 +65,8 @@ export interface Planned {
   readonly missed: number;
   /** Node hours of jobs that completed while jobs still came. */
   readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };
-  /** Mean, from submission to completion. */
-  readonly bestEffortSeconds: number;
+  /** Mean, from submission to completion; absent where none completed. */
+  readonly bestEffortSeconds?: number;
   readonly preemptions: number;
   /** Wall time of planning, and of the prediction for a job. */
   readonly cycleSeconds?: { readonly p50: number; readonly p99: number; readonly max: number };

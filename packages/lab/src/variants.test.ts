@@ -37,8 +37,8 @@ describe('what is compared', () => {
 
   it.each<[string, string[], string]>([
     ['hawk,hawk', [], '--policy names hawk twice'],
-    ['hawk:no-steal', [], '--vary: there is no setting "steal" to vary'],
-    ['hawk', ['steal-cup=1,2'], '--vary: there is no setting "steal-cup" to vary; did you mean steal-cap?'],
+    ['hawk:no-steal', [], '--policy: there is no setting "steal"'],
+    ['hawk', ['steal-cup=1,2'], '--vary: there is no setting "steal-cup"; did you mean steal-cap?'],
     ['hawk', ['steal-cap'], '--vary: "steal-cap" is not NAME=VALUE,VALUE,…'],
     ['hawk', ['steal-cap=1,x'], '--steal-cap: "x" is not a whole number'],
     ['hawk', ['steal-cap=1,1'], '--policy names hawk steal-cap=1 twice'],

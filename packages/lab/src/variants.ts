@@ -68,8 +68,9 @@ function ownSettings(entry: string, specs: OptionSpecs): Change & { readonly pol
   const [policy = '', ...settings] = entry.split(':');
   const changes = settings.map((text) => {
     const [name, value] = pairOf(text);
-    if (value !== undefined) return changeOf(name, value, specs);
-    return name.startsWith('no-') ? changeOf(name.slice(3), 'false', specs) : changeOf(name, 'true', specs);
+    if (value !== undefined) return changeOf(name, value, specs, '--policy');
+    const [option, flag] = name.startsWith('no-') ? [name.slice(3), 'false'] : [name, 'true'];
+    return changeOf(option, flag, specs, '--policy');
   });
   return { ...changes.reduce(joined, { label: '', values: {} }), label: entry, policy };
 }
@@ -93,14 +94,15 @@ function pairOf(text: string): [name: string, value: string | undefined] {
   return equals < 0 ? [text.trim(), undefined] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
 }
 
-function changeOf(name: string, value: string, specs: OptionSpecs): Change {
+/** @param said where it is named */
+function changeOf(name: string, value: string, specs: OptionSpecs, said = '--vary'): Change {
   const option = Object.keys(specs).find((known) => kebab(known) === name || known === name);
   if (option === undefined) {
     const names = Object.keys(specs).map(kebab);
     const meant = nearest(name, names);
     throw new InputError(
       'bad-option',
-      `--vary: there is no setting "${name}" to vary${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      `${said}: there is no setting "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`,
       `there are ${names.join(', ')}`,
     );
   }

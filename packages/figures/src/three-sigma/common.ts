@@ -2,7 +2,7 @@ import { sumOf } from '@goshawk/core';
 import type { Claim, Figure, Judge, Paper, Series } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
-import { bothListed, everywhere, judging, placeOf, said, type Where } from '../judging/places.js';
+import { bothListed, everywhere, judging, notJudged, placeOf, said, type Where } from '../judging/places.js';
 import type { Planned } from '../point.js';
 import { seriesOf } from '../series.js';
 
@@ -64,22 +64,29 @@ export const predictions = (of: string, part: 'p50' | 'p99') =>
 export function isTimes(first: Series, second: Series, times: number, where: Where = everywhere): Judge {
   return judging([first, second], where, (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
+    if (above === 0 && below === 0) return notJudged('neither has any');
     const ratio = above! / below!;
-    return said(`${ratio.toFixed(1)} times`, ratio >= times, ratio > 1);
+    return said(inTimes(ratio), ratio >= times, ratio > 1);
   });
 }
 
-/** So many times as much at every place; in direction where it is more at each. */
+/** So many times as much at every place where there is any; in direction where it is more at each. */
 export function isEveryTimes(first: Series, second: Series, times: number): Judge {
   return judging([first, second], everywhere, (places) => {
-    const ratios = places.map(({ values: [above, below] }) => above! / below!);
-    const shown = places.map((place, i) => `${ratios[i]!.toFixed(1)} times${placeOf(place)}`);
+    const some = places.filter(({ values }) => values.some((value) => value > 0));
+    if (some.length === 0) return notJudged('neither has any');
+    const ratios = some.map(({ values: [above, below] }) => above! / below!);
+    const shown = some.map((place, i) => `${inTimes(ratios[i]!)}${placeOf(place)}`);
     return said(
       shown.join(', '),
       ratios.every((ratio) => ratio >= times),
       ratios.every((ratio) => ratio > 1),
     );
   });
+}
+
+function inTimes(ratio: number): string {
+  return Number.isFinite(ratio) ? `${ratio.toFixed(1)} times` : 'some against none';
 }
 
 /** No more than so much above it, at any place; in direction where it is no more than twice that. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHere } from '@goshawk/cli/testing';
@@ -19,6 +19,9 @@ beforeAll(async () => {
   await simulate('b.json', 'poisson:jobs=100', '--policy', 'hawk', '--no-stealing');
   await simulate('c.json', 'poisson:jobs=101', '--policy', 'hawk');
   writeFileSync(file('d.json'), '{"schema": "goshawk.config/1"}');
+  writeFileSync(file('e.json'), '{"schema": "goshawk.comparison/1", "workload": {}, "runs": [{}]}');
+  mkdirSync(file('other'));
+  copyFileSync(file('b.json'), file('other/a.json'));
 });
 
 it('puts runs of several files in one table, one page and one CSV', async () => {
@@ -35,9 +38,16 @@ it('puts runs of several files in one table, one page and one CSV', async () => 
   expect(csv[0]).toMatch(/^policy,seed,options\./);
 });
 
+it('tells files of one name apart by their folders', async () => {
+  const { exitCode, stdout } = await runHere(['compare', 'a.json', 'other/a.json'], { cwd: folder });
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^hawk \(a\.json\) against hawk \(other\/a\.json\):/m);
+});
+
 it.each<[names: string[], line: RegExp]>([
   [['a.json', 'c.json'], /^goshawk: compare: c ran poisson.*compare runs of one workload\n$/],
   [['d.json'], /^goshawk: compare: \S+d\.json is no comparison; `goshawk simulate/],
+  [['e.json'], /^goshawk: compare: \S+e\.json is no comparison; `goshawk simulate/],
   [['none.json'], /^goshawk: compare: cannot read \S+none\.json: there is no such file\n$/],
   [['a.json', '--csv', '--json'], /--csv and --json exclude each other/],
 ])('refuses %j', async (names, line) => {

@@ -25,9 +25,10 @@ export const compareCommand = defineCommand({
   async run(context, options, { words }) {
     checkOutput(context, options);
     const { report } = await outputFiles(context.cwd, words[0]!, options, ['report']);
+    const names = words.map((file) => basename(file, '.json'));
     const named = await Promise.all(
-      words.map(async (file) => ({
-        name: basename(file, '.json'),
+      words.map(async (file, index) => ({
+        name: names.indexOf(names[index]!) === names.lastIndexOf(names[index]!) ? names[index]! : file,
         comparison: await readComparison(context, file),
       })),
     );
@@ -62,21 +63,36 @@ async function readComparison({ cwd }: Context, file: string): Promise<Compariso
     });
   }
   const value = parsed(text);
-  if (value?.schema !== 'goshawk.comparison/1' || !Array.isArray(value.runs)) {
+  if (!isComparison(value)) {
     throw new InputError(
       'bad-comparison',
       `compare: ${file} is no comparison`,
       '`goshawk simulate WORKLOAD --json > FILE.json` makes one',
     );
   }
-  return value as unknown as Comparison;
+  return value;
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
+}
+
+/** As far as commands look at it that did not write it. */
+function isComparison(value: unknown): value is Comparison {
+  if (!isRecord(value) || value.schema !== 'goshawk.comparison/1') return false;
+  const { workload, cluster, runs } = value;
+  return isRecord(workload) && isRecord(cluster) && Array.isArray(runs) && runs.every(isRun);
+}
+
+function isRun(run: unknown): boolean {
+  const parts = ['jobs', 'tasks', 'options', 'runtimeSeconds', 'queueingSeconds', 'utilisation'];
+  return isRecord(run) && typeof run.policy === 'string' && parts.every((name) => isRecord(run[name]));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }

@@ -53,9 +53,11 @@ function plannedOf(metrics: GangMetrics): Planned {
   return {
     missed: missed / deadlineJobs,
     goodputHours,
-    bestEffortSeconds: bestEffortLatencySeconds,
     preemptions,
-    ...present({ cycleSeconds: cycleMs && inSeconds(cycleMs) }),
+    ...present({
+      bestEffortSeconds: bestEffortLatencySeconds,
+      cycleSeconds: cycleMs && inSeconds(cycleMs),
+    }),
     predictionSeconds: inSeconds(predictionMs),
   };
 }

@@ -41,8 +41,8 @@ export interface GangMetrics {
   readonly bestEffortCompleted: number;
   /** Node hours of completed jobs that ended while jobs still arrived. */
   readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };
-  /** Mean time from submission to completion of those that completed. */
-  readonly bestEffortLatencySeconds: number;
+  /** Mean time from submission to completion of those that completed; undefined: none did. */
+  readonly bestEffortLatencySeconds: number | undefined;
   readonly preemptions: number;
   readonly cycles: number;
   /** Plans without, or better than, what the solver said. */
@@ -174,7 +174,7 @@ function metricsOf(
     bestEffortJobs: jobs.length - deadlineJobs,
     bestEffortCompleted,
     goodputHours: goodput,
-    bestEffortLatencySeconds: latencyMs / 1_000 / bestEffortCompleted,
+    bestEffortLatencySeconds: bestEffortCompleted === 0 ? undefined : latencyMs / 1_000 / bestEffortCompleted,
     preemptions,
     cycles,
     greedy,

@@ -61,6 +61,14 @@ test.each(['poisson', 'bernoulli', 'continuous'] as const)(
   },
 );
 
+test('the queue is looked at at the end of each window, the last one too, however times are rounded', () => {
+  for (const until of [20e6 * (2_000 / 612_000), 1e6 / 3, 0.7e6]) {
+    const jobs = drawJobs({ ...A, seed: 1 });
+    const { queues } = runPacking({ policy: 'bfjs', j: 2, servers: 1, jobs, until, windows: 20 });
+    expect(queues).toHaveLength(20);
+  }
+});
+
 /** The model read literally: slot by slot, who ends leaves, who comes joins, the policy places, and the queue is counted. */
 function meanBySlots(
   policy: PackingName,

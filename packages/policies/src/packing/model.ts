@@ -28,13 +28,11 @@ interface PackingModel extends PackerOptions {
 export interface PackingResult {
   /** Tasks that wait, over time. */
   readonly meanQueue: number;
-  readonly queueAtEnd: number;
   /** At the end of each window. */
   readonly queues: readonly number[];
   /** By least squares over the windows from `from` on. Tasks a unit of time. */
   readonly growth: number;
   readonly arrived: number;
-  readonly placed: number;
   /** Arrivals and departures. */
   readonly events: number;
 }
@@ -61,7 +59,6 @@ class ModelRun {
   #area = 0;
   #arrived = 0;
   #departed = 0;
-  #placed = 0;
 
   constructor(model: PackingModel) {
     this.#model = model;
@@ -90,11 +87,9 @@ class ModelRun {
     this.#pass(until);
     return {
       meanQueue: this.#area / (until - this.#from),
-      queueAtEnd: this.#packer.waiting.tasks,
       queues: this.#queues,
       growth: this.#growth(),
       arrived: this.#arrived,
-      placed: this.#placed,
       events: this.#arrived + this.#departed,
     };
   }
@@ -102,8 +97,8 @@ class ModelRun {
   /** Until then nothing changes. */
   #pass(until: number): void {
     const { tasks } = this.#packer.waiting;
-    const width = this.#model.until / this.#windows;
-    while ((this.#queues.length + 1) * width <= until) this.#queues.push(tasks);
+    // Both sides are products, so that the last window ends where the whole time does, however its width is rounded.
+    while ((this.#queues.length + 1) * this.#model.until <= until * this.#windows) this.#queues.push(tasks);
     const since = Math.max(this.#now, this.#from);
     if (until > since) this.#area += tasks * (until - since);
     this.#now = until;
@@ -114,7 +109,6 @@ class ModelRun {
     this.#server[number] = server;
     this.#size[number] = this.#packer.waiting.size[group]!;
     this.#ends.set(number, this.#now + this.#duration[group]!);
-    this.#placed++;
   }
 
   #depart(): void {
