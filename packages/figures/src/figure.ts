@@ -51,7 +51,6 @@ export type Panel =
   | {
       readonly kind: 'course';
       readonly title: string;
-      readonly of: 'ratios';
       readonly at: number;
       readonly variants: readonly string[];
     };

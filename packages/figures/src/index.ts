@@ -1,7 +1,7 @@
 export { assess, type RunsAt, type Swept } from './assess.js';
 export type { Axis, Tick } from './axis.js';
 export { timeAxis, workersAxis } from './axis.js';
-export type { Figure, FigureWorkload, Paper, Variant, Verdict } from './figure.js';
+export type { Figure, Variant } from './figure.js';
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';
 export type { FinishedRun, JobTimes } from './measure.js';
@@ -10,6 +10,6 @@ export { renderFigurePage } from './render/page.js';
 export { renderFigureSvg } from './render/svg.js';
 export { renderFigureText } from './render/text.js';
 export { addVerdicts, verdictLine } from './render/verdicts.js';
-export type { FigureResult, JudgedClaim } from './result.js';
+export type { FigureResult } from './result.js';
 export type { RunSettings } from './settings.js';
 export { assessTrials } from './trials.js';

@@ -1,4 +1,4 @@
-import { flagOf, kebab, type OptionSpecs, optionsGiven } from '@goshawk/cli';
+import { flagOf, kebab, type OptionSpecs, optionsGiven, POLICY_OPTIONS } from '@goshawk/cli';
 import { InputError, nearest } from '@goshawk/core';
 
 /** A run's settings under a name of their own. */
@@ -109,6 +109,12 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
   const only = { [option]: specs[option]! };
   return { label: `${flagOf(option).slice(2)}=${value}`, values: optionsGiven(only, { [option]: value }) };
 }
+
+/** What shapes a policy: the settings in which runs of one workload on one cluster may differ. */
+export const POLICY_SETTINGS: OptionSpecs = specsOf(
+  POLICY_OPTIONS,
+  Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
+);
 
 /** Some of a command's settings, by name. */
 export function specsOf(specs: OptionSpecs, names: readonly string[]): OptionSpecs {

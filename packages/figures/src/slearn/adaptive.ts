@@ -75,7 +75,7 @@ export const slearnAdaptive: Figure = {
       'What was chosen, share of the sampled jobs',
       [1, 2, 3, 4, 5].map((percent) => ratioChosen(OF, percent)),
     ),
-    { kind: 'course', title: 'Ratios chosen, job after job (Figure 5)', of: 'ratios', at: 0, variants: [OF] },
+    { kind: 'course', title: 'Ratios chosen, job after job (Figure 5)', at: 0, variants: [OF] },
   ],
   claims: claims('§5.2.2', {
     'The adaptive ratio is about 1% worse than the best fixed one': staysWithin(

@@ -60,6 +60,17 @@ export const traceConvertCommand = defineCommand({
   },
 });
 
+/** @throws InputError when it is not said where to write, or two want stdout */
+export function checkTarget(
+  { global }: Context,
+  command: string,
+  out: string | undefined,
+): asserts out is string {
+  if (out === undefined) throw new InputError('usage', `${command} needs --out FILE, or --out - for stdout`);
+  if (out === '-' && global.json)
+    throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
+}
+
 /**
  * Reads a workload, writes it or a sample of it, and tells what of it is not in the file as it was.
  *
@@ -81,10 +92,7 @@ export async function writeWorkload(
   sample?: SampleOptions,
 ): Promise<void> {
   const { json } = context.global;
-  if (out === undefined) throw new InputError('usage', `${command} needs --out FILE, or --out - for stdout`);
-  if (out === '-' && json) {
-    throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
-  }
+  checkTarget(context, command, out);
   if (out === '-' && format === undefined) {
     throw new InputError('usage', '--out - needs --format', `such as --format ${FORMATS.jsonl.name}`);
   }

@@ -3,7 +3,7 @@ import { defineCommand, ExitCode } from '@goshawk/cli';
 import { formatCount, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
 import { jobsShown } from '../workload.js';
-import { TARGET_OPTIONS } from './trace-convert.js';
+import { checkTarget, TARGET_OPTIONS } from './trace-convert.js';
 
 const generators = Object.values(GENERATORS);
 
@@ -32,13 +32,9 @@ export const traceGenerateCommand = defineCommand({
       return ExitCode.done;
     }
     const [spec] = words;
-    if (spec === undefined || out === undefined) {
-      const missing =
-        spec === undefined ? 'a generator; `--list` shows them' : '--out FILE, or --out - for stdout';
-      throw new InputError('usage', `trace generate needs ${missing}`);
-    }
-    if (out === '-' && json)
-      throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
+    if (spec === undefined)
+      throw new InputError('usage', 'trace generate needs a generator; `--list` shows them');
+    checkTarget(context, 'trace generate', out);
     const { canonical, generate, jobCount } = configureGenerator(spec);
     const jobs = jobsShown(context, { jobs: generate, jobCount }, 'writing jobs');
     // On stdout, .tr is what other simulators read.

@@ -30,7 +30,7 @@ import { journalPlaces } from '../journals.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
-import { specsOf, VARY_OPTION, variantsOf } from '../variants.js';
+import { POLICY_SETTINGS, VARY_OPTION, variantsOf } from '../variants.js';
 import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from '../whatif/advice.js';
 import { messageDelaysMs, networkOfDelays } from '../whatif/message-delay.js';
 import { recordedJobs } from '../whatif/recorded.js';
@@ -214,11 +214,6 @@ function isSame(one: Readonly<Record<string, number>>, other: Readonly<Record<st
   return JSON.stringify(Object.entries(one).sort()) === JSON.stringify(Object.entries(other).sort());
 }
 
-const VARIABLE: OptionSpecs = specsOf(
-  POLICY_OPTIONS,
-  Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
-);
-
 /** As it ran, then each policy on each number of workers, with the settings that `up` would give it. */
 function setupsOf(ran: Ran, options: Options): Setup[] {
   const { settings } = ran;
@@ -231,7 +226,7 @@ function setupsOf(ran: Ran, options: Options): Setup[] {
       estimator: estimator ?? settings?.estimator ?? POLICY_OPTIONS.estimator.default,
       cutoff: cutoff ?? (settings === undefined ? undefined : `${settings.cutoffMs / 1_000}`),
     },
-    VARIABLE,
+    POLICY_SETTINGS,
   );
   const said = Object.entries({ estimator, cutoff }).flatMap(([name, value]) =>
     settings === undefined || value === undefined || value.includes(',') ? [] : [`${name}=${value}`],

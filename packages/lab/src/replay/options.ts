@@ -12,7 +12,7 @@ import {
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';
-import { specsOf, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
+import { POLICY_SETTINGS, VARY_OPTION, type Variant, variantsOf } from '../variants.js';
 
 export const REPLAY_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -69,7 +69,7 @@ export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
 /** What a cluster that is there has decided already. What its jobs are told of themselves is said by the estimator. */
 const OF_THE_CLUSTER: readonly string[] = [
   'vary',
-  ...Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy' && name !== 'estimator'),
+  ...Object.keys(POLICY_SETTINGS).filter((name) => name !== 'estimator'),
   'workers',
   'schedulers',
   'slots',
@@ -100,15 +100,9 @@ export function checkFlagsFor(
 
 const DEFAULT_POLICIES = 'goshawk,hawk,sparrow';
 
-/** The workload is fitted to one cluster: runs may differ in what shapes a policy. */
-const VARIABLE: OptionSpecs = specsOf(
-  POLICY_OPTIONS,
-  Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
-);
-
 /** What is compared. @throws InputError */
 export function replayVariants(
   options: ReplayOptions,
 ): Variant<ReplayOptions & { readonly policy: string }>[] {
-  return variantsOf({ ...options, policy: options.policy ?? DEFAULT_POLICIES }, VARIABLE);
+  return variantsOf({ ...options, policy: options.policy ?? DEFAULT_POLICIES }, POLICY_SETTINGS);
 }

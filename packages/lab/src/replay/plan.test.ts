@@ -1,9 +1,11 @@
 import { policyRecord, policySettings } from '@goshawk/cli';
 import { countTasks, parseJobSpec } from '@goshawk/core';
-import { openWorkload } from '@goshawk/traces';
+import { openWorkload, packed } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
+import { arrivingJobOf } from '../predict/arriving.js';
+import { survey } from '../simulate/survey.js';
 import { plannedJob } from './ended-job.fixture.js';
-import { factsOf, type PlanOptions, planReplay } from './plan.js';
+import { type PlanOptions, planReplay } from './plan.js';
 
 const options: PlanOptions = {
   workers: 20,
@@ -34,10 +36,16 @@ describe('planReplay', () => {
       expect(spec.estimateMs).toBe(job.estimateMs);
       expect(job.taskMs / job.tasks).toBeCloseTo(job.trueMeanMs, 9);
     }
-    expect(workload).toMatchObject({ jobs: 300, tasks: fit.tasks, taskSeconds: fit.taskMs / 1_000 });
+    expect(workload).toMatchObject({ jobs: 300, tasks: fit.tasks });
+    expect(workload.taskSeconds).toBeCloseTo(fit.taskMs / 1_000, 9);
     expect(workload.name).toMatch(/^google-like:jobs=400/);
     expect(workload.sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(workload.spanSeconds).toBeLessThan(fit.spanMs / 1_000);
+  });
+
+  it('says of each job what estimators say of it: one at the cutoff is of one class for both', async () => {
+    for (const { job, trueMeanMs } of (await plan()).jobs)
+      expect(trueMeanMs).toBe(arrivingJobOf(job).trueMeanMs);
   });
 
   it('takes about as long as it is told, or divides by what it is told', async () => {
@@ -51,6 +59,7 @@ describe('planReplay', () => {
     expect(await plan({ estimator })).toEqual({
       ...(await plan({ estimator })),
       facts: expect.anything(),
+      needs: expect.anything(),
     });
     const again = await plan({ estimator, seed: 4 });
     expect(again.jobs[0]!.submitMs).not.toBe((await plan({ estimator })).jobs[0]!.submitMs);
@@ -97,10 +106,11 @@ describe('planReplay', () => {
   });
 });
 
-describe('facts of a plan', () => {
-  const job = (trueMeanMs: number, tasks: number) => plannedJob({ trueMeanMs, tasks });
+describe('facts of a plan', async () => {
+  const job = (trueMeanMs: number, tasks: number) => plannedJob({ trueMeanMs, tasks }).job;
   const jobs = [...Array.from({ length: 9 }, (_, i) => job(10 * (i + 1), 1)), job(1_000, 2)];
-  const facts = factsOf(jobs, 50);
+  const surveyed = await survey({ name: 'jobs', sha256: async () => '', tallied: [] }, [packed(jobs)]);
+  const facts = { ...surveyed.facts, divisor: 50 };
   const given = {
     policy: 'hawk',
     estimator: 'oracle',
@@ -149,7 +159,7 @@ describe('facts of a plan', () => {
 
   it('make the sizes of jobs that a policy has as much smaller, down to the least of each', () => {
     const optionsOf = (policy: string, set: string[], divisor: number) =>
-      policySettings({ ...given, set, queueBase: 100 }, policy, factsOf(jobs, divisor)).preset.decidedBy
+      policySettings({ ...given, set, queueBase: 100 }, policy, { ...facts, divisor }).preset.decidedBy
         .options;
     const set = ['cycleMs=10000', 'startGrid=0,10,45', 'vSlo=20'];
     expect(optionsOf('3sigma-sched', set, 20)).toEqual({

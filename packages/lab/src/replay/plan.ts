@@ -1,15 +1,18 @@
 import type { WorkloadFacts } from '@goshawk/cli';
-import { type JobInput, type Millis, nearestRank, sumOf } from '@goshawk/core';
+import { type JobInput, type Millis, meanOf, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type Jobs,
   jobInputOf,
   jobSpecOf,
   type PreparedPrototype,
+  packed,
   preparePrototype,
   type TraceJob,
   type Workload,
 } from '@goshawk/traces';
+import type { WorkloadNeeds } from '../simulate/capacity.js';
+import { survey } from '../simulate/survey.js';
 import { type AsSubmitted, jobSeed, submissionEstimates } from './estimates.js';
 
 /** A job of a replay, ready to be sent. */
@@ -47,7 +50,9 @@ export interface ReplayPlan {
   /** As it is run. */
   readonly workload: WorkloadRecord;
   readonly jobs: readonly PlannedJob[];
+  /** What settings take from the jobs as they are run: the percentile, and how the work is shared. */
   readonly facts: WorkloadFacts;
+  readonly needs: WorkloadNeeds;
   readonly fit: Omit<PreparedPrototype, 'jobs'>;
 }
 
@@ -73,19 +78,8 @@ export async function planReplay(
   });
   const submit = submissionEstimates(estimator, seed);
   const planned = replayed.map((job, index) => planJob(job, index, submit, seed));
-  return {
-    workload: {
-      name: workload.name,
-      sha256: await workload.sha256(),
-      jobs: planned.length,
-      tasks: fit.tasks,
-      taskSeconds: fit.taskMs / 1_000,
-      spanSeconds: (planned.at(-1)!.submitMs - planned[0]!.submitMs) / 1_000,
-    },
-    jobs: planned,
-    facts: factsOf(planned, fit.divisor),
-    fit,
-  };
+  const { record, facts, needs } = await survey({ ...workload, tallied: [] }, [packed(replayed)]);
+  return { workload: record, jobs: planned, facts: { ...facts, divisor: fit.divisor }, needs, fit };
 }
 
 function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number): PlannedJob {
@@ -97,19 +91,9 @@ function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number
     tasks,
     job,
     taskMs,
-    trueMeanMs: taskMs / tasks,
+    // As everybody else works it out: a job at the cutoff is of the same class for all.
+    trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
     estimateMs,
     input: jobInputOf(jobSpecOf(submitted, estimateMs, jobSeed(seed, index))),
-  };
-}
-
-/** What settings take from the jobs as they are run: the percentile, and how the work is shared. */
-export function factsOf(jobs: readonly PlannedJob[], divisor: number): WorkloadFacts {
-  const means = Float64Array.from(jobs, (job) => job.trueMeanMs).sort();
-  const taskMs = sumOf(jobs, (job) => job.taskMs);
-  return {
-    divisor,
-    meanP90Ms: nearestRank(means, 90),
-    shareBelow: (cutoffMs) => sumOf(jobs, (job) => (job.trueMeanMs < cutoffMs ? job.taskMs : 0)) / taskMs,
   };
 }

@@ -10,7 +10,6 @@ import {
 } from '@goshawk/cli';
 import { counted, InputError, type PolicySettings } from '@goshawk/core';
 import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
-import { WorkloadNeeds } from '../simulate/capacity.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
 import { checkEstimator } from './estimates.js';
@@ -49,8 +48,6 @@ export async function replayLocally(
     if (!plans.has(of.estimator)) plans.set(of.estimator, await makePlan(context, of, spec, shape));
   }
   const plan = plans.get(variants[0]!.options.estimator)!;
-  const needs = new WorkloadNeeds();
-  for (const [index, { job, tasks }] of plan.jobs.entries()) needs.add(job, tasks, index + 1);
   const first = settingsOf(variants[0]!, plan.facts);
   const cluster = {
     workers,
@@ -59,8 +56,9 @@ export async function replayLocally(
     attributes: attributesOfAll(attribute, workers),
   };
   // How much memory there is where nobody says so, only the workers know.
-  needs.check({ ...cluster, capacity: { memory: Number.POSITIVE_INFINITY, ...cluster.capacity } });
-  if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs)) needs.checkGangs(cluster);
+  plan.needs.check({ ...cluster, capacity: { memory: Number.POSITIVE_INFINITY, ...cluster.capacity } });
+  if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs))
+    plan.needs.checkGangs(cluster);
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];
   for (const variant of variants) {

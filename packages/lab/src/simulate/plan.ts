@@ -4,7 +4,6 @@ import {
   checkSlots,
   NO_FACTS,
   type OptionSpecs,
-  POLICY_OPTIONS,
   parseAttributes,
   policyRecord,
   shadowNames,
@@ -12,7 +11,7 @@ import {
 import { formatCount, InputError, LIMITS, type PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { checkEstimator } from '../replay/estimates.js';
-import { specsOf, type Variant, variantsOf } from '../variants.js';
+import { POLICY_SETTINGS, specsOf, type Variant, variantsOf } from '../variants.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from './options.js';
 import { simulatedPolicies } from './references.js';
 import type { RunRequest } from './request.js';
@@ -78,7 +77,7 @@ export function checkOptions(options: SimulateOptions): void {
 
 /** What a run of a simulation may have of its own, beside what shapes a policy. */
 const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
-  ...Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
+  ...Object.keys(POLICY_SETTINGS),
   'workers',
   'slots',
   'schedulers',
