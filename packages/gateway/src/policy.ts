@@ -1,4 +1,5 @@
 import type { Cluster, Counters } from '@goshawk/client';
+import { isOfClients, type MessageType } from '@goshawk/core';
 
 /** What the cluster schedules by, and what that costs: central and schedulers are asked what they have counted. */
 export async function policyOf(cluster: Cluster, signal: AbortSignal) {
@@ -25,9 +26,28 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
   };
 }
 
-/** Of membership, which cost the same without any task, and of clients, this one among them. */
-const NO_PRICE =
-  /^(?:heartbeat|holding|resume|peers|members|welcome|register|enlist|resync|leave|submit|describe|explain|list|read|cancelJob|retryJob|watch|unwatch|answer|refused|event|acknowledge)/;
+/** Of membership, which cost the same without any task. */
+const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
+  'register',
+  'enlist',
+  'welcome',
+  'heartbeat',
+  'heartbeatAck',
+  'notRegistered',
+  'leave',
+  'resync',
+  'peers',
+  'members',
+  'drain',
+  'drained',
+  'resume',
+  'holding',
+  'claim',
+  'quarantine',
+  'nameTaken',
+  'takeOver',
+  'superseded',
+]);
 
 /** By type: what central has sent and received, and of schedulers what is not between them and central. */
 function messagesAt({
@@ -38,14 +58,15 @@ function messagesAt({
   readonly totals: { readonly schedulers: Counters };
 }): Record<string, number> {
   const sum: Record<string, number> = {};
-  const add = (counts: Counters, sign: 1 | -1): void => {
+  const add = (counts: Counters): void => {
     for (const [type, count] of Object.entries(counts)) {
-      if (typeof count === 'number' && !NO_PRICE.test(type)) sum[type] = (sum[type] ?? 0) + sign * count;
+      const isPriced = !MEMBERSHIP.has(type) && !isOfClients(type);
+      if (typeof count === 'number' && isPriced) sum[type] = (sum[type] ?? 0) + count;
     }
   };
   const messages = (of: Counters, way: 'sent' | 'received') => group(group(of, 'messages'), way);
   if (central !== undefined) {
-    for (const way of ['sent', 'received'] as const) add(messages(central, way), 1);
+    for (const way of ['sent', 'received'] as const) add(messages(central, way));
   }
   for (const way of ['sent', 'received'] as const) {
     for (const [type, count] of Object.entries(messages(totals.schedulers, way))) {
@@ -53,7 +74,7 @@ function messagesAt({
       const atCentral = group(group(central ?? {}, 'messages'), way === 'sent' ? 'received' : 'sent')[type];
       const both =
         typeof atCentral === 'number' && typeof count === 'number' ? Math.min(atCentral, count) : 0;
-      if (typeof count === 'number') add({ [type]: count - both }, 1);
+      if (typeof count === 'number') add({ [type]: count - both });
     }
   }
   return Object.fromEntries(Object.entries(sum).filter(([, count]) => count > 0));

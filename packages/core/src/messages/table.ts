@@ -796,3 +796,10 @@ export function isReply(message: Message): message is Reply {
 export function isReplyType(type: MessageType): type is ReplyType {
   return REPLIES.has(type);
 }
+
+/** A client's question, or what it is told: no cost of a policy. */
+export function isOfClients(type: string): boolean {
+  if (!Object.hasOwn(MESSAGES, type)) return false;
+  const { from, to } = MESSAGES[type as MessageType];
+  return [...from, ...to].includes('client');
+}

@@ -1,5 +1,5 @@
 import type { Cluster, ClusterCounters, ClusterView, Counters } from '@goshawk/client';
-import { MESSAGES, type MessageType, sumOf } from '@goshawk/core';
+import { isOfClients, sumOf } from '@goshawk/core';
 import type { PlanningTimes } from '@goshawk/policies';
 import type { Messages, PlanningResults, Steals } from '@goshawk/report';
 import { planningOf } from '../planning.js';
@@ -32,7 +32,7 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
     // Who was started again has counted from 0.
     const was = restarted.includes(party) ? {} : (earlier.get(party) ?? {});
     for (const [type, sent] of Object.entries(group(counters, 'messages', 'sent'))) {
-      if (isForClients(type)) continue;
+      if (isOfClients(type)) continue;
       const more = since(sent, group(was, 'messages', 'sent')[type]);
       if (more > 0) byType[type] = (byType[type] ?? 0) + more;
     }
@@ -85,11 +85,6 @@ function partiesOf({ central, schedulers, workers }: ClusterCounters): Map<strin
     ...Object.entries(schedulers).map(([name, counters]) => [`scheduler ${name}`, counters] as const),
     ...Object.entries(workers).map(([name, counters]) => [`worker ${name}`, counters] as const),
   ]);
-}
-
-/** The answers to those who look are no cost of a policy. */
-function isForClients(type: string): boolean {
-  return Object.hasOwn(MESSAGES, type) && MESSAGES[type as MessageType].to.some((role) => role === 'client');
 }
 
 function since(after: Count, before: Count): number {
