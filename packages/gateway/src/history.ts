@@ -1,29 +1,15 @@
 import type { Counters } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
+import type { z } from 'zod';
+import type { history } from './schemas.js';
 
 /** So much is kept. */
 const HISTORY_MS = 3_600_000;
 /** Between two points. */
 export const POINT_MS = 10_000;
 
-/** Of one class, between two points. Null: nothing of the class. */
-export interface ClassPoint {
-  readonly tasksPerSecond: number;
-  /** From when a task might start to when a worker was given it. */
-  readonly delaySeconds: { readonly p50: number; readonly p99: number } | null;
-  /** Of jobs, from acceptance to end. */
-  readonly runSeconds: { readonly p50: number; readonly p90: number } | null;
-}
-
-export interface Point {
-  /** Wall clock, s since 1970. */
-  readonly at: number;
-  readonly waiting: number;
-  readonly busy: number;
-  readonly slots: number;
-  readonly short: ClassPoint;
-  readonly long: ClassPoint;
-}
+export type Point = z.infer<typeof history>['points'][number];
+export type ClassPoint = Point['short'];
 
 type Class = 'short' | 'long';
 

@@ -1,13 +1,8 @@
 import type { ClusterCounters, ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
-import {
-  counted,
-  formatCount,
-  type GoshawkError,
-  type JobClass,
-  WAITING_WORDS,
-  type WaitingReason,
-} from '@goshawk/core';
-import type { ShownState, WorkerTable } from './worker-table.js';
+import { counted, formatCount, type GoshawkError, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
+import type { z } from 'zod';
+import type { overview } from './schemas.js';
+import type { WorkerTable } from './worker-table.js';
 
 /** What one look has seen; what did not answer is undefined. */
 export interface Seen {
@@ -20,44 +15,9 @@ export interface Seen {
   readonly problem: GoshawkError | undefined;
 }
 
-/** What a person should look at. */
-interface Attention {
-  readonly level: 'error' | 'warning';
-  readonly what: string;
-  readonly hint: string;
-  /** Where the page shows more. */
-  readonly link: string | null;
-}
-
-interface WaitingRow {
-  readonly class: JobClass;
-  readonly reason: WaitingReason;
-  readonly tasks: number;
-  /** The job that has waited longest. */
-  readonly example: string;
-  readonly exampleAgeSeconds: number;
-  readonly why: string;
-  readonly helps: string;
-}
-
-export interface Overview {
-  readonly schema: 'goshawk.overview/1';
-  readonly cluster: string;
-  /** Undefined: never seen. */
-  readonly policy: string | null;
-  /** Central answers. */
-  readonly reachable: boolean;
-  readonly workers: Readonly<Record<ShownState, number>>;
-  /** Slots of workers, and those in use; workers without a fixed number count what they run. */
-  readonly slots: number;
-  readonly busy: number;
-  readonly queued: number;
-  readonly schedulers: number;
-  /** Jobs that have not ended. */
-  readonly jobs: number;
-  readonly waiting: readonly WaitingRow[];
-  readonly attention: readonly Attention[];
-}
+export type Overview = z.infer<typeof overview>;
+type Attention = Overview['attention'][number];
+type WaitingRow = Overview['waiting'][number];
 
 /** Tasks wait for these until somebody does something. */
 const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away']);

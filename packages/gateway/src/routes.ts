@@ -4,12 +4,14 @@ import {
   givenSpan,
   InputError,
   isFinal,
+  JOB_STATES,
   type JobInput,
   jobJson,
   jobJsonSchema,
   seconds,
   summaryJson,
   UnreachableError,
+  WORKER_STATES,
   waitingJson,
   whyJson,
 } from '@goshawk/core';
@@ -35,7 +37,7 @@ const flag = z.enum(['true', 'false']).transform((word) => word === 'true');
 const states = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
-  .pipe(z.array(z.enum(shapes.JOB_STATES)));
+  .pipe(z.array(z.enum(JOB_STATES)));
 const nothing = z.strictObject({});
 const NO_JOB = { 404: 'no scheduler knows the job' };
 const NO_WORKER = { 404: 'there is no such worker' };
@@ -221,7 +223,7 @@ export const ROUTES: readonly Route[] = [
     url: '/v1/workers',
     role: 'read',
     does: 'List the workers',
-    query: z.object({ state: z.enum(['active', 'draining', 'drained', 'quarantined']).optional() }),
+    query: z.object({ state: z.enum(WORKER_STATES).optional() }),
     answer: shapes.workers,
     handle: async ({ cluster }, { query, signal }) => {
       const { workers } = await (await cluster()).describe({ signal });

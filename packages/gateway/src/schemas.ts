@@ -1,4 +1,11 @@
-import { JOB_FATES, PRIORITIES, WAIT_PHASES, WAITING_REASONS } from '@goshawk/core';
+import {
+  JOB_FATES,
+  JOB_STATES,
+  PRIORITIES,
+  WAIT_PHASES,
+  WAITING_REASONS,
+  WORKER_STATES,
+} from '@goshawk/core';
 import { z } from 'zod';
 import { ROLES } from './access.js';
 import { SHOWN_STATES } from './worker-table.js';
@@ -9,7 +16,6 @@ const count = z.int().nonnegative();
 const seconds = z.number().nonnegative();
 const time = z.iso.datetime();
 const jobClass = z.enum(['short', 'long']);
-export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
 
 const taskCounts = z.object({
   total: count,
@@ -179,7 +185,7 @@ export const waiting = z.looseObject({
 
 const workerShape = {
   name: z.string(),
-  state: z.enum(['active', 'draining', 'drained', 'quarantined']),
+  state: z.enum(WORKER_STATES),
   quarantine: z.string().nullable(),
   partition: z.enum(['general', 'short']),
   /** 0: no fixed number. */
@@ -209,7 +215,7 @@ export const worker = z.object({
 export const drained = z.object({
   schema: z.literal('goshawk.drain/1'),
   worker: z.string(),
-  state: z.enum(['active', 'draining', 'drained', 'quarantined']),
+  state: z.enum(WORKER_STATES),
   running: count,
 });
 
@@ -252,38 +258,48 @@ export const predictor = z.object({
 export const overview = z.object({
   schema: z.literal('goshawk.overview/1'),
   cluster: z.string(),
+  /** Null: never seen. */
   policy: z.string().nullable(),
+  /** Central answers. */
   reachable: z.boolean(),
   workers: z.record(z.enum(SHOWN_STATES), count),
+  /** Slots of workers, and those in use; workers without a fixed number count what they run. */
   slots: count,
   busy: count,
   queued: count,
   schedulers: count,
+  /** Jobs that have not ended. */
   jobs: count,
   waiting: z.array(
     z.object({
       class: jobClass,
       reason: z.enum(WAITING_REASONS),
       tasks: count,
+      /** The job that has waited longest. */
       example: z.string(),
       exampleAgeSeconds: seconds,
       why: z.string(),
       helps: z.string(),
     }),
   ),
+  /** What a person should look at. */
   attention: z.array(
     z.object({
       level: z.enum(['error', 'warning']),
       what: z.string(),
       hint: z.string(),
+      /** Where the page shows more. */
       link: z.string().nullable(),
     }),
   ),
 });
 
+/** Of one class, between two points. Null: nothing of the class. */
 const classPoint = z.object({
   tasksPerSecond: z.number(),
+  /** From when a task might start to when a worker was given it. */
   delaySeconds: z.object({ p50: z.number(), p99: z.number() }).nullable(),
+  /** Of jobs, from acceptance to end. */
   runSeconds: z.object({ p50: z.number(), p90: z.number() }).nullable(),
 });
 

@@ -1,8 +1,8 @@
 import type { WorkerView } from '@goshawk/client';
-import type { Millis } from '@goshawk/core';
+import { type Millis, WORKER_STATES } from '@goshawk/core';
 
 /** As a number in the page's deltas: the place in this list. */
-export const SHOWN_STATES = ['active', 'draining', 'drained', 'quarantined', 'lost'] as const;
+export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
 /** A worker that was lost is shown for so long. */

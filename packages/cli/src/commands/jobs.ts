@@ -1,11 +1,18 @@
-import { counted, cutoffJson, InputError, type JobState, LIMITS, summaryJson } from '@goshawk/core';
+import {
+  counted,
+  cutoffJson,
+  InputError,
+  JOB_STATES,
+  type JobState,
+  LIMITS,
+  summaryJson,
+} from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { painter, plain } from '../terminal/paint.js';
 
-const STATES: readonly JobState[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
 /** Users near their limit that are named. */
 const QUOTAS_SHOWN = 5;
 const LISTED_MAX = LIMITS.jobsListedMax;
@@ -22,8 +29,8 @@ export const jobsCommand = defineCommand({
       type: 'text',
       value: 'STATES',
       flagOnly: true,
-      suggests: STATES,
-      describe: `only jobs in these states: ${STATES.join(', ')}, with commas`,
+      suggests: JOB_STATES,
+      describe: `only jobs in these states: ${JOB_STATES.join(', ')}, with commas`,
     },
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },
     all: { type: 'flag', flagOnly: true, describe: 'all ended jobs, not only the last ten' },
@@ -90,9 +97,9 @@ export const jobsCommand = defineCommand({
 
 function parseStates(text: string): JobState[] {
   return text.split(',').map((part) => {
-    const state = STATES.find((known) => known === part.trim());
+    const state = JOB_STATES.find((known) => known === part.trim());
     if (state === undefined) {
-      throw new InputError('bad-option', `--state: "${part}" is not one of ${STATES.join(', ')}`);
+      throw new InputError('bad-option', `--state: "${part}" is not one of ${JOB_STATES.join(', ')}`);
     }
     return state;
   });

@@ -1,5 +1,13 @@
 import type { ClusterView, WorkerView } from '@goshawk/client';
-import { counted, formatAttributes, formatCount, formatResources, present, sumOf } from '@goshawk/core';
+import {
+  counted,
+  formatAttributes,
+  formatCount,
+  formatResources,
+  present,
+  sumOf,
+  WORKER_STATES,
+} from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
@@ -15,7 +23,7 @@ export const workersCommand = defineCommand({
       type: 'text',
       value: 'STATE',
       flagOnly: true,
-      choices: ['active', 'draining', 'drained', 'quarantined'],
+      choices: WORKER_STATES,
       describe: 'only workers in this state',
     },
     limit: { type: 'count', default: 10_000, min: 1, describe: 'entries at most' },
