@@ -10,9 +10,12 @@ const { beats, policy } = workerData as Watched;
 let last = -1;
 let stoodMs = 0;
 
-function say(level: string, msg: string): void {
+/** As the rest of the log numbers them. */
+const LEVELS = { error: 50, fatal: 60 };
+
+function say(level: keyof typeof LEVELS, msg: string): void {
   const line = JSON.stringify({
-    level,
+    level: LEVELS[level],
     time: new Date().toISOString(),
     role: 'central',
     policy,
