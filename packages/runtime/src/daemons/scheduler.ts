@@ -3,15 +3,14 @@ import { type Millis, parseJobSpec, present } from '@goshawk/core';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
   type EstimatorStates,
-  type LoadLimits,
   Scheduler,
   type SchedulerConfig,
   type SchedulerEnvironment,
 } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
-import type { Hosted } from '../driver/index.js';
-import { counted, journalReadings, type Readings, schedulerReadings, together } from '../metrics/index.js';
+import { together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
+import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './adopted-schedulers.js';
 import type { Daemon } from './daemon.js';
 import { EstimatorStateFile } from './estimator-state-file.js';
 import { JobJournal, type JournalPlace, newTag } from './job-journal.js';
@@ -26,7 +25,7 @@ import {
   whenJoined,
 } from './process.js';
 import { ShadowWatch } from './shadow-watch.js';
-import { type Claimed, SharedJournals } from './shared-journals.js';
+import { SharedJournals } from './shared-journals.js';
 import { steadyOffset } from './wall-offset.js';
 
 export interface SchedulerOptions extends ProcessOptions {
@@ -85,7 +84,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
       { process, journals, stateFile, estimatorStates: (await stateFile?.load()) ?? {} },
       options,
     );
-    for (const claimed of (await shared?.adopted()) ?? []) await served.adopt(claimed);
+    for (const claimed of (await shared?.adopted()) ?? []) await served.adopted!.adopt(claimed);
     return served.daemon;
   } catch (error) {
     await process?.close();
@@ -126,20 +125,13 @@ interface Parts {
   readonly estimatorStates: EstimatorStates;
 }
 
-/** One scheduler of a process: its own, or one whose jobs it looks after. */
-interface Role {
-  readonly index: number;
-  readonly name: string;
-  readonly journal: JobJournal | undefined;
-  readonly adopted: boolean;
-}
-
 function configOf(
   { process, estimatorStates }: Parts,
   role: Role,
   options: SchedulerOptions,
 ): SchedulerConfig {
   const { journal, name, index, adopted } = role;
+  const { activeJobsMax, userWaitingTasksMax } = options;
   const wallOffsetMs = steadyOffset(() => Date.now() - process.host.now());
   return {
     name,
@@ -159,14 +151,8 @@ function configOf(
     estimatorStates,
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
-    load: loadOf(options),
+    load: present({ activeJobsMax, userWaitingTasksMax }),
     inheritance: journal?.inheritance(process.addressNamed, process.host.now()),
-  };
-}
-
-function loadOf({ activeJobsMax, userWaitingTasksMax }: SchedulerOptions): Partial<LoadLimits> {
-  return {
-    ...present({ activeJobsMax, userWaitingTasksMax }),
   };
 }
 
@@ -192,19 +178,9 @@ function jobEffects(
   };
 }
 
-/** How the part of one scheduler in a process may end. */
-interface Ends {
-  /** Another one has its jobs. */
-  superseded(): void;
-  drained(): void;
-  /** The jobs of its journal that have not ended are here. */
-  inherited(jobs: number): void;
-}
-
 interface Served {
   readonly daemon: Daemon;
-  /** Looks after the jobs of a journal whose scheduler is gone. */
-  adopt(claimed: Claimed): Promise<void>;
+  readonly adopted: AdoptedSchedulers | undefined;
 }
 
 function serve(parts: Parts, options: SchedulerOptions): Served {
@@ -220,19 +196,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const drained = new Promise<void>((resolve) => {
     onDrained = resolve;
   });
-  const taking = new Set<string>();
-  /** One after the other, in the order in which central asks for them. */
-  let taken: Promise<unknown> = Promise.resolve();
-  const takeOver = (gone: string, tag: string, epoch: number): void => {
-    if (shared === undefined || taking.has(tag)) return;
-    taking.add(tag);
-    taken = taken
-      .then(() => shared.takeOver(tag, epoch))
-      .then((claimed) => claimed && adopt(claimed))
-      .catch((error: Error) => logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`))
-      .finally(() => taking.delete(tag));
-  };
-  const host = (role: Role, { superseded, drained, inherited }: Ends): Hosted<Scheduler> =>
+  const host: HostScheduler = (role, ends) =>
     process.host.add<Scheduler>(
       { index: role.index, name: role.name, role: 'scheduler' },
       (environment) =>
@@ -240,9 +204,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           ...environment,
           ...role.journal?.effects,
           nameTaken: nameTaken(role.name, logger),
-          superseded,
-          drained,
-          inherited,
+          ...ends,
           counted: () => ({
             ...environment.counted?.(),
             ...(role.journal && { journal: role.journal.metrics() }),
@@ -252,7 +214,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           ...(role.adopted
             ? {}
             : {
-                takeOver,
+                takeOver: (gone: string, tag: string, epoch: number) => adopted?.takeOver(gone, tag, epoch),
                 estimatorStateRefused: (estimator: string, message: string) => {
                   logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
                   stateFile?.giveUp();
@@ -260,6 +222,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
               }),
         }),
     );
+  const adopted = shared && new AdoptedSchedulers(shared, process, host, logger);
   const { machine, enter } = host(
     { index: FIRST_PARTY, name, journal, adopted: false },
     {
@@ -268,38 +231,6 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       inherited: (jobs) => logger.info({ jobs }, 'the jobs of the journal are back'),
     },
   );
-  const adopted = new Map<Hosted<Scheduler>, JobJournal>();
-  /** Of those that are not looked after any more. */
-  let former: Readings = {};
-  const readingsOf = (scheduler: Scheduler, its: JobJournal | undefined): Readings => ({
-    ...schedulerReadings(scheduler, process.host.now()),
-    ...(its && journalReadings(its.metrics(), its.commitMs)),
-  });
-  let parties = FIRST_PARTY;
-  const adopt = async ({ journal: its, home, discard }: Claimed): Promise<void> => {
-    const index = ++parties;
-    await its.begin(process.nameOf(index));
-    let isOver = false;
-    const end = (close: () => Promise<void>): void => {
-      if (isOver) return;
-      isOver = true;
-      former = counted(together([former, readingsOf(party.machine, its)]));
-      adopted.delete(party);
-      party.remove();
-      close().catch((error: Error) => logger.warn({ of: home, tag: its.tag }, error.message));
-    };
-    const lost = (): void => end(() => its.close());
-    const drained = (): void => {
-      logger.info({ of: home, tag: its.tag }, 'nothing is left of the jobs that were taken over');
-      end(discard);
-    };
-    const role = { index, name: `${home}/${its.tag}`, journal: its, adopted: true };
-    const inherited = (jobs: number): void =>
-      logger.info({ of: home, tag: its.tag, epoch: its.epoch, jobs }, 'jobs were taken over');
-    const party = host(role, { superseded: lost, drained, inherited });
-    adopted.set(party, its);
-    its.serve(party.enter, lost);
-  };
   // The first job that is parsed takes 10 ms, in which the schema is made: before a client waits for it.
   parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
@@ -308,14 +239,10 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : NOT_JOINED),
-      ...new Set([journal, ...adopted.values()].flatMap((each) => each?.notReady ?? [])),
+      ...new Set([...(journal?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
     readings: () =>
-      together([
-        former,
-        readingsOf(machine, journal),
-        ...[...adopted].map(([party, its]) => readingsOf(party.machine, its)),
-      ]),
+      together([readingsOf(machine, journal, process.host.now()), ...(adopted?.readings() ?? [])]),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended, options);
   void joined.then(() => {
@@ -329,7 +256,8 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       );
   });
   const stop = async (): Promise<void> => {
-    for (const each of [{ enter }, ...adopted.keys()]) each.enter('leave', (scheduler) => scheduler.leave());
+    enter('leave', (scheduler) => scheduler.leave());
+    adopted?.leave();
     await stateFile?.close();
     await closeJournals(journals, () => process.host.close());
     await process.close();
@@ -347,5 +275,5 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       await stop();
     },
   };
-  return { daemon, adopt };
+  return { daemon, adopted };
 }
