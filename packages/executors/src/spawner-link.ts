@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { compiledFile } from './compiled.js';
-import { type FailureCode, failed, type KillReason, type Outcome, type RunSink } from './contract.js';
+import { failed, type KillReason, type Outcome, type RunSink } from './contract.js';
 import { type Frame, FrameReader, FrameWriter } from './framing.js';
 import { endRecorded } from './leftovers.js';
 import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';
@@ -41,12 +41,17 @@ export interface SpawnerLinkOptions {
   readonly cgroup?: string | undefined;
 }
 
-interface LinkedRun {
+/** A run that the spawner has not been given. */
+interface WaitingRun {
   readonly order: SpawnOrder;
   readonly stdin: Uint8Array | undefined;
   readonly sink: RunSink;
-  state: 'waiting' | 'sent' | 'started';
-  startedAt: number;
+}
+
+interface GivenRun {
+  readonly sink: RunSink;
+  /** Undefined before the spawner has said so. */
+  readonly startedAt: number | undefined;
 }
 
 /** One spawner process, from its start to its death. */
@@ -64,11 +69,13 @@ interface Spawner {
  */
 export class SpawnerLink {
   readonly #options: SpawnerLinkOptions;
-  readonly #runs = new Map<number, LinkedRun>();
-  /** Runs not yet sent, in order. */
-  readonly #waiting = new Map<number, LinkedRun>();
+  // Each run is in one of these, by its number.
+  /** In order. */
+  readonly #waiting = new Map<number, WaitingRun>();
+  /** Given to the spawner, which has not answered. */
+  readonly #sent = new Map<number, GivenRun>();
+  readonly #started = new Map<number, GivenRun>();
   #nextRun = 1;
-  #unanswered = 0;
   #spawner: Spawner | undefined;
   #cleaning: Promise<unknown> = Promise.resolve();
 
@@ -80,18 +87,18 @@ export class SpawnerLink {
   start(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink): number {
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
-    const linked: LinkedRun = { order, stdin, sink, state: 'waiting', startedAt: 0 };
-    this.#runs.set(run, linked);
-    this.#waiting.set(run, linked);
+    this.#waiting.set(run, { order, stdin, sink });
     // Nothing is reported before this call has returned.
     queueMicrotask(() => this.#advance());
     return run;
   }
 
   kill(run: number, reason: KillReason): void {
-    if (this.#waiting.delete(run)) {
-      queueMicrotask(() => this.#end(run, { kind: 'killed', reason }, 0));
-    } else if (this.#runs.has(run)) {
+    const waiting = this.#waiting.get(run);
+    if (waiting !== undefined) {
+      this.#waiting.delete(run);
+      queueMicrotask(() => waiting.sink.ended({ kind: 'killed', reason }, 0));
+    } else if (this.#sent.has(run) || this.#started.has(run)) {
       this.#spawner?.writer.send(FrameKind.Kill, run, killBody(reason));
     }
   }
@@ -102,7 +109,7 @@ export class SpawnerLink {
     this.#spawner = undefined;
     if (spawner !== undefined) await endSpawner(spawner);
     await this.#cleaning;
-    for (const run of this.#runs.keys()) this.#end(run, { kind: 'killed', reason: 'shutdown' }, 0);
+    endAll(this.#takeGiven(), { kind: 'killed', reason: 'shutdown' });
   }
 
   #advance(): void {
@@ -110,12 +117,11 @@ export class SpawnerLink {
     if (this.#spawner === undefined && !this.#startSpawner()) return;
     const spawner = this.#spawner!;
     if (!spawner.ready) return;
-    for (const [run, linked] of this.#waiting) {
-      if (this.#unanswered >= UNANSWERED_STARTS_MAX) return;
-      this.#unanswered++;
+    for (const [run, { order, stdin, sink }] of this.#waiting) {
+      if (this.#sent.size >= UNANSWERED_STARTS_MAX) return;
       this.#waiting.delete(run);
-      linked.state = 'sent';
-      spawner.writer.send(FrameKind.Start, run, ...startBody(linked.order, linked.stdin));
+      this.#sent.set(run, { sink, startedAt: undefined });
+      spawner.writer.send(FrameKind.Start, run, ...startBody(order, stdin));
     }
   }
 
@@ -155,7 +161,7 @@ export class SpawnerLink {
   }
 
   #cannotStart({ message }: Error): void {
-    this.#failWaiting('spawner-failed', `commands cannot be started: ${message}`);
+    this.#failWaiting(`commands cannot be started: ${message}`);
   }
 
   #connect(child: ChildProcess, file: string): Spawner {
@@ -186,37 +192,26 @@ export class SpawnerLink {
       this.#advance();
       return;
     }
-    const linked = this.#runs.get(run);
-    if (linked === undefined) return;
+    const { sink } = this.#sent.get(run) ?? this.#started.get(run) ?? {};
+    if (sink === undefined) return;
     switch (kind) {
       case FrameKind.Started:
-        this.#answered(linked);
-        linked.startedAt = performance.now();
-        linked.sink.started?.();
+        this.#sent.delete(run);
+        this.#started.set(run, { sink, startedAt: performance.now() });
+        sink.started?.();
         break;
       case FrameKind.Output:
-        linked.sink.output(readOutputBody(body));
-        break;
+        sink.output(readOutputBody(body));
+        return;
       case FrameKind.Ended: {
-        this.#answered(linked);
         const { outcome, runMs } = readEndedBody(body);
-        this.#end(run, outcome, runMs);
+        this.#sent.delete(run);
+        this.#started.delete(run);
+        sink.ended(outcome, runMs);
         break;
       }
     }
-  }
-
-  #answered(linked: LinkedRun): void {
-    if (linked.state !== 'sent') return;
-    linked.state = 'started';
-    this.#unanswered--;
     this.#advance();
-  }
-
-  #end(run: number, outcome: Outcome, runMs: number): void {
-    const linked = this.#runs.get(run);
-    this.#runs.delete(run);
-    linked?.sink.ended(outcome, runMs);
   }
 
   /**
@@ -226,28 +221,40 @@ export class SpawnerLink {
   #lost(spawner: Spawner): void {
     if (this.#spawner !== spawner) return;
     this.#spawner = undefined;
-    this.#unanswered = 0;
     spawner.process.kill('SIGKILL');
     spawner.stream.destroy();
-    const given = [...this.#runs].filter(([, linked]) => linked.state !== 'waiting');
+    const given = this.#takeGiven();
     this.#options.warn(`the process that starts commands died; ${given.length} runs are lost`);
     this.#cleaning = endRecorded(spawner.recordFile).then(() => {
-      const lost = failed('spawner-lost', 'the process that starts commands died, and this command with it');
-      for (const [run, { startedAt }] of given) {
-        this.#end(run, lost, startedAt === 0 ? 0 : performance.now() - startedAt);
-      }
+      endAll(
+        given,
+        failed('spawner-lost', 'the process that starts commands died, and this command with it'),
+      );
       if (!spawner.ready) {
-        this.#failWaiting('spawner-failed', 'the process that starts commands ended before it was ready');
+        this.#failWaiting('the process that starts commands ended before it was ready');
       }
       this.#advance();
     });
   }
 
-  #failWaiting(code: FailureCode, message: string): void {
-    const runs = [...this.#waiting.keys()];
+  #failWaiting(message: string): void {
+    const runs = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const run of runs) this.#end(run, failed(code, message), 0);
+    for (const { sink } of runs) sink.ended(failed('spawner-failed', message), 0);
   }
+
+  /** What the spawner was given is no longer its own: nothing more that it says counts. */
+  #takeGiven(): GivenRun[] {
+    const given = [...this.#sent.values(), ...this.#started.values()];
+    this.#sent.clear();
+    this.#started.clear();
+    return given;
+  }
+}
+
+function endAll(runs: readonly GivenRun[], outcome: Outcome): void {
+  for (const { sink, startedAt } of runs)
+    sink.ended(outcome, startedAt === undefined ? 0 : performance.now() - startedAt);
 }
 
 /** Closes the link, at which the spawner ends its commands and itself; does it for one that cannot. */
