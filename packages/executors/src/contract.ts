@@ -62,7 +62,7 @@ export type FailureCode =
   | 'permission-denied'
   | 'output-file' // the file that stdout or stderr is to go to cannot be written
   | 'arguments-too-long' // arguments and environment exceed what the system takes
-  | 'process-limit' // the system refuses another process
+  | 'process-limit' // the system refuses another process, or another thread for a module
   | 'no-memory' // the system has none for another process
   | 'too-many-files' // the system refuses another open file
   | 'spawn-failed' // anything else; the message has the system's word

@@ -293,7 +293,7 @@ describe('a thread that does not start', () => {
       const { outcome } = await outcomeOf(refused, call('nothing'));
       expect(outcome).toMatchObject({
         kind: 'failed',
-        error: { code: 'thread-failed', message: expect.stringContaining('no thread can be started') },
+        error: { code: 'process-limit', message: expect.stringContaining('refuses another thread') },
       });
     }
     await refused.close();

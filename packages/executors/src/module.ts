@@ -81,7 +81,7 @@ export class ModuleExecutor implements Executor {
       if (name === 'DataCloneError') {
         run.broke(failed('input-not-serialisable', `the input cannot be handed to a thread: ${message}`));
       } else {
-        run.broke(failed('thread-failed', `no thread can be started for the module: ${message}`));
+        run.broke(failed('process-limit', `the system refuses another thread for modules: ${message}`));
       }
     }
   }

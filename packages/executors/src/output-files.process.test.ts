@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compiledFile } from './compiled.js';
 import { createExecutors, type Executors } from './executors.js';
 import { outcomeOf, record } from './recording.fixture.js';
 
@@ -113,5 +115,20 @@ describe('a full disk', () => {
     } finally {
       execFileSync('umount', [disk]);
     }
+  });
+
+  it('for which no descriptor is left is no fault of the task', () => {
+    const source = `
+      import { openSync } from 'node:fs';
+      import { openOutputFiles } from ${JSON.stringify(pathToFileURL(compiledFile('./output-files.js', import.meta.url)).href)};
+      try {
+        for (;;) openSync('/dev/null');
+      } catch {}
+      const { error } = await openOutputFiles({ stdout: ${JSON.stringify(join(folder, 'none'))} });
+      process.stdout.write(error.code);`;
+    const script = join(folder, 'opens.mjs');
+    writeFileSync(script, source);
+    const code = execFileSync('sh', ['-c', 'ulimit -n 50; exec "$0" "$1"', process.execPath, script]);
+    expect(code.toString()).toBe('too-many-files');
   });
 });

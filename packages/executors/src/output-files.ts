@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type FailedOutcome, failed, type OutputStream } from './contract.js';
+import { TOO_MANY_FILES } from './spawn-failure.js';
 
 /** Where a command's output goes in place of pipes. Relative paths start at the folder that it runs in. */
 export type OutputPaths = Partial<Readonly<Record<OutputStream, string>>>;
@@ -42,6 +43,8 @@ export async function openOutputFiles(
       descriptors[stream] = file.fd;
     } catch (error) {
       close();
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EMFILE' || code === 'ENFILE') return failed(...TOO_MANY_FILES);
       return failed('output-file', `${stream} cannot go to "${path}" on this worker: ${reasonOf(error)}`);
     }
   }

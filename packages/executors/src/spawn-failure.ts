@@ -8,6 +8,11 @@ interface Attempt {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+export const TOO_MANY_FILES: [FailureCode, string] = [
+  'too-many-files',
+  'the system refuses another open file: raise its limit (ulimit -n) or lower the slots',
+];
+
 /** What a command's start failed of, in the words of who submitted it. */
 export function spawnFailure(error: NodeJS.ErrnoException, attempt: Attempt): Outcome {
   const [code, message] = explain(error, attempt);
@@ -34,10 +39,7 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
       return ['no-memory', `there is no memory to start "${attempt.command}"`];
     case 'EMFILE':
     case 'ENFILE':
-      return [
-        'too-many-files',
-        'the system refuses another open file: raise its limit (ulimit -n) or lower the slots',
-      ];
+      return TOO_MANY_FILES;
     default:
       return ['spawn-failed', `"${attempt.command}" did not start: ${error.code ?? error.message}`];
   }
