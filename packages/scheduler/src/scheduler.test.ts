@@ -478,6 +478,36 @@ test('a central that has news at every heartbeat is not silent', () => {
   expect(bench.take('enlist')).toEqual([]);
 });
 
+test('the key of a job of another user is taken, also once that job had to make room', () => {
+  const sent: Message[] = [];
+  let isOwn = false;
+  const scheduler = loneScheduler(
+    { memoryBytes: 40_000 },
+    {
+      send: (to, message) => void (to === CLIENT && sent.push(message)),
+      clientKeyOf: () => (isOwn ? { name: 'ci', rights: ['submit'] } : undefined),
+    },
+  );
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome(), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1]), 0);
+  const submit = (key: string, user: string): Message => {
+    const spec = { user, tasks: [{ sleep: 1 }] };
+    scheduler.receive(CLIENT, { type: 'submit', request: sent.length, key, spec }, 0);
+    return sent.at(-1)!;
+  };
+  for (let i = 1; i <= 20; i++) {
+    submit(`k${i}`, 'eve');
+    scheduler.receive(W1, { type: 'ask', ask: i, again: false, job: i, stage: 0, placed: undefined }, 0);
+    const rest = { runMs: 1, output: [], outputBytes: 0, ask: 0, attempt: 1, task: 0, outcome: COMPLETED };
+    scheduler.receive(W1, { type: 'ended', report: i, job: i, ...rest }, 0);
+  }
+  expect(submit('k1', 'eve')).toMatchObject({ value: { job: 's-1', state: 'completed' } });
+  expect(scheduler.traceBytes).toBeGreaterThan(0);
+  isOwn = true;
+  expect(submit('k1', 'ci')).toMatchObject({ type: 'refused', code: 'key-conflict' });
+});
+
 test('what a former central has found for a job counts no more once another one has welcomed its owner', () => {
   const [former, present] = [CENTRAL, 77 as Address];
   const goshawk = { preset: { ...PRESETS.goshawk } };

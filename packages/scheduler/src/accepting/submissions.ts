@@ -60,7 +60,7 @@ function submitted(
   now: Millis,
 ): Accepted | Refusal {
   const { key } = message;
-  const known = knownBy(s, key, key);
+  const known = knownBy(s, key, key, owner);
   if (known !== undefined && !(known instanceof Job)) return known;
   if (known !== undefined && s.recentSubmissions.isAgain(from, message)) return accepted(s, known);
   let spec: JobSpec;
@@ -87,7 +87,7 @@ function submitted(
 
 function retried(s: SchedulerParts, key: string, job: Job, now: Millis): Accepted | Refusal {
   // A retry belongs to whoever has the job, whatever its key.
-  const known = knownBy(s, key, undefined);
+  const known = knownBy(s, key, undefined, job.spec.user);
   if (known !== undefined && !(known instanceof Job)) return known;
   if (!isFinal(job.state)) {
     const message = `${job.id} is still ${job.state}`;
@@ -103,12 +103,14 @@ function retried(s: SchedulerParts, key: string, job: Job, now: Millis): Accepte
  * The job with this key, or what is answered without a look at what was brought.
  *
  * @param owned the key, where it says to which scheduler a new job belongs
+ * @param user whose job it is; undefined: that is not known yet, or nobody's in particular
  * @returns undefined: a new job may be taken
  */
 function knownBy(
   s: SchedulerParts,
   key: string,
   owned: string | undefined,
+  user: string | undefined,
 ): Job | Accepted | Refusal | undefined {
   // A job of an earlier incarnation may be asked about before there is a policy for new ones.
   if (!s.cluster.isReady) return NOT_READY;
@@ -117,7 +119,10 @@ function knownBy(
   if (known !== undefined) return known;
   // The job with the key had to make room: that it was here is known.
   const trace = s.jobs.traceOf(key);
-  if (trace !== undefined) return { job: s.jobs.idOf(trace.number), state: trace.state };
+  if (trace !== undefined) {
+    const job = s.jobs.idOf(trace.number);
+    return user === undefined || user === trace.user ? { job, state: trace.state } : keyConflict(key, job);
+  }
   if (s.cluster.isDraining || (s.config.adopted === true && owned !== undefined)) return DRAINING;
   if (s.ledger.refusal !== undefined) return s.ledger.refusal;
   const isOurs = owned === undefined || s.ledger.isShared;
