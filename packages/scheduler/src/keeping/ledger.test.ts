@@ -291,3 +291,18 @@ test('a job that had to make room is said to be forgotten, and its key still is 
   again.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-5000', spec: false });
   expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
 });
+
+test('that a job is long is told behind the task that it is told of, which may wait for the disk', () => {
+  const bench = new DurableBench(undefined, 0, false);
+  bench.receive(CENTRAL, welcome({ estimator: 'pilot', pilotRatio: 0.5, cutoffMs: 2 }));
+  bench.members(W1);
+  bench.accept({ tasks: { count: 4, run: { sleep: 1 } }, retries: 1 });
+  const [first, second] = [bench.ask(W1, 1, 1)!, bench.ask(W1, 1, 1)!];
+  bench.end(W1, first, FAILED);
+  bench.ask(W1, 1, 1);
+  bench.end(W1, second);
+  bench.commit();
+  const told = bench.take().map(({ type }) => type);
+  expect(told.indexOf('nowLong')).toBeGreaterThan(told.indexOf('run'));
+  expect(told).toContain('run');
+});

@@ -165,7 +165,8 @@ export class Sampler {
   #tellThatLong(job: Job): void {
     if (job.class === 'short') return;
     for (const task of job.tasks.in(TaskState.running))
-      this.#env.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
+      // Behind the task itself, which may wait for the disk.
+      this.#ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
   /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
