@@ -93,22 +93,9 @@ export class SchedulerParts {
     // Keeping.
     const ledger = new Ledger(env, config, shares);
     this.ledger = ledger;
-    const retention = {
-      jobsMax: config.endedJobsMax,
-      keepMs: config.endedJobsKeepMs ?? Number.POSITIVE_INFINITY,
-      forgot: (job: number, now: Millis) => ledger.forgotten(job, now),
-    };
     const recall = ({ number, endedAt }: Trace) =>
       rebuiltJob(env.recallJob!(number), this.rebuildContext(endedAt));
-    const jobs = new JobStore(
-      tag,
-      lastJob,
-      retention,
-      config.logBytesMax,
-      shares,
-      random,
-      env.recallJob && recall,
-    );
+    const jobs = new JobStore(config, lastJob, shares, ledger, random, env.recallJob && recall);
     this.jobs = jobs;
     // Recovering.
     this.pieces = new Pieces(env, inheritance?.piece);

@@ -11,11 +11,10 @@ import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 /** A desk with nothing but the jobs that it holds. */
 class Bench {
   readonly jobs = new JobStore(
-    's',
+    { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
     0,
-    { jobsMax: 100, keepMs: 1e9, forgot: (job) => this.forgotten.push(job) },
-    1_000,
     { ...sharesOf(1e9), jobsMax: 10_000 },
+    { forgotten: (job) => this.forgotten.push(job) },
     () => 0.5,
   );
   readonly forgotten: number[] = [];

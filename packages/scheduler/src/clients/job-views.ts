@@ -67,8 +67,6 @@ export class JobViews {
       });
     }
     const failed = [...tasks.in(TaskState.failed)];
-    let runMs = 0;
-    for (const task of tasks.in(TaskState.completed)) runMs += tasks.runMs[task]!;
     const completed = tasks.countOf(TaskState.completed);
     return {
       stages: job.stages.map((stage) => ({
@@ -84,7 +82,7 @@ export class JobViews {
       attemptList: this.#attempts(job, now),
       failures: failed.slice(0, LISTED_MAX).map((task) => describeFailure(job, task, this.#env.recall)),
       failuresTruncated: failed.length > LISTED_MAX,
-      meanRunMs: completed === 0 ? undefined : runMs / completed,
+      meanRunMs: completed === 0 ? undefined : history.workedMs / completed,
       runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
       wastedMs: history.wastedMs,
       firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,

@@ -23,10 +23,9 @@ export class Needer {
 
   /** Sees to it that central knows of all tasks of the stage that may run. */
   tell(job: Job, batch: Batch, now: Millis): void {
-    const tasks = tasksInNeed(job, batch);
-    if (tasks <= batch.needSent) return;
+    if (tasksInNeed(job, batch) <= batch.needSent) return;
     if (batch.matches === 0 && batch.needSent === 0) this.#declare(job, now);
-    this.#tell(job, batch, tasks, now);
+    this.#tell(job, batch, now);
   }
 
   /** The job as a whole, where central plans whole jobs. */
@@ -59,37 +58,27 @@ export class Needer {
   /** Tells all there is to tell: of what runs, too, another central knows no more than where it runs. */
   tellAll(job: Job, now: Millis): void {
     this.#declare(job, now);
-    for (const batch of batchesInNeed(job)) {
-      const tasks = tasksInNeed(job, batch);
-      if (tasks > 0) this.#tell(job, batch, tasks, now);
-    }
+    for (const batch of batchesInNeed(job)) this.#tell(job, batch, now);
   }
 
   /** Tells again what central has not answered since then. */
   tellAgain(job: Job, since: Millis, now: Millis): void {
-    let isDeclared = false;
-    for (const batch of batchesInNeed(job)) {
-      const tasks = tasksInNeed(job, batch);
-      if (tasks === 0 || batch.needSentAt > since) continue;
-      if (!isDeclared) this.#declare(job, now);
-      isDeclared = true;
-      this.#tell(job, batch, tasks, now);
-    }
+    const silent = batchesInNeed(job).filter(({ needSentAt }) => needSentAt <= since);
+    if (silent.length > 0) this.#declare(job, now);
+    for (const batch of silent) this.#tell(job, batch, now);
   }
 
   /** No task of the stage waits any more. */
   satisfied(job: Job, batch: Batch, now: Millis): void {
-    if (batch.needSent > 0) this.#tell(job, batch, 0, now);
+    if (batch.needSent > 0) this.#tell(job, batch, now, 0);
   }
 
   /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
   decided(job: Job, now: Millis): void {
     const { pilots } = job.sample!;
     this.#declare(job, now);
-    if (pilots.needSent > 0) this.#tell(job, pilots, 0, now);
-    for (const stage of job.stages) {
-      if (stage.needSent > 0 || stage.matches > 0) this.#tell(job, stage, tasksInNeed(job, stage), now);
-    }
+    if (pilots.needSent > 0) this.#tell(job, pilots, now, 0);
+    for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) this.#tell(job, stage, now);
   }
 
   /** The job has ended: a central that plans whole jobs forgets it. */
@@ -103,7 +92,7 @@ export class Needer {
     if (central !== NOBODY) this.#env.send(central, { type: 'withdraw', job: job.number });
   }
 
-  #tell(job: Job, batch: Batch, tasks: number, now: Millis): void {
+  #tell(job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
     if (this.#cluster.central === NOBODY) return;
     batch.needSent = tasks;
     batch.needSentAt = now;
@@ -131,8 +120,8 @@ export class Needer {
 
 /** What central is told of. Pilots need workers by themselves, and the rest needs them in another way meanwhile. */
 function batchesInNeed(job: Job): readonly Batch[] {
-  const { sample } = job;
-  return sample === undefined || sample.isDecided ? job.stages : [sample.pilots, ...job.stages];
+  const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+  return batches.filter((batch) => tasksInNeed(job, batch) > 0);
 }
 
 /** A job that limits how many of its tasks run needs no more workers than that. */

@@ -130,20 +130,16 @@ export class Job {
     return this.#decision.estimateMs;
   }
 
-  /** Mean run time of its tasks, as it is believed, else as it is guessed; undefined where neither. */
-  get estimateOrGuessMs(): Millis | undefined {
-    return this.#decision.estimateMs ?? this.#decision.guessMs;
-  }
-
-  /** The same where something is needed to go by: 0 of a job of which nothing is known. */
+  /** Mean run time of its tasks, as it is believed or else guessed: 0 of a job of which nothing is known. */
   get believedMs(): Millis {
-    return this.estimateOrGuessMs ?? 0;
+    return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
   }
 
   /** By the tasks that have run; while none has, by estimate or guess. */
   get meanRunMs(): Millis | undefined {
     const completed = this.tasks.countOf(TaskState.completed);
-    return completed > 0 ? this.history.workedMs / completed : this.estimateOrGuessMs;
+    if (completed > 0) return this.history.workedMs / completed;
+    return this.#decision.estimateMs ?? this.#decision.guessMs;
   }
 
   /** Mean run time of the stage's tasks: as the estimator tells it, else as the submitter does; undefined: as the job's. */

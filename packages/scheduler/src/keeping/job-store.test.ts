@@ -1,8 +1,9 @@
 import { JOB_STATES, LIMITS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
+import type { SchedulerConfig } from '../contract.js';
 import { jobOf } from '../job/job.fixture.js';
 import type { Job } from '../job/job.js';
-import { JobStore, type Retention } from './job-store.js';
+import { JobStore } from './job-store.js';
 import { sharesOf } from './memory-shares.js';
 
 class Bench {
@@ -13,19 +14,17 @@ class Bench {
 
   /** @param journal where given, what ended is put away in it */
   constructor(
-    retention: Partial<Retention> = {},
+    retention: Partial<Pick<SchedulerConfig, 'endedJobsMax' | 'endedJobsKeepMs'>> = {},
     jobsMax = 1e9,
     journal?: Map<number, Job>,
     endedMax = sharesOf(1e9).endedMax,
   ) {
     this.journal = journal;
-    const forgot = (job: number) => this.forgotten.push(job);
     this.store = new JobStore(
-      's',
+      { tag: 's', endedJobsMax: 2, logBytesMax: 1_000, ...retention },
       0,
-      { jobsMax: 2, keepMs: Number.POSITIVE_INFINITY, forgot, ...retention },
-      1_000,
       { ...sharesOf(1e9), jobsMax, endedMax },
+      { forgotten: (job) => this.forgotten.push(job) },
       () => 0.5,
       journal && (({ number }) => journal.get(number)),
     );
@@ -51,7 +50,7 @@ class Bench {
 describe('jobs that ended before this process', () => {
   /** As a clock that was wrong then, or is now, makes them out to be. */
   function restored(): Bench {
-    const bench = new Bench({ keepMs: 1_000 });
+    const bench = new Bench({ endedJobsKeepMs: 1_000 });
     const { number } = bench.store.nextName();
     const job = jobOf({ tasks: [{ sleep: 1 }] }, { number, key: 'k', acceptedAt: -1e9 });
     job.endedAt = -1e9;
@@ -177,7 +176,7 @@ describe('jobs that ended, where a journal has them', () => {
   });
 
   test('are forgotten a thousand at a time, the first that ended first, and their keys are free', () => {
-    const bench = new Bench({ jobsMax: 10 }, 1e9, new Map(), 100_000);
+    const bench = new Bench({ endedJobsMax: 10 }, 1e9, new Map(), 100_000);
     for (let i = 1; i <= 5_000; i++) bench.run('ada', `k${i}`);
     const kept = bench.kept.length;
     bench.now = LIMITS.endedAgeMinMs + 1;

@@ -1,19 +1,12 @@
 import { type JobState, LIMITS, type Millis } from '@goshawk/core';
+import type { SchedulerConfig } from '../contract.js';
 import type { Job } from '../job/job.js';
 import { EndedJobs } from './ended-jobs.js';
 import { bytesOf } from './job-bytes.js';
+import type { Ledger } from './ledger.js';
 import { levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type IsOwner, type Trace, Traces } from './traces.js';
-
-/** Which jobs are kept after their end. */
-export interface Retention {
-  /** Of those that ended longer ago than any client waits. */
-  readonly jobsMax: number;
-  readonly keepMs: Millis;
-  /** Nothing is kept of the job any more. */
-  forgot(job: number, now: Millis): void;
-}
 
 /** Makes the job of what the journal has of it; undefined where that cannot be read. */
 type RecallJob = (job: Trace) => Job | undefined;
@@ -50,7 +43,9 @@ const ROOM_SHARE = 0.9;
 export class JobStore {
   readonly logs: TaskLogs;
   readonly #tag: string;
-  readonly #retention: Retention;
+  readonly #endedJobsMax: number;
+  readonly #keepMs: Millis;
+  readonly #ledger: Pick<Ledger, 'forgotten'>;
   readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
@@ -80,18 +75,24 @@ export class JobStore {
    * @param random in [0, 1)
    */
   constructor(
-    tag: string,
+    {
+      tag,
+      endedJobsMax,
+      endedJobsKeepMs = Number.POSITIVE_INFINITY,
+      logBytesMax,
+    }: Pick<SchedulerConfig, 'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax'>,
     lastJob: number,
-    retention: Retention,
-    logBytesMax: number,
     shares: MemoryShares,
+    ledger: Pick<Ledger, 'forgotten'>,
     random: () => number,
     recallJob?: RecallJob,
   ) {
     this.#tag = tag;
+    this.#endedJobsMax = endedJobsMax;
+    this.#keepMs = endedJobsKeepMs;
     this.#lastJob = lastJob;
     this.#next = lastJob + 1;
-    this.#retention = retention;
+    this.#ledger = ledger;
     this.#shares = shares;
     this.#recallJob = recallJob;
     this.#traces = new Traces(true, random);
@@ -355,10 +356,10 @@ export class JobStore {
   }
 
   #forgetByAge(now: Millis): void {
-    const { jobsMax, keepMs } = this.#retention;
+    const keepMs = this.#keepMs;
     const isOld = (endedAt: Millis): boolean => {
       const age = now - endedAt;
-      return age > keepMs || (this.#keptCount > jobsMax && age > LIMITS.endedAgeMinMs);
+      return age > keepMs || (this.#keptCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs);
     };
     for (let left = FORGOTTEN_MAX; left > 0; left--) {
       const trace = this.#away.first;
@@ -425,6 +426,6 @@ export class JobStore {
 
   #forget(number: number, now: Millis): void {
     this.logs.forget(number);
-    this.#retention.forgot(number, now);
+    this.#ledger.forgotten(number, now);
   }
 }

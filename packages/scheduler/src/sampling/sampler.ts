@@ -164,8 +164,8 @@ export class Sampler {
   /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
   #tellThatLong(job: Job): void {
     if (job.class === 'short') return;
+    // Behind the task itself, which may wait for the disk.
     for (const task of job.tasks.in(TaskState.running))
-      // Behind the task itself, which may wait for the disk.
       this.#ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 

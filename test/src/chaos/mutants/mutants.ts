@@ -175,8 +175,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'forgotten-too-soon',
     what: 'a job that has just ended makes room for others, and takes its key and results with it',
     file: 'scheduler/keeping/job-store',
-    find: 'this.#keptCount > jobsMax && age > LIMITS.endedAgeMinMs',
-    replace: 'this.#keptCount > jobsMax && age >= 0 * LIMITS.endedAgeMinMs',
+    find: 'this.#keptCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs',
+    replace: 'this.#keptCount > this.#endedJobsMax && age >= 0 * LIMITS.endedAgeMinMs',
   },
   {
     name: 'told-to-end-and-goes-on',
