@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { drawPlan, SHARED } from './draw-plan.js';
+import { CALM, drawPlan, SHARED } from './draw-plan.js';
 import { knownNames, readKnown } from './known.js';
 import { play } from './run.js';
 
 /** `npm run chaos` plays more of them. */
 const SEEDS = 200;
 const SHARED_SEEDS = 100;
+const CALM_SEEDS = 60;
 const PARTS = 10;
 /** From here on, others each time; `.ci/run` takes them from the commit. */
 const FRESH = Number(process.env.FRESH_SEEDS ?? Date.now() % 2 ** 32);
@@ -33,6 +34,13 @@ describe('whatever goes wrong, what was promised is kept', () => {
       }
     },
   );
+
+  test('where nothing goes wrong but delays', async () => {
+    for (let seed = 0; seed < CALM_SEEDS; seed++) {
+      const { complaints } = await play(drawPlan(`${CALM}${seed}`));
+      expect(complaints, `play it again: npm run chaos -- --calm --seed ${seed}`).toEqual([]);
+    }
+  });
 
   test('in clusters of seeds that nobody has played', async () => {
     for (let seed = FRESH; seed < FRESH + FRESH_SEEDS; seed++) {

@@ -1,4 +1,4 @@
-import { isOwnersEnd, type JobRecord, type Message } from '@goshawk/core';
+import { isOwnersEnd, type JobRecord, type JobState, type Message, sumOf } from '@goshawk/core';
 import type { Order } from './orders.js';
 import type { Execution } from './tasks.js';
 
@@ -134,7 +134,7 @@ export class Checker {
         this.wrong(`results: ${jobId} has for task ${task} the result ${String(value)}`);
       else if (run.kind !== 'completed') this.wrong(`results: ${String(value)} counts, and was ${run.kind}`);
     }
-    if (state === 'cancelled' && !this.#askedToCancel.has(jobId!))
+    if (state === 'cancelled' && !this.#askedToCancel.has(jobId!) && !order.afterOk)
       this.wrong(`cancelled: ${jobId} is cancelled, and nobody has asked for it`);
     if (
       cancelConfirmed &&
@@ -142,6 +142,8 @@ export class Checker {
       !(state === 'completed' && tasks.completed === tasks.total)
     )
       this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
+    if (this.#isCalm && !this.#isShared && attempts.lost > 0)
+      this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
     // A retry is a job of the tasks that have failed, in stages of its own.
     if (order.retryOf === undefined) this.#checkPrecedence(jobId!, job);
     const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
@@ -188,6 +190,13 @@ export class Checker {
         continue;
       this.wrong(`after: ${jobId} began before task ${task} of ${otherId} had completed`);
     }
+  }
+
+  /** How those have ended that a job needed to complete. */
+  endedAfter(jobId: string, state: JobState, ends: readonly (JobState | undefined)[]): void {
+    const isFree = ends.every((end) => end === 'completed');
+    if (state === 'cancelled' ? isFree && !this.#askedToCancel.has(jobId) : !isFree)
+      this.wrong(`after: ${jobId} is ${state}, and those that it needed are ${ends.join(', ')}`);
   }
 
   // ---- what owners say and write down
@@ -282,6 +291,11 @@ export class Checker {
     this.#latestRun.set(`${jobId}/${task}`, execution);
     if (before?.kind === 'running' || before?.kind === 'completed')
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
+  }
+
+  /** Of the jobs of a tag, tasks that were written down as completed. */
+  completedOf(tag: string): number {
+    return sumOf([...this.#completed], ([jobId, tasks]) => (tagOf(jobId) === tag ? tasks.size : 0));
   }
 
   get executions(): number {

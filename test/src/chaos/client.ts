@@ -169,7 +169,7 @@ export class Client implements Machine {
     const after = this.#world.predecessorsOf(order);
     if (after === null) order.state = 'refused';
     if (!after) return;
-    const spec = after.length === 0 ? job : { ...job, after };
+    const spec = after.length === 0 ? job : { ...job, [order.afterOk ? 'afterOk' : 'after']: after };
     const named = this.#world.schedulers.map((name) => ({ name }));
     const others = [
       rendezvous(key, named)!.name,

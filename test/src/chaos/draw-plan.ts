@@ -10,6 +10,8 @@ const HOUR_MS = 3_600_000;
 
 /** The seeds of clusters whose schedulers share a journal. */
 export const SHARED = 'shared ';
+/** The seeds of clusters in which nothing goes wrong but delays. */
+export const CALM = 'calm ';
 /** Nothing happens to anybody but schedulers in one of so many. */
 const ONE_CALM_IN = 3;
 /** Some tasks go on long after all has healed in one of so many. */
@@ -18,6 +20,7 @@ const ONE_ENDURING_IN = 8;
 /** Everything about a run, from its seed. */
 export function drawPlan(seed: string): Plan {
   if (seed.startsWith(SHARED)) return drawShared(seed);
+  if (seed.startsWith(CALM)) return { ...drawPrivate(seed), faults: [], calm: true };
   return drawPrivate(seed);
 }
 
@@ -93,12 +96,14 @@ function drawPrivate(seed: string): Plan {
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
 function withPredecessors(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/after`);
+  const ok = new Draw(`${plan.seed}/after ok`);
   const mayLose = plan.faults.some((fault) => fault.kind === 'crash' && fault.disk === 'lost');
   if (!draw.chance(0.4) || mayLose) return plan;
   const orders = plan.orders.map((order, at) => {
     const others = plan.orders.slice(0, at).filter(({ job }) => job.name !== 'enduring');
     const before = others.filter(() => draw.chance(Math.min(0.4, 1 / at)));
-    return before.length === 0 ? order : { ...order, after: before.map(({ key }) => key) };
+    if (before.length === 0) return order;
+    return { ...order, after: before.map(({ key }) => key), afterOk: ok.chance(0.5) };
   });
   return { ...plan, orders };
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { drawPlan, SHARED } from './draw-plan.js';
+import { CALM, drawPlan, SHARED } from './draw-plan.js';
 import { readKnown, writeKnown } from './known.js';
 import type { Plan } from './plan.js';
 import { play } from './run.js';
@@ -13,6 +13,7 @@ const USAGE = `npm run chaos -- [options]
   --seeds 1000      so many clusters, from --from on (0)
   --seed 17         one of them, with a transcript
   --shared          clusters whose schedulers share a journal and take over from each other
+  --calm            clusters in which nothing goes wrong but delays
   --known NAME      the one in test/chaos/NAME.json, with a transcript
   --threads 2       by default as many as there are cores
   --shrink          what breaks is made as small as it gets: fewer faults, jobs and workers
@@ -25,6 +26,7 @@ const { values: given } = parseArgs({
     from: { type: 'string', default: '0' },
     seed: { type: 'string' },
     shared: { type: 'boolean', default: false },
+    calm: { type: 'boolean', default: false },
     known: { type: 'string' },
     threads: { type: 'string', default: String(availableParallelism()) },
     shrink: { type: 'boolean', default: false },
@@ -38,7 +40,7 @@ const SHRUNK_MAX = 3;
 const PROGRESS_MS = 10_000;
 
 function seedOf(number: number | string): string {
-  return `${given.shared ? SHARED : ''}${number}`;
+  return `${given.shared ? SHARED : given.calm ? CALM : ''}${number}`;
 }
 
 function say(line: string): void {

@@ -122,6 +122,13 @@ export class Network {
     }
   }
 
+  /** Types of what is on its way. */
+  get typesOnTheWay(): Set<MessageType> {
+    return new Set(
+      [...this.#links.values()].flatMap(({ onTheWay }) => [...onTheWay].map(({ parcel }) => parcel.type)),
+    );
+  }
+
   #put(link: Link, parcel: Parcel, afterMs: Millis): void {
     link.lastAt = Math.max(link.lastAt, this.#calendar.now + afterMs);
     this.#fly(link, parcel, link.lastAt);

@@ -19,6 +19,8 @@ export interface Order {
   readonly job: JobInput;
   /** Keys of those that its job starts after. */
   readonly after: readonly string[];
+  /** It is cancelled unless those complete. */
+  readonly afterOk: boolean;
   /** Scheduler that it is sent to first. */
   readonly via: string;
   /** Of the job that is tried again by this one. */

@@ -15,7 +15,7 @@ export interface Plan {
   readonly faults: readonly Fault[];
   /** Schedulers share a journal, and take over from each other. */
   readonly shared?: boolean | undefined;
-  /** Nothing happens to workers, central and messages: what runs need not be started again for that. */
+  /** Nothing happens to workers, central and messages: nothing runs again for that, and no run is lost. */
   readonly calm?: boolean | undefined;
   /** Until then there are faults; then all heals. */
   readonly safetyMs: Millis;
@@ -54,6 +54,8 @@ export interface OrderPlan {
   readonly job: JobInput;
   /** It is sent when those of these keys are jobs, and starts after them. */
   readonly after?: readonly string[] | undefined;
+  /** Those must have completed, or it is cancelled. */
+  readonly afterOk?: boolean | undefined;
   /** To which scheduler it is sent first, whosever the key is. */
   readonly via: number;
   /** Another client sends the same so much later, if it does. */

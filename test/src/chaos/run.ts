@@ -1,5 +1,5 @@
 import type { Central } from '@goshawk/central';
-import type { JobDetail, Machine, Message, Millis } from '@goshawk/core';
+import type { JobDetail, Machine, Message, MessageType, Millis } from '@goshawk/core';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
 import { Calendar } from './calendar.js';
@@ -27,6 +27,17 @@ const LOOK_MS = 500;
 const EVENTS_MAX = 1_000_000;
 /** Drained workers are told again to go on. */
 const UNDRAIN_MS = 10_000;
+/** What is said as long as there are a central and workers. */
+const GOES_ON: ReadonlySet<MessageType> = new Set([
+  'heartbeat',
+  'heartbeatAck',
+  'steal',
+  'stolen',
+  'usage',
+  'occupied',
+  // With each heartbeat, if nobody has told the worker since to go on.
+  'drained',
+]);
 /** What an owner has given up is told to end as soon as its worker is heard again. */
 const ORPHANED_MS = 30_000;
 
@@ -175,23 +186,28 @@ class ChaosRun {
   }
 
   /** What has completed had done so before anything began of those that were to start after it. */
-  #checkPredecessors({ after, jobId, retryOf }: Order): void {
+  #checkPredecessors(order: Order): void {
+    const { after, afterOk, jobId, retryOf, end } = order;
     if (jobId === undefined || retryOf !== undefined) return;
-    for (const key of after) {
-      const before = this.#orders.find((order) => order.key === key && order.jobId === this.#jobOf.get(key));
+    const ends = after.map((key) => {
+      const before = this.#orders.find((other) => other.key === key && other.jobId === this.#jobOf.get(key));
       if (before?.end?.state === 'completed')
         this.#checker.follows(jobId, before.jobId!, before.end.tasks.total);
-    }
+      return before?.end?.state;
+    });
+    if (afterOk && end !== undefined) this.#checker.endedAfter(jobId, end.state, ends);
   }
 
   #schedule(plan: OrderPlan): void {
-    const { key, at, job, cancelAfterMs, retries, doubledAfterMs, conflictAfterMs } = plan;
+    const { key, at, job, cancelAfterMs, retries, doubledAfterMs, conflictAfterMs, afterOk = false } = plan;
     const { schedulers } = this.#plan;
     const via = schedulers[plan.via % schedulers.length]!.name;
     const after = (plan.after ?? []).filter((other) =>
       this.#plan.orders.some((order) => order.key === other),
     );
-    const order = { key, at, job, after, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries };
+    const order = {
+      ...{ key, at, job, after, afterOk, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries },
+    };
     this.#order(0, order);
     if (doubledAfterMs !== undefined) {
       const other = schedulers[(plan.via + 1) % schedulers.length]!.name;
@@ -219,12 +235,21 @@ class ChaosRun {
     client: number,
     wanted: Pick<
       Order,
-      'key' | 'at' | 'job' | 'after' | 'via' | 'retryOf' | 'isConflict' | 'cancelAfterMs' | 'retries'
+      | 'key'
+      | 'at'
+      | 'job'
+      | 'after'
+      | 'afterOk'
+      | 'via'
+      | 'retryOf'
+      | 'isConflict'
+      | 'cancelAfterMs'
+      | 'retries'
     >,
   ): void {
-    const { key, at, job, after, via, retryOf, isConflict, cancelAfterMs, retries } = wanted;
     const order: Order = {
-      ...{ client: `c${client + 1}`, key, at, job, after, via, retryOf, isConflict, cancelAfterMs, retries },
+      ...wanted,
+      client: `c${client + 1}`,
       state: 'open',
       tries: 0,
       jobId: undefined,
@@ -234,7 +259,7 @@ class ChaosRun {
       values: new Map(),
     };
     const process = this.#clientProcesses[client]!;
-    this.#calendar.put(at, () => process.take((now) => this.#clients[client]!.take(order, now)));
+    this.#calendar.put(order.at, () => process.take((now) => this.#clients[client]!.take(order, now)));
   }
 
   // ---- faults
@@ -448,6 +473,8 @@ class ChaosRun {
       if (pendingTasks > 0) left.push(`${id} holds ${pendingTasks} tasks that wait`);
       if (placedTasks > 0) left.push(`${id} believes that ${placedTasks} tasks are at workers`);
     }
+    for (const type of this.#cluster.network.typesOnTheWay)
+      if (!GOES_ON.has(type)) left.push(`a ${type} is on its way`);
     return left;
   }
 
@@ -455,6 +482,13 @@ class ChaosRun {
   #compareJournals(): void {
     for (const process of this.#cluster.alive('scheduler')) {
       if (this.#cluster.isFenced(process.name)) continue;
+      const { tasksCompleted } = (process.machine as unknown as Scheduler).counters;
+      const completed = this.#checker.completedOf(this.#cluster.tagOf(process.name));
+      // What it has of earlier incarnations it did not count.
+      if (process.incarnation === 1 && !this.#plan.shared && completed !== tasksCompleted)
+        this.#checker.wrong(
+          `counts: ${process.id} counted ${tasksCompleted} tasks, and completed ${completed}`,
+        );
       const rebuilt = this.#cluster.rebuilt(process.name);
       for (const { jobId } of this.#orders) {
         if (jobId === undefined || tagOf(jobId) !== this.#cluster.tagOf(process.name)) continue;

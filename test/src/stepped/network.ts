@@ -49,13 +49,4 @@ export class Network {
   get isQuiet(): boolean {
     return this.#channels.size === 0;
   }
-
-  /** What is on its way to or from a party never arrives. */
-  forget(matches: (envelope: Envelope) => boolean): void {
-    for (const [key, channel] of this.#channels) {
-      const left = channel.filter((envelope) => !matches(envelope));
-      if (left.length === 0) this.#channels.delete(key);
-      else this.#channels.set(key, left);
-    }
-  }
 }

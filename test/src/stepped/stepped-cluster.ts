@@ -15,9 +15,7 @@ import {
 import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
 import type { Build, DriverOptions, SteppingDriver } from './driver.js';
-import type { CourseOf } from './executor.js';
 import { type Envelope, Network } from './network.js';
-import type { SteppedDisk } from './stepped-disk.js';
 import { SteppedDriver } from './stepped-driver.js';
 
 /** Where everybody registers: whichever central is alive stands behind it, as behind an endpoint. */
@@ -26,11 +24,9 @@ const CENTRAL_DOOR = 0 as Address;
 export interface SteppedOptions {
   readonly settings: ClusterSettings;
   readonly seed: string;
-  readonly courseOf?: CourseOf;
-  readonly killMs?: () => Millis;
   /** Hears of everything that the machines do to the world, in order. */
   readonly observer?: Partial<Observer>;
-  /** What drives the machines in place of the stepped driver; how tasks go is its own affair. */
+  /** What drives the machines in place of the stepped driver. */
   readonly makeDriver?: ((options: DriverOptions) => SteppingDriver) | undefined;
 }
 
@@ -40,8 +36,6 @@ interface Observer {
   killed(worker: Party, slot: number, reason: KillReason): void;
   jobEnded(scheduler: Party, job: Job): void;
   drained(party: Party): void;
-  /** A machine has made a step, and its invariants hold. */
-  stepped(party: Party): void;
 }
 
 export interface Party {
@@ -69,14 +63,12 @@ export class SteppedCluster {
   #busy: { readonly ms: Millis; readonly at: Millis; readonly share: number } = { ms: 0, at: 0, share: 0 };
 
   constructor(options: SteppedOptions) {
-    const { seed, courseOf, killMs } = options;
-    const makeDriver = options.makeDriver ?? ((given) => new SteppedDriver({ ...given, courseOf, killMs }));
+    const makeDriver = options.makeDriver ?? ((given) => new SteppedDriver(given));
     this.#options = options;
     this.#observer = options.observer ?? {};
     this.#driver = makeDriver({
-      seed,
+      seed: options.seed,
       carry: (from, to, message) => this.#carry(from, to, message),
-      stepped: (address) => this.#observer.stepped?.(this.party(address)),
     });
   }
 
@@ -100,29 +92,23 @@ export class SteppedCluster {
     return ms + share * (this.now - at);
   }
 
-  /** @param disk what its jobs are written down on; without one they go with it */
-  addScheduler(name: string, disk?: SteppedDisk): Party {
+  /** Its jobs go with it. */
+  addScheduler(name: string): Party {
     const { heartbeatMs } = this.#options.settings.timings;
     return this.#add(name, 'scheduler', (environment, self, address) => {
       const config = {
         name: plainName(name),
         self,
-        tag: disk === undefined ? name : plainName(name),
+        tag: name,
         endpoint: '',
         central: this.#driver.handleOf(CENTRAL_DOOR, address),
         enlistRetryMs: heartbeatMs,
         wallOffsetMs: 0,
         endedJobsMax: 1_000,
         logBytesMax: 1 << 20,
-        inheritance: disk?.takeOver(self, this.now),
       };
       return new Scheduler(config, {
         ...environment,
-        ...(disk && {
-          record: (record) => disk.record(record),
-          recall: (job, place) => disk.recall(job, place),
-          recallJob: (job) => disk.recallJob(job),
-        }),
         jobEnded: (job) => this.#observer.jobEnded?.(this.party(address), job),
         drained: () => this.#observer.drained?.(this.party(address)),
       });

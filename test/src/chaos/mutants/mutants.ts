@@ -214,6 +214,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'Infinity * Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT))',
   },
   {
+    name: 'started-after-any-end',
+    what: 'a job that needs others to complete starts after them however they end',
+    file: 'scheduler/accepting/predecessors',
+    find: "if (state !== 'completed' && job.spec.afterOk?.includes(id))",
+    replace: 'if (false)',
+  },
+  {
     shared: true,
     name: 'written-without-the-epoch',
     what: 'a group is written whoever has the journal by then',
