@@ -11,7 +11,7 @@ import { SharedDisk, type SharedRow } from '@goshawk/journal/testing';
 import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
 import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
-import type { Calendar } from './calendar.js';
+import type { Calendar } from '../stepped/calendar.js';
 import type { Checker } from './checker.js';
 import { ChaosDisk, type ChaosJournal } from './disk.js';
 import { Network, type Parcel } from './network.js';

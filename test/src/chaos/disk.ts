@@ -11,7 +11,7 @@ import {
 } from '@goshawk/journal';
 import type { JournalEntry } from '@goshawk/scheduler';
 import type { Draw } from '../drawing/draw.js';
-import type { Calendar } from './calendar.js';
+import type { Calendar } from '../stepped/calendar.js';
 
 /** What a process hears of its journal. */
 export interface JournalEvents {

@@ -1,6 +1,6 @@
 import type { MessageType, Millis, Role } from '@goshawk/core';
 import { Draw } from '../drawing/draw.js';
-import type { Calendar, Event } from './calendar.js';
+import type { Calendar, Event } from '../stepped/calendar.js';
 import type { Fault, FaultOf, NetworkPlan, Traffic } from './plan.js';
 
 /** One end of a connection: an incarnation of a process. */

@@ -1,6 +1,6 @@
 import type { Address, Environment, Machine, Message, Millis, Role } from '@goshawk/core';
 import type { Draw } from '../drawing/draw.js';
-import type { Calendar, Event } from './calendar.js';
+import type { Calendar, Event } from '../stepped/calendar.js';
 import type { End } from './network.js';
 import type { ProcessPlan } from './plan.js';
 import { Wire } from './wire.js';

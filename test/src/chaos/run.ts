@@ -2,7 +2,7 @@ import type { Central } from '@goshawk/central';
 import type { JobDetail, Machine, Message, MessageType, Millis } from '@goshawk/core';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
-import { Calendar } from './calendar.js';
+import { Calendar } from '../stepped/calendar.js';
 import { Checker, tagOf } from './checker.js';
 import { Client, type ClientWorld } from './client.js';
 import { Cluster, type Counts } from './cluster.js';

@@ -2,7 +2,7 @@ import type { JobRecord, KeyHolder, Millis } from '@goshawk/core';
 import { type Entry, GroupCommit, type SentGroup, SentGroups } from '@goshawk/journal';
 import type { SharedDisk, SharedRow, Written } from '@goshawk/journal/testing';
 import type { Draw } from '../drawing/draw.js';
-import type { Calendar } from './calendar.js';
+import type { Calendar } from '../stepped/calendar.js';
 import type { JournalEvents, Turn } from './disk.js';
 
 /** Without an answer for so long the same is sent again. */

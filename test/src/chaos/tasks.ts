@@ -1,7 +1,7 @@
 import type { Millis, Outcome, OutcomeKind } from '@goshawk/core';
 import type { KillReason, TaskOrder } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
-import type { Calendar, Event } from './calendar.js';
+import type { Calendar, Event } from '../stepped/calendar.js';
 
 /** What a task of a chaos run does: the input of its `module` payload. */
 export interface TaskInput {

@@ -1,5 +1,5 @@
 import type { Address, Message } from '@goshawk/core';
-import type { Calendar } from './calendar.js';
+import type { Calendar } from '../stepped/calendar.js';
 import type { Parcel } from './network.js';
 import type { Process } from './process.js';
 

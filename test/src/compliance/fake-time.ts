@@ -1,20 +1,27 @@
 import type { Millis } from '@goshawk/core';
 import type { Alarm } from '@goshawk/runtime';
-import { Agenda } from '../stepped/agenda.js';
+import { Calendar } from '../stepped/calendar.js';
 
 /** A clock that stands until it is moved, with alarms that ring on time, and a turn of an event loop. */
 export class FakeTime {
-  now: Millis = 0;
-  readonly #agenda = new Agenda();
+  readonly #calendar = new Calendar();
   readonly #soon: (() => void)[] = [];
 
+  get now(): Millis {
+    return this.#calendar.now;
+  }
+
   get nextAt(): Millis {
-    return this.#agenda.nextAt;
+    return this.#calendar.nextAt;
+  }
+
+  passTo(time: Millis): void {
+    this.#calendar.passTo(time);
   }
 
   /** @returns what calls it off */
   at(time: Millis, happen: () => void): () => void {
-    const event = this.#agenda.put(Math.max(time, this.now), happen);
+    const event = this.#calendar.put(time, () => this.turn(happen));
     return () => {
       event.isOff = true;
     };
@@ -27,10 +34,7 @@ export class FakeTime {
 
   /** Moves to what comes next, and lets it happen. */
   happenNext(): void {
-    const event = this.#agenda.take();
-    if (event === undefined) return;
-    this.now = event.at;
-    this.turn(event.happen);
+    this.#calendar.happenNext();
   }
 
   /** Something that happens in a turn of its own. */

@@ -58,7 +58,7 @@ export class RealTimeDriver implements Driver {
       process.host.add({ index: INDEX, name, role }, (environment, enter) => {
         process.enter = enter;
         const machine = build(environment, process.letterbox.handleOf(address), address);
-        return watched(machine, () => this.#options.stepped?.(address));
+        return watched(machine);
       }),
     );
     return address;
@@ -70,7 +70,7 @@ export class RealTimeDriver implements Driver {
     this.turn(() => {
       const { enter } = addWorker(process.host, options, (environment) => {
         const machine = build(environment, process.letterbox.handleOf(address), address);
-        return watchedWorker(machine, () => this.#options.stepped?.(address));
+        return watchedWorker(machine);
       });
       process.enter = enter as Enter<Machine>;
     });
@@ -91,7 +91,6 @@ export class RealTimeDriver implements Driver {
       enter('an entry of its own', (machine, now) => {
         entry(now);
         machine.checkInvariants();
-        this.#options.stepped?.(party);
       }),
     );
   }
@@ -182,7 +181,7 @@ export class SteppingRealTimeDriver extends RealTimeDriver implements SteppingDr
   }
 
   passTo(time: Millis): void {
-    this.#world.time.now = time;
+    this.#world.time.passTo(time);
   }
 
   deliver(letters: readonly Letter[]): void {

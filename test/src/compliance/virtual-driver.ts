@@ -36,7 +36,6 @@ interface Tasks {
 /** The simulator, held from outside. */
 export class VirtualDriver implements SteppingDriver {
   readonly #cluster: VirtualCluster;
-  readonly #options: VirtualDriverOptions;
   readonly #machines = new Map<Address, Machine>();
   readonly #tasks = new Map<Address, Tasks>();
   /** Messages that were handed to machines. */
@@ -44,7 +43,6 @@ export class VirtualDriver implements SteppingDriver {
 
   constructor(options: VirtualDriverOptions) {
     const { seed, carry, network = NO_DELAY } = options;
-    this.#options = options;
     this.#cluster = new VirtualCluster({
       // Its own central stands aside: nobody knows of it, and it does nothing unless it is spoken to.
       workers: 0,
@@ -63,10 +61,7 @@ export class VirtualDriver implements SteppingDriver {
   add(name: string, _role: Role, build: Build<Machine>): Address {
     return this.#cluster.add(name, (self, environment) => {
       const machine = build(plain(environment), self, self);
-      return this.#join(
-        self,
-        watched(machine, () => this.#options.stepped?.(self)),
-      );
+      return this.#join(self, watched(machine));
     });
   }
 
@@ -75,11 +70,7 @@ export class VirtualDriver implements SteppingDriver {
       const tasks: Tasks = { environment, running: new Set(), told: new Map() };
       this.#tasks.set(self, tasks);
       const machine = build(withTasks(tasks), self, self);
-      const asTold = endingAsTold(machine, tasks);
-      return this.#join(
-        self,
-        watchedWorker(asTold, () => this.#options.stepped?.(self)),
-      );
+      return this.#join(self, watchedWorker(endingAsTold(machine, tasks)));
     });
   }
 
@@ -97,7 +88,6 @@ export class VirtualDriver implements SteppingDriver {
       isDone = true;
       entry(now);
       this.#machines.get(party)?.checkInvariants();
-      this.#options.stepped?.(party);
     });
     // What is due already happens before.
     while (!isDone) this.#cluster.step();

@@ -1,12 +1,11 @@
 import type { Machine } from '@goshawk/core';
 import type { TaskMachine } from '../stepped/driver.js';
 
-/** A machine whose invariants are checked after each of its steps, and `stepped` called. */
-export function watched(machine: Machine, stepped: () => void): Machine {
+/** A machine whose invariants are checked after each of its steps. */
+export function watched(machine: Machine): Machine {
   const after = (step: () => void): void => {
     step();
     machine.checkInvariants();
-    stepped();
   };
   return {
     start: (now) => after(() => machine.start(now)),
@@ -17,14 +16,13 @@ export function watched(machine: Machine, stepped: () => void): Machine {
   };
 }
 
-export function watchedWorker(machine: TaskMachine, stepped: () => void): TaskMachine {
+export function watchedWorker(machine: TaskMachine): TaskMachine {
   const after = (step: () => void): void => {
     step();
     machine.checkInvariants();
-    stepped();
   };
   return {
-    ...watched(machine, stepped),
+    ...watched(machine),
     taskStarted: (slot, now) => after(() => machine.taskStarted(slot, now)),
     taskOutput: (slot, stream, bytes, now) => after(() => machine.taskOutput(slot, stream, bytes, now)),
     taskEnded: (slot, outcome, runMs, now) => after(() => machine.taskEnded(slot, outcome, runMs, now)),

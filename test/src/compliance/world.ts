@@ -55,7 +55,7 @@ export class FakeWorld implements World {
   run(forMs: Millis): void {
     const until = this.time.now + forMs;
     while (this.time.nextAt <= until) this.time.happenNext();
-    this.time.now = until;
+    this.time.passTo(until);
   }
 
   close(): void {}

@@ -20,8 +20,6 @@ export interface DriverOptions {
    * to `deliver`. Everybody in it is named as the driver names them.
    */
   readonly carry?: ((from: Address, to: Address, message: Message) => void) | undefined;
-  /** A machine has made a step, and its invariants hold. */
-  readonly stepped?: ((party: Address) => void) | undefined;
 }
 
 /**

@@ -1,14 +1,6 @@
 import type { Millis, Outcome, OutcomeKind } from '@goshawk/core';
 import type { KillReason, TaskOrder } from '@goshawk/worker';
-import type { Agenda, Event } from './agenda.js';
-
-/** How a task goes that nobody interferes with. */
-export interface Course {
-  readonly runMs: Millis;
-  readonly outcome: Outcome;
-}
-
-export type CourseOf = (order: TaskOrder) => Course;
+import type { Calendar, Event } from './calendar.js';
 
 interface Run {
   readonly startedAt: Millis;
@@ -17,53 +9,45 @@ interface Run {
   isKilled: boolean;
 }
 
-interface ExecutorOptions {
-  readonly agenda: Agenda;
-  readonly now: () => Millis;
-  readonly courseOf: CourseOf;
-  /** From the order to kill a task to its end. */
-  readonly killMs: () => Millis;
-  readonly ended: (slot: number, outcome: Outcome, runMs: Millis) => void;
-}
-
-/** The executor of one worker, with tasks that take their time on the driver's clock. */
+/** The executor of one worker, with tasks that sleep on the driver's clock. */
 export class SteppedExecutor {
-  readonly #options: ExecutorOptions;
+  readonly #calendar: Calendar;
+  readonly #ended: (slot: number, outcome: Outcome, runMs: Millis) => void;
   readonly #runs = new Map<number, Run>();
 
-  constructor(options: ExecutorOptions) {
-    this.#options = options;
+  constructor(calendar: Calendar, ended: (slot: number, outcome: Outcome, runMs: Millis) => void) {
+    this.#calendar = calendar;
+    this.#ended = ended;
   }
 
   /** @returns whether this run is still the one in its slot, to be asked later */
-  start(slot: number, order: TaskOrder): () => boolean {
-    const now = this.#options.now();
-    const { runMs, outcome } = this.#options.courseOf(order);
+  start(slot: number, { payload }: TaskOrder): () => boolean {
+    const { now } = this.#calendar;
+    const { sleep } = payload as { sleep: Millis };
     const before = this.#runs.get(slot);
     if (before !== undefined) before.end.isOff = true;
-    const run = { startedAt: now, outcome, end: this.#endAt(slot, now + runMs), isKilled: false };
+    const outcome = outcomeOf('completed');
+    const run = { startedAt: now, outcome, end: this.#endAt(slot, now + sleep), isKilled: false };
     this.#runs.set(slot, run);
     return () => this.#runs.get(slot) === run;
   }
 
-  /** The first reason counts. A task that ends before the kill reaches it has ended by itself. */
+  /** The first reason counts. */
   kill(slot: number, reason: KillReason): void {
     const run = this.#runs.get(slot);
     if (run === undefined || run.isKilled) return;
-    const endsAt = this.#options.now() + this.#options.killMs();
-    if (run.end.at < endsAt) return;
     run.isKilled = true;
     const outcome =
       reason === 'shutdown' || reason === 'preempted'
         ? outcomeOf('lost', reason === 'shutdown' ? 'worker-stopped' : reason)
         : outcomeOf(reason);
-    this.#move(slot, run, endsAt, outcome);
+    this.#endNow(slot, run, outcome);
   }
 
   /** The slot's task ends now, in this way. */
   endNow(slot: number, outcome: Outcome): boolean {
     const run = this.#runs.get(slot);
-    if (run !== undefined) this.#move(slot, run, this.#options.now(), outcome);
+    if (run !== undefined) this.#endNow(slot, run, outcome);
     return run !== undefined;
   }
 
@@ -73,25 +57,19 @@ export class SteppedExecutor {
     this.#runs.clear();
   }
 
-  #move(slot: number, run: Run, at: Millis, outcome: Outcome): void {
+  #endNow(slot: number, run: Run, outcome: Outcome): void {
     run.end.isOff = true;
-    run.end = this.#endAt(slot, at);
+    run.end = this.#endAt(slot, this.#calendar.now);
     run.outcome = outcome;
   }
 
   #endAt(slot: number, at: Millis): Event {
-    return this.#options.agenda.put(at, () => {
+    return this.#calendar.put(at, () => {
       const { outcome, startedAt } = this.#runs.get(slot)!;
       this.#runs.delete(slot);
-      this.#options.ended(slot, outcome, this.#options.now() - startedAt);
+      this.#ended(slot, outcome, this.#calendar.now - startedAt);
     });
   }
-}
-
-/** A task that sleeps, and completes. */
-export function sleepCourse({ payload }: TaskOrder): Course {
-  const { sleep } = payload as { sleep: Millis };
-  return { runMs: sleep, outcome: outcomeOf('completed') };
 }
 
 export function outcomeOf(kind: OutcomeKind, errorCode: string = kind): Outcome {

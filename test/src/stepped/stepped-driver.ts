@@ -9,7 +9,7 @@ import {
   Random,
   type Role,
 } from '@goshawk/core';
-import { Agenda, type Event } from './agenda.js';
+import { Calendar, type Event } from './calendar.js';
 import {
   type Build,
   type DriverOptions,
@@ -19,12 +19,7 @@ import {
   type TaskEnvironment,
   type TaskMachine,
 } from './driver.js';
-import { type CourseOf, SteppedExecutor, sleepCourse } from './executor.js';
-
-interface SteppedDriverOptions extends DriverOptions {
-  readonly courseOf?: CourseOf | undefined;
-  readonly killMs?: (() => Millis) | undefined;
-}
+import { SteppedExecutor } from './executor.js';
 
 interface Party {
   readonly name: string;
@@ -40,23 +35,22 @@ interface Party {
  * clocks. After each step the machine that made it checks its invariants.
  */
 export class SteppedDriver implements SteppingDriver {
-  readonly #options: SteppedDriverOptions;
+  readonly #options: DriverOptions;
   readonly #random: Random;
-  readonly #agenda = new Agenda();
+  readonly #calendar = new Calendar();
   readonly #parties = new Map<Address, Party>();
   /** What a step has set off and is still to be told to its machine. */
   readonly #afterStep: (() => void)[] = [];
   #nextAddress = 1;
-  #now: Millis = 0;
   #stepping = false;
 
-  constructor(options: SteppedDriverOptions) {
+  constructor(options: DriverOptions) {
     this.#options = options;
     this.#random = Random.seeded(options.seed);
   }
 
   get now(): Millis {
-    return this.#now;
+    return this.#calendar.now;
   }
 
   add(name: string, _role: Role, build: Build<Machine>): Address {
@@ -65,21 +59,16 @@ export class SteppedDriver implements SteppingDriver {
 
   addWorker(name: string, _slots: number, build: Build<TaskMachine, TaskEnvironment>): Address {
     return this.#add(name, (party) => {
-      const executor = new SteppedExecutor({
-        agenda: this.#agenda,
-        now: () => this.#now,
-        courseOf: this.#options.courseOf ?? sleepCourse,
-        killMs: this.#options.killMs ?? (() => 0),
-        ended: (slot, outcome, runMs) =>
-          this.#step(party, (now) => machine.taskEnded(slot, outcome, runMs, now)),
-      });
+      const executor = new SteppedExecutor(this.#calendar, (slot, outcome, runMs) =>
+        this.#step(party, (now) => machine.taskEnded(slot, outcome, runMs, now)),
+      );
       party.executor = executor;
       const environment: TaskEnvironment = {
         ...this.#environmentOf(party),
         execute: (slot, order) => {
           const isCurrent = executor.start(slot, order);
           this.#afterStep.push(() => {
-            if (isCurrent()) machine.taskStarted(slot, this.#now);
+            if (isCurrent()) machine.taskStarted(slot, this.now);
           });
         },
         kill: (slot, reason) => executor.kill(slot, reason),
@@ -118,18 +107,15 @@ export class SteppedDriver implements SteppingDriver {
   }
 
   nextEventAt(): Millis {
-    return this.#agenda.nextAt;
+    return this.#calendar.nextAt;
   }
 
   happenNext(): void {
-    const event = this.#agenda.take();
-    if (event === undefined) return;
-    this.#now = Math.max(this.#now, event.at);
-    event.happen();
+    this.#calendar.happenNext();
   }
 
   passTo(time: Millis): void {
-    this.#now = time;
+    this.#calendar.passTo(time);
   }
 
   deliver(letters: readonly Letter[]): void {
@@ -163,7 +149,7 @@ export class SteppedDriver implements SteppingDriver {
 
   #send(from: Address, to: Address, message: Message): void {
     if (this.#options.carry === undefined) {
-      this.#agenda.put(this.#now, () => this.deliver([{ from, to, message }]));
+      this.#calendar.put(this.now, () => this.deliver([{ from, to, message }]));
     } else this.#options.carry(from, to, message);
   }
 
@@ -175,7 +161,7 @@ export class SteppedDriver implements SteppingDriver {
       party.timers.delete(name);
       this.#step(party, (now) => party.machine.wake(timer, key, now));
     };
-    party.timers.set(name, this.#agenda.put(Math.max(at, this.#now), wake));
+    party.timers.set(name, this.#calendar.put(at, wake));
   }
 
   /** Lets something happen to a machine through one of its entries, with all that follows at once. */
@@ -183,14 +169,13 @@ export class SteppedDriver implements SteppingDriver {
     if (this.#stepping) throw new Error(`${party.name} was entered while another machine was at work`);
     this.#stepping = true;
     try {
-      entry(this.#now);
-      party.machine.settle?.(this.#now);
+      entry(this.now);
+      party.machine.settle?.(this.now);
       for (let next = this.#afterStep.shift(); next !== undefined; next = this.#afterStep.shift()) next();
       party.machine.checkInvariants();
     } finally {
       this.#stepping = false;
     }
-    this.#options.stepped?.(party.address);
   }
 }
 

@@ -8,14 +8,13 @@ export interface Event {
   isOff: boolean;
 }
 
-/** What is going to happen, in the order of true time, and at one time in the order in which it was put in. */
+/** What is going to happen, in the order of time, and at one time in the order in which it was put in. */
 export class Calendar {
   /** A binary heap. */
   readonly #events: Event[] = [];
   #sequence = 0;
   #now: Millis = 0;
 
-  /** True time, which no clock of the cluster shows. ms */
   get now(): Millis {
     return this.#now;
   }
@@ -34,17 +33,32 @@ export class Calendar {
     return event;
   }
 
+  /** Infinity when nothing is going to happen. */
+  get nextAt(): Millis {
+    while (this.#events[0]?.isOff) this.#removeFirst();
+    return this.#events[0]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Lets the next thing happen, if that is until then; otherwise it is then. @returns whether anything has happened */
   step(until: Millis): boolean {
-    for (let next = this.#events[0]; next !== undefined && next.at <= until; next = this.#events[0]) {
-      this.#removeFirst();
-      if (next.isOff) continue;
-      this.#now = next.at;
-      next.happen();
-      return true;
-    }
-    this.#now = until;
-    return false;
+    const isDue = this.nextAt <= until;
+    if (isDue) this.happenNext();
+    else this.#now = until;
+    return isDue;
+  }
+
+  /** Lets the next thing happen, if there is any. */
+  happenNext(): void {
+    if (this.nextAt === Number.POSITIVE_INFINITY) return;
+    const next = this.#events[0]!;
+    this.#removeFirst();
+    this.#now = Math.max(this.#now, next.at);
+    next.happen();
+  }
+
+  /** To a time before which nothing happens. */
+  passTo(time: Millis): void {
+    this.#now = time;
   }
 
   #removeFirst(): void {
