@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError, UnreachableError } from '@goshawk/core';
@@ -51,6 +51,15 @@ test('one whose process is gone is none', () => {
   const gone = runs('a', 7073, 2 ** 30);
   expect(localClusters(environment)).toEqual([]);
   expect(localClusterAt(gone.url, environment)).toBeUndefined();
+});
+
+test('one of an earlier boot is none, though its process number is taken again', () => {
+  const { url } = runs('a', 7070);
+  const file = join(folder, 'state/goshawk/clusters/tcp_127.0.0.1_7070.json');
+  const registered = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...registered, boot: 'another' }));
+  expect(localClusters(environment)).toEqual([]);
+  expect(localClusterAt(url, environment)).toBeUndefined();
 });
 
 describe('where no cluster is named', () => {

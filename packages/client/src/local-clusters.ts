@@ -16,12 +16,16 @@ export interface LocalCluster {
   readonly startedAt?: number | undefined;
 }
 
+/** After the next boot of the machine its process number is somebody else's. */
+type Registered = LocalCluster & { readonly boot?: string | undefined };
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A started cluster registers its URL and keys, so that clients of this user find both. */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
   mkdirSync(folderOf(environment), { recursive: true });
-  writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(cluster)}\n`);
+  const registered: Registered = { ...cluster, boot: bootId() };
+  writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(registered)}\n`);
 }
 
 /** Only its own: another cluster may have been started at the same place. */
@@ -103,9 +107,9 @@ function filesIn(folder: string): string[] {
   }
 }
 
-function read(file: string): LocalCluster | undefined {
+function read(file: string): Registered | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as LocalCluster;
+    return JSON.parse(readFileSync(file, 'utf8')) as Registered;
   } catch {
     return undefined;
   }
@@ -120,8 +124,20 @@ function realPath(path: string): string {
   }
 }
 
-function running(cluster: LocalCluster | undefined): LocalCluster | undefined {
-  return cluster !== undefined && isAlive(cluster.pid) ? cluster : undefined;
+function running(registered: Registered | undefined): LocalCluster | undefined {
+  if (registered === undefined) return undefined;
+  const { boot, ...cluster } = registered;
+  const isOfThisBoot = boot === undefined || boot === bootId();
+  return isOfThisBoot && isAlive(cluster.pid) ? cluster : undefined;
+}
+
+/** Of this boot of the machine; undefined where the system has none. */
+function bootId(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 function isAlive(pid: number): boolean {

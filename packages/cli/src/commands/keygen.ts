@@ -213,7 +213,7 @@ function secret(
 
 function announce(context: Context, folder: string, { step, client }: Made): void {
   const bring =
-    'bring central.key, scheduler.key and worker.key to their processes, which read them anew within 10 s';
+    'bring central.key, scheduler.key and worker.key to their processes, which read them anew within 2 s';
   if (step === 'client') return context.note(`client.${client}.key is the key of ${client}; ${bring}`);
   if (step === 'revoked') return context.note(`the key of ${client} counts no more; ${bring}`);
   if (step === 'kept') return context.note(`the keys in ${folder} are kept`);
