@@ -497,3 +497,15 @@ test('tasks that run already become long when their job does', () => {
   bench.need(1, { long: true, tasks: 0, matches: 1 });
   expect(bench.dispatcher.books.longChanges).toBeGreaterThan(before);
 });
+
+test('how long tasks are believed to run until pilots tell is what their owner believed when it first said so', () => {
+  const bench = new Bench(1);
+  bench.found(0, [{ job: 1, match: 1, long: true }]);
+  const believed = () => bench.dispatcher.books.job(OWNER, 1)!.stageAt(0)!.estimateMs;
+  bench.need(1, { long: true, estimateMs: 9_000, estimateFollows: true });
+  expect(believed()).toBe(9_000);
+  bench.need(1, { long: true, estimateMs: 12_000, estimateFollows: true });
+  expect(believed()).toBe(9_000);
+  bench.need(1, { long: true, estimateMs: 20_000 });
+  expect(believed()).toBe(20_000);
+});

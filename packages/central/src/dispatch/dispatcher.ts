@@ -303,7 +303,7 @@ export class Dispatcher {
       part,
       estimateFollows: message.estimateFollows ?? false,
       // What nobody knows is not believed to be more the longer it is not known.
-      estimateMs: message.estimateFollows && known !== undefined ? known.estimateMs : estimateMs,
+      estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
     });
