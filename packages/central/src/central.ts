@@ -57,7 +57,7 @@ export class Central implements Machine<CentralTimer> {
     const cutoffMs = () => this.#cutoff.settings.policy.cutoffMs;
     const made = policyOf(policy, cutoffMs, timings.heartbeatMs, () => env.random(), env.policyFailed);
     this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#shedding.came(tasks));
-    this.#members = new Membership(config, env, this.#counters, this.#dispatcher);
+    this.#members = new Membership(env, this.#counters, this.#dispatcher, this.#cutoff);
     this.#rivals = new Rivals(env, this.#members.registry, config);
     this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher.books, config.settings);
   }
@@ -77,7 +77,6 @@ export class Central implements Machine<CentralTimer> {
         return this.#occupied.tellSoon(now);
       case 'need':
         if (this.#isUnregistered(from)) return;
-        this.#members.keepBooks();
         this.#dispatcher.needed(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'unused':
@@ -91,13 +90,11 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.relabel(now);
       case 'place':
         if (this.#isUnregistered(from)) return;
-        this.#members.keepBooks();
         return this.#dispatcher.place(from, message, now);
       case 'withdraw':
         return this.#dispatcher.withdraw(from, message.job, now);
       case 'declare':
         if (this.#isUnregistered(from)) return;
-        this.#members.keepBooks();
         return this.#dispatcher.declared(from, message, now);
       case 'register':
         return this.#register(from, message, now);
@@ -114,7 +111,7 @@ export class Central implements Machine<CentralTimer> {
         // Where run times are not known at arrival, workers tell what short tasks took.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
-        if (this.#cutoff.completed(message.completed)) this.#members.adopt(this.#cutoff.settings);
+        if (this.#cutoff.completed(message.completed)) this.#members.welcomeAll();
         return this.#members.worked(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
@@ -160,7 +157,6 @@ export class Central implements Machine<CentralTimer> {
             : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks),
         );
       case 'describeShares':
-        this.#members.keepBooks();
         return this.#answer(
           from,
           message.request,
@@ -276,7 +272,6 @@ export class Central implements Machine<CentralTimer> {
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
     if (!this.#members.register(from, message, now)) return;
-    if (message.runs.length > 0) this.#members.keepBooks();
     this.#dispatcher.found(from, message.runs, now);
     this.#members.registered(from, now);
   }

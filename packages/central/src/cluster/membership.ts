@@ -1,14 +1,8 @@
-import {
-  type Address,
-  type ClusterSettings,
-  centralDecides,
-  type MessageOf,
-  type Millis,
-  type Schedulers,
-} from '@goshawk/core';
-import type { CentralConfig, CentralCounters, CentralEnvironment } from '../contract.js';
+import type { Address, MessageOf, Millis, Schedulers } from '@goshawk/core';
+import type { CentralCounters, CentralEnvironment } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
 import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
+import type { LearnedCutoff } from './learned-cutoff.js';
 import { Leases } from './leases.js';
 import { Names } from './names.js';
 import { Partitions } from './partitions.js';
@@ -29,26 +23,24 @@ interface Books {
 export class Membership {
   readonly registry = new Registry();
   readonly away = new AwayOwners();
-  #settings: ClusterSettings;
+  readonly #cutoff: LearnedCutoff;
   readonly #env: CentralEnvironment;
   readonly #counters: CentralCounters;
   readonly #books: Books;
-  /** The books know of the workers. Where nothing is central's to decide, they need not know of thousands. */
-  #keepsBooks: boolean;
   readonly #publisher: Publisher;
   readonly #leases: Leases;
   readonly #names: Names;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
 
-  constructor({ settings }: CentralConfig, env: CentralEnvironment, counters: CentralCounters, books: Books) {
-    this.#settings = settings;
+  /** @param cutoff of which everybody is told, with all other settings */
+  constructor(env: CentralEnvironment, counters: CentralCounters, books: Books, cutoff: LearnedCutoff) {
+    this.#cutoff = cutoff;
     this.#env = env;
     this.#counters = counters;
     this.#books = books;
-    const { policy, timings } = settings;
-    this.#keepsBooks = centralDecides(policy.preset);
-    this.#publisher = new Publisher(env, this.registry, this.away, settings);
+    const { policy, timings } = cutoff.settings;
+    this.#publisher = new Publisher(env, this.registry, this.away, cutoff.settings);
     this.#leases = new Leases(this.registry, this.away, timings);
     this.#names = new Names(env, this.#leases, timings.heartbeatMs);
     this.#takeovers = new Takeovers(env, this.registry, this.away, this.#leases, timings.leaseMs);
@@ -117,7 +109,7 @@ export class Membership {
 
   /** @returns whether the worker is a member now; its name may be another one's, or it has no slots where they count */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
-    if (message.slots === 0 && !this.#settings.policy.preset.packs) {
+    if (message.slots === 0 && !this.#cutoff.settings.policy.preset.packs) {
       // By the settings it learns that it has no place here.
       this.welcome(from);
       return false;
@@ -190,12 +182,11 @@ export class Membership {
   }
 
   welcome(party: Address): void {
-    this.#env.send(party, { type: 'welcome', settings: this.#settings });
+    this.#env.send(party, { type: 'welcome', settings: this.#cutoff.settings });
   }
 
-  /** Everybody is to go by other settings from now on. */
-  adopt(settings: ClusterSettings): void {
-    this.#settings = settings;
+  /** Everybody is to go by the settings as they are now. */
+  welcomeAll(): void {
     for (const worker of this.registry.workers.keys()) this.welcome(worker);
     for (const scheduler of this.registry.schedulers.keys()) this.welcome(scheduler);
   }
@@ -217,7 +208,7 @@ export class Membership {
       worker.busy = busy;
       worker.queued = queued;
       // It says so before each of its heartbeats.
-      const { heartbeatMs } = this.#settings.timings;
+      const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.saidAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
       // It may not have heard it, or not have known then that this is central. Who drains to stop goes on all the same.
       const { drainWanted, draining } = worker;
@@ -294,30 +285,26 @@ export class Membership {
   /** Something that others are told of the worker is new. */
   #changed(worker: WorkerRecord, now: Millis): void {
     this.#partitions.update(worker);
-    if (this.#keepsBooks) this.#books.setOpen(worker, this.#partitions.isOpen(worker));
+    this.#books.setOpen(worker, this.#partitions.isOpen(worker));
     this.#publisher.changed(worker.address);
     this.#publisher.publishSoon(now);
-  }
-
-  /** Something is to be decided, or told from the books, whatever the policy is: it may be of a time with another one. */
-  keepBooks(): void {
-    if (this.#keepsBooks) return;
-    this.#keepsBooks = true;
-    for (const worker of this.registry.workers.values())
-      this.#books.setOpen(worker, this.#partitions.isOpen(worker));
   }
 
   // ---- leaving
 
   left(from: Address, now: Millis): void {
     const worker = this.registry.workers.get(from);
-    if (worker !== undefined) this.#removeWorker(worker, now);
+    if (worker !== undefined) {
+      this.#removeWorker(worker, now);
+      this.relabel(now);
+    }
     if (this.registry.schedulers.has(from)) this.#removeScheduler(from, now);
   }
 
   endLeases(now: Millis): void {
     const { workers, schedulers, givenUp } = this.#leases.ended(now);
     for (const worker of workers) this.#workerLost(worker, now);
+    if (workers.length > 0) this.relabel(now);
     for (const { address } of schedulers) this.#schedulerLost(address, now);
     this.#takeovers.look(now);
     for (const { address } of givenUp) {
@@ -343,7 +330,6 @@ export class Membership {
     this.#partitions.remove(worker);
     this.#books.removeWorker(worker.address);
     this.#publisher.left(worker.address);
-    this.relabel(now);
     this.#publisher.publishSoon(now);
   }
 

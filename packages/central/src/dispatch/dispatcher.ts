@@ -25,18 +25,14 @@ import {
   type SolverProblem,
 } from '@goshawk/policies';
 import type { WorkerRecord } from '../cluster/registry.js';
-import { lineOf, waitBasis, waitingStages } from './line.js';
+import { waitingStages } from './line.js';
 import { Placements } from './placements.js';
 import { sharesOf } from './shares.js';
-import { StartTimes } from './start-times.js';
+import { Waits } from './waits.js';
 
 type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
 };
-
-/** What a look at one that waits costs. A step is what a turn may spend: some 1% of what planning takes. */
-const LOOK_STEPS = 64;
-const STEPS_PER_JOB = 4;
 
 /**
  * Central's decider. Owners say what they need, workers what is free and what runs there: both are written into one set of
@@ -48,13 +44,7 @@ export class Dispatcher {
   readonly #env: Env;
   readonly #policy: CentralPolicy;
   readonly #placements: Placements;
-  readonly #starts = new StartTimes<BookedStage>();
-  /** Steps that may go into looking at who waits: one is earned a turn. */
-  #steps = 0;
-  /** When one was looked at last, or nobody waited. */
-  #lookedAt: Millis = 0;
-  /** Stages looked at so far. */
-  #looks = 0;
+  readonly #waits: Waits;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
   /** Hears of tasks that have come, of jobs that are not long. */
@@ -76,6 +66,7 @@ export class Dispatcher {
     this.#env = env;
     this.#policy = policy;
     this.#placements = new Placements(env, this.books, leaseMs);
+    this.#waits = new Waits(this.books, policy);
     this.#lostAfterMs = 2 * retryMs;
     this.#came = came;
   }
@@ -358,9 +349,9 @@ export class Dispatcher {
     const draft = new BookedDraft(this.books, this.#solves, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
-    for (const { stage } of draft.started) this.#starts.started(stage, now);
+    for (const { stage } of draft.started) this.#waits.started(stage, now);
     if (draft.started.length > 0) this.#tell(draft.started);
-    this.#lookAtWaits(now);
+    this.#waits.look(now);
     this.preemptions += draft.preempted.length;
     for (const run of draft.preempted) this.#preempt(run, now);
     for (const run of draft.preemptedBefore)
@@ -389,7 +380,7 @@ export class Dispatcher {
         : [...this.books.jobs].find(
             ({ owner, number }) => number === asked.job && this.#env.nameOf(owner) === asked.owner,
           );
-    return lineOf(this.books, this.#policy, named, now, this.#starts);
+    return this.#waits.line(named, now);
   }
 
   checkInvariants(): void {
@@ -416,19 +407,6 @@ export class Dispatcher {
   #end(run: BookedRun, how: 'done' | 'declined', now: Millis): void {
     this.books.end(run, run.isPreempted && how === 'done' ? 'preempted' : how, now);
     this.#isDue = true;
-  }
-
-  /** Asks when one of those that wait will start, so that `why` can say it of others. */
-  #lookAtWaits(now: Millis): void {
-    if (this.books.waitingTasks === 0) this.#lookedAt = now;
-    if (this.books.waitingTasks === 0 || ++this.#steps < 0) return;
-    const jobs = [...this.books.jobs];
-    this.#steps -= LOOK_STEPS + STEPS_PER_JOB * jobs.length;
-    const stages = jobs.flatMap(waitingStages);
-    const stage = stages[this.#looks++ % stages.length]!;
-    const basis = waitBasis(this.books, this.#policy, stage, now);
-    this.#starts.ask(stage, basis, now - this.#lookedAt, now);
-    this.#lookedAt = now;
   }
 
   /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */

@@ -173,11 +173,6 @@ export function pulls({ short, long }: Preset): boolean {
   return short.by === 'matching' || long.by === 'matching';
 }
 
-/** Whether central finds workers for any class of jobs. */
-export function centralDecides({ short, long }: Preset): boolean {
-  return [short.by, long.by].some((by) => by === 'central' || by === 'matching');
-}
-
 /** Whether free workers say that they are free: to central, which matches them, or to schedulers. */
 export function findsWork(preset: Preset): boolean {
   return maySeek(preset) || pulls(preset);

@@ -472,7 +472,7 @@ function slotsLeft(worker: BookedWorker): number {
   return worker.capacity[SLOT]! - worker.confirmedSlots;
 }
 
-/** Small numbers, the least that is free first. */
+/** Small numbers; the one that was freed last is given first. */
 class Ids {
   readonly #free: number[] = [];
   #next = 0;

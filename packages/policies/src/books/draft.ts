@@ -8,9 +8,9 @@ export class BookedDraft implements Draft {
   readonly #books: ClusterBooks;
   readonly #now: Millis;
   readonly started: BookedRun[] = [];
-  preempted: readonly BookedRun[] = NOTHING;
+  readonly preempted: BookedRun[] = [];
   /** Asked for again: they were to end before this draft, and run. */
-  preemptedBefore: readonly BookedRun[] = NOTHING;
+  readonly preemptedBefore: BookedRun[] = [];
   problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
   againAt: Millis = Number.POSITIVE_INFINITY;
   /** Starts that were asked for and could not be made. */
@@ -61,8 +61,7 @@ export class BookedDraft implements Draft {
   preempt(run: RunView): void {
     const booked = run as BookedRun;
     if (!booked.worker.runs.includes(booked)) return;
-    if (booked.isPreempted) this.preemptedBefore = [...this.preemptedBefore, booked];
-    else this.preempted = [...this.preempted, booked];
+    (booked.isPreempted ? this.preemptedBefore : this.preempted).push(booked);
     booked.isPreempted = true;
   }
 
@@ -80,6 +79,3 @@ export class BookedDraft implements Draft {
     return id;
   }
 }
-
-/** Plans are made by the million, and most of them preempt nothing. */
-const NOTHING: readonly BookedRun[] = [];
