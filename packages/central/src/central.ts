@@ -209,14 +209,6 @@ export class Central implements Machine<CentralTimer> {
     return { ...this.#counters, tasksPlaced: this.#dispatcher.tasksPlaced };
   }
 
-  get workerCount(): number {
-    return this.#members.registry.workers.size;
-  }
-
-  get schedulerCount(): number {
-    return this.#members.registry.schedulers.size;
-  }
-
   /** Tasks that wait here for a worker. */
   get pendingTasks(): number {
     return this.#dispatcher.waitingTasks;
@@ -226,7 +218,7 @@ export class Central implements Machine<CentralTimer> {
   get standing(): CentralStanding {
     return {
       workers: countWorkers(this.#members.registry.workers.values()),
-      schedulers: this.schedulerCount,
+      schedulers: this.#members.registry.schedulers.size,
       schedulersAway: this.#members.away.count,
       placedTasks: this.placedTasks,
       pendingTasks: this.#dispatcher.pendingTasks,

@@ -31,6 +31,7 @@ describe('a policy of one’s own', () => {
     ['an option without help', { ...whole, options: { pace: { default: 2 } } }, 'option "pace"'],
     ['an option of null', { ...whole, options: { pace: null } }, 'option "pace"'],
     ['gangs that are a number', { ...whole, gangs: 1 }, '"gangs" is neither true nor false'],
+    ['one that abandons', { ...whole, abandons: true }, '"abandons" is no function'],
     ['a solver without a cycle', { ...whole, solves: true }, 'has an option "cycleMs"'],
     ['nothing to make it', { ...whole, make: 'it' }, '"make" is no function'],
     ['nothing made', { ...whole, make: () => null }, 'has no function "heard"'],

@@ -30,6 +30,7 @@ export function checkedPolicy(where: string, exported: unknown): PolicyModule {
   for (const name of ['gangs', 'packs', 'solves'] as const)
     if (!['boolean', 'undefined'].includes(typeof module[name]))
       broken(`"${name}" is neither true nor false`);
+  if (!['function', 'undefined'].includes(typeof module.abandons)) broken('"abandons" is no function');
   if (module.solves === true && typeof options.cycleMs?.default !== 'number')
     broken('a policy that solves has an option "cycleMs"');
   if (typeof make !== 'function') broken('"make" is no function');

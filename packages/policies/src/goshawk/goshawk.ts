@@ -1,4 +1,4 @@
-import { type JobClass, type Millis, PATIENCE_CUTOFFS, SLACK, SLOT } from '@goshawk/core';
+import { type JobClass, type Millis, SLACK, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -12,9 +12,10 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
-import { fitsEver, fitsNow, needsOf } from '../fitting.js';
-import { FreeWorkers, isDemanding } from '../free-workers.js';
+import { needsOf } from '../fitting.js';
+import { FreeWorkers } from '../free-workers.js';
 import { DueOrder } from './due-order.js';
+import { KeptWorkers } from './kept-workers.js';
 import { LongTimes } from './long-times.js';
 import { LongLimit } from './reserve.js';
 
@@ -28,8 +29,6 @@ const LONG_DOUBT = 6;
 const RESIZED = 0.05;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
-
-const NO_WORKERS: readonly WorkerView[] = [];
 
 const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 type Kind = (typeof KINDS)[number];
@@ -56,16 +55,14 @@ export class Goshawk implements CentralPolicy {
   readonly #running: Record<Kind, number> = { pilots: 0, short: 0, small: 0, long: 0, large: 0 };
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();
-  /** Waiting stages that need more than a slot. */
-  readonly #demanding = new Set<StageView>();
-  /** Workers that are kept until what is free there is enough. */
-  readonly #keptFor = new Map<WorkerView, StageView>();
+  readonly #kept: KeptWorkers;
   #slots = 0;
   /** That due times are told for. */
   #dueSlots = 1;
 
   constructor(context: PolicyContext) {
     this.#context = context;
+    this.#kept = new KeptWorkers(this.#free, context);
     this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
     const order = (): DueOrder => new DueOrder();
     this.#orders = { pilots: order(), short: order(), small: order(), long: order(), large: order() };
@@ -138,7 +135,7 @@ export class Goshawk implements CentralPolicy {
         if ((first === 'large') !== (second === 'large')) return second === 'large';
         return this.#orders[first].dueAt(one) < this.#orders[second].dueAt(other);
       },
-      keptFor: (stage) => [...this.#keptFor.values()].filter((each) => each === stage).length,
+      keptFor: (stage) => this.#kept.countFor(stage),
       longRunning: this.#running.long,
       longLimit: this.#limit.of(this.#slots, now),
     };
@@ -146,18 +143,24 @@ export class Goshawk implements CentralPolicy {
 
   // ---- the order
 
+  #serveKept(draft: Draft, now: Millis): void {
+    const mayRun = (stage: StageView): boolean => this.#mayRun(this.#kindOf.get(stage)!, now);
+    const start = (stage: StageView, worker: WorkerView): boolean => this.#start(stage, worker, draft, now);
+    this.#kept.serve({ mayRun, start }, now);
+  }
+
   #serveInOrder(draft: Draft, now: Millis): void {
     /** No worker has room for such tasks. While stages start that does not change, unless fewer workers are kept. */
     const fitNowhere = new Set<string>();
-    while (this.#free.size > this.#keptFor.size) {
+    while (this.#free.size > this.#kept.size) {
       const order = this.#firstOrder(now);
       if (order === undefined) break;
       const stage = order.first()!;
       const worker = fitNowhere.has(needsOf(stage)) ? undefined : this.#workerFor(stage);
       if (worker === undefined) fitNowhere.add(needsOf(stage));
-      const kept = this.#keptFor.size;
+      const kept = this.#kept.size;
       if (worker === undefined || !this.#start(stage, worker, draft, now)) order.passOverFirst();
-      if (this.#keptFor.size === kept) continue;
+      if (this.#kept.size === kept) continue;
       fitNowhere.clear();
       this.#takeBack();
     }
@@ -207,7 +210,7 @@ export class Goshawk implements CentralPolicy {
     if (classOf(stage) === 'long' && !stage.estimateFollows)
       this.#longTimes.learn(stage.job, stage.estimateMs);
     this.#place(stage, isDecided(kind) ? classOf(stage) : kind);
-    if (isDemanding(stage)) this.#demanding.add(stage);
+    this.#kept.waits(stage);
   }
 
   #place(stage: StageView, kind: Kind): void {
@@ -228,8 +231,7 @@ export class Goshawk implements CentralPolicy {
     if (kind === undefined) return;
     this.#orders[kind].delete(stage);
     this.#kindOf.delete(stage);
-    if (!this.#demanding.delete(stage)) return;
-    for (const [worker, kept] of this.#keptFor) if (kept === stage) this.#keptFor.delete(worker);
+    this.#kept.forget(stage);
   }
 
   // ---- who may run
@@ -250,7 +252,7 @@ export class Goshawk implements CentralPolicy {
   }
 
   #workerFor(stage: StageView): WorkerView | undefined {
-    return this.#free.find(stage, this.#context, (worker) => !this.#keptFor.has(worker));
+    return this.#free.find(stage, this.#context, (worker) => !this.#kept.has(worker));
   }
 
   /** @returns whether it could be made */
@@ -261,56 +263,6 @@ export class Goshawk implements CentralPolicy {
     this.#count(run);
     this.#update(stage, now);
     return true;
-  }
-
-  /** Keeps workers for what needs more than a slot and has fitted nowhere for long, and starts it where it fits. */
-  #serveKept(draft: Draft, now: Millis): void {
-    if (this.#demanding.size === 0) return;
-    const kept = this.#keptByStage(now);
-    /** No other worker could be kept for such tasks. While none starts that does not change. */
-    const fitNowhere = new Set<string>();
-    for (const stage of this.#starved(now)) {
-      const workers = kept.get(stage) ?? NO_WORKERS;
-      let count = workers.length;
-      if (count === 0 && fitNowhere.has(needsOf(stage))) continue;
-      let hasStarted = false;
-      for (const worker of count < stage.waiting ? [...this.#free.all] : workers) {
-        if (stage.waiting === 0) break;
-        const keptFor = this.#keptFor.get(worker);
-        if (keptFor === undefined && count < stage.waiting && fitsEver(stage, worker)) {
-          this.#keptFor.set(worker, stage);
-          count++;
-        } else if (keptFor !== stage) continue;
-        if (!fitsNow(stage, worker) || !this.#mayRun(this.#kindOf.get(stage)!, now)) continue;
-        this.#keptFor.delete(worker);
-        count--;
-        hasStarted = this.#start(stage, worker, draft, now) || hasStarted;
-      }
-      if (hasStarted) fitNowhere.clear();
-      else if (count < stage.waiting) fitNowhere.add(needsOf(stage));
-    }
-  }
-
-  /** The workers that are kept, less those that are so without need. */
-  #keptByStage(now: Millis): ReadonlyMap<StageView, readonly WorkerView[]> {
-    const kept = new Map<StageView, WorkerView[]>();
-    for (const [worker, stage] of this.#keptFor) {
-      const workers = kept.get(stage) ?? [];
-      const isNeeded = workers.length < stage.waiting && this.#mayRun(this.#kindOf.get(stage)!, now);
-      if (isNeeded && this.#free.has(worker)) workers.push(worker);
-      else this.#keptFor.delete(worker);
-      kept.set(stage, workers);
-    }
-    return kept;
-  }
-
-  /** What needs more than a slot and has waited for too long, the longest first. */
-  #starved(now: Millis): readonly StageView[] {
-    const before = now - PATIENCE_CUTOFFS * this.#context.cutoffMs;
-    const starved = [...this.#demanding].filter(
-      (stage) => stage.waitsSince <= before && this.#mayRun(this.#kindOf.get(stage)!, now),
-    );
-    return starved.sort((one, other) => one.waitsSince - other.waitsSince);
   }
 
   // ---- what runs
