@@ -1,3 +1,4 @@
+import type { Payload } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 
 /**
@@ -5,40 +6,8 @@ import type { TaskLimits } from './cgroup.js';
  * The worker's driver knows executors only by these types.
  */
 
-/** Waits `sleep` milliseconds, never less. */
-export interface SleepPayload {
-  readonly sleep: number;
-}
-
-/**
- * A command; `exec` is its argument vector. With `shell`, `exec[0]` is a script for `/bin/sh -c` and the rest are `$1`, `$2`, …
- * `cwd` is absolute (default: the worker's folder); `stdout` and `stderr` are relative to it.
- */
-export interface ExecPayload {
-  readonly exec: readonly string[];
-  readonly shell?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  readonly stdin?: string | Uint8Array;
-  /** Files in place of the task's log, opened anew for each attempt; `{job}`, `{index}` and `{attempt}` are filled in. */
-  readonly stdout?: string;
-  readonly stderr?: string;
-}
-
-/**
- * An exported function of an ES module, called as `f(input, context)` in a thread. `module` is an absolute path
- * or a `file:` URL; a relative path needs `cwd`. `export` is `default` unless given.
- */
-export interface ModulePayload {
-  readonly module: string;
-  readonly export?: string;
-  readonly input?: unknown;
-  readonly cwd?: string;
-}
-
-export type Payload = SleepPayload | ExecPayload | ModulePayload;
-
 export interface RunOrder {
+  /** As the schema of jobs has it. A relative `cwd` or `module` is relative to nothing here, and refused. */
   readonly payload: Payload;
   /** `GOSHAWK_JOB`, `GOSHAWK_TASK`, `GOSHAWK_ATTEMPT` and the like. They win over the payload's `env`. */
   readonly env: Readonly<Record<string, string>>;

@@ -125,7 +125,7 @@ describe('a command that does not start', () => {
     [{ exec: ['true'], cwd: '/etc/passwd' }, 'no-such-folder', 'is not a folder'],
     [{ exec: ['/etc/passwd'] }, 'permission-denied', 'may not be executed'],
     [{ exec: ['true', 'x'.repeat(4_000_000)] }, 'arguments-too-long', 'pass them by stdin or a file'],
-    [{ exec: ['true', 'a\0b'] }, 'bad-payload', 'NUL'],
+    [{ exec: ['true', 'a\0b'] }, 'spawn-failed', 'ERR_INVALID_ARG_VALUE'],
     [{ exec: [] }, 'bad-payload', 'at least a command'],
   ])('says why (%#)', async (payload, code, message) => {
     const { outcome, runMs, sink } = await outcomeOf(executors, payload);

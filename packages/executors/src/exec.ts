@@ -1,4 +1,5 @@
-import type { ExecPayload, Executor, Run, RunOrder, RunSink } from './contract.js';
+import type { ExecPayload } from '@goshawk/core';
+import type { Executor, Run, RunOrder, RunSink } from './contract.js';
 import { checkExec } from './payload.js';
 import { SpawnerLink, type SpawnerLinkOptions } from './spawner-link.js';
 import type { SpawnOrder } from './spawner-protocol.js';

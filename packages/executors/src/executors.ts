@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { TIMER_MAX_MS } from '@goshawk/core';
+import { type Payload, TIMER_MAX_MS } from '@goshawk/core';
 import {
   type Executor,
   type FailedOutcome,
@@ -14,7 +14,7 @@ import { ExecExecutor } from './exec.js';
 import { endLeftovers } from './leftovers.js';
 import { allowedBytes, CLOSE_MARGIN_MS, GRACE_MS, moduleHeapMiB, VALUE_BYTES_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
-import { BadPayload, checkEnvironment, type PayloadKind, payloadKind } from './payload.js';
+import { BadPayload } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
 import { SleepExecutor } from './sleep.js';
 
@@ -59,7 +59,7 @@ export function createExecutors(options: ExecutorOptions): Executors {
 
 class AllExecutors implements Executors {
   readonly #dataFolder: string;
-  readonly #executors: Readonly<Record<PayloadKind, Executor>>;
+  readonly #executors: Readonly<Record<ReturnType<typeof kindOf>, Executor>>;
   readonly #gate: Gate;
   readonly #closeWaitMs: number;
   readonly #live = new Set<Run>();
@@ -102,11 +102,9 @@ class AllExecutors implements Executors {
       return new RefusedRun(failed('executor-closed', 'this worker is stopping and starts nothing'), sink);
     }
     try {
-      checkOrder(order);
-      const kind = payloadKind(order.payload);
-      const admission = this.#gate.admit(kind, order.payload);
+      const admission = this.#gate.admit(order.payload);
       if ('refusal' in admission) return new RefusedRun(failed('not-allowed', admission.refusal), sink);
-      return this.#track(this.#executors[kind], { ...order, payload: admission.payload }, sink);
+      return this.#track({ ...order, payload: admission.payload }, sink);
     } catch (error) {
       if (!(error instanceof BadPayload)) throw error;
       return new RefusedRun(failed('bad-payload', error.message), sink);
@@ -134,8 +132,8 @@ class AllExecutors implements Executors {
     await Promise.all(Object.values(this.#executors).map((executor) => executor.close()));
   }
 
-  #track(executor: Executor, order: RunOrder, sink: RunSink): Run {
-    const run = executor.start(order, {
+  #track(order: RunOrder, sink: RunSink): Run {
+    const run = this.#executors[kindOf(order.payload)].start(order, {
       started: () => sink.started?.(),
       output: (chunk) => sink.output(chunk),
       ended: (outcome, runMs) => {
@@ -152,11 +150,9 @@ class AllExecutors implements Executors {
   }
 }
 
-function checkOrder(order: RunOrder): void {
-  if (!(order.outputBytesMax >= 0)) {
-    throw new BadPayload(`outputBytesMax is a number of bytes, not ${order.outputBytesMax}`);
-  }
-  checkEnvironment(order.env);
+function kindOf(payload: Payload): 'sleep' | 'exec' | 'module' {
+  if ('sleep' in payload) return 'sleep';
+  return 'exec' in payload ? 'exec' : 'module';
 }
 
 /** A run that failed before it began. */

@@ -1,9 +1,9 @@
+import type { ModulePayload } from '@goshawk/core';
 import {
   type Executor,
   type FailedOutcome,
   failed,
   type KillReason,
-  type ModulePayload,
   type Outcome,
   type Run,
   type RunOrder,

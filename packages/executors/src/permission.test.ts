@@ -9,9 +9,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Payload } from '@goshawk/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Payload } from './contract.js';
-import { payloadKind } from './payload.js';
 import { Gate } from './permission.js';
 
 let folder = '';
@@ -29,7 +28,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function refusal(gate: Gate, payload: Payload): string | undefined {
-  const admission = gate.admit(payloadKind(payload), payload);
+  const admission = gate.admit(payload);
   return 'refusal' in admission ? admission.refusal : undefined;
 }
 
@@ -85,7 +84,7 @@ describe('a gate', () => {
     const gate = new Gate({ module: [allowed] });
     const link = join(folder, 'to-work.mjs');
     symlinkSync(join(allowed, 'work.mjs'), link);
-    const admission = gate.admit('module', { module: link });
+    const admission = gate.admit({ module: link });
     expect(admission).toEqual({ payload: { module: join(allowed, 'work.mjs') } });
     expect(gate.changedSince(join(allowed, 'work.mjs'))).toBeUndefined();
     renameSync(join(allowed, 'work.mjs'), join(allowed, 'kept.mjs'));

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, sep } from 'node:path';
-import type { ExecPayload, ModulePayload, Payload } from './contract.js';
-import { modulePath, type PayloadKind } from './payload.js';
+import type { ExecPayload, ModulePayload, Payload } from '@goshawk/core';
+import { modulePath } from './payload.js';
 
 /** `false`: none; `true`: any; a list: these and nothing else. */
 type Permission = boolean | readonly string[];
@@ -33,17 +33,11 @@ export class Gate {
   }
 
   /** Why the payload is not run; or the payload as it is run: of listed modules, by the file that was looked at. */
-  admit(kind: PayloadKind, payload: Payload): Admission {
-    switch (kind) {
-      case 'sleep':
-        return { payload };
-      case 'exec': {
-        const refusal = this.#execRefusal(payload as ExecPayload);
-        return refusal === undefined ? { payload } : { refusal };
-      }
-      case 'module':
-        return this.#admitModule(payload as ModulePayload);
-    }
+  admit(payload: Payload): Admission {
+    if ('sleep' in payload) return { payload };
+    if ('module' in payload) return this.#admitModule(payload);
+    const refusal = this.#execRefusal(payload);
+    return refusal === undefined ? { payload } : { refusal };
   }
 
   /** Why a module that was let through is not run after all: its file is another one by now. */

@@ -1,5 +1,6 @@
+import type { Payload } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
-import type { Executor, Outcome, OutputStream, Payload, Run, RunSink } from './contract.js';
+import type { Executor, Outcome, OutputStream, Run, RunSink } from './contract.js';
 
 /** A sink that keeps what it is told, for tests of executors. */
 export class RecordingSink implements RunSink {

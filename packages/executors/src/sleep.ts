@@ -1,7 +1,6 @@
-import { TIMER_MAX_MS } from '@goshawk/core';
+import { type SleepPayload, TIMER_MAX_MS } from '@goshawk/core';
 import { sleepEnded } from './channels.js';
-import type { Executor, KillReason, Run, RunOrder, RunSink, SleepPayload } from './contract.js';
-import { checkSleep } from './payload.js';
+import type { Executor, KillReason, Run, RunOrder, RunSink } from './contract.js';
 
 /**
  * Below this, a sleep polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
@@ -13,9 +12,8 @@ const TURN_BELOW_MS = 0.25;
 export class SleepExecutor implements Executor {
   readonly #runs = new Set<SleepRun>();
 
-  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
   start(order: RunOrder, sink: RunSink): Run {
-    const sleepMs = checkSleep((order.payload as SleepPayload).sleep);
+    const { sleep: sleepMs } = order.payload as SleepPayload;
     const run = new SleepRun(sleepMs, sink, () => this.#runs.delete(run));
     this.#runs.add(run);
     return run;

@@ -7,7 +7,7 @@ import {
   payloadSchema,
   type Resources,
 } from '@goshawk/core';
-import type { Executor, Payload, Run, RunOrder } from '@goshawk/executors';
+import type { Executor, Run, RunOrder } from '@goshawk/executors';
 import type { KillReason, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
@@ -158,5 +158,5 @@ function runOrder(
   };
   const limits = { ...(cpu ? { cpu } : {}), ...(memory ? { memory } : {}) };
   const limited = cpu || memory ? { limits } : {};
-  return { payload: parsed.data as Payload, env, ...limited, outputBytesMax: LIMITS.outputBytesMax };
+  return { payload: parsed.data, env, ...limited, outputBytesMax: LIMITS.outputBytesMax };
 }
