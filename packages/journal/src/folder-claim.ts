@@ -55,7 +55,7 @@ export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await pause(PAUSE_MS * (0.5 + Math.random()) * tries);
     const claim = await listen(folder, purpose.about);
-    const found = await livingOther(folder, claim.name);
+    const found = await livingOther(folder, claim.name, (dead) => rmSync(dead, { force: true }));
     if (found === undefined) return { release: () => claim.end() };
     owner = found;
     await claim.end();
@@ -63,9 +63,9 @@ export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL
   throw purpose.inUse(folder, owner);
 }
 
-/** Whether a living process has a folder, at this moment; only `claimFolder` makes it one's own. */
+/** Whether a living process has a folder, at this moment; only `claimFolder` makes it one's own. Changes nothing. */
 export async function isClaimed(folder: string): Promise<boolean> {
-  return existsSync(folder) && (await livingOther(folder, '')) !== undefined;
+  return existsSync(folder) && (await livingOther(folder, '', () => {})) !== undefined;
 }
 
 interface Claim {
@@ -114,13 +114,20 @@ function listening(server: Server, path: string): Promise<void> {
   });
 }
 
-/** @returns what another living process says of itself; undefined when there is none */
-async function livingOther(folder: string, own: string): Promise<string | undefined> {
+/**
+ * @param onDead told of each socket that a process has left behind
+ * @returns what another living process says of itself; undefined when there is none
+ */
+async function livingOther(
+  folder: string,
+  own: string,
+  onDead: (path: string) => void,
+): Promise<string | undefined> {
   for (const name of readdirSync(folder)) {
     if (name === own || !CLAIM.test(name)) continue;
     const said = await withShortPath(folder, name, introductionAt);
     if (said !== undefined) return said;
-    rmSync(join(folder, name), { force: true });
+    onDead(join(folder, name));
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { linkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JobRecord, LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
@@ -111,7 +111,8 @@ function withNumbersOf(identity: Identity, { damaged, records }: Salvage): Ident
 /** @returns where the old file is */
 function replace(folder: string): string {
   const kept = join(folder, `${FILE}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
-  renameSync(join(folder, FILE), kept);
+  // A second name for it: cut off at any point, the journal has a file in its place.
+  linkSync(join(folder, FILE), kept);
   putDraftInPlace(folder);
   return kept;
 }
