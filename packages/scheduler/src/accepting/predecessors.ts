@@ -11,15 +11,12 @@ import {
   type Predecessor,
   tagOf,
 } from '@goshawk/core';
-import type { SchedulerEnvironment } from '../contract.js';
 import type { Cancelling } from '../ending/cancelling.js';
 import type { Endings } from '../ending/endings.js';
 import type { Routing } from '../finding/routing.js';
 import type { Job } from '../job/job.js';
-import type { Cluster } from '../joining/cluster.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Ledger } from '../keeping/ledger.js';
 import type { Sampler } from '../sampling/sampler.js';
+import type { SchedulerState } from '../state.js';
 
 /** Another scheduler is asked again after so long, twice as long each time, up to the second. It tells an end by itself. ms */
 const PAUSE_MS = 1_000;
@@ -45,11 +42,7 @@ interface Owner {
  * job of this scheduler, and by asking its owner for one of another: central says who that is at present.
  */
 export class Predecessors {
-  readonly #env: SchedulerEnvironment;
-  readonly #tag: string;
-  readonly #cluster: Cluster;
-  readonly #jobs: JobStore;
-  readonly #ledger: Ledger;
+  readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #sampler: Sampler;
   readonly #endings: Endings;
@@ -66,21 +59,13 @@ export class Predecessors {
   #isSettling = false;
 
   constructor(
-    env: SchedulerEnvironment,
-    tag: string,
-    cluster: Cluster,
-    jobs: JobStore,
-    ledger: Ledger,
+    s: SchedulerState,
     routing: Routing,
     sampler: Sampler,
     endings: Endings,
     cancelling: Cancelling,
   ) {
-    this.#env = env;
-    this.#tag = tag;
-    this.#cluster = cluster;
-    this.#jobs = jobs;
-    this.#ledger = ledger;
+    this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;
     this.#endings = endings;
@@ -107,7 +92,7 @@ export class Predecessors {
     this.forget(job);
     const fate = fateOf(job);
     for (const asker of this.#askers.get(job.number) ?? [])
-      this.#ledger.send(asker, { type: 'jobFates', fates: [fate] });
+      this.#s.ledger.send(asker, { type: 'jobFates', fates: [fate] });
     this.#askers.delete(job.number);
     if (this.#followers.has(job.id)) this.#settle(fate, now);
   }
@@ -116,13 +101,13 @@ export class Predecessors {
   asked(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
     const fates = ids.map((id) => this.#ownFate(id));
     for (const { id, state } of fates) {
-      const job = state === 'waiting' || state === 'running' ? this.#jobs.byId(id) : undefined;
+      const job = state === 'waiting' || state === 'running' ? this.#s.jobs.byId(id) : undefined;
       if (job === undefined) continue;
       const askers = this.#askers.get(job.number);
       if (askers === undefined) this.#askers.set(job.number, new Set([from]));
       else askers.add(from);
     }
-    this.#ledger.send(from, { type: 'jobFates', fates });
+    this.#s.ledger.send(from, { type: 'jobFates', fates });
   }
 
   onFates(from: Address, { fates }: MessageOf<'jobFates'>, now: Millis): void {
@@ -153,12 +138,12 @@ export class Predecessors {
 
   /** It is time to ask again. */
   wake(now: Millis): void {
-    if (!this.#cluster.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     const awaited = byTag(this.#followers.keys());
     for (const tag of this.#owners.keys()) if (!awaited.has(tag)) this.#owners.delete(tag);
     for (const [tag, ids] of awaited) {
       const owner = this.#owners.get(tag);
-      if (tag === this.#tag || owner === undefined) this.#look(ids, now);
+      if (tag === this.#s.config.tag || owner === undefined) this.#look(ids, now);
       else if (owner.askAt <= now) this.#askAgain(tag, owner, ids, now);
     }
     this.#arm();
@@ -169,7 +154,9 @@ export class Predecessors {
     if (!job.isAwaiting || job.hasEnded) return [];
     return [...job.awaited].slice(0, LISTED_MAX).map((id) => {
       const fate =
-        tagOf(id) === this.#tag ? this.#ownFate(id) : (this.#fates.get(id) ?? { ...NOTHING_KNOWN, id });
+        tagOf(id) === this.#s.config.tag
+          ? this.#ownFate(id)
+          : (this.#fates.get(id) ?? { ...NOTHING_KNOWN, id });
       return { ...fate, ok: job.spec.afterOk?.includes(id) ?? false };
     });
   }
@@ -177,9 +164,9 @@ export class Predecessors {
   /** What has become of jobs that somebody has just begun to wait for. */
   #look(ids: readonly string[], now: Millis): void {
     // Nobody can be looked for by a scheduler that has no policy.
-    if (!this.#cluster.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     for (const [tag, those] of byTag(ids)) {
-      if (tag === this.#tag) {
+      if (tag === this.#s.config.tag) {
         for (const id of those) {
           const fate = this.#ownFate(id);
           if (isOver(fate.state)) this.#settle(fate, now);
@@ -197,9 +184,9 @@ export class Predecessors {
   }
 
   #askAgain(tag: string, owner: Owner, ids: readonly string[], now: Millis): void {
-    const { central } = this.#cluster;
+    const { central } = this.#s.cluster;
     // Another scheduler may have the jobs by now.
-    if (!owner.isHeard && central !== NOBODY) this.#env.send(central, { type: 'seekOwner', tag });
+    if (!owner.isHeard && central !== NOBODY) this.#s.env.send(central, { type: 'seekOwner', tag });
     this.#ask(owner, ids);
     owner.isHeard = false;
     owner.askAt = now + owner.pauseMs;
@@ -209,7 +196,7 @@ export class Predecessors {
   #ask({ address }: Owner, ids: readonly string[]): void {
     if (address === NOBODY) return;
     for (let from = 0; from < ids.length; from += LIMITS.awaitedMax)
-      this.#env.send(address, { type: 'awaitJobs', ids: ids.slice(from, from + LIMITS.awaitedMax) });
+      this.#s.env.send(address, { type: 'awaitJobs', ids: ids.slice(from, from + LIMITS.awaitedMax) });
   }
 
   #awaitedOf(tag: string): string[] {
@@ -219,7 +206,7 @@ export class Predecessors {
   #arm(): void {
     let at = Number.POSITIVE_INFINITY;
     for (const { askAt } of this.#owners.values()) at = Math.min(at, askAt);
-    if (at < Number.POSITIVE_INFINITY) this.#env.setTimer('predecessors', 0, at);
+    if (at < Number.POSITIVE_INFINITY) this.#s.env.setTimer('predecessors', 0, at);
   }
 
   #unfollow(id: string, job: Job): void {
@@ -230,14 +217,15 @@ export class Predecessors {
   }
 
   #ownFate(id: string): FateOfJob {
-    const job = this.#jobs.byId(id);
+    const job = this.#s.jobs.byId(id);
     if (job !== undefined) return fateOf(job);
-    const state = this.#jobs.traceOfId(id)?.state ?? (this.#jobs.isForgotten(id) ? 'forgotten' : 'unknown');
+    const state =
+      this.#s.jobs.traceOfId(id)?.state ?? (this.#s.jobs.isForgotten(id) ? 'forgotten' : 'unknown');
     return { id, state, tasks: 0, ended: 0 };
   }
 
   #settle(fate: FateOfJob, now: Millis): void {
-    if (!this.#cluster.isReady) return this.#env.setTimer('predecessors', 0, now + PAUSE_MS);
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     this.#settled.push(fate);
     if (this.#isSettling) return;
     this.#isSettling = true;
@@ -256,13 +244,13 @@ export class Predecessors {
     if (state !== 'completed' && job.spec.afterOk?.includes(id))
       return this.#cancelling.cancel(job, now, `it was to start after ${id} had completed, ${WORDS[state]}`);
     job.awaited.delete(id);
-    this.#ledger.passed(job, id, now);
+    this.#s.ledger.passed(job, id, now);
     // Whoever takes the job over, or has it after a restart, is to know that it runs, and not to ask again.
-    if (job.awaited.size === 0) this.#ledger.whenDurable((then) => this.#start(job, then), now);
+    if (job.awaited.size === 0) this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
   }
 
   #start(job: Job, now: Millis): void {
-    if (job.hasEnded || job.cancelling || this.#jobs.byNumber(job.number) !== job) return;
+    if (job.hasEnded || job.cancelling || this.#s.jobs.byNumber(job.number) !== job) return;
     job.mayStart(now);
     this.#sampler.resume(job, now);
     this.#routing.startJob(job, now);

@@ -9,7 +9,6 @@ import {
   sharedByNumber,
   type TaskIndex,
 } from '@goshawk/core';
-import type { SchedulerEnvironment } from '../contract.js';
 import { watchTimeLimit } from '../ending/job-timers.js';
 import { matchArrived } from '../finding/needing.js';
 import type { Offer } from '../finding/offers.js';
@@ -17,11 +16,9 @@ import type { Routing } from '../finding/routing.js';
 import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
-import type { Cluster } from '../joining/cluster.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Unwritten } from '../keeping/unwritten.js';
 import type { JobEvents } from '../observing/job-events.js';
 import type { Sampler } from '../sampling/sampler.js';
+import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import type { Delivery } from './delivery.js';
 import { type HeldSlot, HeldSlots } from './held-slots.js';
@@ -35,10 +32,7 @@ type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
  * order when the worker seeks whatever there is.
  */
 export class Binder {
-  readonly #env: SchedulerEnvironment;
-  readonly #cluster: Cluster;
-  readonly #jobs: JobStore;
-  readonly #unwritten: Unwritten;
+  readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #held: HeldSlots;
   readonly #avoidance: Avoidance;
@@ -50,23 +44,11 @@ export class Binder {
   /** By the numbers of `#central`. */
   #matches = new LastNumbers();
 
-  constructor(
-    env: SchedulerEnvironment,
-    cluster: Cluster,
-    jobs: JobStore,
-    unwritten: Unwritten,
-    routing: Routing,
-    delivery: Delivery,
-    sampler: Sampler,
-    events: JobEvents,
-  ) {
-    this.#env = env;
-    this.#cluster = cluster;
-    this.#jobs = jobs;
-    this.#unwritten = unwritten;
+  constructor(s: SchedulerState, routing: Routing, delivery: Delivery, sampler: Sampler, events: JobEvents) {
+    this.#s = s;
     this.#routing = routing;
-    this.#held = new HeldSlots(cluster);
-    this.#avoidance = new Avoidance(cluster);
+    this.#held = new HeldSlots(s.cluster);
+    this.#avoidance = new Avoidance(s.cluster);
     this.#delivery = delivery;
     this.#sampler = sampler;
     this.#events = events;
@@ -81,25 +63,26 @@ export class Binder {
 
   /** What is asked of a job waits until it is written down. */
   asked(from: Address, message: Question, now: Millis): void {
-    const job = this.#unwritten.isEmpty ? undefined : this.#jobs.byNumber(message.job);
-    if (job !== undefined && this.#unwritten.defers(job, (then) => this.#answer(from, message, then))) return;
+    const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
+    if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))
+      return;
     this.#answer(from, message, now);
   }
 
   #answer(from: Address, message: Question, now: Millis): void {
     if (message.type === 'ask') return this.#serveProbe(from, message, now);
-    if (this.#cluster.isFormerCentral(from)) return;
+    if (this.#s.cluster.isFormerCentral(from)) return;
     if (message.type === 'matched') this.#matched(from, message, now);
     else this.#unheard(from, message);
   }
 
   /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
   #serveProbe(from: Address, message: MessageOf<'ask'>, now: Millis): void {
-    const job = this.#jobs.byNumber(message.job);
+    const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     if (job === undefined || batch === undefined || job.hasEnded) return this.#refuse(from, message.ask);
     // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
-    if (message.placed === undefined && this.#cluster.members.isGone(from))
+    if (message.placed === undefined && this.#s.cluster.members.isGone(from))
       return this.#refuse(from, message.ask);
     const isNew = this.#isNew(from, message.ask, now);
     const assignment: Assignment = { by: AssignedBy.ask, number: message.ask };
@@ -136,7 +119,7 @@ export class Binder {
     if (ask === 0) return;
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
-    const demand = this.#jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
+    const demand = this.#s.jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
     const offer = this.#routing.offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
     // While something waits anywhere, a slot does not wait.
     if (offer === undefined && this.#held.mayHold && this.#routing.offers.size === 0)
@@ -146,7 +129,7 @@ export class Binder {
 
   #hold(slot: HeldSlot, now: Millis): void {
     this.#held.hold(slot, now);
-    this.#env.setTimer('held', 0, this.#held.nextAt);
+    this.#s.env.setTimer('held', 0, this.#held.nextAt);
   }
 
   /** Held slots take what has come. */
@@ -166,28 +149,28 @@ export class Binder {
   /** Nothing has come for these slots: they are central's again. */
   letGo(now: Millis): void {
     for (const { worker, ask } of this.#held.takeOverdue(now)) this.#none(worker, ask);
-    if (!this.#held.isEmpty) this.#env.setTimer('held', 0, this.#held.nextAt);
+    if (!this.#held.isEmpty) this.#s.env.setTimer('held', 0, this.#held.nextAt);
   }
 
   /** Central has found workers for a batch: each gets the next task, or is given back to central. */
   #matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
-    this.#cluster.matched(message, now);
+    this.#s.cluster.matched(message, now);
     if (central !== this.#central) {
       this.#central = central;
       this.#matches = new LastNumbers();
     }
-    const job = this.#jobs.byNumber(message.job);
+    const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     let wasPassedOver = false;
     for (const { worker, match } of message.workers) {
       if (!this.#matches.isNew(worker, match)) continue;
       if (batch !== undefined) matchArrived(batch, now);
       if (job !== undefined && batch !== undefined && mayGive(job)) {
-        this.#cluster.members.met(worker, now);
+        this.#s.cluster.members.met(worker, now);
         if (this.#give(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
         wasPassedOver = true;
       }
-      this.#env.send(central, { type: 'unused', worker, match });
+      this.#s.env.send(central, { type: 'unused', worker, match });
     }
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
@@ -196,17 +179,17 @@ export class Binder {
 
   /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
   #unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
-    const job = this.#jobs.byNumber(number);
+    const job = this.#s.jobs.byNumber(number);
     if (job !== undefined && this.#delivery.again(job, worker, { by: AssignedBy.match, number: match }))
       return;
-    this.#env.send(central, { type: 'unused', worker, match });
+    this.#s.env.send(central, { type: 'unused', worker, match });
   }
 
   /** The worker is there, and its question was not answered before; an answer that was lost is sent again. */
   #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
-    if (!this.#cluster.members.isGone(from)) {
+    if (!this.#s.cluster.members.isGone(from)) {
       if (this.#isNew(from, assignment.number, now)) return true;
-      for (const job of this.#jobs.active()) if (this.#delivery.again(job, from, assignment)) return false;
+      for (const job of this.#s.jobs.active()) if (this.#delivery.again(job, from, assignment)) return false;
     }
     this.#held.take((slot) => slot.worker === from && slot.ask === assignment.number);
     this.#none(from, assignment.number);
@@ -225,13 +208,13 @@ export class Binder {
   }
 
   #none(worker: Address, ask: number): void {
-    this.#env.send(worker, nothingFor(ask));
+    this.#s.env.send(worker, nothingFor(ask));
   }
 
   /** The question comes for the first time. */
   #isNew(from: Address, ask: number, now: Millis): boolean {
     if (!this.#questions.isNew(from, ask)) return false;
-    this.#cluster.members.met(from, now);
+    this.#s.cluster.members.met(from, now);
     return true;
   }
 
@@ -288,7 +271,7 @@ export class Binder {
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     const batch = job.waiting.batchOf(task);
     job.bound(task, worker, assignment, now);
-    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#env);
+    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#s.env);
     this.#events.bound(job, task, now);
     if (job.maySeek) this.#routing.offers.update(job, batch, now);
     this.#delivery.deliver(job, task, now);

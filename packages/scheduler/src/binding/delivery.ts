@@ -1,11 +1,7 @@
 import type { Address, Millis, TaskIndex } from '@goshawk/core';
-import type { SchedulerEnvironment } from '../contract.js';
 import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
-import type { Cluster } from '../joining/cluster.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Ledger } from '../keeping/ledger.js';
-import type { SweepTimer } from '../recovering/sweep-timer.js';
+import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 
 /** Ends of tasks that take so long are worth foreseeing: shorter ones are too unsure, and of longer ones little is gained. */
@@ -15,31 +11,17 @@ const FORESEEN_SPREAD = 1.5;
 
 /** Sends a task that was given to a worker, and sends it again where the first message may be lost. */
 export class Delivery {
-  readonly #env: SchedulerEnvironment;
-  readonly #cluster: Cluster;
-  readonly #jobs: JobStore;
-  readonly #ledger: Ledger;
-  readonly #sweep: SweepTimer;
+  readonly #s: SchedulerState;
   /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
   #resendWindow = { since: 0, before: 0, until: 0 };
 
-  constructor(
-    env: SchedulerEnvironment,
-    cluster: Cluster,
-    jobs: JobStore,
-    ledger: Ledger,
-    sweep: SweepTimer,
-  ) {
-    this.#env = env;
-    this.#cluster = cluster;
-    this.#jobs = jobs;
-    this.#ledger = ledger;
-    this.#sweep = sweep;
+  constructor(s: SchedulerState) {
+    this.#s = s;
   }
 
   deliver(job: Job, task: TaskIndex, now: Millis): void {
     this.send(job, task);
-    this.#sweep.arm(now);
+    this.#s.sweepTimer.arm(now);
   }
 
   /** The answer to this question, or match, was lost: sends the same. @returns false when there was none */
@@ -67,7 +49,7 @@ export class Delivery {
     const { since, before, until } = this.#resendWindow;
     let hasSent = false;
     if (now >= until) return hasSent;
-    for (const job of this.#jobs.active()) {
+    for (const job of this.#s.jobs.active()) {
       for (const task of job.tasks.in(TaskState.running)) {
         const startedAt = job.tasks.startedAt[task]!;
         if (job.tasks.assignedBy[task] !== AssignedBy.match) continue;
@@ -90,14 +72,14 @@ export class Delivery {
     const by = job.tasks.assignedBy[task];
     const number = job.tasks.assignments[task]!;
     const { index, spec } = job.waiting.batchOf(task);
-    const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#cluster.members));
+    const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number: jobNumber, id: jobId } = job;
     const apartMs = job.history.blame?.apartMsOf(task, attempt);
     // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
     // twice, the end of the one before it must be on the disk.
-    const out = attempt > 1 ? this.#ledger : this.#env;
+    const out = attempt > 1 ? this.#s.ledger : this.#s.env;
     out.send(worker, {
       type: 'run',
       ask: by === AssignedBy.ask ? number : 0,
@@ -112,7 +94,7 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
-      expectedMs: by === AssignedBy.match && !this.#cluster.isCalm ? expectedOf(job) : undefined,
+      expectedMs: by === AssignedBy.match && !this.#s.cluster.isCalm ? expectedOf(job) : undefined,
     });
   }
 }

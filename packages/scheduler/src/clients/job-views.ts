@@ -10,34 +10,24 @@ import {
   type ResultPage,
   type TaskFailure,
 } from '@goshawk/core';
-import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
-import type { Cluster } from '../joining/cluster.js';
 import { Page } from '../keeping/heap-bytes.js';
+import type { SchedulerState } from '../state.js';
 
 /** Jobs as clients see them. */
 export class JobViews {
-  readonly #env: SchedulerEnvironment;
-  readonly #config: SchedulerConfig;
-  readonly #cluster: Cluster;
+  readonly #s: SchedulerState;
   /** The jobs that a job still waits for. */
   readonly predecessorsOf: (job: Job) => Predecessor[];
 
-  constructor(
-    env: SchedulerEnvironment,
-    config: SchedulerConfig,
-    cluster: Cluster,
-    predecessorsOf: (job: Job) => Predecessor[],
-  ) {
-    this.#env = env;
-    this.#config = config;
-    this.#cluster = cluster;
+  constructor(s: SchedulerState, predecessorsOf: (job: Job) => Predecessor[]) {
+    this.#s = s;
     this.predecessorsOf = predecessorsOf;
   }
 
   summary(job: Job): JobSummary {
-    const { wallOffsetMs } = this.#config;
+    const { wallOffsetMs } = this.#s.config;
     return {
       id: job.id,
       name: job.spec.name,
@@ -62,7 +52,7 @@ export class JobViews {
       running.push({
         task,
         attempt: tasks.attempts[task]!,
-        worker: this.#cluster.nameOf(tasks.workerOf(task)),
+        worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
         elapsedMs: now - tasks.startedAt[task]!,
       });
     }
@@ -80,7 +70,7 @@ export class JobViews {
       sampling: samplingOf(job),
       attempts: { total: history.total, failed: history.failedCount, lost: history.lostCount },
       attemptList: this.#attempts(job, now),
-      failures: failed.slice(0, LISTED_MAX).map((task) => describeFailure(job, task, this.#env.recall)),
+      failures: failed.slice(0, LISTED_MAX).map((task) => describeFailure(job, task, this.#s.env.recall)),
       failuresTruncated: failed.length > LISTED_MAX,
       meanRunMs: completed === 0 ? undefined : history.workedMs / completed,
       runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
@@ -105,12 +95,12 @@ export class JobViews {
       if (listed.length >= LISTED_MAX) break;
       const isRunning = tasks.stateOf(task) === TaskState.running;
       const startedAt = tasks.startedAt[task]!;
-      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#env.recall);
+      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.recall);
       listed.push({
         task,
         attempt: tasks.attempts[task]!,
         state: isRunning ? 'running' : 'completed',
-        worker: this.#cluster.nameOf(tasks.workerOf(task)),
+        worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
         startedMs: startedAt - job.acceptedAt,
         runMs: isRunning ? now - startedAt : tasks.runMs[task]!,
         ...(gpus === undefined ? {} : { gpus }),
@@ -124,7 +114,7 @@ export class JobViews {
     const page = new Page<ResultPage['values'][number]>();
     for (let task = from; task < job.taskCount; task++) {
       if (job.tasks.stateOf(task) !== TaskState.completed) continue;
-      const value = job.history.reports.valueOf(task, this.#env.recall);
+      const value = job.history.reports.valueOf(task, this.#s.env.recall);
       if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
     }
     return { values: page.items, next: undefined };

@@ -1,26 +1,20 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
-import type { SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
-import type { Cluster } from '../joining/cluster.js';
-import type { Ledger } from '../keeping/ledger.js';
+import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
 /** Tells clients how the jobs that they watch come along, and how they ended. */
 export class Watching {
-  readonly #env: SchedulerEnvironment;
-  readonly #cluster: Cluster;
-  readonly #ledger: Ledger;
+  readonly #s: SchedulerState;
   readonly #views: JobViews;
   readonly #watches = new JobWatches();
   /** Of the jobs that are watched: those with news that nobody was told yet. */
   readonly #changed = new Set<Job>();
   #isArmed = false;
 
-  constructor(env: SchedulerEnvironment, cluster: Cluster, ledger: Ledger, views: JobViews) {
-    this.#env = env;
-    this.#cluster = cluster;
-    this.#ledger = ledger;
+  constructor(s: SchedulerState, views: JobViews) {
+    this.#s = s;
     this.#views = views;
   }
 
@@ -29,7 +23,7 @@ export class Watching {
     const { request, detail } = message;
     if (job.hasEnded) {
       // Its end may wait for the disk: who asks is to hear that somebody is there.
-      if (!this.#ledger.isDurable) this.#tellProgress(from, request, job);
+      if (!this.#s.ledger.isDurable) this.#tellProgress(from, request, job);
       this.#tellEnd(from, request, job, detail, now);
       return true;
     }
@@ -46,10 +40,10 @@ export class Watching {
   changed(job: Job, now: Millis): void {
     if (!this.#watches.isWatched(job)) return;
     this.#changed.add(job);
-    const { progressMs } = this.#cluster.timings;
+    const { progressMs } = this.#s.cluster.timings;
     if (this.#isArmed || progressMs === 0) return;
     this.#isArmed = true;
-    this.#env.setTimer('progress', 0, now + progressMs);
+    this.#s.env.setTimer('progress', 0, now + progressMs);
   }
 
   /** The timer has fired. */
@@ -70,11 +64,11 @@ export class Watching {
   }
 
   #tellProgress(client: Address, request: number, job: Job): void {
-    this.#ledger.tell(client, { type: 'jobProgress', request, value: this.#views.summary(job) });
+    this.#s.ledger.tell(client, { type: 'jobProgress', request, value: this.#views.summary(job) });
   }
 
   /** Once it is durable that the job has ended. */
   #tellEnd(client: Address, request: number, job: Job, withTasks: boolean, now: Millis): void {
-    this.#ledger.send(client, { type: 'jobEnded', request, value: this.#views.end(job, withTasks, now) });
+    this.#s.ledger.send(client, { type: 'jobEnded', request, value: this.#views.end(job, withTasks, now) });
   }
 }

@@ -1,24 +1,21 @@
 import { type Address, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
 import type { Routing } from '../finding/routing.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Ledger } from '../keeping/ledger.js';
 import type { JobEvents } from '../observing/job-events.js';
-import type { SweepTimer } from '../recovering/sweep-timer.js';
+import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 
 /** Ends jobs that somebody cancels: what waits at once, what runs as soon as its worker has killed it. */
 export class Cancelling {
-  readonly #ledger: Ledger;
+  readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #endings: Endings;
-  readonly #sweep: SweepTimer;
   readonly #events: JobEvents;
 
-  constructor(ledger: Ledger, routing: Routing, endings: Endings, sweep: SweepTimer, events: JobEvents) {
-    this.#ledger = ledger;
+  constructor(s: SchedulerState, routing: Routing, endings: Endings, events: JobEvents) {
+    this.#s = s;
     this.#routing = routing;
     this.#endings = endings;
-    this.#sweep = sweep;
     this.#events = events;
   }
 
@@ -28,7 +25,7 @@ export class Cancelling {
     job.cancelling = true;
     job.cancelReason = reason;
     this.#events.cancelled();
-    this.#ledger.cancelled(job, now);
+    this.#s.ledger.cancelled(job, now);
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount; task++) {
       const state = job.tasks.stateOf(task);
@@ -36,7 +33,7 @@ export class Cancelling {
         this.cancelAt(job.tasks.workerOf(task), job, task);
       if (state < TaskState.running) job.set(task, TaskState.cancelled);
     }
-    this.#sweep.arm(now);
+    this.#s.sweepTimer.arm(now);
     this.#endings.endIfDone(job, now);
   }
 
@@ -48,6 +45,6 @@ export class Cancelling {
   cancelAt(worker: Address, job: Job, task: TaskIndex): void {
     if (worker === NOBODY) return;
     // Behind the task itself, which may wait for the disk.
-    this.#ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
+    this.#s.ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 }

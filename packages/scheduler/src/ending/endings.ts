@@ -8,18 +8,14 @@ import {
   startFaultOf,
   type TaskIndex,
 } from '@goshawk/core';
-import type { SchedulerEnvironment } from '../contract.js';
 import type { Routing } from '../finding/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
-import type { Cluster } from '../joining/cluster.js';
-import type { Usage } from '../joining/usage.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Ledger } from '../keeping/ledger.js';
 import type { JobEvents } from '../observing/job-events.js';
 import type { Sampler } from '../sampling/sampler.js';
+import type { SchedulerState } from '../state.js';
 import type { AbandonedAttempts } from './abandoned-attempts.js';
 import { clearTimers, watchRest } from './job-timers.js';
 import { UnfitWorkers } from './unfit-workers.js';
@@ -40,11 +36,7 @@ const ALIKE_MAX = 10_000;
  * the job ends.
  */
 export class Endings {
-  readonly #env: SchedulerEnvironment;
-  readonly #jobs: JobStore;
-  readonly #cluster: Cluster;
-  readonly #ledger: Ledger;
-  readonly #usage: Usage;
+  readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #sampler: Sampler;
   readonly #abandoned: AbandonedAttempts;
@@ -55,28 +47,20 @@ export class Endings {
 
   /** @param hasEnded for jobs that wait for the end of a job */
   constructor(
-    env: SchedulerEnvironment,
-    cluster: Cluster,
-    jobs: JobStore,
-    ledger: Ledger,
-    usage: Usage,
+    s: SchedulerState,
     routing: Routing,
     sampler: Sampler,
     abandoned: AbandonedAttempts,
     events: JobEvents,
     hasEnded: (job: Job, now: Millis) => void,
   ) {
-    this.#env = env;
-    this.#jobs = jobs;
-    this.#cluster = cluster;
-    this.#ledger = ledger;
-    this.#usage = usage;
+    this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;
     this.#abandoned = abandoned;
     this.#events = events;
     this.#hasEnded = hasEnded;
-    this.#unfit = new UnfitWorkers(env, cluster.members);
+    this.#unfit = new UnfitWorkers(s.env, s.cluster.members);
   }
 
   /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
@@ -85,16 +69,17 @@ export class Endings {
     const isClear = startFault(outcome) === undefined;
     const judged = isClear
       ? outcome
-      : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#cluster.members.size);
+      : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
     // Where there is a journal nothing more is kept in memory.
-    return this.#jobs.isShort && !this.#ledger.isKept ? withoutWords(judged) : judged;
+    return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
 
   /** An attempt that counts has ended: before anybody is told. Notes where it is written down. */
   writeDown(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     this.#events.attemptEnded(job, task, outcome, runMs, now);
-    if (this.#ledger.isKept) end.place = this.#ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
+    if (this.#s.ledger.isKept)
+      end.place = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
 
   /** An attempt that counts has ended. */
@@ -107,7 +92,7 @@ export class Endings {
     const state = job.attemptEnded(end, how, how === 'completed' ? '' : this.#workerOf(job, task), now);
     if (how === 'completed') {
       this.#unfit.completed(job, tasks.workerOf(task), failedAt);
-      this.#usage.worked(job.class === 'long', runMs);
+      this.#s.usage.worked(job.class === 'long', runMs);
     } else if (how === 'excused' || how === 'lost') this.#events.attemptLost();
     if (how === 'excused' || how === 'failed') this.#unfit.failed(job, task);
     if (state === TaskState.waiting) {
@@ -127,7 +112,7 @@ export class Endings {
   declined(job: Job, task: TaskIndex, now: Millis): void {
     if (job.tasks.stateOf(task) === TaskState.running) job.history.total--;
     if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
-    this.#ledger.declined(job, task, now);
+    this.#s.ledger.declined(job, task, now);
     this.#tryAgain(job, task, 0, now);
   }
 
@@ -137,16 +122,16 @@ export class Endings {
 
   #endJob(job: Job, now: Millis): void {
     job.endedAt = now;
-    clearTimers(job, this.#env);
+    clearTimers(job, this.#s.env);
     this.#routing.jobEnded(job);
-    this.#ledger.ended(job, now);
+    this.#s.ledger.ended(job, now);
     // Whoever waits for the job does not wait for what is learnt of it.
-    this.#ledger.whenDurable(() => this.#sampler.learn(job), now);
-    if (job.counts.completed === job.taskCount) this.#usage.jobCompleted(job.tasks.runMs, now);
-    this.#jobs.ended(job, now);
+    this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
+    if (job.counts.completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
+    this.#s.jobs.ended(job, now);
     this.#events.ended(job, now);
     this.#hasEnded(job, now);
-    if (this.#cluster.isDraining && this.#jobs.activeCount === 0) this.#env.drained();
+    if (this.#s.cluster.isDraining && this.#s.jobs.activeCount === 0) this.#s.env.drained();
   }
 
   /** What the job wants is not there: the same of tasks that say the very same need not be tried, one slot after another. */
@@ -176,7 +161,7 @@ export class Endings {
 
   /** A job that has not started by its deadline fails, where the policy would not start it later. */
   abandonIfLate(job: Job, now: Millis): void {
-    if (now < job.deadlineAt || !this.#cluster.policy.preset.abandons) return;
+    if (now < job.deadlineAt || !this.#s.cluster.policy.preset.abandons) return;
     if (job.hasEnded || job.cancelling || !job.isWhole || this.#routing.isHeld(job)) return;
     this.#giveUp(job, ABANDONED, now);
   }
@@ -204,14 +189,14 @@ export class Endings {
   retryRested(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     for (const task of job.resting.take(now)) this.#tryAgain(job, task, 0, now);
-    watchRest(job, this.#env);
+    watchRest(job, this.#s.env);
   }
 
   /** The task waits again, once it has rested for so long. */
   #tryAgain(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
     if (restMs > 0) {
       job.rest(task, now + restMs);
-      watchRest(job, this.#env);
+      watchRest(job, this.#s.env);
     } else job.putBack(task);
     if (job.isUndecided) this.#sampler.look(job, now);
     this.abandonIfLate(job, now);
@@ -240,8 +225,8 @@ export class Endings {
 
   /** Whoever takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */
   #startNext(job: Job, stage: Stage, now: Millis): void {
-    if (!this.#ledger.isShared) return this.#routing.startStage(job, stage, now);
-    this.#ledger.whenDurable((then) => {
+    if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);
+    this.#s.ledger.whenDurable((then) => {
       if (!job.hasEnded && !job.cancelling) this.#routing.startStage(job, stage, then);
     }, now);
   }
@@ -249,6 +234,6 @@ export class Endings {
   #workerOf(job: Job, task: TaskIndex): string {
     const worker: Address = job.tasks.workerOf(task);
     if (worker === NOBODY) return '';
-    return this.#cluster.nameOf(worker);
+    return this.#s.cluster.nameOf(worker);
   }
 }

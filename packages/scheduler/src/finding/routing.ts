@@ -1,14 +1,8 @@
 import { type Address, type MessageOf, type Millis, maySeek } from '@goshawk/core';
-import type { SchedulerCounters, SchedulerEnvironment } from '../contract.js';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Cluster } from '../joining/cluster.js';
-import type { Usage } from '../joining/usage.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Unwritten } from '../keeping/unwritten.js';
-import type { Recovery } from '../recovering/recovery.js';
-import type { SweepTimer } from '../recovering/sweep-timer.js';
 import type { Sample } from '../sampling/sample.js';
+import type { SchedulerState } from '../state.js';
 import { Needer } from './needing.js';
 import { Offers } from './offers.js';
 import { Placer } from './placing.js';
@@ -23,47 +17,27 @@ const BACK_A_TASK = 4;
 
 /** How what waits finds its workers, by the route of its job, and without central while that is away. */
 export class Routing {
+  readonly #s: SchedulerState;
   readonly prober: Prober;
   readonly placer: Placer;
   readonly offers: Offers;
   readonly #needer: Needer;
-  readonly #jobs: JobStore;
-  readonly #cluster: Cluster;
-  readonly #recovery: Recovery;
-  readonly #unwritten: Unwritten;
-  readonly #usage: Usage;
-  readonly #sweep: SweepTimer;
   readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
   readonly #watch = new ProbeWatch();
 
   /** @param giveHeld gives what has come to slots that are held for it */
-  constructor(
-    env: SchedulerEnvironment,
-    cluster: Cluster,
-    counters: SchedulerCounters,
-    jobs: JobStore,
-    recovery: Recovery,
-    unwritten: Unwritten,
-    usage: Usage,
-    sweep: SweepTimer,
-    giveHeld: (job: Job, batch: Batch, now: Millis) => void,
-  ) {
-    this.prober = new Prober(env, cluster, counters);
-    this.placer = new Placer(env, cluster);
-    this.offers = new Offers(cluster);
-    this.#needer = new Needer(env, cluster);
-    this.#jobs = jobs;
-    this.#cluster = cluster;
-    this.#recovery = recovery;
-    this.#unwritten = unwritten;
-    this.#usage = usage;
-    this.#sweep = sweep;
+  constructor(s: SchedulerState, giveHeld: (job: Job, batch: Batch, now: Millis) => void) {
+    this.#s = s;
+    this.prober = new Prober(s.env, s.cluster, s.counters);
+    this.placer = new Placer(s.env, s.cluster);
+    this.offers = new Offers(s.cluster);
+    this.#needer = new Needer(s.env, s.cluster);
     this.#giveHeld = giveHeld;
   }
 
   /** Nothing of the job is to be given out yet: it waits for others, what of it runs has yet to be said, or it is not written. */
   isHeld(job: Job): boolean {
-    return job.isAwaiting || this.#recovery.holds(job) || this.#unwritten.isStuck(job);
+    return job.isAwaiting || this.#s.recovery.holds(job) || this.#s.unwritten.isStuck(job);
   }
 
   /** Starts the stages that wait for no other. */
@@ -99,7 +73,7 @@ export class Routing {
   #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
     if (this.#maySeek(job) && !job.isUndecided) {
       const isReported = job.needsCentral && !this.#isAlone(now);
-      this.#usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
+      this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
     }
     if (job.isUndecided) this.find(job, job.sample!.pilots, now);
     this.find(job, stage, now);
@@ -116,7 +90,7 @@ export class Routing {
       if (!job.isUndecided) this.#giveHeld(job, batch, now);
       if (batch.waiting === 0) return;
     }
-    this.#sweep.arm(now);
+    this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.topUp(job, batch);
     if (job.route.by === 'central') this.placer.place(job, job.stages[batch.index]!, now);
     else if (!this.#isSpared(job)) this.#needer.tell(job, batch, now);
@@ -125,7 +99,7 @@ export class Routing {
 
   /** A worker has taken probes out of the queue of another one. */
   moved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
-    const job = this.#jobs.byNumber(number);
+    const job = this.#s.jobs.byNumber(number);
     const batch = job?.batches[stage];
     if (job === undefined || batch === undefined || job.hasEnded) return;
     this.prober.moved(batch, from, to, probes);
@@ -143,10 +117,10 @@ export class Routing {
     const probes = Math.min(said, batch.probes.at(from));
     if (probes <= 0) return;
     this.prober.used(batch, from, probes);
-    if (this.#cluster.timings.retryMs === 0) return this.find(job, batch, now);
+    if (this.#s.cluster.timings.retryMs === 0) return this.find(job, batch, now);
     batch.givenBack += probes;
     if (batch.givenBack <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
-    this.#sweep.arm(now);
+    this.#s.sweepTimer.arm(now);
   }
 
   /** @returns whether probes had come back */
@@ -169,7 +143,7 @@ export class Routing {
 
   /** There are other workers than before, or fewer. */
   findForThoseThatProbe(now: Millis): void {
-    for (const job of this.#jobs.active()) {
+    for (const job of this.#s.jobs.active()) {
       if (job.needsCentral) continue;
       this.findAll(job, now);
     }
@@ -178,7 +152,7 @@ export class Routing {
   /** Central is away, or has too much to do: short jobs that it was to match find their workers themselves. */
   doWithoutCentral(now: Millis): void {
     if (!this.#isAlone(now)) return;
-    for (const job of this.#jobs.active()) for (const batch of job.batches) this.#probeInstead(job, batch);
+    for (const job of this.#s.jobs.active()) for (const batch of job.batches) this.#probeInstead(job, batch);
   }
 
   #probeInstead(job: Job, of: Batch): void {
@@ -189,7 +163,7 @@ export class Routing {
 
   /** Central matches short jobs again, or no more. */
   reliefChanged(now: Millis): void {
-    if (this.#cluster.isRelieved) return this.doWithoutCentral(now);
+    if (this.#s.cluster.isRelieved) return this.doWithoutCentral(now);
     this.#matchAllAgain((job) => this.#maySeek(job), now);
   }
 
@@ -199,23 +173,23 @@ export class Routing {
   }
 
   #matchAllAgain(isMeant: (job: Job) => boolean, now: Millis): void {
-    for (const job of this.#jobs.active())
+    for (const job of this.#s.jobs.active())
       if (job.route.by === 'matching' && !this.isHeld(job) && isMeant(job)) this.#matchAgain(job, now);
   }
 
   /** Short jobs have to do without central. */
   #isAlone(now: Millis): boolean {
-    return this.#cluster.isRelieved || this.#cluster.isSilent(now);
+    return this.#s.cluster.isRelieved || this.#s.cluster.isSilent(now);
   }
 
   /** Central has too much to do to be told of the job. While it is silent it is told, in case that it hears. */
   #isSpared(job: Job): boolean {
-    return this.#maySeek(job) && this.#cluster.isRelieved;
+    return this.#maySeek(job) && this.#s.cluster.isRelieved;
   }
 
   /** Single tasks of it may go to workers that seek any: not of a gang, which starts as a whole. */
   #maySeek(job: Job): boolean {
-    return job.maySeek && !this.#cluster.policy.preset.gangs;
+    return job.maySeek && !this.#s.cluster.policy.preset.gangs;
   }
 
   #matchAgain(job: Job, now: Millis): void {
@@ -248,8 +222,8 @@ export class Routing {
 
   /** Another central than before knows nothing of what waits. */
   tellAnotherCentral(now: Millis): void {
-    this.prober.hints.startAnew(maySeek(this.#cluster.policy.preset));
-    for (const job of this.#jobs.active()) {
+    this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
+    for (const job of this.#s.jobs.active()) {
       if (this.isHeld(job)) continue;
       if (job.route.by === 'central') this.placer.placeAgain(job, now);
       if (job.route.by === 'matching') this.#matchAgain(job, now);

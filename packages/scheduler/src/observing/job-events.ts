@@ -1,86 +1,75 @@
 import type { Millis, Outcome, TaskIndex } from '@goshawk/core';
 import type { Overload } from '../accepting/overload.js';
 import type { Watching } from '../clients/watching.js';
-import type { SchedulerCounters, SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
-import type { Tallies } from './tallies.js';
+import type { SchedulerState } from '../state.js';
 
 /** What happens to jobs, for those who only look: the driver, counts, and clients that watch. */
 export class JobEvents {
-  readonly #env: SchedulerEnvironment;
-  readonly #counters: SchedulerCounters;
-  readonly #tallies: Tallies;
+  readonly #s: SchedulerState;
   readonly #overload: Overload;
   readonly #watching: Watching;
 
-  constructor(
-    env: SchedulerEnvironment,
-    counters: SchedulerCounters,
-    tallies: Tallies,
-    overload: Overload,
-    watching: Watching,
-  ) {
-    this.#env = env;
-    this.#counters = counters;
-    this.#tallies = tallies;
+  constructor(s: SchedulerState, overload: Overload, watching: Watching) {
+    this.#s = s;
     this.#overload = overload;
     this.#watching = watching;
   }
 
   /** All counts, as groups that add up over several schedulers. */
   get counted() {
-    return { ...this.#counters, ...this.#tallies.counted };
+    return { ...this.#s.counters, ...this.#s.tallies.counted };
   }
 
   accepted(job: Job): void {
-    this.#counters.jobsAccepted++;
-    this.#env.jobAccepted?.(job);
+    this.#s.counters.jobsAccepted++;
+    this.#s.env.jobAccepted?.(job);
   }
 
   /** It was decided what the job is, by its pilots. */
   decided(job: Job, now: Millis): void {
-    this.#env.jobDecided?.(job, now);
+    this.#s.env.jobDecided?.(job, now);
   }
 
   /** A worker was given the task. */
   bound(job: Job, task: TaskIndex, now: Millis): void {
-    this.#counters.tasksBound++;
-    this.#tallies.taskBound(job, task, now);
-    this.#env.taskBound?.(job, task, now);
+    this.#s.counters.tasksBound++;
+    this.#s.tallies.taskBound(job, task, now);
+    this.#s.env.taskBound?.(job, task, now);
   }
 
   /** A worker asked, and got nothing. */
   askRefused(): void {
-    this.#counters.asksRefused++;
+    this.#s.counters.asksRefused++;
   }
 
   /** An attempt that counts has ended; nothing has become of that yet. */
   attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
-    this.#env.attemptEnded?.(job, task, outcome, runMs, now);
+    this.#s.env.attemptEnded?.(job, task, outcome, runMs, now);
   }
 
   attemptLost(): void {
-    this.#counters.lost++;
+    this.#s.counters.lost++;
   }
 
   retried(): void {
-    this.#counters.retries++;
+    this.#s.counters.retries++;
   }
 
   taskEnded(job: Job, end: 'completed' | 'failed'): void {
-    if (end === 'completed') this.#counters.tasksCompleted++;
-    else this.#counters.tasksFailed++;
-    this.#tallies.taskEnded(job, end);
+    if (end === 'completed') this.#s.counters.tasksCompleted++;
+    else this.#s.counters.tasksFailed++;
+    this.#s.tallies.taskEnded(job, end);
   }
 
   cancelled(): void {
-    this.#tallies.cancellations++;
+    this.#s.tallies.cancellations++;
   }
 
   ended(job: Job, now: Millis): void {
-    this.#counters.jobsEnded++;
-    this.#tallies.jobEnded(job, now);
-    this.#env.jobEnded(job);
+    this.#s.counters.jobsEnded++;
+    this.#s.tallies.jobEnded(job, now);
+    this.#s.env.jobEnded(job);
     this.#overload.jobEnded(now);
     this.#watching.ended(job, now);
   }

@@ -1,10 +1,11 @@
 import { DEFAULT_POLICY, type PolicySettings, PRESETS } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
 import { describe, expect, test } from 'vitest';
-import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
+import type { EstimatorStates } from '../contract.js';
 import { DurableBench } from '../durable.fixture.js';
 import type { Job } from '../job/job.js';
 import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
+import type { SchedulerState } from '../state.js';
 import { Sampler } from './sampler.js';
 
 const HISTORY: PolicySettings = { ...DEFAULT_POLICY, estimator: 'history' };
@@ -30,14 +31,8 @@ function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): S
     random: () => 0.5,
     estimatorStateRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
   };
-  return new Sampler(
-    env as unknown as SchedulerEnvironment,
-    {} as never,
-    {} as never,
-    {} as never,
-    {} as never,
-    estimatorStates,
-  );
+  const state = { env, config: { estimatorStates } } as unknown as SchedulerState;
+  return new Sampler(state, {} as never, {} as never);
 }
 
 describe('what a scheduler learns of run times', () => {

@@ -18,13 +18,12 @@ import {
 } from '@goshawk/predictor';
 import { decide, decideBy, UNDECIDED } from '../accepting/classify.js';
 import { slowdownAt } from '../binding/slowdown.js';
-import type { EstimatorStates, SchedulerEnvironment } from '../contract.js';
+import type { EstimatorStates } from '../contract.js';
 import type { Routing } from '../finding/routing.js';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Members } from '../joining/members.js';
-import type { Ledger } from '../keeping/ledger.js';
 import type { JobEvents } from '../observing/job-events.js';
+import type { SchedulerState } from '../state.js';
 import { Sample } from './sample.js';
 
 /**
@@ -32,9 +31,7 @@ import { Sample } from './sample.js';
  * what becomes of them until it decides, and lets it learn from what has ended.
  */
 export class Sampler {
-  readonly #env: SchedulerEnvironment;
-  readonly #members: Members;
-  readonly #ledger: Ledger;
+  readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #events: JobEvents;
   /** Of the estimators that are not in charge. */
@@ -44,20 +41,11 @@ export class Sampler {
   /** Something was learnt since it was last asked what. */
   #hasLearned = false;
 
-  constructor(
-    env: SchedulerEnvironment,
-    members: Members,
-    ledger: Ledger,
-    routing: Routing,
-    events: JobEvents,
-    estimatorStates: EstimatorStates = {},
-  ) {
-    this.#env = env;
-    this.#members = members;
-    this.#ledger = ledger;
+  constructor(s: SchedulerState, routing: Routing, events: JobEvents) {
+    this.#s = s;
     this.#routing = routing;
     this.#events = events;
-    this.#estimatorStates = { ...estimatorStates };
+    this.#estimatorStates = { ...s.config.estimatorStates };
   }
 
   /** The cluster's policy names the estimator, which goes on from what it had learnt when it was last in charge. */
@@ -85,7 +73,7 @@ export class Sampler {
     try {
       estimator.load(state);
     } catch (error) {
-      this.#env.estimatorStateRefused?.(name, (error as Error).message);
+      this.#s.env.estimatorStateRefused?.(name, (error as Error).message);
     }
   }
 
@@ -139,8 +127,8 @@ export class Sampler {
     });
     const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#enoughMs());
     if (sample.isDecided) return this.#refine(job, verdict, now);
-    if (verdict.kind === 'wait') return this.#env.setTimer('weigh', job.number, now + verdict.againInMs);
-    this.#env.clearTimer('weigh', job.number);
+    if (verdict.kind === 'wait') return this.#s.env.setTimer('weigh', job.number, now + verdict.againInMs);
+    this.#s.env.clearTimer('weigh', job.number);
     sample.estimateFollows = verdict.provisional === true;
     this.#decide(job, sample, verdict.estimate, now);
   }
@@ -149,13 +137,13 @@ export class Sampler {
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
     job.refine(verdict.estimate);
-    this.#ledger.classified(job, now);
+    this.#s.ledger.classified(job, now);
     this.#routing.refined(job, now);
   }
 
   #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
     job.decide(decideBy(estimate, this.#policy!), now);
-    this.#ledger.classified(job, now);
+    this.#s.ledger.classified(job, now);
     this.#events.decided(job, now);
     this.#tellThatLong(job);
     this.#routing.decided(job, sample, now);
@@ -166,7 +154,7 @@ export class Sampler {
     if (job.class === 'short') return;
     // Behind the task itself, which may wait for the disk.
     for (const task of job.tasks.in(TaskState.running))
-      this.#ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
+      this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
   /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
@@ -201,7 +189,7 @@ export class Sampler {
   #asPreferred(job: Job): Float64Array {
     if (job.spec.slowdown === undefined) return job.tasks.runMs;
     return job.tasks.runMs.map(
-      (runMs, task) => runMs / slowdownAt(job, job.tasks.workerOf(task), this.#members),
+      (runMs, task) => runMs / slowdownAt(job, job.tasks.workerOf(task), this.#s.cluster.members),
     );
   }
 
@@ -211,7 +199,7 @@ export class Sampler {
   }
 
   #make(policy: PolicySettings): Estimator {
-    const random = () => this.#env.random();
+    const random = () => this.#s.env.random();
     const { declares, byClass } = policy.preset;
     const settings = { ...policy, distributions: declares, sampling: byClass };
     try {
@@ -224,7 +212,7 @@ export class Sampler {
 
   /** Which tasks are pilots follows from the job's own seed, where it has one; so a run can be made again. */
   #sourceOf({ seed }: JobSpec): { random(): number } {
-    if (seed === undefined) return this.#env;
+    if (seed === undefined) return this.#s.env;
     const stream = Random.seeded(`pilots ${seed}`);
     return { random: () => stream.next() };
   }
