@@ -10,6 +10,7 @@ import type {
   Verdict,
 } from './estimator.js';
 import { Given } from './given.js';
+import { LEAST_WAIT_MS } from './pilot/weigh-pilots.js';
 
 /** How often an estimator has misbehaved, and how it did so first and last. */
 interface Misbehaviour {
@@ -54,7 +55,9 @@ export class Guarded implements Estimator {
         if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
         // Nothing more will be seen: to wait now is to wait for ever.
         if (isComplete(evidence)) return 'does not decide though all pilots have ended';
-        return verdict.againInMs > 0 ? undefined : `wants to be asked again after ${verdict.againInMs} ms`;
+        return verdict.againInMs >= LEAST_WAIT_MS
+          ? undefined
+          : `wants to be asked again after ${verdict.againInMs} ms`;
       },
       () => (isComplete(evidence) ? plainVerdict(evidence) : NEVER),
     );

@@ -10,7 +10,7 @@ interface WeighingRule {
 }
 
 /** Shorter than any message takes: what falls due by rounding only is looked at a little later. ms */
-const LEAST_WAIT_MS = 1;
+export const LEAST_WAIT_MS = 1;
 
 /**
  * What the pilots say. Their mean decides once enough of them have ended; and before that, when the run times of

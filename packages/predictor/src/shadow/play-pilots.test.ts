@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SamplePlan } from '../estimator.js';
+import type { Evidence, SamplePlan, Verdict } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
 import { SLEARN_SETTINGS } from '../settings.js';
 import { playPilots } from './play-pilots.js';
@@ -23,6 +23,21 @@ describe('pilots that are only thought of', () => {
 
   test('pilots of no time decide at once', () => {
     expect(playPilots(pilot(), job, plan, [0, 0, 0], 5_000)).toMatchObject({ delayMs: 0 });
+  });
+
+  test('an estimator that wants to be asked each millisecond of a day holds nobody up', () => {
+    let asked = 0;
+    const eager = Object.assign(pilot(), {
+      weigh: (_job: unknown, _plan: unknown, { runsMs, pilots }: Evidence): Verdict => {
+        if (++asked > 100_000) throw new Error('it is still asked');
+        return runsMs.length < pilots
+          ? { kind: 'wait', againInMs: 1 }
+          : { kind: 'decided', estimate: { meanMs: 1, by: 'it' } };
+      },
+    });
+    expect(playPilots(eager, job, plan, [1_000, 2_000, 86_400_000], 5_000)).toMatchObject({
+      delayMs: 86_400_000,
+    });
   });
 
   test('an estimator that never decides is not waited for', () => {

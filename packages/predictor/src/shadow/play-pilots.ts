@@ -8,6 +8,9 @@ export interface Played {
   readonly delayMs: Millis;
 }
 
+/** So often an estimator is asked between two ends of pilots: days pass here at once, and nothing else is done meanwhile. */
+const ASKED_MAX = 1_000;
+
 /**
  * What an estimator would have decided, and when, had these tasks been its pilots and all of them started at once.
  *
@@ -25,8 +28,9 @@ export function playPilots(
   const pilots = sorted.length;
   let ended = 0;
   let now = 0;
+  let asked = 0;
   while (true) {
-    while (ended < pilots && sorted[ended]! <= now) ended++;
+    for (; ended < pilots && sorted[ended]! <= now; ended++) asked = 0;
     const verdict = estimator.weigh(
       job,
       plan,
@@ -40,7 +44,8 @@ export function playPilots(
       cutoffMs,
     );
     if (verdict.kind === 'decided') return { estimate: verdict.estimate, delayMs: now };
-    const next = Math.min(sorted[ended] ?? Number.POSITIVE_INFINITY, now + verdict.againInMs);
+    const againInMs = ++asked < ASKED_MAX ? verdict.againInMs : Number.POSITIVE_INFINITY;
+    const next = Math.min(sorted[ended] ?? Number.POSITIVE_INFINITY, now + againInMs);
     if (!(next > now && next < Number.POSITIVE_INFINITY)) return undefined;
     now = next;
   }
