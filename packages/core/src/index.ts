@@ -15,6 +15,7 @@ export {
 } from './cluster-view.js';
 export * from './columns.js';
 export * from './counts.js';
+export * from './cut-short.js';
 export * from './decaying-sum.js';
 export * from './deque.js';
 export * from './durations.js';

@@ -1,4 +1,4 @@
-import type { Payload } from '@goshawk/core';
+import type { KillReason, Payload } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 
 /**
@@ -16,8 +16,6 @@ export interface RunOrder {
   /** Bytes of stdout and stderr together that are kept; the rest is dropped, with one line saying so. */
   readonly outputBytesMax: number;
 }
-
-export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 
 /** Why a run failed: a closed list, for programs. The message beside it is for people. */
 export type FailureCode =

@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { type Payload, TIMER_MAX_MS } from '@goshawk/core';
+import { type KillReason, type Payload, TIMER_MAX_MS } from '@goshawk/core';
 import {
   type Executor,
   type FailedOutcome,
   failed,
-  type KillReason,
   type Run,
   type RunOrder,
   type RunSink,

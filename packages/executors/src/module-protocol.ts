@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Failure, KillReason, OutputStream } from './contract.js';
+import type { KillReason } from '@goshawk/core';
+import type { Failure, OutputStream } from './contract.js';
 
 /** A thread begins with it. The port is the thread's end of its link: modules have `parentPort` for themselves. */
 export interface ThreadData {

@@ -1,9 +1,8 @@
-import type { ModulePayload } from '@goshawk/core';
+import type { KillReason, ModulePayload } from '@goshawk/core';
 import {
   type Executor,
   type FailedOutcome,
   failed,
-  type KillReason,
   type Outcome,
   type Run,
   type RunOrder,

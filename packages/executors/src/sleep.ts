@@ -1,6 +1,6 @@
-import { type SleepPayload, TIMER_MAX_MS } from '@goshawk/core';
+import { type KillReason, type SleepPayload, TIMER_MAX_MS } from '@goshawk/core';
 import { sleepEnded } from './channels.js';
-import type { Executor, KillReason, Run, RunOrder, RunSink } from './contract.js';
+import type { Executor, Run, RunOrder, RunSink } from './contract.js';
 
 /**
  * Below this, a sleep polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a

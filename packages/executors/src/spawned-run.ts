@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
+import type { KillReason } from '@goshawk/core';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
-import { failed, type KillReason, type Outcome, type OutputStream } from './contract.js';
+import { failed, type Outcome, type OutputStream } from './contract.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
 import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } from './output-files.js';

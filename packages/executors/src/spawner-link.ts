@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
-import { failed, type KillReason, type Outcome, type RunSink } from './contract.js';
+import { failed, type Outcome, type RunSink } from './contract.js';
 import { type Frame, FrameReader, FrameWriter } from './framing.js';
 import { endRecorded } from './leftovers.js';
 import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';

@@ -1,5 +1,6 @@
+import type { KillReason } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
-import type { KillReason, Outcome, OutputStream } from './contract.js';
+import type { Outcome, OutputStream } from './contract.js';
 import type { OutputPaths } from './output-files.js';
 
 /**

@@ -1,5 +1,4 @@
-import type { TaskContext } from '@goshawk/core';
-import type { KillReason } from './contract.js';
+import type { KillReason, TaskContext } from '@goshawk/core';
 
 /** Between two lines of progress. ms */
 const PROGRESS_MS = 1_000;

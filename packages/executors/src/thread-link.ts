@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import type { KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
-import { type FailedOutcome, failed, type KillReason } from './contract.js';
+import { type FailedOutcome, failed } from './contract.js';
 import { MODULE_THREAD_IDLE_MS } from './limits.js';
 import type { FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
 

@@ -3,12 +3,13 @@ import {
   type Address,
   type Environment,
   invariant,
+  type KillReason,
   type Message,
   type Millis,
   type Random,
 } from '@goshawk/core';
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
-import type { KillReason, TaskOrder, WorkerEnvironment } from '@goshawk/worker';
+import type { TaskOrder, WorkerEnvironment } from '@goshawk/worker';
 
 /** What the cluster around a party does for it. */
 interface PartyCluster {

@@ -4,8 +4,10 @@ import {
   type Attribute,
   type ClusterSettings,
   COMPLETED,
+  CUT_SHORT,
   type Environment,
   type JobSpec,
+  type KillReason,
   type Machine,
   type Message,
   type MessageType,
@@ -17,19 +19,12 @@ import {
 } from '@goshawk/core';
 import { answerOf, PlanningTimes, type Program, type SolveProgram } from '@goshawk/policies';
 import { type EstimatorStates, type Job, Scheduler } from '@goshawk/scheduler';
-import {
-  type KillReason,
-  type TaskOrder,
-  Worker,
-  type WorkerEnvironment,
-  WorkerMemory,
-} from '@goshawk/worker';
+import { type TaskOrder, Worker, type WorkerEnvironment, WorkerMemory } from '@goshawk/worker';
 import { DealtSleeps } from './dealt-sleeps.js';
 import { DelayLane } from './delay-lane.js';
 import { EventHeap } from './event-heap.js';
 import { MessageCounts } from './message-counts.js';
 import { type Delays, delaysOf, type NetworkModel } from './network/index.js';
-import { CUT_SHORT } from './outcomes.js';
 import { CentralParty, PartyEnvironment, SchedulerParty, WorkerParty } from './parties.js';
 import { Service } from './service.js';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';

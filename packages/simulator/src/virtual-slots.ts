@@ -1,5 +1,4 @@
-import { grown, type Millis } from '@goshawk/core';
-import type { KillReason } from '@goshawk/worker';
+import { grown, type KillReason, type Millis } from '@goshawk/core';
 
 /**
  * What runs in the slots of all workers, as columns: one place a slot. An event that ends a run names it by

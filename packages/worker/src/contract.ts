@@ -1,4 +1,4 @@
-import type { Address, Environment, Resources } from '@goshawk/core';
+import type { Address, Environment, KillReason, Resources } from '@goshawk/core';
 
 export type WorkerTimer =
   /** Register, or renew the lease. */
@@ -17,8 +17,6 @@ export type WorkerTimer =
   | 'pull'
   /** Take work again, after a pause. */
   | 'quarantine';
-
-export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 
 /** What an executor needs to run a task. */
 export interface TaskOrder {

@@ -1,5 +1,4 @@
-import { type Millis, NOBODY } from '@goshawk/core';
-import type { KillReason } from './contract.js';
+import { type KillReason, type Millis, NOBODY } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
 import { giveBack } from './giving-back.js';
 import type { WorkerParts } from './parts.js';

@@ -3,6 +3,7 @@ import {
   type ClusterSettings,
   COMPLETED,
   DEFAULT_POLICY,
+  type KillReason,
   LIVE_TIMINGS,
   type Message,
   type MessageOf,
@@ -13,7 +14,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import type { KillReason, TaskOrder, WorkerTimer } from './contract.js';
+import type { TaskOrder, WorkerTimer } from './contract.js';
 import { Worker } from './worker.js';
 
 const CENTRAL = 1 as Address;

@@ -2,6 +2,7 @@ import {
   type Address,
   type Counters,
   invariant,
+  type KillReason,
   type Machine,
   type Message,
   type MessageOf,
@@ -9,7 +10,7 @@ import {
   NOBODY,
   type Outcome,
 } from '@goshawk/core';
-import type { KillReason, WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
+import type { WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
 import { endIsNear } from './foreseeing.js';
 import { giveBack } from './giving-back.js';
 import { checkWorker } from './invariants.js';

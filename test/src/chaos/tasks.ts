@@ -1,5 +1,5 @@
-import type { Millis, Outcome, OutcomeKind } from '@goshawk/core';
-import type { KillReason, TaskOrder } from '@goshawk/worker';
+import { CUT_SHORT, type KillReason, type Millis, type Outcome, type OutcomeKind } from '@goshawk/core';
+import type { TaskOrder } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar, Event } from '../stepped/calendar.js';
 
@@ -103,10 +103,7 @@ export class Tasks {
     if (run.end.at < endsAt) return;
     run.isKilled = true;
     run.end.isOff = true;
-    run.outcome =
-      reason === 'shutdown' || reason === 'preempted'
-        ? outcomeOf('lost', reason === 'shutdown' ? 'worker-stopped' : reason)
-        : outcomeOf(reason);
+    run.outcome = CUT_SHORT[reason];
     run.end = this.#endAt(slot, endsAt);
   }
 
@@ -130,12 +127,12 @@ export class Tasks {
   }
 }
 
-function outcomeOf(kind: OutcomeKind, errorCode: string = kind): Outcome {
+function outcomeOf(kind: OutcomeKind): Outcome {
   const isGood = kind === 'completed';
   return {
     kind,
     value: undefined,
-    errorCode: isGood ? '' : errorCode,
+    errorCode: isGood ? '' : kind,
     errorMessage: isGood ? '' : `the task was told to be ${kind}`,
     exitCode: undefined,
     signal: undefined,

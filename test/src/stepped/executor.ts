@@ -1,5 +1,5 @@
-import type { Millis, Outcome, OutcomeKind } from '@goshawk/core';
-import type { KillReason, TaskOrder } from '@goshawk/worker';
+import { CUT_SHORT, type KillReason, type Millis, type Outcome, type OutcomeKind } from '@goshawk/core';
+import type { TaskOrder } from '@goshawk/worker';
 import type { Calendar, Event } from './calendar.js';
 
 interface Run {
@@ -37,11 +37,7 @@ export class SteppedExecutor {
     const run = this.#runs.get(slot);
     if (run === undefined || run.isKilled) return;
     run.isKilled = true;
-    const outcome =
-      reason === 'shutdown' || reason === 'preempted'
-        ? outcomeOf('lost', reason === 'shutdown' ? 'worker-stopped' : reason)
-        : outcomeOf(reason);
-    this.#endNow(slot, run, outcome);
+    this.#endNow(slot, run, CUT_SHORT[reason]);
   }
 
   /** The slot's task ends now, in this way. */
@@ -72,11 +68,11 @@ export class SteppedExecutor {
   }
 }
 
-export function outcomeOf(kind: OutcomeKind, errorCode: string = kind): Outcome {
+export function outcomeOf(kind: OutcomeKind): Outcome {
   return {
     kind,
     value: undefined,
-    errorCode: kind === 'completed' ? '' : errorCode,
+    errorCode: kind === 'completed' ? '' : kind,
     errorMessage: kind === 'completed' ? '' : `the task was told to be ${kind}`,
     exitCode: undefined,
     signal: undefined,

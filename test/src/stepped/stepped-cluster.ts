@@ -4,6 +4,7 @@ import {
   type Attribute,
   type ClusterSettings,
   type Environment,
+  type KillReason,
   type Machine,
   type Message,
   type Millis,
@@ -13,7 +14,7 @@ import {
   type Role,
 } from '@goshawk/core';
 import { type Job, Scheduler } from '@goshawk/scheduler';
-import { type KillReason, type TaskOrder, Worker } from '@goshawk/worker';
+import { type TaskOrder, Worker } from '@goshawk/worker';
 import type { Build, DriverOptions, SteppingDriver } from './driver.js';
 import { type Envelope, Network } from './network.js';
 import { SteppedDriver } from './stepped-driver.js';

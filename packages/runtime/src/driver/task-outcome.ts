@@ -1,5 +1,5 @@
-import { COMPLETED, type Outcome, startFaultOf } from '@goshawk/core';
-import type { FailureCode, KillReason, Outcome as RunOutcome } from '@goshawk/executors';
+import { COMPLETED, CUT_SHORT, type Outcome, startFaultOf } from '@goshawk/core';
+import type { FailureCode, Outcome as RunOutcome } from '@goshawk/executors';
 import { openProblem } from '@goshawk/transport';
 
 /** As the message `ended` declares them. */
@@ -26,7 +26,7 @@ export function taskOutcome(outcome: RunOutcome): Outcome {
       return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
     }
     case 'killed':
-      return killed(outcome.reason);
+      return CUT_SHORT[outcome.reason];
   }
 }
 
@@ -36,19 +36,6 @@ function completed(value: unknown, exitCode: number | undefined): Outcome {
     return failedOutcome('result-not-serialisable', `the task's value cannot be sent: ${problem}`);
   }
   return { ...COMPLETED, value, exitCode };
-}
-
-function killed(reason: KillReason): Outcome {
-  switch (reason) {
-    case 'cancelled':
-      return unsuccessful('cancelled', 'cancelled', 'cancelled while it ran');
-    case 'timeout':
-      return unsuccessful('timeout', 'timeout', 'ran for longer than its timeout');
-    case 'preempted':
-      return unsuccessful('lost', 'preempted', 'made room for another job');
-    case 'shutdown':
-      return unsuccessful('lost', 'worker-stopped', 'its worker was stopped while it ran');
-  }
 }
 
 /** @param code stable, for programs; `message` for people */

@@ -1,7 +1,14 @@
-import { type Address, type InvariantError, type Message, NO_RESOURCES, type Outcome } from '@goshawk/core';
+import {
+  type Address,
+  type InvariantError,
+  type KillReason,
+  type Message,
+  NO_RESOURCES,
+  type Outcome,
+} from '@goshawk/core';
 import type { Executor, Run, RunOrder, RunSink } from '@goshawk/executors';
 import { Codec, Directory, SILENT_LOGGER } from '@goshawk/transport';
-import { type KillReason, type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { describe, expect, test } from 'vitest';
 import type { Post } from './contract.js';
 import { Host } from './host.js';

@@ -1,5 +1,6 @@
 import {
   describeIssue,
+  type KillReason,
   LIMITS,
   type Machine,
   NO_RESOURCES,
@@ -8,7 +9,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import type { Executor, Run, RunOrder } from '@goshawk/executors';
-import type { KillReason, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
+import type { TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
 import { failedOutcome, taskOutcome } from './task-outcome.js';

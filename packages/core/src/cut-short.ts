@@ -1,0 +1,16 @@
+import { COMPLETED, type Outcome } from './messages/records.js';
+
+/** Why a worker ends a run before it has come to its own end. */
+export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
+
+/** How such a run has ended. */
+export const CUT_SHORT: Readonly<Record<KillReason, Outcome>> = {
+  cancelled: cut('cancelled', 'cancelled', 'cancelled while it ran'),
+  timeout: cut('timeout', 'timeout', 'ran for longer than its timeout'),
+  preempted: cut('lost', 'preempted', 'made room for another job'),
+  shutdown: cut('lost', 'worker-stopped', 'its worker was stopped while it ran'),
+};
+
+function cut(kind: Outcome['kind'], errorCode: string, errorMessage: string): Outcome {
+  return { ...COMPLETED, kind, errorCode, errorMessage };
+}
