@@ -9,7 +9,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'data folder' },
   { title: 'process', align: 'right' },
   { title: 'started', align: 'right', dropFirst: 1 },
-  { title: '' },
+  { title: '', shrinkTo: 14, wraps: true },
 ];
 
 export const clustersCommand = defineCommand({
