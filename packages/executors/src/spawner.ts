@@ -39,7 +39,6 @@ const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
 let pumping = false;
-let outputPaused = false;
 
 /**
  * One fork a turn of the event loop: the ends and the output of running commands are seen in between,
@@ -83,7 +82,6 @@ function begin(run: number, body: Buffer): void {
   });
   live.set(run, spawned);
   spawned.start(order, stdin, environmentOf(order));
-  if (outputPaused) spawned.pauseOutput();
 }
 
 function environmentOf(order: SpawnOrder): Record<string, string | undefined> {
@@ -92,14 +90,11 @@ function environmentOf(order: SpawnOrder): Record<string, string | undefined> {
 
 /** The worker does not keep up with what the tasks print: let them wait, as any slow reader would. */
 function pauseOutput(): void {
-  if (outputPaused) return;
-  outputPaused = true;
   writer.flush();
   for (const run of live.values()) run.pauseOutput();
 }
 
 function resumeOutput(): void {
-  outputPaused = false;
   for (const run of live.values()) run.resumeOutput();
 }
 

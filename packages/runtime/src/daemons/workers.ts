@@ -1,4 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { type Attribute, InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
 import {
   allowedBytes,
@@ -68,7 +69,8 @@ export function tellOfMemory(
   allowed: number,
 ): void {
   const heapMiB = executors?.moduleHeapMiBMax ?? moduleHeapMiB(allowed);
-  const tasks = names.length * slots;
+  const threads = executors?.moduleThreads ?? availableParallelism();
+  const tasks = slots === 0 ? threads : Math.min(threads, names.length * slots);
   const allowedMiB = Math.floor(allowed / (1024 * 1024));
   if (tasks * heapMiB * 1024 * 1024 + WORKER_BYTES <= allowed) return;
   logger.warn(
