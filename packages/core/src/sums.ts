@@ -16,3 +16,9 @@ export function meanOf<T>(items: ArrayLike<T>, of: (item: T, index: number) => n
 export function meanOf(items: ArrayLike<number>, of?: (item: number, index: number) => number): number {
   return (of === undefined ? sumOf(items) : sumOf(items, of)) / items.length;
 }
+
+/** By how much the second of each pair rises with the first, by least squares. */
+export function slopeOf(points: readonly (readonly [at: number, value: number])[]): number {
+  const [x, y] = [meanOf(points, ([at]) => at), meanOf(points, ([, value]) => value)];
+  return meanOf(points, ([at, value]) => (at - x) * (value - y)) / meanOf(points, ([at]) => (at - x) ** 2);
+}

@@ -4,7 +4,7 @@ export * from './books/entries.js';
 export * from './carbyne/index.js';
 export * from './contract.js';
 export * from './fitting.js';
-export { inOneLine } from './own.js';
+export { defaultsOf, inOneLine } from './own.js';
 export * from './packing/index.js';
 export * from './planning-times.js';
 export * from './table.js';

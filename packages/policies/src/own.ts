@@ -1,7 +1,7 @@
 import { InputError, LIMITS } from '@goshawk/core';
 import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
-import type { CentralPolicy, PolicyModule } from './contract.js';
+import type { CentralPolicy, PolicyModule, PolicyOptions } from './contract.js';
 
 /**
  * What the default export of a file is, as a policy of one's own. It is made once here, and plans for an empty cluster.
@@ -59,8 +59,12 @@ export function checkedPolicy(where: string, exported: unknown): PolicyModule {
 
 const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Your own policy”, explains it';
 
-function defaultsOf({ options }: PolicyModule): Record<string, number | string | boolean> {
-  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, option!.default]));
+/** Of each option. */
+export function defaultsOf<Options extends PolicyOptions>({
+  options,
+}: Pick<PolicyModule<Options>, 'options'>): Options {
+  const defaults = Object.entries(options).map(([name, option]) => [name, option!.default]);
+  return Object.fromEntries(defaults) as Options;
 }
 
 /** What was thrown, and the place of the first frame. */

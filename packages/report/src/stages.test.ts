@@ -105,3 +105,16 @@ test('jobs are held against the same jobs under drf', () => {
   expect(head).toMatch(/slower than drf/);
   expect(row).toMatch(/^carbyne +60\.0 s .* 0\.941 +0\.992 +50\.0% +50\.0%$/);
 });
+
+test('a run of months has all its windows, and of many jobs each is found at once', () => {
+  const months = 100 * 86_400;
+  const long = job('long', months, { ...flat, id: 'long', runtimeSeconds: months, taskRunSeconds: [months] });
+  expect(run([long]).staged!.fairness.raw).toEqual({ mean: 1, min: 1, windows: months / 60 });
+  const many = Array.from({ length: 20_000 }, (_, at) => ({
+    ...flat,
+    id: `${at}`,
+    submitSeconds: at,
+    taskStartsSeconds: [at],
+  }));
+  expect(run(many).staged!.jobs).toBe(many.length);
+});

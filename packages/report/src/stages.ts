@@ -1,4 +1,4 @@
-import { amountOf, jainIndex, type Resources, sumOf } from '@goshawk/core';
+import { amountOf, jainIndex, meanOf, type Resources } from '@goshawk/core';
 import type { FairnessResults, IndexSpread, Run, StagedResults } from './comparison.js';
 import { summarise } from './distribution.js';
 import type { JobResult } from './job-result.js';
@@ -163,13 +163,13 @@ function add(
 }
 
 /** The life of a job in pieces in which nothing changes that its share depends on. */
-function* piecesOf(job: Held, weights: readonly WeightsFrom[], windowSeconds: number): Generator<Piece> {
+function* piecesOf(job: Held, { from, placeOf }: Weights, windowSeconds: number): Generator<Piece> {
   const { submitSeconds, endSeconds, stages } = job;
   const changes = changesOf(job);
   const having = stages[0]!.shares.map(() => 0);
   const needing = [...having];
   let next = 0;
-  let place = weights.findLastIndex(({ at }) => at <= submitSeconds);
+  let place = placeOf.get(submitSeconds)!;
   for (let at = submitSeconds; at < endSeconds; ) {
     for (; next < changes.length && changes[next]!.at <= at; next++) {
       const { shares, has, needs } = changes[next]!;
@@ -178,41 +178,42 @@ function* piecesOf(job: Held, weights: readonly WeightsFrom[], windowSeconds: nu
         needing[r]! += needs * shares[r]!;
       }
     }
-    while (place + 1 < weights.length && weights[place + 1]!.at <= at) place++;
+    while (place + 1 < from.length && from[place + 1]!.at <= at) place++;
     const window = Math.floor(at / windowSeconds);
     const until = Math.min(
       endSeconds,
       changes[next]?.at ?? endSeconds,
-      weights[place + 1]?.at ?? endSeconds,
+      from[place + 1]?.at ?? endSeconds,
       Math.max((window + 1) * windowSeconds, at + windowSeconds * 1e-9),
     );
     const [has, needs] = [Math.max(0, ...having), Math.max(0, ...needing)];
-    yield { window, seconds: until - at, has, needs, weights: weights[place]!.weights };
+    yield { window, seconds: until - at, has, needs, weights: from[place]!.weights };
     at = until;
   }
 }
 
-interface WeightsFrom {
-  readonly at: number;
-  readonly weights: number;
+/** Sum of the weights of the jobs that are there, from each time on at which one comes or goes. */
+interface Weights {
+  readonly from: readonly { readonly at: number; readonly weights: number }[];
+  /** By such a time. */
+  readonly placeOf: ReadonlyMap<number, number>;
 }
 
-/** Sum of the weights of the jobs that are there, from each time on at which one comes or goes. */
-function weightsOver(jobs: readonly Held[]): WeightsFrom[] {
+function weightsOver(jobs: readonly Held[]): Weights {
   const changes = jobs
     .flatMap(({ submitSeconds, endSeconds, weight }) => [
       { at: submitSeconds, by: weight },
       { at: endSeconds, by: -weight },
     ])
     .sort((one, other) => one.at - other.at);
-  const weights: WeightsFrom[] = [];
+  const from: { at: number; weights: number }[] = [];
   let sum = 0;
   for (const { at, by } of changes) {
     sum += by;
-    if (weights.at(-1)?.at === at) weights.pop();
-    weights.push({ at, weights: sum });
+    if (from.at(-1)?.at === at) from.pop();
+    from.push({ at, weights: sum });
   }
-  return weights;
+  return { from, placeOf: new Map(from.map(({ at }, place) => [at, place])) };
 }
 
 /** Jain's index of each window. */
@@ -228,8 +229,8 @@ class Windows {
   read(): IndexSpread | null {
     const indices = Array.from(this.#values.values(), jainIndex);
     if (indices.length === 0) return null;
-    const sum = sumOf(indices);
-    return { mean: sum / indices.length, min: Math.min(...indices), windows: indices.length };
+    const min = indices.reduce((least, index) => Math.min(least, index));
+    return { mean: meanOf(indices), min, windows: indices.length };
   }
 }
 

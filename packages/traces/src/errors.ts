@@ -24,3 +24,12 @@ export class WorkloadError extends Error {
     this.advice = advice;
   }
 }
+
+/** @throws WorkloadError at the first that is given, and is no whole number, one or more */
+export function checkCounts(given: Readonly<Record<string, number | undefined>>): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
+      throw new WorkloadError(`${name} is ${value}`, 'give a whole number, one or more');
+    }
+  }
+}

@@ -1,4 +1,4 @@
-import { meanOf } from '@goshawk/core';
+import { slopeOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import { everywhere, judging, said, type Where } from './places.js';
 
@@ -68,12 +68,6 @@ export function waitsLess(better: Series, others: readonly Series[], by: number,
       2 * smaller > factors.length,
     );
   });
-}
-
-function slopeOf(points: readonly (readonly [number, number])[]): number {
-  const mean = (of: (point: readonly [number, number]) => number) => meanOf(points, of);
-  const [x, y] = [mean(([at]) => at), mean(([, value]) => value)];
-  return mean(([at, value]) => (at - x) * (value - y)) / mean(([at]) => (at - x) ** 2);
 }
 
 /** That so many of these, or more, rise where rising and falling are equally likely. */

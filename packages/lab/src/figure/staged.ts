@@ -1,3 +1,4 @@
+import { nearestRank } from '@goshawk/core';
 import type { RunSettings, Staged } from '@goshawk/figures';
 import {
   CARBYNE_POLICIES,
@@ -46,10 +47,9 @@ function stagedOf(
 ): Staged {
   const shareBelow = (limit: number) =>
     jctSeconds.filter((seconds, job) => first.jctSeconds[job]! / seconds < limit).length / jctSeconds.length;
-  const sorted = [...jctSeconds].sort((a, b) => a - b);
   return {
     meanSeconds,
-    p95Seconds: sorted[Math.ceil(0.95 * sorted.length) - 1]!,
+    p95Seconds: nearestRank(Float64Array.from(jctSeconds).sort(), 95),
     makespanSeconds,
     fairness: jainByNeed,
     slower: shareBelow(1 - EQUAL_WITHIN),

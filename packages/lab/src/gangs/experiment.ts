@@ -1,6 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import {
   type CentralPolicy,
+  defaultsOf,
   type PlanningSpread,
   PlanningTimes,
   type SolveProgram,
@@ -72,7 +73,12 @@ const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangMetrics {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
-  const options = optionsOf({ cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options });
+  const options: ThreeSigmaOptions = {
+    ...defaultsOf<ThreeSigmaOptions>({ options: THREE_SIGMA_OPTIONS }),
+    cycleMs: CYCLE_MS,
+    afterDeadline: 'abandon',
+    ...experiment.options,
+  };
   const policy = THREE_SIGMA_POLICIES[name].make(options, {
     cutoffMs: 0,
     sizesAreGiven: true,
@@ -117,11 +123,6 @@ function sampled(past: readonly TraceJob[], samples: number): TraceJob[] {
     seen.set(program, count + 1);
     return count < samples;
   });
-}
-
-function optionsOf(changed: Partial<ThreeSigmaOptions>): ThreeSigmaOptions {
-  const defaults = Object.entries(THREE_SIGMA_OPTIONS).map(([name, option]) => [name, option.default]);
-  return { ...Object.fromEntries(defaults), ...changed };
 }
 
 function beliefIn(job: TraceJob, policy: GangPolicy, history: History): GangBelief {

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, meanOf } from '@goshawk/core';
 import { type EndedJob, type Estimator, makeEstimator, type ScoreboardSettings } from '@goshawk/predictor';
 import { type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
 import { arrivingJobOf, pastArrivingOf } from './arriving.js';
@@ -26,7 +26,12 @@ export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
 /** A job of a trace that has run by itself, without waiting. */
 export function trainingJobOf(job: TraceJob): TrainingJob {
   const runsMs = job.durationsSeconds.map((seconds) => seconds * 1_000);
-  return { job: arrivingJobOf(job), completed: true, runtimeMs: longest(runsMs), runsMs };
+  return {
+    job: arrivingJobOf(job),
+    completed: true,
+    runtimeMs: runsMs.reduce((longest, ms) => Math.max(longest, ms), 0),
+    runsMs,
+  };
 }
 
 /**
@@ -63,15 +68,6 @@ export function trainedOn(
 /** Nothing was judged then. */
 export function learnAll(estimator: Estimator, jobs: readonly TrainingJob[], cutoffMs: Millis): void {
   for (const ended of jobs) {
-    const { runsMs } = ended;
-    let sum = 0;
-    for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
-    estimator.learn({ ...ended, judgement: { kind: 'unknown' }, long: sum / runsMs.length >= cutoffMs });
+    estimator.learn({ ...ended, judgement: { kind: 'unknown' }, long: meanOf(ended.runsMs) >= cutoffMs });
   }
-}
-
-function longest(runsMs: ArrayLike<Millis>): Millis {
-  let most = 0;
-  for (let i = 0; i < runsMs.length; i++) most = Math.max(most, runsMs[i]!);
-  return most;
 }

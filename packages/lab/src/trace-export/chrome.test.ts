@@ -48,6 +48,17 @@ function tracing(...all: JobRecord[]): ChromeTracing {
 }
 
 describe('what jobs and workers did, for a viewer', () => {
+  it('begins with the first of any number of jobs', () => {
+    const jobs = Array.from({ length: 130_000 }, (_, at) => records(1 + at, 130_000 - at, []));
+    const { traceEvents } = tracing(...jobs.slice(0, 2).flat()).trace(ALL)!;
+    expect(traceEvents.filter(({ ph }) => ph === 'b').map((event) => 'ts' in event && event.ts)).toEqual([
+      1_000, 0,
+    ]);
+    const traced = new ChromeTracing();
+    for (const job of jobs) for (const record of job) traced.note({ ...record, id: `a-${record.job}` });
+    expect(traced.trace(ALL)!.traceEvents.length).toBeGreaterThan(jobs.length);
+  });
+
   it('has a track for jobs and one for each worker, in µs since the first job', () => {
     const trace = tracing(
       ...records(1, 10, [

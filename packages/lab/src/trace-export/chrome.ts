@@ -101,7 +101,10 @@ export class ChromeTracing {
   ): ChromeTrace | undefined {
     const jobs = [...this.#jobs.values()].filter((job) => job.endedAt !== undefined && which(job));
     if (jobs.length === 0) return undefined;
-    const begin = Math.min(...jobs.map(({ acceptedAt }) => acceptedAt));
+    const begin = jobs.reduce(
+      (least, { acceptedAt }) => Math.min(least, acceptedAt),
+      Number.POSITIVE_INFINITY,
+    );
     const micros = (at: Millis): number => Math.max(0, Math.round((at - begin) * 1_000));
     const events = named(JOBS_PID, 'jobs');
     for (const { id, name, acceptedAt, endedAt, state, runs } of jobs) {

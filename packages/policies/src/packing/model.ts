@@ -1,4 +1,4 @@
-import { IndexedHeap, meanOf, Random, sumOf } from '@goshawk/core';
+import { IndexedHeap, Random, slopeOf, sumOf } from '@goshawk/core';
 import type { Packer } from './packer.js';
 import { makePacker, type PackerOptions, type PackingName } from './packers.js';
 import { sizeOf } from './partition.js';
@@ -122,10 +122,7 @@ class ModelRun {
   #growth(): number {
     const width = this.#model.until / this.#windows;
     const first = Math.ceil(this.#from / width);
-    const points = this.#queues.slice(first).map((queue, at) => [(first + at + 1) * width, queue] as const);
-    const mean = (of: (point: readonly [number, number]) => number) => meanOf(points, of);
-    const [time, queue] = [mean(([at]) => at), mean(([, tasks]) => tasks)];
-    return mean(([at, tasks]) => (at - time) * (tasks - queue)) / mean(([at]) => (at - time) ** 2);
+    return slopeOf(this.#queues.slice(first).map((queue, at) => [(first + at + 1) * width, queue] as const));
   }
 }
 

@@ -1,5 +1,6 @@
 import { meanOf, Random, ResourceNames, type Resources, type Vector } from '@goshawk/core';
 import type { CentralPolicy, PolicyModule, PolicyOptions } from '../contract.js';
+import { defaultsOf } from '../own.js';
 import { Fairness } from './fairness.js';
 import { runTrial, type TrialJob } from './trial.js';
 
@@ -36,10 +37,9 @@ export interface TrialMetrics {
 
 /** The policy with these options; those that are left out have their defaults. */
 export function trialPolicy(module: PolicyModule, options: PolicyOptions, seed: number): CentralPolicy {
-  const defaults = Object.entries(module.options).map(([name, option]) => [name, option.default]);
   const random = Random.seeded(seed);
   return module.make(
-    { ...Object.fromEntries(defaults), ...options },
+    { ...defaultsOf(module), ...options },
     { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
   );
 }

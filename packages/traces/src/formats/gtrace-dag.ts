@@ -55,10 +55,8 @@ function dagsOf(past: readonly PastJob[]): TraceJob[] {
       jobs.push(dagOf(group.splice(0, stages), tasks));
     }
   }
-  const first = Math.min(...jobs.map(({ submitSeconds }) => submitSeconds));
-  return jobs
-    .map((job) => ({ ...job, submitSeconds: job.submitSeconds - first }))
-    .sort((a, b) => a.submitSeconds - b.submitSeconds);
+  jobs.sort((a, b) => a.submitSeconds - b.submitSeconds);
+  return jobs.map((job) => ({ ...job, submitSeconds: job.submitSeconds - jobs[0]!.submitSeconds }));
 }
 
 function dagOf(of: readonly PastJob[], tasks: GoogleLikeTasks): TraceJob {

@@ -1,5 +1,5 @@
 import { Random, sumOf } from '@goshawk/core';
-import { WorkloadError } from '../errors.js';
+import { checkCounts, WorkloadError } from '../errors.js';
 import { type Jobs, type TraceJob, withStageEstimates } from '../job.js';
 import { sampleJobs } from '../sample/jobs.js';
 import { drawArrivals } from './arrivals.js';
@@ -138,16 +138,8 @@ function taskSecondsOf(jobs: readonly TraceJob[]): number {
 }
 
 function checkOptions(options: PrototypeOptions): void {
-  const { scale, forSeconds, load } = options;
-  for (const [name, value] of Object.entries({
-    workers: options.workers,
-    slots: options.slots,
-    jobs: options.jobs,
-  })) {
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
-      throw new WorkloadError(`${name} is ${value}`, 'give a whole number, one or more');
-    }
-  }
+  const { workers, slots, jobs, scale, forSeconds, load } = options;
+  checkCounts({ workers, slots, jobs });
   for (const [name, value] of Object.entries({ scale, forSeconds, load })) {
     if (value !== undefined && !(value > 0 && value < Infinity)) {
       throw new WorkloadError(`${name} is ${value}`, 'give a number above zero');

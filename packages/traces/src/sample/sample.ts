@@ -1,6 +1,6 @@
 import { Random } from '@goshawk/core';
 import { microseconds } from '../draws.js';
-import { WorkloadError } from '../errors.js';
+import { checkCounts, WorkloadError } from '../errors.js';
 import type { Jobs, TraceJob } from '../job.js';
 import { Tally } from '../tally.js';
 import { sampleJobs } from './jobs.js';
@@ -92,11 +92,7 @@ async function* drawJobs(jobs: Jobs, wanted: number, random: Random, tally: Tall
 
 function checkOptions(options: SampleOptions): void {
   const { jobs, tasksMax, fromSeconds, toSeconds } = options;
-  for (const [name, value] of Object.entries({ jobs, tasksMax })) {
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
-      throw new WorkloadError(`${name} is ${value}`, 'give a whole number, one or more');
-    }
-  }
+  checkCounts({ jobs, tasksMax });
   for (const [name, value] of Object.entries({ fromSeconds, toSeconds })) {
     if (value !== undefined && !(value >= 0 && value < Infinity)) {
       throw new WorkloadError(`${name} is ${value}`, 'give a number of seconds, zero or more');
