@@ -175,7 +175,7 @@ class CheckedDraft implements Draft {
     if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw new InputError('bad-policy', `expect: ${at} is no time`);
     if (where !== undefined && typeof where !== 'string')
       throw new InputError('bad-policy', `expect: ${where} is no text`);
-    this.#draft.expect(job, at, where?.slice(0, LIMITS.lineLengthMax));
+    this.#draft.expect(job, at, where);
   }
 
   again(at: Millis): void {

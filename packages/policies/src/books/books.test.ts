@@ -1,4 +1,4 @@
-import { type Address, ONE_SLOT } from '@goshawk/core';
+import { type Address, LIMITS, ONE_SLOT } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClusterBooks } from './books.js';
@@ -68,6 +68,13 @@ test('a job whose owner was gone and declares it again stays until it is withdra
   expect(books.job(OWNER, 1)).toBe(stage.job);
   books.withdraw(stage.job, 10);
   expect(books.job(OWNER, 1)).toBeUndefined();
+});
+
+test('where a job is expected to start fits a message', () => {
+  const books = cluster(0);
+  const { job } = jobOf(books, 1, 1);
+  new BookedDraft(books, 1, 0).expect(job, 5, 'x'.repeat(9_000));
+  expect(job.expected?.where).toHaveLength(LIMITS.lineLengthMax);
 });
 
 test('a gang that does not fit has not kept its tasks from waiting', () => {

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { LIMITS, type Millis } from '@goshawk/core';
 import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, WorkerView } from '../contract.js';
 import type { ClusterBooks } from './books.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
@@ -66,7 +66,7 @@ export class BookedDraft implements Draft {
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
-    (job as BookedJob).expected = { at, where };
+    (job as BookedJob).expected = { at, where: where?.slice(0, LIMITS.lineLengthMax) };
   }
 
   again(at: Millis): void {
