@@ -14,8 +14,11 @@ export function attributesByName(listed: readonly Attribute[]): Attributes {
 /** Whether all that is wished for is there. Several values of which one will do are joined by commas. */
 export function meetsWishes(wishes: Attributes, attributes: Attributes): boolean {
   for (const name in wishes) {
+    const wish = wishes[name]!;
     const value = attributes[name];
-    if (value === undefined || !wishes[name]!.split(',').includes(value)) return false;
+    // Asked for each worker: most wishes are of one value.
+    if (value === undefined || !(wish.includes(',') ? wish.split(',').includes(value) : wish === value))
+      return false;
   }
   return true;
 }

@@ -118,9 +118,9 @@ export interface StageView {
   readonly part: BatchPart;
   /** Indices of the stages that must complete first. */
   readonly after: readonly number[];
-  /** In all; where owners do not declare jobs, as many as are known of. */
+  /** In all; 0 where owners do not declare jobs. */
   readonly tasks: number;
-  /** Completed or given up for good, as far as is known. */
+  /** Completed or given up for good, as far as is known; 0 where owners do not declare jobs. */
   readonly ended: number;
   /** May start, and have no worker. */
   readonly waiting: number;
