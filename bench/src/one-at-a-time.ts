@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { printSpreads } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';
@@ -18,7 +19,7 @@ const options = readOptions({
 });
 
 using folder = new Folder('one-at-a-time');
-const { initStore, Link, parseJournalUrl, PostgresServer } = await inPostgres();
+const { initStore, Link, parseJournalUrl } = await inPostgres();
 const server = await PostgresServer.start();
 const url = await server.createDatabase('jobs');
 await initStore(url);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { percentile, printReport, report, result } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
 import { SharedCluster } from './takeover/cluster.js';
@@ -23,7 +23,6 @@ const options = readOptions({
   outage: 60,
 });
 
-const { PostgresServer } = await inPostgres();
 const folder = new Folder('takeover');
 const server = await PostgresServer.start();
 let isGood = true;

@@ -1,5 +1,6 @@
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { processorTime } from './processor-time.js';
 import { Folder, note, readOptions } from './script.js';
@@ -39,7 +40,7 @@ interface Measured {
 
 async function measureOnce(way: Way): Promise<Measured> {
   using folder = new Folder('tiny-tasks');
-  const { initStore, PostgresServer } = await inPostgres();
+  const { initStore } = await inPostgres();
   const server = way === 'in PostgreSQL' ? await PostgresServer.start() : undefined;
   const journal = await server?.createDatabase('jobs');
   if (journal !== undefined) await initStore(journal);

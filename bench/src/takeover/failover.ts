@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '@goshawk/core';
-import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
 import { writtenDown } from './results.js';
@@ -26,7 +26,6 @@ export async function failovers(
   rounds: number,
   note: (line: string) => void,
 ): Promise<FailoverReport> {
-  const { PostgresServer } = await inPostgres();
   let primary = await PostgresServer.start();
   let standby = await primary.standby();
   const servers = new Set([primary, standby]);

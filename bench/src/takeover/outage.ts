@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
-import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
 import { writtenDown } from './results.js';
@@ -30,7 +30,6 @@ export async function outage(
   awayMs: Millis,
   note: (line: string) => void,
 ): Promise<OutageReport> {
-  const { PostgresServer } = await inPostgres();
   const server = await PostgresServer.start();
   const url = await server.createDatabase('jobs');
   const shape = { schedulers: 2, workers: 40, workersPerProcess: 20, slots: 2 };

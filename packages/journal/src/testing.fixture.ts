@@ -1,4 +1,5 @@
 /** What tests of other packages take from here. */
 export { damageFile } from './damage.fixture.js';
+export { PostgresServer, postgresPrograms } from './postgres/postgres-server.fixture.js';
 export { accepted, attempt, ended, recordsOf } from './records.fixture.js';
 export { SharedDisk, type SharedRow, type Written } from './shared-disk.fixture.js';

@@ -3,5 +3,4 @@ export { Link } from './link.js';
 export { type CommitPromise, checkSchema, migrate, weakness } from './migrate.js';
 export { importStored, initStore, StoredJournal } from './offline.js';
 export { SCHEMA_VERSION } from './schema.js';
-export { PostgresServer, postgresPrograms } from './server.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl } from './url.js';

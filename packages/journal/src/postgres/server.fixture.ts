@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { PostgresServer, postgresPrograms } from './server.js';
+import { PostgresServer, postgresPrograms } from './postgres-server.fixture.js';
 
 interface Databases {
   /** The URL of a new database, in a PostgreSQL that is started for the first. */

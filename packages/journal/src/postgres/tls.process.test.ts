@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Link } from './link.js';
-import { PostgresServer, postgresPrograms } from './server.js';
+import { PostgresServer, postgresPrograms } from './postgres-server.fixture.js';
 import { parseJournalUrl } from './url.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-tls-'));
