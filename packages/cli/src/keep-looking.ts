@@ -14,21 +14,17 @@ export async function keepLooking(
 ): Promise<void> {
   let problem = '';
   while (!interrupted.aborted) {
-    const now = await problemOf(look, interrupted);
+    let now = '';
+    try {
+      await look();
+    } catch (error) {
+      // What is cut off by Ctrl-C tells nothing.
+      if (interrupted.aborted) return;
+      if (!(error instanceof UnreachableError)) throw error;
+      now = error.hint === '' ? error.message : `${error.message}; ${error.hint}`;
+    }
     if (now !== problem) note(now === '' ? 'all is well again' : now);
     problem = now;
     await pause(everyMs, undefined, { signal: interrupted }).catch(() => {});
   }
-}
-
-/** What kept one look from its end, in a line. */
-async function problemOf(look: () => Promise<void>, signal: AbortSignal): Promise<string> {
-  try {
-    await look();
-  } catch (error) {
-    if (signal.aborted) return '';
-    if (!(error instanceof UnreachableError)) throw error;
-    return error.hint === '' ? error.message : `${error.message}; ${error.hint}`;
-  }
-  return '';
 }

@@ -4,6 +4,7 @@ import { InputError, type Millis, TIMER_MAX_MS } from '@goshawk/core';
 import type { Daemon, HttpOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
+import { whenAborted, whenOrphaned } from '../interruption.js';
 import type { DaemonIsUp } from '../local/child.js';
 import type { OptionSpecs } from '../options.js';
 
@@ -161,15 +162,8 @@ export async function keep(
     const { role, endpoint } = daemon;
     context.json({ schema: 'goshawk.daemon/1', role, endpoint } satisfies DaemonIsUp);
   }
-  const asked = new Promise<'drain'>((resolve) => {
-    if (context.interrupted.aborted) resolve('drain');
-    context.interrupted.addEventListener('abort', () => resolve('drain'));
-  });
-  const orphaned = new Promise<'stop'>((resolve) => {
-    if (!withParent) return;
-    process.stdin.on('end', () => resolve('stop')).on('error', () => resolve('stop'));
-    process.stdin.resume();
-  });
+  const asked = whenAborted(context.interrupted).then(() => 'drain' as const);
+  const orphaned = whenOrphaned(withParent).then(() => 'stop' as const);
   const first = await Promise.race([asked, orphaned, daemon.ended]);
   if (first === 'drain') await drain(daemon, drainTimeout, orphaned);
   else if (first === 'stop') await daemon.stop();

@@ -6,6 +6,7 @@ import type { Role, Token } from '@goshawk/gateway';
 import { defineCommand, ExitCode } from '../command.js';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
+import { whenAborted, whenOrphaned } from '../interruption.js';
 import { keySource } from '../keys.js';
 import type { DaemonIsUp } from '../local/child.js';
 import { findCluster } from '../local/whereabouts.js';
@@ -73,8 +74,10 @@ export const dashboardCommand = defineCommand({
         context.json({ schema: 'goshawk.daemon/1', role: 'dashboard', endpoint } satisfies DaemonIsUp);
       } else context.out(endpoint);
       context.note(`the page of the cluster at ${where} is at ${endpoint}`);
-      await untilStopped(context, options.withParent);
+      await Promise.race([whenAborted(context.interrupted), whenOrphaned(options.withParent)]);
     } finally {
+      // What is still open here must not keep a process that has ended.
+      if (options.withParent) process.stdin.destroy();
       await gateway.close();
     }
     return ExitCode.done;
@@ -101,16 +104,4 @@ async function readTokens({ cwd, environment }: Context, file: string | undefine
     if (error instanceof InputError) throw error;
     throw new InputError('bad-token', `--token-file: ${(error as Error).message}`, '', { cause: error });
   }
-}
-
-/** Until Ctrl-C, or until the parent has ended. */
-function untilStopped({ interrupted }: Context, withParent: boolean): Promise<void> {
-  return new Promise((end) => {
-    if (interrupted.aborted) end();
-    interrupted.addEventListener('abort', () => end());
-    if (!withParent) return;
-    process.stdin.on('end', end).on('error', end);
-    process.stdin.resume();
-    interrupted.addEventListener('abort', () => process.stdin.destroy());
-  });
 }

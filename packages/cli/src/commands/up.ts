@@ -6,6 +6,7 @@ import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand, ExitCode } from '../command.js';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
+import { whenAborted } from '../interruption.js';
 import { cutoffWords } from '../jobs/words.js';
 import { LocalCluster } from '../local/cluster.js';
 import { POLICY_OPTIONS } from '../policy-options.js';
@@ -123,7 +124,7 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
         cutoffJobs: policy.cutoffJobs,
       });
     announce(context, { cluster, keys, dataFolder, policy });
-    await interrupted(context.interrupted);
+    await whenAborted(context.interrupted);
     context.note(`draining: no new jobs, ${await whatRuns(cluster.url, keys)} (Ctrl-C again stops at once)`);
     await cluster.drain();
   } finally {
@@ -208,11 +209,4 @@ function cutoffLine({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string
       : `${cutoffOrigin({ cutoffJobs })}, then what fits them; --cutoff sets it`;
   const from = cutoffWords(cutoffMs, origin);
   return estimator === 'given' ? `${from}; one without an --estimate is taken for short` : from;
-}
-
-function interrupted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve());
-  });
 }

@@ -1,0 +1,35 @@
+import { UnreachableError } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import type { Context } from './context.js';
+import { keepLooking } from './keep-looking.js';
+
+/** Looks that come out so, one after another; Ctrl-C is pressed during the last one. */
+async function notesOf(...looks: readonly (Error | 'well')[]): Promise<string[]> {
+  const interrupt = new AbortController();
+  const notes: string[] = [];
+  const context = { interrupted: interrupt.signal, note: (text: string) => notes.push(text) };
+  let looked = 0;
+  await keepLooking(context as unknown as Context, 0, async () => {
+    const look = looks[looked++]!;
+    if (looked === looks.length) interrupt.abort(look);
+    if (look !== 'well') throw look;
+  });
+  return notes;
+}
+
+const away = new UnreachableError('unreachable', 'nobody answers', 'try again');
+
+it('says once that somebody does not answer, and once that it does again', async () => {
+  expect(await notesOf('well', away, away, 'well', 'well', 'well')).toEqual([
+    'nobody answers; try again',
+    'all is well again',
+  ]);
+});
+
+it('Ctrl-C while nobody answers makes nothing well', async () => {
+  expect(await notesOf(away, new Error('aborted'))).toEqual(['nobody answers; try again']);
+});
+
+it('what does not go away by itself is thrown', async () => {
+  await expect(notesOf(new Error('a bug'), 'well')).rejects.toThrow('a bug');
+});
