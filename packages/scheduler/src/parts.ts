@@ -1,7 +1,7 @@
+import type { Address } from '@goshawk/core';
 import { Keys } from './accepting/keys.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './accepting/overload.js';
 import { Predecessors } from './accepting/predecessors.js';
-import { RecentSubmissions } from './accepting/recent-submissions.js';
 import { Binder } from './binding/binder.js';
 import { Delivery } from './binding/delivery.js';
 import { Answers } from './clients/answers.js';
@@ -38,13 +38,17 @@ export class SchedulerParts extends SchedulerState {
   readonly cancelling: Cancelling;
   readonly predecessors: Predecessors;
   readonly keys: Keys;
-  readonly recentSubmissions = new RecentSubmissions();
+  /**
+   * Who brought the jobs of these keys lately. A submission that comes again, since its answer is late, is known by its number
+   * and need not be read: a job of many tasks takes long to read.
+   */
+  readonly recentSubmissions = new Map<string, { readonly client: Address; readonly request: number }>();
   readonly answers: Answers;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     super(config, env);
     this.pieces = new Pieces(env, config.inheritance?.piece);
-    this.audit = new RunningTaskAudit(this.jobs, this.ledger, config.inheritance?.previousIncarnations ?? []);
+    this.audit = new RunningTaskAudit(this);
     // What others hear of jobs.
     this.views = new JobViews(this, (job) => this.predecessors.of(job));
     this.watching = new Watching(this, this.views);

@@ -1,7 +1,9 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
+import type { Keys } from './accepting/keys.js';
+import type { Inheritance, JournalEntry } from './contract.js';
 import { watchDeadline, watchRest, watchTimeLimit } from './ending/job-timers.js';
 import type { SchedulerParts } from './parts.js';
-import { inherit } from './recovering/rebuild.js';
+import { rebuildJobs } from './recovering/rebuild.js';
 
 // A scheduler starts with the jobs of the incarnations before: it reads them, asks workers what runs, and starts the rest.
 
@@ -12,8 +14,11 @@ const STARTED_RECORDS = 5;
 export function* takeIn(s: SchedulerParts): Iterable<number> {
   const { jobs, pieces, predecessors } = s;
   const { inheritance } = s.config;
-  if (inheritance !== undefined)
-    yield* inherit(inheritance.entries, s.rebuildContext(inheritance.now), jobs, s.keys);
+  if (inheritance !== undefined) {
+    const context = s.rebuildContext(inheritance.now);
+    yield* rebuildJobs(entriesOfJobs(inheritance, s.keys), context, (job) => jobs.restore(job));
+    jobs.restored();
+  }
   jobs.start(pieces.now);
   // Cancelled, and not yet said to have ended.
   for (const job of [...jobs.active()]) {
@@ -24,6 +29,15 @@ export function* takeIn(s: SchedulerParts): Iterable<number> {
     s.ledger.resumed(job, pieces.now);
     if (job.isAwaiting) predecessors.hold(job, pieces.now);
     yield 1;
+  }
+}
+
+/** What is not of a job is who the schedulers were. */
+function* entriesOfJobs({ entries }: Inheritance, keys: Keys): Iterable<JournalEntry> {
+  for (const entry of entries) {
+    const [, record] = entry;
+    if (record.kind === 'schedulers') keys.inherit(record.names);
+    else yield entry;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type Millis,
   type Payload,
   parseJobSpec,
+  setLatest,
   sumOf,
 } from '@goshawk/core';
 import { refused } from '../clients/answers.js';
@@ -62,7 +63,9 @@ function submitted(
   const { key } = message;
   const known = knownBy(s, key, key, owner);
   if (known !== undefined && !(known instanceof Job)) return known;
-  if (known !== undefined && s.recentSubmissions.isAgain(from, message)) return accepted(s, known);
+  const recent = s.recentSubmissions.get(key);
+  if (known !== undefined && recent?.client === from && recent.request === message.request)
+    return accepted(s, known);
   let spec: JobSpec;
   try {
     const given = parseJobSpec(message.spec);
@@ -81,7 +84,7 @@ function submitted(
     const retryMs = s.cluster.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
     return { code: 'impossible-demand', ...impossible, retryMs };
   }
-  s.recentSubmissions.took(from, message);
+  setLatest(s.recentSubmissions, key, { client: from, request: message.request }, REMEMBERED);
   return accepted(s, accept(s, spec, key, now));
 }
 
@@ -193,6 +196,9 @@ function failedPart(job: Job): JobSpec | undefined {
   const { after: _, afterOk: __, ...spec } = job.spec;
   return { ...spec, stages };
 }
+
+/** Submissions that are remembered: those that may still be on their way again. */
+const REMEMBERED = 10_000;
 
 const YOUNG_RETRY_MS = 500;
 

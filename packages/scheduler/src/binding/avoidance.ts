@@ -2,14 +2,14 @@ import { type Address, effectiveScope, type Millis, type TaskIndex } from '@gosh
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import { hasBesides } from '../joining/able-workers.js';
-import type { Cluster } from '../joining/cluster.js';
+import type { SchedulerState } from '../state.js';
 
 /** Which tasks may go to a worker: a retry avoids the workers it failed on, where there are others. */
 export class Avoidance {
-  readonly #cluster: Cluster;
+  readonly #s: SchedulerState;
 
-  constructor(cluster: Cluster) {
-    this.#cluster = cluster;
+  constructor(s: SchedulerState) {
+    this.#s = s;
   }
 
   /** Which tasks of the batch may go to the worker; undefined: all. */
@@ -21,9 +21,10 @@ export class Avoidance {
   ): ((task: TaskIndex) => boolean) | undefined {
     const { blame } = job.history;
     // Without retries nobody would come back for what was passed over.
-    if (blame === undefined || this.#cluster.timings.retryMs === 0) return undefined;
-    const scope = effectiveScope(this.#cluster.policy.preset, over ?? job.route.over);
-    const hasOther = (besides: readonly Address[]) => hasBesides(this.#cluster.members, besides, scope, spec);
+    if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
+    const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
+    const hasOther = (besides: readonly Address[]) =>
+      hasBesides(this.#s.cluster.members, besides, scope, spec);
     return (task) => blame.mayGo(task, worker, hasOther, now);
   }
 
@@ -34,14 +35,15 @@ export class Avoidance {
   isBarred({ spec }: Batch, worker: Address): boolean {
     return (
       spec.requires !== undefined &&
-      this.#cluster.members.has(worker) &&
-      !this.#cluster.members.mayRun(worker, spec)
+      this.#s.cluster.members.has(worker) &&
+      !this.#s.cluster.members.mayRun(worker, spec)
     );
   }
 
   /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
-    if (batch.spec.requires !== undefined && !this.#cluster.members.mayRun(worker, batch.spec)) return false;
+    if (batch.spec.requires !== undefined && !this.#s.cluster.members.mayRun(worker, batch.spec))
+      return false;
     const mayGo = this.filterFor(job, batch, worker, now);
     return mayGo === undefined || job.waiting.has(batch, mayGo);
   }

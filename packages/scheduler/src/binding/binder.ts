@@ -48,7 +48,7 @@ export class Binder {
     this.#s = s;
     this.#routing = routing;
     this.#held = new HeldSlots(s.cluster);
-    this.#avoidance = new Avoidance(s.cluster);
+    this.#avoidance = new Avoidance(s);
     this.#delivery = delivery;
     this.#sampler = sampler;
     this.#events = events;

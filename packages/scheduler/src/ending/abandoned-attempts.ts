@@ -1,4 +1,4 @@
-import { type Address, type Member, NOBODY, type TaskIndex } from '@goshawk/core';
+import { type Address, type Member, NOBODY, setLatest, type TaskIndex } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { Ledger } from '../keeping/ledger.js';
@@ -24,9 +24,7 @@ export class AbandonedAttempts {
     if (worker <= NOBODY) return;
     const attempt = job.tasks.ref(task);
     const attempts = this.#byWorker.get(worker) ?? new Map<string, AttemptRef>();
-    this.#byWorker.delete(worker);
-    this.#byWorker.set(worker, attempts.set(attemptKey(attempt), attempt));
-    if (this.#byWorker.size > WORKERS_MAX) this.#byWorker.delete(this.#byWorker.keys().next().value!);
+    setLatest(this.#byWorker, worker, attempts.set(attemptKey(attempt), attempt), WORKERS_MAX);
     this.#cancel(worker, attempt);
   }
 

@@ -1,4 +1,4 @@
-import { type Address, NO_RESOURCES, NOBODY, type TaskIndex } from '@goshawk/core';
+import { type Address, NO_RESOURCES, NOBODY, setLatest, type TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
 import { hasBesides } from '../joining/able-workers.js';
@@ -46,11 +46,9 @@ export class UnfitWorkers {
 
   #disprove(worker: Address): boolean {
     const times = (this.#disproved.get(worker) ?? 0) + 1;
-    this.#disproved.delete(worker);
-    if (times >= TOLD_AT) return true;
-    this.#disproved.set(worker, times);
-    if (this.#disproved.size > WORKERS_MAX) this.#disproved.delete(this.#disproved.keys().next().value!);
-    return false;
+    if (times < TOLD_AT) setLatest(this.#disproved, worker, times, WORKERS_MAX);
+    else this.#disproved.delete(worker);
+    return times >= TOLD_AT;
   }
 
   /** No other worker takes work: everybody's jobs would wait for it. */

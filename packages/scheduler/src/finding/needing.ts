@@ -1,24 +1,22 @@
-import { type BatchPart, type Environment, listAttributes, type Millis, NOBODY, SLACK } from '@goshawk/core';
+import { type BatchPart, listAttributes, type Millis, NOBODY, SLACK } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { Cluster } from '../joining/cluster.js';
+import type { SchedulerState } from '../state.js';
 
 /**
  * The owner's half of matching: tells central how many workers a batch needs. It says how many it needs in all, not what has changed, so that a message lost is made up for by the
  * next.
  */
 export class Needer {
-  readonly #env: Environment;
-  readonly #cluster: Cluster;
+  readonly #s: SchedulerState;
 
-  constructor(env: Environment, cluster: Cluster) {
-    this.#env = env;
-    this.#cluster = cluster;
+  constructor(s: SchedulerState) {
+    this.#s = s;
   }
 
   /** Central is told whole jobs, before what of them waits. */
   #declares(): boolean {
-    return this.#cluster.policy.preset.declares;
+    return this.#s.cluster.policy.preset.declares;
   }
 
   /** Sees to it that central knows of all tasks of the stage that may run. */
@@ -30,9 +28,9 @@ export class Needer {
 
   /** The job as a whole, where central plans whole jobs. */
   #declare(job: Job, now: Millis): void {
-    if (this.#cluster.central === NOBODY || !this.#declares()) return;
+    if (this.#s.cluster.central === NOBODY || !this.#declares()) return;
     const { user, weight, priority = 'normal', deadlineMs, value, prefer } = job.spec;
-    this.#env.send(this.#cluster.central, {
+    this.#s.env.send(this.#s.cluster.central, {
       type: 'declare',
       job: job.number,
       user: user ?? '',
@@ -83,21 +81,21 @@ export class Needer {
 
   /** The job has ended: a central that plans whole jobs forgets it. */
   jobEnded(job: Job): void {
-    if (this.#cluster.central !== NOBODY && this.#declares() && job.route.by === 'matching')
+    if (this.#s.cluster.central !== NOBODY && this.#declares() && job.route.by === 'matching')
       this.withdraw(job);
   }
 
   withdraw(job: Job): void {
-    const { central } = this.#cluster;
-    if (central !== NOBODY) this.#env.send(central, { type: 'withdraw', job: job.number });
+    const { central } = this.#s.cluster;
+    if (central !== NOBODY) this.#s.env.send(central, { type: 'withdraw', job: job.number });
   }
 
   #tell(job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
-    if (this.#cluster.central === NOBODY) return;
+    if (this.#s.cluster.central === NOBODY) return;
     batch.needSent = tasks;
     batch.needSentAt = now;
     const arePilots = batch === job.sample?.pilots && job.isUndecided;
-    this.#env.send(this.#cluster.central, {
+    this.#s.env.send(this.#s.cluster.central, {
       type: 'need',
       job: job.number,
       stage: batch.index,

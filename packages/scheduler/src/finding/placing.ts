@@ -1,15 +1,7 @@
-import {
-  type Address,
-  type Environment,
-  LIMITS,
-  listAttributes,
-  type Millis,
-  NOBODY,
-  type TaskAttempt,
-} from '@goshawk/core';
+import { type Address, LIMITS, listAttributes, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Cluster } from '../joining/cluster.js';
+import type { SchedulerState } from '../state.js';
 import { longerPause } from './probe-watch.js';
 
 /**
@@ -17,12 +9,10 @@ import { longerPause } from './probe-watch.js';
  * put, and asks again for those of which it heard nothing.
  */
 export class Placer {
-  readonly #env: Environment;
-  readonly #cluster: Cluster;
+  readonly #s: SchedulerState;
 
-  constructor(env: Environment, cluster: Cluster) {
-    this.#env = env;
-    this.#cluster = cluster;
+  constructor(s: SchedulerState) {
+    this.#s = s;
   }
 
   /** Hands the waiting tasks of the stage to central, as new attempts: as many as the job may run at a time. */
@@ -74,10 +64,10 @@ export class Placer {
   }
 
   #send(job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
-    const { central } = this.#cluster;
+    const { central } = this.#s.cluster;
     if (central === NOBODY) return;
     for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
-      this.#env.send(central, {
+      this.#s.env.send(central, {
         type: 'place',
         job: job.number,
         stage: stage.index,

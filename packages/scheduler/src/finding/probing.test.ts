@@ -1,13 +1,17 @@
-import { type Address, DEFAULT_POLICY, type Environment, type PolicySettings } from '@goshawk/core';
+import { type Address, DEFAULT_POLICY, type Message, type PolicySettings } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import type { SchedulerCounters } from '../contract.js';
 import { jobOf } from '../job/job.fixture.js';
 import { Members } from '../joining/members.js';
+import type { SchedulerState } from '../state.js';
 import { Prober } from './probing.js';
 
 const WORKERS = 20;
 
-function cluster(policy: Partial<PolicySettings> = {}): { members: Members; policy: PolicySettings } {
+/** With twenty workers. */
+function proberOf(
+  send: (to: Address, message: Message) => void,
+  policy: Partial<PolicySettings> = {},
+): Prober {
   const members = new Members();
   members.apply({
     type: 'members',
@@ -27,16 +31,14 @@ function cluster(policy: Partial<PolicySettings> = {}): { members: Members; poli
     owners: [],
     ownersVersion: 0,
   });
-  return { members, policy: { ...DEFAULT_POLICY, ...policy } };
+  const cluster = { members, policy: { ...DEFAULT_POLICY, ...policy } };
+  const counters = { probesSent: 0, probesRecalled: 0 };
+  return new Prober({ env: { random: () => 0.5, send }, cluster, counters } as unknown as SchedulerState);
 }
 
 it('a huge batch has no more probes out than a peer’s queue takes, and goes on as they are served', () => {
   const sent: Address[] = [];
-  const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
-  const prober = new Prober(env, cluster(), {
-    probesSent: 0,
-    probesRecalled: 0,
-  } as SchedulerCounters);
+  const prober = proberOf((to) => sent.push(to));
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);
@@ -60,9 +62,7 @@ it.each([
   ['with a hint for each task, three for two tasks', 10, 15],
 ])('%s', (_title, hinted, random) => {
   const sent: Address[] = [];
-  const env = { random: () => 0.5, send: (to: Address) => sent.push(to) } as unknown as Environment;
-  const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
-  const prober = new Prober(env, cluster({ probeDraw: 'independent' }), counters);
+  const prober = proberOf((to) => sent.push(to), { probeDraw: 'independent' });
   prober.hints.startAnew(true);
   const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
   for (const worker of idle) prober.hints.add(worker);
@@ -80,12 +80,7 @@ it.each([
   ['are taken back if more were sent where nothing was heard', true, WORKERS],
 ])('where probes find out by themselves, those of a batch that is bound %s', (_title, again, takenBack) => {
   const types: string[] = [];
-  const env = {
-    random: () => 0.5,
-    send: (_: Address, { type }: { type: string }) => types.push(type),
-  } as unknown as Environment;
-  const counters = { probesSent: 0, probesRecalled: 0 } as SchedulerCounters;
-  const prober = new Prober(env, cluster({ cancel: 'lazy', probeDraw: 'distinct' }), counters);
+  const prober = proberOf((_, { type }) => types.push(type), { cancel: 'lazy', probeDraw: 'distinct' });
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
   const stage = job.stages[0]!;
   job.release(stage, 0);

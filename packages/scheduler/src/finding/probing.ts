@@ -1,16 +1,14 @@
 import {
   type Address,
-  type Environment,
   effectiveScope,
   listAttributes,
   type MessageOf,
   type Millis,
   type Scope,
 } from '@goshawk/core';
-import type { SchedulerCounters } from '../contract.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import type { Cluster } from '../joining/cluster.js';
+import type { SchedulerState } from '../state.js';
 import { IdleHints } from './idle-hints.js';
 
 /**
@@ -30,16 +28,12 @@ const HINTS_FOR_A_RANDOM_PROBE = 2;
  * probes are, so that those on a lost worker can be made up for.
  */
 export class Prober {
+  readonly #s: SchedulerState;
   /** Workers that are likely to be idle. */
   readonly hints = new IdleHints();
-  readonly #env: Environment;
-  readonly #cluster: Pick<Cluster, 'members' | 'policy'>;
-  readonly #counters: SchedulerCounters;
 
-  constructor(env: Environment, cluster: Pick<Cluster, 'members' | 'policy'>, counters: SchedulerCounters) {
-    this.#env = env;
-    this.#cluster = cluster;
-    this.#counters = counters;
+  constructor(s: SchedulerState) {
+    this.#s = s;
   }
 
   /**
@@ -59,7 +53,8 @@ export class Prober {
 
   #send(job: Job, batch: Batch, missing: number): void {
     if (missing <= 0) return;
-    const { members, policy } = this.#cluster;
+    const { env, counters } = this.#s;
+    const { members, policy } = this.#s.cluster;
     const room = PROBES_OUT_MAX - batch.probes.out;
     const probes = Math.min(
       room,
@@ -82,17 +77,17 @@ export class Prober {
     batch.recalled = false;
     batch.probes.expect(probes);
     const send = (to: Address): void => {
-      this.#counters.probesSent++;
+      counters.probesSent++;
       batch.probes.add(to, 1);
-      this.#env.send(to, message);
+      env.send(to, message);
     };
     const { probeDraw } = policy;
-    if (!seeks) return members.draw(probeDraw, scope, spec, probes, this.#env, send);
+    if (!seeks) return members.draw(probeDraw, scope, spec, probes, env, send);
     const suits = (worker: Address): boolean => members.takesProbe(worker, scope, spec);
     const hinted = this.hints.take(missing, suits);
     for (const worker of hinted) send(worker);
     const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
-    members.drawUnoccupied(probeDraw, scope, spec, random, this.#env, send);
+    members.draw(probeDraw, scope, spec, random, env, send, true);
   }
 
   /** A probe was served, or given back: it is out no more. */
@@ -105,7 +100,7 @@ export class Prober {
     if (batch.recalled) return;
     batch.probes.add(from, -probes);
     // A thief that is gone has taken them along.
-    if (this.#cluster.members.has(to)) batch.probes.add(to, probes);
+    if (this.#s.cluster.members.has(to)) batch.probes.add(to, probes);
   }
 
   /**
@@ -113,15 +108,15 @@ export class Prober {
    * again are always told: at a worker that was busy for long all of them are, and each would cost it a round trip.
    */
   batchIsBound(job: Job, batch: Batch): void {
-    if (batch.probes.out === 0 || (this.#cluster.policy.cancel === 'lazy' && !batch.probedAgain)) return;
+    if (batch.probes.out === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.probedAgain)) return;
     this.recall(job, batch);
   }
 
   /** Takes all probes of the batch back. */
   recall(job: Job, batch: Batch): void {
-    this.#counters.probesRecalled += batch.probes.out;
+    this.#s.counters.probesRecalled += batch.probes.out;
     for (const worker of batch.probes.byWorker().keys()) {
-      this.#env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
+      this.#s.env.send(worker, { type: 'cancelProbes', job: job.number, stage: batch.index });
     }
     batch.probes.clear();
     batch.recalled = true;

@@ -28,10 +28,10 @@ export class Routing {
   /** @param giveHeld gives what has come to slots that are held for it */
   constructor(s: SchedulerState, giveHeld: (job: Job, batch: Batch, now: Millis) => void) {
     this.#s = s;
-    this.prober = new Prober(s.env, s.cluster, s.counters);
-    this.placer = new Placer(s.env, s.cluster);
+    this.prober = new Prober(s);
+    this.placer = new Placer(s);
     this.offers = new Offers(s.cluster);
-    this.#needer = new Needer(s.env, s.cluster);
+    this.#needer = new Needer(s);
     this.#giveHeld = giveHeld;
   }
 

@@ -182,7 +182,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
           for (const count of counts) {
             const drawn: number[] = [];
             const source = { random: () => random.next() };
-            members.drawUnoccupied('distinct', 'all', ANYTHING, count, source, (to) => drawn.push(to));
+            members.draw('distinct', 'all', ANYTHING, count, source, (to) => drawn.push(to), true);
             expect(drawn).toHaveLength(count);
             expect(new Set(drawn).size).toBe(count);
             const avoidable = drawn.filter((to) => occupied.includes(to)).length;
@@ -201,9 +201,8 @@ describe('a draw of places for probes that avoids the occupied', () => {
     const rounds = 10_000;
     for (let i = 0; i < rounds; i++) {
       const source = { random: () => random.next() };
-      members.drawUnoccupied('distinct', 'all', ANYTHING, 3, source, (to) =>
-        counts.set(to, (counts.get(to) ?? 0) + 1),
-      );
+      const visit = (to: Address) => counts.set(to, (counts.get(to) ?? 0) + 1);
+      members.draw('distinct', 'all', ANYTHING, 3, source, visit, true);
     }
     expect(counts.size).toBe(10);
     for (const count of counts.values()) expect(Math.abs(count - rounds * 0.3)).toBeLessThan(5 * 46);

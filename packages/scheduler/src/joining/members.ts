@@ -11,6 +11,7 @@ import {
   type PolicySettings,
   type Requiring,
   type Scope,
+  setLatest,
 } from '@goshawk/core';
 import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
 
@@ -142,6 +143,8 @@ export class Members {
    * Draws `count` places for probes at random among the slots of a scope that can hold the demand. Distinct ones
    * are drawn without replacement, going round again when there are more probes than slots, so that every slot
    * gets ⌊count ÷ slots⌋ or one more; independent ones each by itself.
+   *
+   * @param avoidsOccupied distinct ones are taken at workers that are occupied by long tasks only when no others are left
    */
   draw(
     how: PolicySettings['probeDraw'],
@@ -150,6 +153,7 @@ export class Members {
     count: number,
     source: { random(): number },
     visit: (to: Address) => void,
+    avoidsOccupied = false,
   ): void {
     if (how === 'independent') {
       const places = this.#fitting(this.#placesIn(scope), needs);
@@ -159,33 +163,14 @@ export class Members {
     }
     const pool = this.#pool(scope, needs);
     if (pool.length === 0) return;
+    const isChoosy = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
     // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
-    for (let i = 0; i < left; i++) visit(drawTo(i, pool, source) as Address);
-  }
-
-  /**
-   * Draws as `draw` does, but takes places at workers that are occupied by long tasks only when no others are left.
-   * Independent draws take them as they come: whoever asks for those wants to see what blind ones do.
-   */
-  drawUnoccupied(
-    how: PolicySettings['probeDraw'],
-    scope: Scope,
-    needs: TaskNeeds,
-    count: number,
-    source: { random(): number },
-    visit: (to: Address) => void,
-  ): void {
-    const isBlind = how === 'independent' || this.#occupied.length === 0;
-    if (isBlind) return this.draw(how, scope, needs, count, source, visit);
-    const pool = this.#pool(scope, needs);
-    if (count >= pool.length) return this.draw(how, scope, needs, count, source, visit);
     const passedOver: Address[] = [];
-    let left = count;
     for (let i = 0; i < pool.length && left > 0; i++) {
       const drawn = drawTo(i, pool, source) as Address;
-      if (this.isOccupied(drawn)) passedOver.push(drawn);
+      if (isChoosy && this.isOccupied(drawn)) passedOver.push(drawn);
       else {
         visit(drawn);
         left--;
@@ -243,8 +228,7 @@ export class Members {
     this.#byAddress.delete(address);
     this.#present.delete(address);
     this.#unconfirmed.delete(address);
-    this.#gone.set(address, name);
-    if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.keys().next().value!);
+    setLatest(this.#gone, address, name, GONE_MAX);
   }
 
   #pool(scope: Scope, needs: TaskNeeds): Int32Array {

@@ -1,10 +1,10 @@
-import { type JobState, LIMITS, type Millis } from '@goshawk/core';
+import { type JobState, LIMITS, type Millis, setLatest } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
 import type { Job } from '../job/job.js';
 import { EndedJobs } from './ended-jobs.js';
 import { bytesOf } from './job-bytes.js';
 import type { Ledger } from './ledger.js';
-import { levelOf, type MemoryShares } from './memory-shares.js';
+import { letGo, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type IsOwner, type Trace, Traces } from './traces.js';
 
@@ -253,9 +253,7 @@ export class JobStore {
     const { number } = trace;
     const recalled = this.#recalled.get(number) ?? this.#recallJob!(trace);
     if (recalled === undefined) return undefined;
-    this.#recalled.delete(number);
-    this.#recalled.set(number, recalled);
-    if (this.#recalled.size > RECALLED_MAX) this.#recalled.delete(this.#recalled.keys().next().value!);
+    setLatest(this.#recalled, number, recalled, RECALLED_MAX);
     return recalled;
   }
 
@@ -379,29 +377,15 @@ export class JobStore {
     }
   }
 
-  /** Leaves no more than a trace of ended jobs: of each user the first that ended, and as much that none holds more than another. */
+  /** Leaves no more than a trace of ended jobs. */
   #makeRoom(): void {
-    const byUser = new Map<string | undefined, { bytes: number; jobs: Job[] }>();
-    for (const job of this.#ended.values()) {
-      const held = byUser.get(job.spec.user) ?? { bytes: 0, jobs: [] };
-      held.bytes += job.bytes;
-      held.jobs.push(job);
-      byUser.set(job.spec.user, held);
-    }
-    const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
-    const level = levelOf(
-      most.map(({ bytes }) => bytes),
-      this.#bytes() - ROOM_SHARE * this.#shares.jobsMax,
-    );
-    for (const held of most) {
-      for (const job of held.jobs) {
-        if (held.bytes <= level) break;
-        held.bytes -= job.bytes;
-        this.#drop(job);
-        this.logs.forget(job.number);
-        this.#keepTrace(this.#traces, job);
-      }
-    }
+    const ended = Array.from(this.#ended.values(), (job) => ({ user: job.spec.user, bytes: job.bytes, job }));
+    letGo(ended, this.#bytes() - ROOM_SHARE * this.#shares.jobsMax, ({ job }) => {
+      this.#drop(job);
+      this.logs.forget(job.number);
+      this.#keepTrace(this.#traces, job);
+      return job.bytes;
+    });
   }
 
   #keepTrace(traces: Traces, job: Job): void {

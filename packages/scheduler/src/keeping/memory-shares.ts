@@ -32,13 +32,46 @@ export function sharesOf(bytes: number): MemoryShares {
   };
 }
 
+/** What somebody holds. */
+interface Holding {
+  readonly user: string | undefined;
+  readonly bytes: number;
+}
+
 /**
- * Where those who hold more have to come down to, so that `excess` less is held: nobody then has to give up what is his
- * for somebody who holds more.
+ * Those who hold most come down to a level at which `excess` less is held: nobody then has to give up what is his for
+ * somebody who holds more. Of each the first goes first.
  *
- * @param held the largest first
+ * @param giveUp makes room of at least so much, if it can; returns how much
  */
-export function levelOf(held: readonly number[], excess: number): number {
+export function letGo<T extends Holding>(
+  all: Iterable<T>,
+  excess: number,
+  giveUp: (one: T, excess: number) => number,
+): void {
+  const byUser = new Map<string | undefined, { bytes: number; all: T[] }>();
+  for (const one of all) {
+    const held = byUser.get(one.user) ?? { bytes: 0, all: [] };
+    held.bytes += one.bytes;
+    held.all.push(one);
+    byUser.set(one.user, held);
+  }
+  const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
+  const level = levelOf(
+    most.map(({ bytes }) => bytes),
+    excess,
+  );
+  for (const held of most) {
+    let over = held.bytes - level;
+    for (const one of held.all) {
+      if (over <= 0) break;
+      over -= giveUp(one, over);
+    }
+  }
+}
+
+/** @param held the largest first */
+function levelOf(held: readonly number[], excess: number): number {
   let sum = 0;
   for (const [index, bytes] of held.entries()) {
     sum += bytes;

@@ -1,6 +1,6 @@
 import type { LogPage, OutputChunk } from '@goshawk/core';
 import { Page } from './heap-bytes.js';
-import { levelOf } from './memory-shares.js';
+import { letGo } from './memory-shares.js';
 
 interface Logged {
   readonly task: number;
@@ -16,6 +16,7 @@ const CHUNK_BYTES = 200;
 const ROOM_SHARE = 0.9;
 
 interface JobLog {
+  readonly job: number;
   readonly user: string | undefined;
   readonly chunks: Logged[];
   /** Chunks that were dropped from the front. */
@@ -41,7 +42,7 @@ export class TaskLogs {
   append(job: number, user: string | undefined, task: number, attempt: number, chunk: OutputChunk): void {
     let log = this.#logs.get(job);
     if (log === undefined) {
-      log = { user, chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
+      log = { job, user, chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
       this.#logs.set(job, log);
       this.#emptied.delete(job);
     }
@@ -79,29 +80,13 @@ export class TaskLogs {
   }
 
   #makeRoom(): void {
-    const byUser = new Map<string | undefined, { bytes: number; logs: [job: number, log: JobLog][] }>();
-    for (const [job, log] of this.#logs) {
-      const held = byUser.get(log.user) ?? { bytes: 0, logs: [] };
-      held.bytes += log.bytes;
-      held.logs.push([job, log]);
-      byUser.set(log.user, held);
-    }
-    const most = [...byUser.values()].sort((one, other) => other.bytes - one.bytes);
-    const level = levelOf(
-      most.map(({ bytes }) => bytes),
-      this.#bytes - ROOM_SHARE * this.#bytesMax,
+    letGo(this.#logs.values(), this.#bytes - ROOM_SHARE * this.#bytesMax, (log, excess) =>
+      this.#shorten(log, excess),
     );
-    for (const { bytes, logs } of most) {
-      let excess = bytes - level;
-      for (const [job, log] of logs) {
-        if (excess <= 0) break;
-        excess -= this.#shorten(job, log, excess);
-      }
-    }
   }
 
   /** Drops the oldest chunks, by halves, until about `excess` is gone. @returns how many bytes are */
-  #shorten(job: number, log: JobLog, excess: number): number {
+  #shorten(log: JobLog, excess: number): number {
     const before = log.bytes;
     while (before - log.bytes < excess && log.chunks.length > 0) {
       const half = Math.max(1, log.chunks.length >> 1);
@@ -111,8 +96,8 @@ export class TaskLogs {
     const gone = before - log.bytes;
     this.#bytes -= gone;
     if (log.chunks.length === 0) {
-      this.#logs.delete(job);
-      this.#emptied.set(job, log.dropped);
+      this.#logs.delete(log.job);
+      this.#emptied.set(log.job, log.dropped);
     }
     return gone;
   }

@@ -7,11 +7,9 @@ import {
   NOBODY,
 } from '@goshawk/core';
 import { arrivingJobOf } from '../accepting/arriving.js';
-import type { Keys } from '../accepting/keys.js';
 import type { JournalEntry } from '../contract.js';
 import { Job, TaskState } from '../job/job.js';
 import { howEnded } from '../job/outcomes.js';
-import type { JobStore } from '../keeping/job-store.js';
 
 /** Gets a job as it was when its owner last wrote something down. */
 type Rebuilt = (job: Job) => void;
@@ -208,26 +206,4 @@ class Rebuild {
   #machineTime(at: Millis): Millis {
     return Math.min(at - this.#context.wallOffsetMs, this.#context.now);
   }
-}
-
-/**
- * Brings the jobs of the incarnations before into the store.
- *
- * @returns steps, each worth so many records
- */
-export function* inherit(
-  entries: Iterable<JournalEntry>,
-  context: RebuildContext,
-  jobs: JobStore,
-  keys: Keys,
-): Iterable<number> {
-  function* ofJobs(): Iterable<JournalEntry> {
-    for (const entry of entries) {
-      const [, record] = entry;
-      if (record.kind === 'schedulers') keys.inherit(record.names);
-      else yield entry;
-    }
-  }
-  yield* rebuildJobs(ofJobs(), context, (job) => jobs.restore(job));
-  jobs.restored();
 }

@@ -1,8 +1,7 @@
 import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import { type Job, TaskState } from '../job/job.js';
 import { attemptKey } from '../job/task-table.js';
-import type { JobStore } from '../keeping/job-store.js';
-import type { Ledger } from '../keeping/ledger.js';
+import type { SchedulerState } from '../state.js';
 
 /**
  * Whether what is believed to run does run. A task may have been given out and never have come, and the news that its
@@ -10,10 +9,7 @@ import type { Ledger } from '../keeping/ledger.js';
  * something for long are asked now and then what they hold, as after a restart.
  */
 export class RunningTaskAudit {
-  readonly #jobs: JobStore;
-  readonly #ledger: Ledger;
-  /** Earlier incarnations, as workers knew them. */
-  readonly #previousIncarnations: readonly Address[];
+  readonly #s: SchedulerState;
   /** Workers that were asked and have not answered. */
   readonly #asked = new Set<Address>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -22,10 +18,8 @@ export class RunningTaskAudit {
   /** What has run since then, or longer, should have come to its worker when that was asked. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(jobs: JobStore, ledger: Ledger, previousIncarnations: readonly Address[]) {
-    this.#jobs = jobs;
-    this.#ledger = ledger;
-    this.#previousIncarnations = previousIncarnations;
+  constructor(s: SchedulerState) {
+    this.#s = s;
   }
 
   /**
@@ -34,7 +28,7 @@ export class RunningTaskAudit {
    * @returns whether anything is believed to run
    */
   start(pauseMs: Millis, now: Millis): boolean {
-    const running = [...this.#jobs.active()].filter(({ runningCount }) => runningCount > 0);
+    const running = [...this.#s.jobs.active()].filter(({ runningCount }) => runningCount > 0);
     if (running.length === 0 || now - this.#askedAt < pauseMs) return running.length > 0;
     this.#askedAt = now;
     this.#since = now - pauseMs;
@@ -43,13 +37,10 @@ export class RunningTaskAudit {
     for (const job of running) {
       for (const task of tasksSince(job, this.#since)) this.#asked.add(job.tasks.workerOf(task));
     }
+    const previousIncarnations = this.#s.config.inheritance?.previousIncarnations ?? [];
     // Behind what waits until it is durable, of which those may be that it asks after.
     for (const worker of this.#asked)
-      this.#ledger.send(worker, {
-        type: 'resume',
-        previousIncarnations: this.#previousIncarnations,
-        audit: this.#round,
-      });
+      this.#s.ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
     return true;
   }
 
@@ -68,7 +59,7 @@ export class RunningTaskAudit {
     const missing: { job: Job; task: TaskIndex }[] = [];
     if (audit !== this.#round || !this.#asked.delete(from)) return missing;
     const held = new Set(tasks.map(attemptKey));
-    for (const job of this.#jobs.active()) {
+    for (const job of this.#s.jobs.active()) {
       for (const task of tasksSince(job, this.#since)) {
         if (job.tasks.workerOf(task) === from && !held.has(attemptKey(job.tasks.ref(task))))
           missing.push({ job, task });
