@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { inTurns } from './rounds.js';
 import { fail, note, readOptions } from './script.js';
 
 /**
@@ -50,21 +51,18 @@ function measure(tree: string): Measured {
   return { nsPerEvent: (1e9 * wallSeconds) / events, seconds };
 }
 
-function duel(trees: Readonly<Record<Build, string>>): void {
-  const measured: Record<Build, Measured[]> = { here: [], there: [] };
-  for (let round = 0; round < options.rounds; round++) {
-    const order: Build[] = round % 2 === 0 ? ['here', 'there'] : ['there', 'here'];
-    for (const build of order) measured[build].push(measure(trees[build]));
-    const [here, there] = [measured.here.at(-1)!, measured.there.at(-1)!];
-    const told = `${here.nsPerEvent.toFixed(0)} ns an event here, ${there.nsPerEvent.toFixed(0)} there`;
-    note(`  ${told}; ${here.seconds.toFixed(2)} s and ${there.seconds.toFixed(2)} s in all`);
-  }
+async function duel(trees: Readonly<Record<Build, string>>): Promise<void> {
+  const measured = await inTurns<Build, Measured>(['here', 'there'], options.rounds, (build) => {
+    const { nsPerEvent, seconds } = measure(trees[build]);
+    note(`  ${build}: ${nsPerEvent.toFixed(0)} ns an event, ${seconds.toFixed(2)} s in all`);
+    return { nsPerEvent, seconds };
+  });
   const results: BenchResult[] = [];
   for (const [name, what, unit] of [
     ['loop', 'nsPerEvent', 'ns an event'],
     ['whole command', 'seconds', 's'],
   ] as const) {
-    const of = (build: Build): number[] => measured[build].map((run) => run[what]);
+    const of = (build: Build): number[] => measured.get(build)!.map((run) => run[what]);
     const ratios = of('here').map((value, round) => value / of('there')[round]!);
     results.push(result(`${name}, here`, unit, of('here')), result(`${name}, there`, unit, of('there')));
     results.push(result(`${name}, here, best`, unit, [Math.min(...of('here'))]));
@@ -76,4 +74,4 @@ function duel(trees: Readonly<Record<Build, string>>): void {
 const there = options.with;
 if (there === undefined || !existsSync(commandOf(there)))
   fail('say which build to compare with: --with FOLDER, a checkout in which npm run build was run');
-duel({ here: fileURLToPath(new URL('../..', import.meta.url)), there });
+await duel({ here: fileURLToPath(new URL('../..', import.meta.url)), there });

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { printReport, report, result } from './bench-report.js';
+import { Daemons } from './daemons.js';
 import { Cluster } from './durability/cluster.js';
 import { killAfterAnswer } from './durability/kill-after-answer.js';
 import { oneKeyTwoClients } from './durability/one-key.js';
 import { throughput } from './durability/throughput.js';
+import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 
 const options = readOptions({
@@ -15,9 +17,10 @@ const options = readOptions({
 });
 
 const folder = new Folder('durability', options.folder);
-let cluster = await Cluster.start(folder.path);
+let daemons = new Daemons(folder.path);
 let isGood = true;
 try {
+  let cluster = await Cluster.start(daemons);
   note(`a scheduler is killed ${options.kills} times right after an answer`);
   const killed = await killAfterAnswer(cluster, options.kills, (done) => {
     if (done % 20 === 0) note(`  ${done} kills`);
@@ -25,37 +28,34 @@ try {
   isGood &&= killed.lost.length === 0 && killed.doubled.length === 0 && killed.completed === killed.accepted;
   note(`  ${killed.accepted} jobs accepted, ${killed.lost.length} lost, ${killed.completed} completed`);
   note(`each of ${options.keys} keys is submitted by two clients at once`);
-  await cluster.stop();
+  await daemons.stop();
   // To one whose scheduler is away some of the keys would belong.
-  cluster = await Cluster.start(join(folder.path, 'keys'));
+  daemons = new Daemons(join(folder.path, 'keys'));
+  cluster = await Cluster.start(daemons);
   await cluster.startScheduler('one');
   await cluster.startScheduler('two');
   const keys = await oneKeyTwoClients(cluster, options.keys);
   isGood &&= keys.doubled.length === 0;
-  await cluster.stop();
-  const written: number[] = [];
-  const remembered: number[] = [];
-  for (let run = 0; run < options.runs; run++) {
-    for (const withJournal of [true, false]) {
-      const fresh = await Cluster.start(join(folder.path, `throughput-${run}-${withJournal}`));
-      const jobsPerSecond = await throughput(fresh, withJournal, options.jobs);
-      note(`  ${withJournal ? 'with' : 'without'} a journal: ${jobsPerSecond.toFixed(0)} jobs/s`);
-      (withJournal ? written : remembered).push(jobsPerSecond);
-      await fresh.stop();
-    }
-  }
+  await daemons.stop();
+  const rates = await inTurns([true, false], options.runs, async (withJournal, run) => {
+    daemons = new Daemons(join(folder.path, `throughput-${run}-${withJournal}`));
+    const jobsPerSecond = await throughput(await Cluster.start(daemons), withJournal, options.jobs);
+    note(`  ${withJournal ? 'with' : 'without'} a journal: ${jobsPerSecond.toFixed(0)} jobs/s`);
+    await daemons.stop();
+    return jobsPerSecond;
+  });
   const results = [
     result('schedulers killed right after an answer', 'kills', [killed.kills]),
     result('jobs accepted', 'jobs', [killed.accepted]),
     result('jobs lost', 'jobs', [killed.lost.length]),
     result('jobs completed', 'jobs', [killed.completed]),
     result('keys submitted twice that made two jobs', 'keys', [killed.doubled.length + keys.doubled.length]),
-    result('throughput with the journal', 'jobs/s', written),
-    result('throughput in memory', 'jobs/s', remembered),
+    result('throughput with the journal', 'jobs/s', rates.get(true)!),
+    result('throughput in memory', 'jobs/s', rates.get(false)!),
   ];
   printReport(report('durability', results), options.json);
 } finally {
-  await cluster.stop();
+  await daemons.stop();
   if (isGood) folder.remove();
 }
 process.exitCode = isGood ? 0 : 1;

@@ -1,50 +1,34 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
 import { Random } from '@goshawk/core';
 import { PACKING_NAMES } from '@goshawk/policies';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Daemon, startDaemon } from './daemons.js';
+import { expect, test } from 'vitest';
+import { ANY_PORT, type Daemon } from './daemons.js';
+import { TestDaemons } from './durability/test-daemons.fixture.js';
 
 const GIB = 2 ** 30;
 const CPUS = 4;
 const MEMORY = 8 * GIB;
 
-let folder: string;
+const daemons = new TestDaemons('packing-live');
 let url: string;
-const daemons = new Map<string, Daemon>();
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-packing-live-'));
-});
-
-afterEach(async () => {
-  for (const daemon of daemons.values()) await daemon.kill();
-  daemons.clear();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function start(name: string, args: readonly string[]): Promise<Daemon> {
-  const daemon = await startDaemon(name, args, join(folder, 'logs'), {
-    ...process.env,
-    // Tasks have it from their worker, and tell by it where they run.
-    PATH: `${name}:${process.env.PATH}`,
-  });
-  daemons.set(name, daemon);
-  return daemon;
+function start(name: string, args: readonly string[]): Promise<Daemon> {
+  // Tasks have it from their worker, and tell by it where they run.
+  return daemons.start(name, args, { ...process.env, PATH: `${name}:${process.env.PATH}` });
 }
 
 function worker(name: string): Promise<Daemon> {
-  const at = ['--central-url', url, '--data-folder', join(folder, name)];
-  const http = ['--http', '127.0.0.1:0', '--http-port-file', join(folder, `${name}.http`)];
+  const at = ['--central-url', url, '--data-folder', join(daemons.folder, name)];
+  const http = ['--http', '127.0.0.1:0', '--http-port-file', join(daemons.folder, `${name}.http`)];
   const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];
   return start(name, ['worker', '--name', name, ...at, ...http, ...has]);
 }
 
 /** What tasks have said of themselves, in the order in which it happened. */
 function marks() {
-  const file = join(folder, 'marks');
+  const file = join(daemons.folder, 'marks');
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   return lines.map((line) => {
@@ -92,7 +76,8 @@ const TASKS = 4;
 function submit(client: Cluster, random: Random, gate: string) {
   const cpu = [0.5, 1, 1.5, 2, 3, 4][Math.floor(random.next() * 6)]!;
   const memory = [0.25, 1, 2, 3, 5, 8][Math.floor(random.next() * 6)]! * GIB;
-  const mark = (what: string) => `echo ${what} \${PATH%%:*} ${cpu} ${memory} >> ${join(folder, 'marks')}`;
+  const mark = (what: string) =>
+    `echo ${what} \${PATH%%:*} ${cpu} ${memory} >> ${join(daemons.folder, 'marks')}`;
   const script = `${mark('start')}; until [ -e ${gate} ]; do sleep 0.1; done; ${mark('end')}`;
   return client.submit({
     tasks: { count: TASKS, run: { exec: ['sh', '-c', script] } },
@@ -105,7 +90,7 @@ function workersOf(client: Cluster) {
 }
 
 async function declinedBy(name: string): Promise<number> {
-  const door = readFileSync(join(folder, `${name}.http`), 'utf8').trim();
+  const door = readFileSync(join(daemons.folder, `${name}.http`), 'utf8').trim();
   const page = await (
     await fetch(`http://${door.includes(':') ? door : `127.0.0.1:${door}`}/metrics`)
   ).text();
@@ -116,23 +101,11 @@ test.each(PACKING_NAMES)(
   '%s never fills a worker over its capacity, whoever comes, goes or refuses',
   async (policy) => {
     const random = Random.seeded(`live ${policy}`);
-    ({ endpoint: url } = await start('central', [
-      'central',
-      '--bind',
-      'tcp://127.0.0.1:0',
-      '--policy',
-      policy,
-    ]));
-    const s = await start('s', [
-      'scheduler',
-      '--name',
-      's',
-      '--central-url',
-      url,
-      '--data-folder',
-      join(folder, 's'),
-    ]);
-    await Promise.all(Array.from({ length: 10 }, (_, at) => worker(`w${at}`)));
+    ({ endpoint: url } = await start('central', ['central', ...ANY_PORT, '--policy', policy]));
+    const journal = ['--data-folder', join(daemons.folder, 's')];
+    const s = await start('s', ['scheduler', '--name', 's', '--central-url', url, ...journal]);
+    const names = Array.from({ length: 10 }, (_, at) => `w${at}`);
+    const processes = await Promise.all(names.map(worker));
     await using client = await connect(url);
     const workers = workersOf(client);
     await expect.poll(workers).toHaveLength(10);
@@ -141,7 +114,7 @@ test.each(PACKING_NAMES)(
     const nothingSaid = client.submit({ tasks: [{ exec: ['true'] }] });
     await expect(nothingSaid).rejects.toThrow(/has no slots/);
 
-    const gates = [join(folder, 'first'), join(folder, 'second')] as const;
+    const gates = [join(daemons.folder, 'first'), join(daemons.folder, 'second')] as const;
     const jobs = await Promise.all(Array.from({ length: 40 }, () => submit(client, random, gates[0])));
     const started = () => marks().filter(({ what }) => what === 'start').length;
     const unmatched = async () => (await client.waiting()).central?.unmatched ?? 0;
@@ -163,7 +136,7 @@ test.each(PACKING_NAMES)(
     const startsAtLost = startsAt(lost);
     jobs.push(...(await Promise.all(Array.from({ length: 40 }, () => submit(client, random, gates[1])))));
     await expect.poll(() => startsAt(lost)).toBeGreaterThan(startsAtLost);
-    await daemons.get(lost)!.kill();
+    await processes[names.indexOf(lost)]!.kill();
     await expect.poll(workers).toHaveLength(9);
     const ofLost = startsAt(lost);
     // More wait than all workers hold, so who joins or comes back is used.

@@ -15,11 +15,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sumOf } from '@goshawk/core';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
-import { GOSHAWK, startDaemon } from './daemons.js';
+import { Daemons, GOSHAWK } from './daemons.js';
 import { type MeasuredTable, writeMeasurement } from './measurement.js';
 import { openPages, watchPage } from './page/chromium.js';
 import { openReaders } from './page/readers.js';
 import { processorTime } from './processor-time.js';
+import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
@@ -89,7 +90,7 @@ function linesOf(file: string): string[] {
 async function measureOnce(way: Way, up: { url: string; pid: number }, folder: string): Promise<Measured> {
   const open = OPEN[way];
   const args = ['dashboard', '--listen', '127.0.0.1:0', '--cluster', up.url];
-  const dashboard = open && (await startDaemon('dashboard', args, folder));
+  const dashboard = open && (await new Daemons(folder).start('dashboard', args));
   const pages = dashboard && (await open(dashboard.endpoint, options.pages));
   try {
     const spent = () => {
@@ -112,25 +113,17 @@ async function measureOnce(way: Way, up: { url: string; pid: number }, folder: s
 /** By who looks, a measurement a round. */
 async function measureAll(): Promise<ReadonlyMap<Way, readonly Measured[]>> {
   using folder = new Folder('page');
-  const ways = options.ways as readonly Way[];
-  const measured = new Map<Way, Measured[]>(ways.map((way) => [way, []]));
   const shape = ['--workers', `${options.workers}`, '--schedulers', '2', '--cutoff', `${options.cutoff}`];
   await using up = await startUp(folder.path, shape);
   // The first one finds cold code.
   await replay(up.url, folder.path);
-  for (let round = 0; round < options.rounds; round++) {
-    for (let turn = 0; turn < ways.length; turn++) {
-      const way = ways[(round + turn) % ways.length]!;
-      const load = loadavg()[0]!.toFixed(1);
-      const once = await measureOnce(way, up, folder.path);
-      measured.get(way)!.push(once);
-      const { p50, p99 } = once;
-      note(
-        `round ${round + 1}, ${way}, load before ${load}: p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms`,
-      );
-    }
-  }
-  return measured;
+  return await inTurns(options.ways as readonly Way[], options.rounds, async (way, round) => {
+    const load = loadavg()[0]!.toFixed(1);
+    const once = await measureOnce(way, up, folder.path);
+    const { p50, p99 } = once;
+    note(`round ${round + 1}, ${way}, load before ${load}: p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms`);
+    return once;
+  });
 }
 
 function delayResults(measured: ReadonlyMap<Way, readonly Measured[]>): [Way, BenchResult[]][] {

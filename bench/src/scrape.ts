@@ -8,13 +8,13 @@
  * A shape is so many processes of so many workers. Processes tell of their own processor time, to the µs; what they
  * take when nobody looks is measured before and taken off.
  */
-import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { startDaemonWithHttp } from '@goshawk/cli/testing';
 import { meanOf } from '@goshawk/core';
 import { type BenchResult, printReport, report, result } from './bench-report.js';
-import { type Daemon, startDaemon } from './daemons.js';
+import { ANY_PORT } from './daemons.js';
 import { Folder, readOptions } from './script.js';
 
 const options = readOptions({
@@ -30,10 +30,7 @@ const { scrapes, every: everySeconds } = options;
 /** A connection for each scrape. */
 const agent = new Agent({ keepAlive: false });
 
-interface Target {
-  readonly daemon: Daemon;
-  readonly url: string;
-}
+type Target = Awaited<ReturnType<typeof startDaemonWithHttp>>;
 
 interface Cost {
   /** Of a scrape. ms */
@@ -41,12 +38,8 @@ interface Cost {
   readonly bytes: number;
 }
 
-async function start(folder: string, name: string, args: readonly string[]): Promise<Target> {
-  const all = [...args, '--bind', 'tcp://127.0.0.1:0', '--http', '127.0.0.1:0'];
-  const daemon = await startDaemon(name, all, folder);
-  const url = /"url":"(http:[^"]+)"/.exec(readFileSync(join(folder, `${name}.log`), 'utf8'))?.[1];
-  if (url === undefined) throw new Error(`${name} has not said where its HTTP server is`);
-  return { daemon, url };
+function start(args: readonly string[]): Promise<Target> {
+  return startDaemonWithHttp([...args, ...ANY_PORT], { onLine: () => {} });
 }
 
 function ask(url: string): Promise<string> {
@@ -84,21 +77,16 @@ async function measure(shape: string): Promise<BenchResult[]> {
   const folder = own.path;
   const targets: Target[] = [];
   try {
-    const central = await start(folder, 'central', ['central']);
+    const central = await start(['central']);
     targets.push(central);
-    const at = ['--central-url', central.daemon.endpoint];
-    const scheduler = await start(folder, 'scheduler', [
-      'scheduler',
-      ...at,
-      '--data-folder',
-      join(folder, 's'),
-    ]);
+    const at = ['--central-url', central.endpoint];
+    const scheduler = await start(['scheduler', ...at, '--data-folder', join(folder, 's')]);
     targets.push(scheduler);
     const costs: Cost[] = [];
     const ofWorkers: Target[] = [];
     for (let i = 0; i < processes; i++) {
       const own = ['--workers', `${workers}`, '--name', `w${i}-`, '--data-folder', join(folder, `w${i}`)];
-      ofWorkers.push(await start(folder, `worker-${i}`, ['worker', ...at, ...own]));
+      ofWorkers.push(await start(['worker', ...at, ...own]));
     }
     targets.push(...ofWorkers);
     for (const target of ofWorkers) costs.push(await costOf(target));
@@ -119,7 +107,7 @@ async function measure(shape: string): Promise<BenchResult[]> {
       result(`${named}a scrape of a scheduler`, 'ms', [(await costOf(scheduler)).processorMs]),
     ];
   } finally {
-    for (const { daemon } of targets) await daemon.kill();
+    for (const target of targets) await target.kill();
   }
 }
 

@@ -3,6 +3,7 @@ import { inPostgres } from '@goshawk/journal';
 import { PostgresServer } from '@goshawk/journal/testing';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import { processorTime } from './processor-time.js';
+import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
@@ -78,15 +79,12 @@ async function measureOnce(way: Way): Promise<Measured> {
 }
 
 const ways = options.ways as readonly Way[];
-const measured = new Map<Way, Measured[]>(ways.map((way) => [way, []]));
-for (let run = 0; run < options.runs; run++) {
-  for (const way of ways) {
-    const once = await measureOnce(way);
-    const shares = [...once.processorMs].map(([kind, ms]) => `${kind} ${(1_000 * ms).toFixed(0)}`);
-    note(`  ${way}: ${once.perSecond.toFixed(0)} tasks/s; µs a task: ${shares.join(', ')}`);
-    measured.get(way)!.push(once);
-  }
-}
+const measured = await inTurns(ways, options.runs, async (way) => {
+  const once = await measureOnce(way);
+  const shares = [...once.processorMs].map(([kind, ms]) => `${kind} ${(1_000 * ms).toFixed(0)}`);
+  note(`  ${way}: ${once.perSecond.toFixed(0)} tasks/s; µs a task: ${shares.join(', ')}`);
+  return once;
+});
 const results: BenchResult[] = [];
 for (const [way, runs] of measured) {
   const perSecond = runs.map((run) => run.perSecond);

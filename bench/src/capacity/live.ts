@@ -2,7 +2,7 @@ import { connect } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
 import { startScheduler, startWorkers } from '@goshawk/runtime';
 import { SILENT_LOGGER } from '@goshawk/transport';
-import { startDaemon } from '../daemons.js';
+import { ANY_PORT, Daemons } from '../daemons.js';
 import { processorTime } from '../processor-time.js';
 import { Folder } from '../script.js';
 
@@ -34,8 +34,8 @@ export async function measureLive(
 ): Promise<LivePoint[]> {
   using own = new Folder('capacity');
   const folder = own.path;
-  const args = ['central', '--bind', 'tcp://127.0.0.1:0', '--policy', policy];
-  const central = await startDaemon('central', [...args, '--matching', 'always', '--series', 'none'], folder);
+  const args = ['central', ...ANY_PORT, '--policy', policy, '--matching', 'always', '--series', 'none'];
+  const central = await new Daemons(folder).start('central', args);
   const around = { bind: 'tcp://127.0.0.1:0', central: central.endpoint, logger: SILENT_LOGGER };
   const daemons = [
     ...(await Promise.all(

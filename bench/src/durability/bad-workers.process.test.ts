@@ -1,41 +1,27 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { LIMITS } from '@goshawk/core';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { expect, test } from 'vitest';
+import { ANY_PORT, type Daemon } from '../daemons.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
-let folder: string;
-const daemons: Daemon[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-bad-workers-'));
-});
-afterEach(async () => {
-  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function start(name: string, args: readonly string[], environment = process.env): Promise<Daemon> {
-  const daemon = await startDaemon(name, args, join(folder, 'logs'), environment);
-  daemons.push(daemon);
-  return daemon;
-}
+const daemons = new TestDaemons('bad-workers');
 
 /** A cluster without workers. */
 async function cluster(): Promise<{ url: string; scheduler: () => Promise<Daemon> }> {
-  const { endpoint: url } = await start('central', ['central', '--bind', 'tcp://127.0.0.1:0']);
-  const at = ['--central-url', url, '--data-folder', join(folder, 's')];
-  return { url, scheduler: () => start('s', ['scheduler', '--name', 's', ...at]) };
+  const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT]);
+  const at = ['--central-url', url, '--data-folder', join(daemons.folder, 's')];
+  return { url, scheduler: () => daemons.start('s', ['scheduler', '--name', 's', ...at]) };
 }
 
 function worker(url: string, name: string, path = process.env.PATH): Promise<Daemon> {
-  const at = ['--central-url', url, '--data-folder', join(folder, name)];
-  return start(name, ['worker', '--name', name, ...at], { ...process.env, PATH: path });
+  const at = ['--central-url', url, '--data-folder', join(daemons.folder, name)];
+  return daemons.start(name, ['worker', '--name', name, ...at], { ...process.env, PATH: path });
 }
 
 test('a worker that fails what others complete is quarantined, and no job fails for it', async () => {
-  const bin = join(folder, 'bin');
+  const bin = join(daemons.folder, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'the-tool'), '#!/bin/sh\nsleep 0.02\n');
   chmodSync(join(bin, 'the-tool'), 0o755);
@@ -66,7 +52,7 @@ test('a worker that fails what others complete is quarantined, and no job fails 
 test('a task that kills worker after worker fails, others complete, and a restart forgets none of it', async () => {
   const { url, scheduler } = await cluster();
   const first = await scheduler();
-  const starts = join(folder, 'starts');
+  const starts = join(daemons.folder, 'starts');
   let isOver = false;
   const keepUp = async (name: string): Promise<void> => {
     while (!isOver) {
@@ -88,7 +74,7 @@ test('a task that kills worker after worker fails, others complete, and a restar
   expect((await harmless.wait()).state).toBe('completed');
   expect(linesOf(starts)).toBeLessThanOrEqual(LIMITS.lossesPerTaskMax + 1);
   isOver = true;
-  for (const daemon of daemons) await daemon.kill();
+  for (const daemon of daemons.all) await daemon.kill();
   await Promise.all(up);
 });
 

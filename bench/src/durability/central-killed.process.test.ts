@@ -15,7 +15,7 @@ const daemons = new TestDaemons('central');
 
 function startCentral(bind: string): Promise<Daemon> {
   const policy = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '1', '--reserve', '0'];
-  return daemons.start('central', 'central', '--bind', bind, ...policy);
+  return daemons.start('central', ['central', '--bind', bind, ...policy]);
 }
 
 const marks = (): string[] => {
@@ -33,11 +33,11 @@ test('a central that is killed under load has the books of the one before once i
   const central = await startCentral('tcp://127.0.0.1:0');
   const url = central.endpoint;
   const at = ['--central-url', url];
-  await daemons.start('s', 'scheduler', '--name', 's', ...at, '--data-folder', join(daemons.folder, 's'));
+  await daemons.start('s', ['scheduler', '--name', 's', ...at, '--data-folder', join(daemons.folder, 's')]);
   for (let number = 0; number < PROCESSES; number++) {
     const size = ['--workers', `${WORKERS / PROCESSES}`, '--slots', `${SLOTS / WORKERS}`];
     const data = ['--data-folder', join(daemons.folder, `w${number}`)];
-    await daemons.start(`w${number}`, 'worker', '--name', `w${number}`, ...at, ...size, ...data);
+    await daemons.start(`w${number}`, ['worker', '--name', `w${number}`, ...at, ...size, ...data]);
   }
   await using client = await connect(url, { requestTimeoutMs: 60_000, renewMs: 500 });
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);

@@ -1,35 +1,19 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { beforeEach, expect, test } from 'vitest';
+import type { Daemon } from '../daemons.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 /** Debian's package `faketime` has it: it sets the clock of a process, by a file, while that runs. */
 const LIBRARY = readdirSync('/usr/lib')
   .map((name) => `/usr/lib/${name}/faketime/libfaketime.so.1`)
   .find(existsSync);
 
-let folder: string;
-const daemons: Daemon[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-clock-'));
-  setClock('+0');
-});
-afterEach(async () => {
-  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
-  rmSync(folder, { recursive: true, force: true });
-});
+const daemons = new TestDaemons('clock');
+beforeEach(() => setClock('+0'));
 
-const clock = (): string => join(folder, 'clock');
+const clock = (): string => join(daemons.folder, 'clock');
 
 /** Of all daemons at once, by so much beside the right time. */
 function setClock(offset: string): void {
@@ -37,7 +21,7 @@ function setClock(offset: string): void {
   renameSync(`${clock()}.new`, clock());
 }
 
-async function start(name: string, ...args: string[]): Promise<Daemon> {
+function start(name: string, ...args: string[]): Promise<Daemon> {
   const environment = {
     ...process.env,
     LD_PRELOAD: LIBRARY,
@@ -46,15 +30,13 @@ async function start(name: string, ...args: string[]): Promise<Daemon> {
     // As on a machine whose clock is set: only the wall clock jumps.
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   };
-  const daemon = await startDaemon(name, args, join(folder, 'logs'), environment);
-  daemons.push(daemon);
-  return daemon;
+  return daemons.start(name, args, environment);
 }
 
-const logOf = (name: string): string => readFileSync(join(folder, 'logs', `${name}.log`), 'utf8');
+const logOf = (name: string): string => readFileSync(join(daemons.folder, 'logs', `${name}.log`), 'utf8');
 
 const lines = (): string[] => {
-  const file = join(folder, 'lines');
+  const file = join(daemons.folder, 'lines');
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').sort() : [];
 };
 
@@ -64,14 +46,34 @@ test.skipIf(LIBRARY === undefined)(
     const central = await start('central', 'central', '--bind', 'tcp://127.0.0.1:0');
     const at = ['--central-url', central.endpoint];
     const startScheduler = () =>
-      start('s', 'scheduler', '--name', 's', '--keep-jobs', '1', '--data-folder', join(folder, 's'), ...at);
+      start(
+        's',
+        'scheduler',
+        '--name',
+        's',
+        '--keep-jobs',
+        '1',
+        '--data-folder',
+        join(daemons.folder, 's'),
+        ...at,
+      );
     let scheduler = await startScheduler();
-    await start('w', 'worker', '--name', 'w', '--slots', '4', '--data-folder', join(folder, 'w'), ...at);
+    await start(
+      'w',
+      'worker',
+      '--name',
+      'w',
+      '--slots',
+      '4',
+      '--data-folder',
+      join(daemons.folder, 'w'),
+      ...at,
+    );
     await using client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
     const run = ['sh', '-c', 'echo $GOSHAWK_TASK >> lines; until [ -e go ]; do sleep 0.1; done'];
     const held = await client.submit({
       timeout: '1h',
-      tasks: { count: 2, run: { exec: run, cwd: folder } },
+      tasks: { count: 2, run: { exec: run, cwd: daemons.folder } },
     });
     await expect.poll(lines).toEqual(['0', '1']);
     const keyed: string[] = [];
@@ -92,7 +94,7 @@ test.skipIf(LIBRARY === undefined)(
       scheduler = await startScheduler();
       for (const [i, id] of keyed.entries()) expect(await submitKeyed(`k${i}`)).toBe(id);
     }
-    writeFileSync(join(folder, 'go'), '');
+    writeFileSync(join(daemons.folder, 'go'), '');
     expect(await held.wait()).toMatchObject({
       state: 'completed',
       attempts: { total: 2, lost: 0, failed: 0 },

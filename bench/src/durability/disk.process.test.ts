@@ -3,36 +3,31 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Daemon, startDaemon } from '../daemons.js';
 import { Cluster } from './cluster.js';
 import { mayMount } from './mounts.fixture.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const MIB = 1024 * 1024;
 
-let folder: string;
+const daemons = new TestDaemons('disk');
 let cluster: Cluster;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-disk-'));
-  cluster = await Cluster.start(folder);
+  cluster = await Cluster.start(daemons);
 });
-afterEach(async () => {
-  await cluster.stop();
+afterEach(() => {
   if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });
-  rmSync(folder, { recursive: true, force: true });
 });
 
-const disk = (): string => join(folder, 'disk');
+const disk = (): string => join(daemons.folder, 'disk');
 
 /** Leaves so much of the disk, or what is left. */
 function fillUpTo(mebibytesFree: number): void {
@@ -48,7 +43,7 @@ function httpOf(log: string): string {
 const filler = (): string => join(disk(), 'filler');
 
 const untilTold = (): object => ({
-  exec: ['sh', '-c', `until [ -e ${join(folder, 'go')} ]; do sleep 0.1; done`],
+  exec: ['sh', '-c', `until [ -e ${join(daemons.folder, 'go')} ]; do sleep 0.1; done`],
 });
 
 test.skipIf(!mayMount())(
@@ -57,11 +52,8 @@ test.skipIf(!mayMount())(
     mkdirSync(disk());
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);
     const args = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
-    const scheduler: Daemon = await startDaemon(
-      's',
-      ['scheduler', '--name', 's', '--http', '127.0.0.1:0', ...args],
-      join(folder, 'logs'),
-    );
+    const http = ['--http', '127.0.0.1:0'];
+    const scheduler = await daemons.start('s', ['scheduler', '--name', 's', ...http, ...args]);
     try {
       await using client = await connect(cluster.url, { requestTimeoutMs: 20_000, renewMs: 500 });
       const old = await client.submit({ tasks: [untilTold() as never, untilTold() as never] });
@@ -81,13 +73,13 @@ test.skipIf(!mayMount())(
         },
         { timeout: 60_000, interval: 200 },
       );
-      writeFileSync(join(folder, 'go'), '');
+      writeFileSync(join(daemons.folder, 'go'), '');
       await expect(old.wait({ timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'wait-timeout' });
       // What shows how things stand is told all the same, and what promises something says why it does not.
       expect((await client.jobs()).total).toBeGreaterThanOrEqual(2);
       expect((await old.describe()).tasks.total).toBe(2);
       await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-full' });
-      const ready = await fetch(`${httpOf(join(folder, 'logs', 's.log'))}/readyz`);
+      const ready = await fetch(`${httpOf(join(daemons.folder, 'logs', 's.log'))}/readyz`);
       expect([ready.status, await ready.text()]).toEqual([
         503,
         expect.stringContaining('nothing is written'),
@@ -112,7 +104,7 @@ test('after a write that fails a scheduler says nothing more, and goes on from t
   const old = await client.submit({ tasks: [{ sleep: 1 }] });
   await old.wait();
   // From here on no file of this process can grow.
-  const { size } = statSync(join(folder, 's', 'journal', 'jobs.mdb'));
+  const { size } = statSync(join(daemons.folder, 's', 'journal', 'jobs.mdb'));
   execFileSync('prlimit', ['--pid', `${scheduler.pid}`, `--fsize=${size}:${size}`]);
   let answered = 0;
   const giveUp = new AbortController();

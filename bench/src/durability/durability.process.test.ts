@@ -1,21 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Cluster } from './cluster.js';
 import { killAfterAnswer } from './kill-after-answer.js';
 import { oneKeyTwoClients } from './one-key.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
-let folder: string;
+const daemons = new TestDaemons('durability');
 let cluster: Cluster;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-durability-'));
-  cluster = await Cluster.start(folder);
-});
-afterEach(async () => {
-  await cluster.stop();
-  rmSync(folder, { recursive: true, force: true });
+  cluster = await Cluster.start(daemons);
 });
 
 describe('durable jobs', () => {
@@ -44,13 +39,13 @@ describe('durable jobs', () => {
   test('what runs when its scheduler dies runs on, also to its end, and is not run again', async () => {
     const scheduler = await cluster.startScheduler('durable');
     await using client = await connect(cluster.url, { renewMs: 500, requestTimeoutMs: 60_000 });
-    const lines = join(folder, 'lines');
-    const done = join(folder, 'done');
+    const lines = join(daemons.folder, 'lines');
+    const done = join(daemons.folder, 'done');
     const untilThereIs = (file: string) => {
       const script = `echo $GOSHAWK_TASK >> ${lines}; until [ -e ${file} ]; do sleep 0.1; done`;
       return { exec: ['sh', '-c', `${script}; echo $GOSHAWK_TASK >> ${done}`] };
     };
-    const [away, back] = [join(folder, 'away'), join(folder, 'back')];
+    const [away, back] = [join(daemons.folder, 'away'), join(daemons.folder, 'back')];
     // Two that end while their scheduler is away, and two that run until it is back.
     const job = await client.submit({ tasks: [away, away, back, back].map(untilThereIs) });
     await expect.poll(() => linesOf(lines)).toEqual(['0', '1', '2', '3']);

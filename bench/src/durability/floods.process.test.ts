@@ -1,24 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { connect } from '@goshawk/client';
 import type { Address } from '@goshawk/core';
 import { Codec, clientEndpoint, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
 import { Cluster } from './cluster.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const REQUESTS = 100_000;
 
-let folder: string;
+const daemons = new TestDaemons('floods');
 let cluster: Cluster;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-floods-'));
-  cluster = await Cluster.start(folder);
-});
-afterEach(async () => {
-  await cluster.stop();
-  rmSync(folder, { recursive: true, force: true });
+  cluster = await Cluster.start(daemons);
 });
 
 /** A request for the list of all jobs, by a client, as the SDK would write it. */

@@ -1,53 +1,42 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type JobSubmission } from '@goshawk/client';
 import type { JobDetail } from '@goshawk/core';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { expect, test } from 'vitest';
+import type { Daemon } from '../daemons.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const SLOTS = 4;
 const RUN_MS = 800;
 
-let folder: string;
-const daemons: Daemon[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-gangs-'));
-});
-afterEach(async () => {
-  for (const daemon of daemons.splice(0).reverse()) await daemon.kill();
-  rmSync(folder, { recursive: true, force: true });
-});
+const daemons = new TestDaemons('gangs');
 
-async function start(
-  name: string,
-  args: readonly string[],
-  environment?: NodeJS.ProcessEnv,
-): Promise<Daemon> {
-  const daemon = await startDaemon(name, [name, ...args], join(folder, 'logs'), environment);
-  daemons.push(daemon);
-  return daemon;
-}
-
-const log = (): string => readFileSync(join(folder, 'logs', 'central.log'), 'utf8');
+const log = (): string => readFileSync(join(daemons.folder, 'logs', 'central.log'), 'utf8');
 
 /** A central of which SIGUSR2 ends the solver's thread. */
 function startCentral(bind: string): Promise<Daemon> {
   const preload = new URL('../../dist/durability/end-threads.fixture.js', import.meta.url);
   const environment = { ...process.env, NODE_OPTIONS: `--import ${preload}` };
   const options = ['cycleMs=200', 'startGrid=0,1,2', 'afterDeadline=abandon'];
-  const args = ['--bind', bind, '--policy', '3sigma-sched', ...options.flatMap((each) => ['--set', each])];
-  return start('central', args, environment);
+  const args = [
+    'central',
+    '--bind',
+    bind,
+    '--policy',
+    '3sigma-sched',
+    ...options.flatMap((each) => ['--set', each]),
+  ];
+  return daemons.start('central', args, environment);
 }
 
 const startScheduler = (at: readonly string[]) =>
-  start('scheduler', ['--name', 's', '--data-folder', join(folder, 's'), ...at]);
+  daemons.start('scheduler', ['scheduler', '--name', 's', '--data-folder', join(daemons.folder, 's'), ...at]);
 
 /** Each task marks when it starts and when it ends, unless it is killed. */
 function gang(name: string, tasks: number, more: Partial<JobSubmission> & { exitCode?: number } = {}) {
   const { exitCode = 0, ...fields } = more;
   const mark = (what: string) =>
-    `echo ${name} $GOSHAWK_TASK ${what} $(date +%s%3N) >> ${join(folder, 'marks')}`;
+    `echo ${name} $GOSHAWK_TASK ${what} $(date +%s%3N) >> ${join(daemons.folder, 'marks')}`;
   const script = `${mark('start')}; sleep ${RUN_MS / 1_000}; ${mark('end')}; exit ${exitCode}`;
   const run = { exec: ['sh', '-c', script] };
   return { name, tasks: { count: tasks, run }, estimate: RUN_MS, ...fields } as JobSubmission;
@@ -59,7 +48,7 @@ interface Mark {
 }
 
 function marksOf(name: string, what: 'start' | 'end'): Mark[] {
-  const file = join(folder, 'marks');
+  const file = join(daemons.folder, 'marks');
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   return lines
@@ -84,7 +73,16 @@ test('the solver, central and the scheduler are killed: every gang ends, none ru
   const central = await startCentral('tcp://127.0.0.1:0');
   const at = ['--central-url', central.endpoint];
   const scheduler = await startScheduler(at);
-  await start('worker', ['--name', 'w', '--workers', `${SLOTS}`, '--data-folder', join(folder, 'w'), ...at]);
+  await daemons.start('worker', [
+    'worker',
+    '--name',
+    'w',
+    '--workers',
+    `${SLOTS}`,
+    '--data-folder',
+    join(daemons.folder, 'w'),
+    ...at,
+  ]);
   await using client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(SLOTS);
 

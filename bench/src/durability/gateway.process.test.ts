@@ -3,48 +3,36 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { type Daemon, Daemons } from '../daemons.js';
 import { Cluster } from './cluster.js';
 import { mayMount } from './mounts.fixture.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
-let folder: string;
+const daemons = new TestDaemons('gateway');
 let cluster: Cluster;
-const daemons: Daemon[] = [];
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-gateway-'));
-  cluster = await Cluster.start(folder);
+  cluster = await Cluster.start(daemons);
 });
-afterEach(async () => {
-  for (const daemon of daemons.splice(0)) await daemon.kill();
-  await cluster.stop();
+afterEach(() => {
   if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });
-  rmSync(folder, { recursive: true, force: true });
 });
 
-const disk = (): string => join(folder, 'disk');
+const disk = (): string => join(daemons.folder, 'disk');
 const filler = (): string => join(disk(), 'filler');
 
-async function started(name: string, args: readonly string[], logs: string): Promise<Daemon> {
-  const daemon = await startDaemon(name, args, logs);
-  daemons.push(daemon);
-  return daemon;
-}
-
-const gatewayFor = (logs: string): Promise<Daemon> =>
-  started('gateway', ['dashboard', '--listen', '127.0.0.1:0', '--cluster', cluster.url], logs);
+const gatewayOf = (some: Daemons): Promise<Daemon> =>
+  some.start('gateway', ['dashboard', '--listen', '127.0.0.1:0', '--cluster', cluster.url]);
 
 /** Leaves so much of the disk, or what is left. */
 function fillUpTo(mebibytesFree: number): void {
@@ -63,7 +51,7 @@ async function ask(
 }
 
 const untilTold = (): object => ({
-  exec: ['sh', '-c', `until [ -e ${join(folder, 'go')} ]; do sleep 0.1; done`],
+  exec: ['sh', '-c', `until [ -e ${join(daemons.folder, 'go')} ]; do sleep 0.1; done`],
 });
 
 test.skipIf(!mayMount())(
@@ -72,8 +60,10 @@ test.skipIf(!mayMount())(
     mkdirSync(disk());
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);
     const data = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
-    await started('s', ['scheduler', '--name', 's', ...data], join(disk(), 'logs'));
-    const gateway = await gatewayFor(join(disk(), 'logs'));
+    const onDisk = new Daemons(disk());
+    onTestFinished(() => onDisk.stop());
+    await onDisk.start('s', ['scheduler', '--name', 's', ...data]);
+    const gateway = await gatewayOf(onDisk);
     const job = { tasks: [{ sleep: 1 }] };
     const { body: old } = await ask(gateway, '/v1/jobs', { tasks: [untilTold()] });
     fillUpTo(0);
@@ -86,7 +76,7 @@ test.skipIf(!mayMount())(
       PATIENCE,
     );
     fillUpTo(0);
-    writeFileSync(join(folder, 'go'), '');
+    writeFileSync(join(daemons.folder, 'go'), '');
     expect(await ask(gateway, '/v1/jobs?all=true')).toMatchObject({ status: 200 });
     expect(await ask(gateway, `/v1/jobs/${old.job}`)).toMatchObject({ status: 200, body: { id: old.job } });
     rmSync(filler());
@@ -124,7 +114,7 @@ async function flood(port: number): Promise<number> {
 
 test('a client that sends 100,000 requests and reads no answer is cut, and others are served meanwhile', async () => {
   await cluster.startScheduler('s');
-  const gateway = await gatewayFor(join(folder, 'logs'));
+  const gateway = await gatewayOf(daemons);
   let isOver = false;
   const flooding = flood(Number(new URL(gateway.endpoint).port)).finally(() => {
     isOver = true;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { startDaemon } from '../daemons.js';
+import { ANY_PORT } from '../daemons.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const LIMIT_BYTES = 256 * 1024 * 1024;
@@ -50,13 +50,12 @@ test.skipIf(group === undefined)(
       module,
       'export default () => { for (const all = []; ; ) all.push(new Array(1e5).fill(0.5)); };',
     );
-    const central = await daemons.start('central', 'central', '--bind', 'tcp://127.0.0.1:0');
+    const central = await daemons.start('central', ['central', ...ANY_PORT]);
     const at = ['--central-url', central.endpoint];
-    await daemons.start('s', 'scheduler', '--name', 's', ...at, '--data-folder', join(folder, 's'));
+    await daemons.start('s', ['scheduler', '--name', 's', ...at, '--data-folder', join(folder, 's')]);
     const args = ['worker', '--name', 'w', '--slots', '4', ...at, '--data-folder', join(folder, 'w')];
     const environment = { ...process.env, NODE_OPTIONS: `--require ${joining}` };
-    const worker = await startDaemon('w', args, join(folder, 'logs'), environment);
-    daemons.all.push(worker);
+    const worker = await daemons.start('w', args, environment);
     await using client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
     await expect.poll(async () => (await client.describe()).workers).toHaveLength(1);
     expect(readFileSync(join(group!, 'cgroup.procs'), 'utf8').split('\n')).toContain(`${worker.pid}`);

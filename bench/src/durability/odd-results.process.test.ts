@@ -1,24 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { LIMITS } from '@goshawk/core';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Cluster } from './cluster.js';
+import { TestDaemons } from './test-daemons.fixture.js';
 
 const ODD = fileURLToPath(new URL('../../dist/durability/odd-results.fixture.js', import.meta.url));
 
-let folder: string;
+const daemons = new TestDaemons('odd-results');
 let cluster: Cluster;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-odd-results-'));
-  cluster = await Cluster.start(folder, 1);
+  cluster = await Cluster.start(daemons, 1);
   await cluster.startScheduler('s');
-});
-afterEach(async () => {
-  await cluster.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('a result that cannot travel, or is too large, ends its task with a clear error, and the worker goes on', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cluster, connect } from '@goshawk/client';
 import { sumOf } from '@goshawk/core';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { ANY_PORT, allJoined, Daemons } from '../daemons.js';
 import { processorTime } from '../processor-time.js';
 
 export interface Shape {
@@ -25,12 +25,10 @@ export type Costs = Readonly<Record<(typeof ROLES)[number], number>>;
 /** Central in one process, all schedulers in another, and workers in as few as will do: real ones, with journals on disk. */
 export class ScaledCluster implements AsyncDisposable {
   readonly client: Cluster;
-  readonly #folder: string;
-  readonly #daemons: readonly Daemon[];
+  readonly #daemons: Daemons;
   readonly #schedulers: ChildProcess;
 
-  private constructor(folder: string, daemons: readonly Daemon[], schedulers: ChildProcess, client: Cluster) {
-    this.#folder = folder;
+  private constructor(daemons: Daemons, schedulers: ChildProcess, client: Cluster) {
     this.#daemons = daemons;
     this.#schedulers = schedulers;
     this.client = client;
@@ -38,26 +36,26 @@ export class ScaledCluster implements AsyncDisposable {
 
   static async start({ workers, slots, schedulers: count }: Shape): Promise<ScaledCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-scaling-'));
-    const central = await startDaemon('central', ['central', '--bind', 'tcp://127.0.0.1:0'], folder);
-    const url = central.endpoint;
+    const daemons = new Daemons(folder);
+    const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT]);
     const schedulers = fork(SCHEDULERS, ['scheduler', `${count}`, url, folder]);
     await once(schedulers, 'message');
-    const daemons = [central];
     for (let first = 0; first < workers; first += WORKERS_A_PROCESS) {
       const here = Math.min(WORKERS_A_PROCESS, workers - first);
       const name = `w${first}`;
       const size = ['--workers', `${here}`, '--slots', `${slots}`, '--name', name];
-      daemons.push(
-        await startDaemon(
-          name,
-          ['worker', ...size, '--central-url', url, '--data-folder', join(folder, name)],
-          folder,
-        ),
-      );
+      await daemons.start(name, [
+        'worker',
+        ...size,
+        '--central-url',
+        url,
+        '--data-folder',
+        join(folder, name),
+      ]);
     }
     const client = await connect(url, { requestTimeoutMs: 120_000 });
-    while ((await client.describe()).workers.length < workers) await pauseMs(200);
-    return new ScaledCluster(folder, daemons, schedulers, client);
+    await allJoined(client, workers);
+    return new ScaledCluster(daemons, schedulers, client);
   }
 
   /** What each role has had of the processors so far. */
@@ -68,7 +66,7 @@ export class ScaledCluster implements AsyncDisposable {
 
   /** Of all its processes. MiB */
   residentMebibytes(): number {
-    const pids = [this.#schedulers.pid, ...this.#daemons.map(({ pid }) => pid)];
+    const pids = [this.#schedulers.pid, ...this.#daemons.all.map(({ pid }) => pid)];
     const kibibytes = pids.map((pid) =>
       Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]),
     );
@@ -77,12 +75,11 @@ export class ScaledCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.client.close();
-    for (const daemon of this.#daemons.slice(1)) await daemon.kill();
     this.#schedulers.kill('SIGKILL');
     if (this.#schedulers.exitCode === null && this.#schedulers.signalCode === null)
       await once(this.#schedulers, 'exit');
-    await this.#daemons[0]!.kill();
-    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#daemons.stop();
+    rmSync(this.#daemons.folder, { recursive: true, force: true });
   }
 }
 

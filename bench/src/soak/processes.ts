@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { ANY_PORT, type Daemon, Daemons, workerArgs } from '../daemons.js';
 
 export type Role = 'central' | 'scheduler' | 'worker';
 
@@ -27,11 +27,13 @@ interface SoakClusterOptions {
 /** A cluster of real processes, each of which may be killed, started again, stopped and continued. */
 export class SoakCluster {
   readonly #options: SoakClusterOptions;
+  readonly #daemons: Daemons;
   readonly posts: Post[] = [];
   #closing = false;
 
   constructor(options: SoakClusterOptions) {
     this.#options = options;
+    this.#daemons = new Daemons(options.folder);
   }
 
   get url(): string {
@@ -56,18 +58,16 @@ export class SoakCluster {
     }
     for (let first = 0; first < workers; first += workersPerProcess) {
       const count = Math.min(workersPerProcess, workers - first);
-      const numbers = ['--numbered', '--workers', `${count}`, '--first-number', `${first}`];
-      const data = ['--data-folder', join(folder, `workers${first}`), '--memory-shares', `${workers}`];
-      this.#add('worker', `workers${first}`, ['worker', '--name', 'w', ...numbers, ...data, ...at]);
+      this.#add('worker', `workers${first}`, workerArgs(endpoint, first, count, workers, folder));
     }
     for (const post of this.posts.slice(1)) await this.startAt(post);
   }
 
   /** Starts the process of a place, and returns when it is up. */
   async startAt(post: Post): Promise<void> {
-    const bind = post.args.includes('--bind') ? [] : ['--bind', 'tcp://127.0.0.1:0'];
+    const bind = post.args.includes('--bind') ? [] : ANY_PORT;
     try {
-      post.daemon = await startDaemon(post.name, [...post.args, ...bind], join(this.#options.folder, 'logs'));
+      post.daemon = await this.#daemons.start(post.name, [...post.args, ...bind]);
     } catch (error) {
       this.#options.onEndedByItself(post, (error as Error).message);
       throw error;
@@ -104,7 +104,7 @@ export class SoakCluster {
 
   async close(): Promise<void> {
     this.#closing = true;
-    await Promise.all(this.posts.map(({ daemon }) => daemon?.kill()));
+    await this.#daemons.stop();
   }
 
   #add(role: Role, name: string, args: readonly string[]): Post {

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { type Millis, Random, sumOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
+import type { Written } from '../written.js';
 import { type FaultCounts, Faults } from './faults.js';
-import { type JournalCounts, readJournals } from './journals.js';
+import { readJournals } from './journals.js';
 import { Load, type Submitted } from './load.js';
 import { MemoryWatch } from './memory.js';
 import { SoakCluster } from './processes.js';
@@ -120,7 +121,7 @@ function* alive({ posts }: SoakCluster): Iterable<{ group: string; pid: number }
 
 function judged(
   submitted: readonly Submitted[],
-  journals: JournalCounts,
+  journals: Written,
 ): Pick<
   SoakReport,
   | 'accepted'

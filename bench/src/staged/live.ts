@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect } from '@goshawk/client';
 import { type Millis, Random, sumOf } from '@goshawk/core';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { ANY_PORT, allJoined, type Daemon, Daemons, workerArgs } from '../daemons.js';
 import { readJournals } from '../soak/journals.js';
 import { liveInput, type StagedJob, tasksOf, WORKER_RESOURCES, WORKER_SLOTS } from './jobs.js';
 import { type Marks, readMarks } from './marks.js';
@@ -72,14 +72,6 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
   }
 }
 
-async function allJoined(client: Cluster, workers: number): Promise<void> {
-  for (;;) {
-    const { workers: there } = await client.describe();
-    if (there.length >= workers) return;
-    await pause(100);
-  }
-}
-
 interface EndedJob {
   readonly id: string;
   readonly state: string;
@@ -103,21 +95,31 @@ async function submitAll(client: Cluster, jobs: readonly StagedJob[], marks: str
 class LiveCluster {
   readonly #options: LiveOptions;
   readonly #random: Random;
-  readonly #daemons = new Map<string, Daemon>();
+  readonly #daemons: Daemons;
+  /** By the first of the workers that a process has. */
+  readonly #workers = new Map<number, Daemon>();
   url = '';
   kills = 0;
 
   constructor(options: LiveOptions) {
     this.#options = options;
+    this.#daemons = new Daemons(options.folder);
     this.#random = Random.seeded(options.seed).fork('kills');
   }
 
   async start(): Promise<void> {
     const { policy, folder, workers, workersPerProcess } = this.#options;
-    const local = ['--bind', 'tcp://127.0.0.1:0'];
-    this.url = (await this.#startOne('central', ['central', '--policy', policy, ...local])).endpoint;
-    const at = ['--central-url', this.url, ...local];
-    await this.#startOne('s', ['scheduler', '--name', 's', '--data-folder', join(folder, 's'), ...at]);
+    this.url = (await this.#daemons.start('central', ['central', '--policy', policy, ...ANY_PORT])).endpoint;
+    const journal = ['--data-folder', join(folder, 's')];
+    await this.#daemons.start('s', [
+      'scheduler',
+      '--name',
+      's',
+      ...journal,
+      '--central-url',
+      this.url,
+      ...ANY_PORT,
+    ]);
     const firsts = Array.from(
       { length: Math.ceil(workers / workersPerProcess) },
       (_, place) => place * workersPerProcess,
@@ -135,30 +137,22 @@ class LiveCluster {
       const first = process * workersPerProcess;
       note(`the workers from ${first} on are killed`);
       this.kills++;
-      await this.#daemons.get(`w${first}`)!.kill();
+      await this.#workers.get(first)!.kill();
       await pause(AWAY_MS);
       await this.#startWorkers(first);
     }
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#daemons.values()].map((daemon) => daemon.kill()));
+  close(): Promise<void> {
+    return this.#daemons.stop();
   }
 
-  #startWorkers(first: number): Promise<Daemon> {
+  async #startWorkers(first: number): Promise<void> {
     const { workers, workersPerProcess, folder } = this.#options;
     const count = Math.min(workersPerProcess, workers - first);
-    const numbers = ['--name', 'w', '--numbered', '--workers', `${count}`, '--first-number', `${first}`];
     const amounts = Object.entries(WORKER_RESOURCES).map(([name, amount]) => `${name}=${amount}`);
-    const has = ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')];
-    const data = ['--data-folder', join(folder, `w${first}`), '--memory-shares', `${workers}`];
-    const at = ['--central-url', this.url, '--bind', 'tcp://127.0.0.1:0'];
-    return this.#startOne(`w${first}`, ['worker', ...numbers, ...has, ...data, ...at]);
-  }
-
-  async #startOne(name: string, args: readonly string[]): Promise<Daemon> {
-    const daemon = await startDaemon(name, args, join(this.#options.folder, 'logs'));
-    this.#daemons.set(name, daemon);
-    return daemon;
+    const has = ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(','), ...ANY_PORT];
+    const args = [...workerArgs(this.url, first, count, workers, folder), ...has];
+    this.#workers.set(first, await this.#daemons.start(`w${first}`, args));
   }
 }

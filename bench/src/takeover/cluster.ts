@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
-import { type Daemon, startDaemon } from '../daemons.js';
+import { ANY_PORT, allJoined, type Daemon, Daemons, workerArgs } from '../daemons.js';
 
 interface Shape {
   readonly schedulers: number;
@@ -12,10 +11,9 @@ interface Shape {
 
 /** A cluster of real processes whose schedulers share a journal in PostgreSQL, and each may be killed or stopped. */
 export class SharedCluster {
-  readonly #folder: string;
+  readonly url: string;
+  readonly #daemons: Daemons;
   readonly #journal: string;
-  readonly #central: Daemon;
-  readonly #workers: Daemon[] = [];
   readonly schedulers = new Map<string, Daemon>();
   /** Those that nobody had killed, by their names: under much load one may miss its lease, and is taken over. */
   readonly endedByThemselves: string[] = [];
@@ -23,43 +21,33 @@ export class SharedCluster {
   readonly #expected = new Set<Daemon>();
   #isStopping = false;
 
-  private constructor(folder: string, journal: string, central: Daemon) {
-    this.#folder = folder;
+  private constructor(daemons: Daemons, journal: string, url: string) {
+    this.#daemons = daemons;
     this.#journal = journal;
-    this.#central = central;
+    this.url = url;
   }
 
   /** @param journal URL of a database, in which the tables are made */
   static async start(folder: string, journal: string, shape: Shape): Promise<SharedCluster> {
-    await (await inPostgres()).initStore(journal);
-    const central = await startDaemon(
-      'central',
-      ['central', '--bind', 'tcp://127.0.0.1:0', '--cutoff', '60'],
-      join(folder, 'logs'),
-    );
-    const cluster = new SharedCluster(folder, journal, central);
     const { schedulers, workers, workersPerProcess, slots } = shape;
+    await (await inPostgres()).initStore(journal);
+    const daemons = new Daemons(folder);
+    const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT, '--cutoff', '60']);
     for (let first = 0; first < workers; first += workersPerProcess) {
-      const numbers = ['--numbered', '--workers', `${workersPerProcess}`, '--first-number', `${first}`];
-      const place = ['--data-folder', join(folder, `w${first}`), '--memory-shares', `${workers}`];
-      const args = ['worker', '--central-url', central.endpoint, '--name', 'w', '--slots', `${slots}`];
-      cluster.#workers.push(
-        await startDaemon(`w${first}`, [...args, ...numbers, ...place], join(folder, 'logs')),
-      );
+      const args = workerArgs(url, first, workersPerProcess, workers, folder);
+      await daemons.start(`w${first}`, [...args, '--slots', `${slots}`]);
     }
+    const cluster = new SharedCluster(daemons, journal, url);
     for (let i = 0; i < schedulers; i++) await cluster.startScheduler(`s${i}`);
-    await cluster.#joined(shape);
+    await using client = await connect(url);
+    await allJoined(client, workers, schedulers);
     return cluster;
   }
 
-  get url(): string {
-    return this.#central.endpoint;
-  }
-
   async startScheduler(name: string): Promise<Daemon> {
-    const args = ['scheduler', '--central-url', this.url, '--name', name, '--bind', 'tcp://127.0.0.1:0'];
+    const args = ['scheduler', '--central-url', this.url, '--name', name, ...ANY_PORT];
     const environment = { ...process.env, GOSHAWK_JOURNAL: this.#journal };
-    const daemon = await startDaemon(name, args, join(this.#folder, 'logs'), environment);
+    const daemon = await this.#daemons.start(name, args, environment);
     this.schedulers.set(name, daemon);
     void daemon.ended.then(() => {
       if (this.#isStopping || this.#expected.has(daemon)) return;
@@ -79,16 +67,6 @@ export class SharedCluster {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    const all = [...this.schedulers.values(), ...this.#workers, this.#central];
-    await Promise.all(all.map((daemon) => daemon.kill()));
-  }
-
-  async #joined({ schedulers, workers }: Shape): Promise<void> {
-    await using client = await connect(this.url);
-    for (;;) {
-      const seen = await client.describe();
-      if (seen.workers.length >= workers && seen.schedulers.length >= schedulers) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await this.#daemons.stop();
   }
 }

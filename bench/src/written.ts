@@ -1,0 +1,31 @@
+/** One record of a journal, as far as it is counted here. */
+interface Counted {
+  readonly kind: string;
+  readonly task?: number;
+  readonly outcome?: { readonly kind: string };
+}
+
+/** What journals say together, record by record. */
+export class Written {
+  /** Jobs, by id. */
+  readonly accepted = new Set<string>();
+  readonly ended = new Set<string>();
+  /** Results of tasks that count, by job. */
+  readonly results = new Map<string, number>();
+  /** Tasks with more than one result, as `job/task`, and jobs with two ends. */
+  readonly doubled: string[] = [];
+  readonly #completed = new Set<string>();
+
+  add(id: string, { kind, task, outcome }: Counted): void {
+    if (kind === 'accepted') this.accepted.add(id);
+    if (kind === 'ended') this.#once(this.ended, id);
+    if (kind !== 'attempt' || outcome?.kind !== 'completed') return;
+    this.#once(this.#completed, `${id}/${task}`);
+    this.results.set(id, (this.results.get(id) ?? 0) + 1);
+  }
+
+  #once(seen: Set<string>, name: string): void {
+    if (seen.has(name)) this.doubled.push(name);
+    seen.add(name);
+  }
+}
