@@ -1,3 +1,5 @@
+import { meanOf } from './sums.js';
+
 /**
  * The percentile by nearest rank: the least value such that at least `percent` of all values are no
  * greater. No interpolation, so the result is a value that was seen.
@@ -20,4 +22,29 @@ export function jainIndex(values: readonly number[]): number {
     squares += value * value;
   }
   return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
+}
+
+/** A sample; percentiles by nearest rank. */
+export interface SixNumbers {
+  readonly count: number;
+  readonly mean: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Of an ascending sample; undefined of none. */
+export function sixNumbersOf(ascending: ArrayLike<number>): SixNumbers | undefined {
+  const count = ascending.length;
+  if (count === 0) return undefined;
+  return {
+    count,
+    // Summed in ascending order, so that the mean does not depend on the order in which they came.
+    mean: meanOf(ascending),
+    p50: nearestRank(ascending, 50),
+    p90: nearestRank(ascending, 90),
+    p99: nearestRank(ascending, 99),
+    max: ascending[count - 1]!,
+  };
 }

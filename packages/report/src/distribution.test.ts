@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { meanOfPresent, percentileOfSorted, sortedCopy, summarise } from './distribution.js';
+import { meanOfPresent, mergeSorted, percentileOfSorted, sortedCopy, summarise } from './distribution.js';
 
 const samples = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }), {
   minLength: 1,
@@ -63,4 +63,15 @@ describe('summarise', () => {
 test('the mean of what is present ignores nulls, and is null of nothing', () => {
   expect(meanOfPresent([1, null, 3])).toBe(2);
   expect(meanOfPresent([null])).toBeNull();
+});
+
+const numbers = fc.array(fc.double({ noNaN: true, min: -1e6, max: 1e6 }).map((value) => value + 0));
+
+test('merging two sorted samples is sorting both together', () => {
+  fc.assert(
+    fc.property(numbers, numbers, (left, right) => {
+      const merged = mergeSorted(Float64Array.from(left).sort(), Float64Array.from(right).sort());
+      expect(merged).toEqual(Float64Array.from([...left, ...right]).sort());
+    }),
+  );
 });

@@ -1,4 +1,4 @@
-import { meanOf, nearestRank, sumOf } from '@goshawk/core';
+import { concatenated, meanOf, nearestRank, sixNumbersOf } from '@goshawk/core';
 
 /**
  * A sample in six numbers. An empty sample has `count` 0 and nulls: JSON has no NaN, and a zero would
@@ -24,13 +24,22 @@ export function percentileOfSorted(ascending: ArrayLike<number>, percent: number
 
 /** All values of several samples, ascending. */
 export function pooled(samples: readonly (readonly number[] | Float64Array)[]): Float64Array {
-  const all = new Float64Array(sumOf(samples, (sample) => sample.length));
-  let at = 0;
-  for (const sample of samples) {
-    all.set(sample, at);
-    at += sample.length;
+  return concatenated(samples).sort();
+}
+
+/** Merges two ascending samples into one. */
+export function mergeSorted(left: Float64Array, right: Float64Array): Float64Array {
+  const merged = new Float64Array(left.length + right.length);
+  let fromLeft = 0;
+  let fromRight = 0;
+  for (let index = 0; index < merged.length; index += 1) {
+    const takeLeft =
+      fromRight === right.length || (fromLeft < left.length && left[fromLeft]! <= right[fromRight]!);
+    merged[index] = takeLeft ? left[fromLeft]! : right[fromRight]!;
+    if (takeLeft) fromLeft += 1;
+    else fromRight += 1;
   }
-  return all.sort();
+  return merged;
 }
 
 /** An ascending copy of the values, numerically. */
@@ -40,17 +49,7 @@ export function sortedCopy(values: Iterable<number>): Float64Array {
 
 /** The distribution of an ascending sample; see `summarise`. */
 export function summariseSorted(ascending: ArrayLike<number>): Distribution {
-  const count = ascending.length;
-  if (count === 0) return { count, mean: null, p50: null, p90: null, p99: null, max: null };
-  return {
-    count,
-    // Summed in ascending order, so that the mean does not depend on the order in which jobs ended.
-    mean: meanOf(ascending),
-    p50: percentileOfSorted(ascending, 50),
-    p90: percentileOfSorted(ascending, 90),
-    p99: percentileOfSorted(ascending, 99),
-    max: ascending[count - 1]!,
-  };
+  return sixNumbersOf(ascending) ?? { count: 0, mean: null, p50: null, p90: null, p99: null, max: null };
 }
 
 /** The distribution of any sample of finite numbers, in the unit of its values; percentiles by nearest rank. */

@@ -1,6 +1,6 @@
+import { Samples } from '@goshawk/core';
 import type { PredictorAccuracy } from './comparison.js';
 import { type Distribution, summariseSorted } from './distribution.js';
-import { Samples } from './samples.js';
 
 /** What was believed of a job, and what was true. */
 export interface JudgedJob {

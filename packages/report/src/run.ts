@@ -9,9 +9,8 @@ import type {
   Run,
   Steals,
 } from './comparison.js';
-import { type Distribution, summariseSorted } from './distribution.js';
+import { type Distribution, mergeSorted, summariseSorted } from './distribution.js';
 import type { CounterReading, JobResult, RunSetup } from './job-result.js';
-import { mergeSorted } from './samples.js';
 import { RunTally } from './tally.js';
 
 /** What is known of a run when it is over, beside its jobs. */

@@ -1,4 +1,4 @@
-import { present } from '@goshawk/core';
+import { present, Samples } from '@goshawk/core';
 import type {
   ByClass,
   DeadlineResults,
@@ -18,7 +18,6 @@ import {
   type RunSetup,
   UTILISATION_SNAPSHOT_SECONDS,
 } from './job-result.js';
-import { Samples } from './samples.js';
 import { buildSeries, countedSeries } from './series.js';
 import { Snapshots } from './snapshots.js';
 import { StageTally } from './stages.js';

@@ -1,4 +1,4 @@
-import { grown, sumOf } from '@goshawk/core';
+import { concatenated, grown, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
@@ -117,9 +117,18 @@ export function joined(batches: readonly PackedJobs[]): PackedJobs {
     tasks += batch.durationsSeconds.length;
   }
   return {
-    submitSeconds: joinedColumn(batches.map(({ submitSeconds }) => submitSeconds)),
-    meanSeconds: joinedColumn(batches.map(({ meanSeconds }) => meanSeconds)),
-    durationsSeconds: joinedColumn(batches.map(({ durationsSeconds }) => durationsSeconds)),
+    submitSeconds: concatenated(
+      batches.map(({ submitSeconds }) => submitSeconds),
+      sharedColumn,
+    ),
+    meanSeconds: concatenated(
+      batches.map(({ meanSeconds }) => meanSeconds),
+      sharedColumn,
+    ),
+    durationsSeconds: concatenated(
+      batches.map(({ durationsSeconds }) => durationsSeconds),
+      sharedColumn,
+    ),
     ends,
     more,
   };
@@ -176,26 +185,8 @@ function moreOf(job: TraceJob): MoreOfJob | undefined {
   return more;
 }
 
-function joinedColumn(columns: readonly Float64Array[]): Float64Array {
-  return joinedInto(sharedColumn(sumOf(columns, ({ length }) => length)), columns);
-}
-
-/** The columns one behind another, in memory of their own. */
-export function concatenated(columns: readonly Float64Array[]): Float64Array {
-  return joinedInto(new Float64Array(sumOf(columns, ({ length }) => length)), columns);
-}
-
-function joinedInto(all: Float64Array, columns: readonly Float64Array[]): Float64Array {
-  let end = 0;
-  for (const column of columns) {
-    all.set(column, end);
-    end += column.length;
-  }
-  return all;
-}
-
 function shared(column: Float64Array): Float64Array {
-  return joinedColumn([column]);
+  return concatenated([column], sharedColumn);
 }
 
 function sharedColumn(length: number): Float64Array {

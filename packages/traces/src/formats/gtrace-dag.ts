@@ -1,9 +1,9 @@
-import { present, Random } from '@goshawk/core';
+import { concatenated, present, Random } from '@goshawk/core';
 import { integer } from '../draws.js';
 import { type PastJob, readPastJobs } from '../features/past-jobs.js';
 import { GoogleLikeTasks } from '../generators/google-like.js';
 import { jobOf, type TraceJob } from '../job.js';
-import { concatenated, inBatches, type PackedJobs } from '../packed-jobs.js';
+import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** Stages of one job (SLearn §6). */

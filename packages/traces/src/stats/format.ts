@@ -1,4 +1,4 @@
-import type { Distribution } from '../percentiles.js';
+import type { SixNumbers } from '@goshawk/core';
 import type { TraceStats } from './stats.js';
 
 const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
@@ -56,7 +56,7 @@ function userLines(users: NonNullable<TraceStats['users']>): string[] {
   ];
 }
 
-function distributionRow(label: string, distribution: Distribution): string[] {
+function distributionRow(label: string, distribution: SixNumbers): string[] {
   return [label, ...COLUMNS.map((column) => number(distribution[column]))];
 }
 

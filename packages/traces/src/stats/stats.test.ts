@@ -1,9 +1,5 @@
-import { nearestRank } from '@goshawk/core';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobOf } from '../job.js';
-import { distributionOf } from '../percentiles.js';
-import { Column } from './column.js';
 import { formatStats } from './format.js';
 import { traceStats } from './stats.js';
 
@@ -102,32 +98,4 @@ describe('formatStats', () => {
       "
     `);
   });
-});
-
-describe('percentiles', () => {
-  it('are the least value that so many do not exceed', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer(), { minLength: 1 }).map((list) => Float64Array.from(list).sort()),
-        fc.integer({ min: 1, max: 100 }),
-        (sorted, percent) => {
-          const value = nearestRank(sorted, percent);
-          const needed = (percent * sorted.length) / 100;
-          expect(sorted.filter((each) => each <= value).length).toBeGreaterThanOrEqual(needed);
-          expect(sorted.filter((each) => each < value).length).toBeLessThan(needed);
-        },
-      ),
-    );
-  });
-
-  it('of nothing are not defined', () => {
-    expect(distributionOf(new Float64Array(0))).toBeUndefined();
-  });
-});
-
-it('a column holds what was pushed, over many blocks', () => {
-  const column = new Column();
-  for (let i = 0; i < 200_000; i++) column.push(i);
-  expect(column.length).toBe(200_000);
-  expect(column.toArray()).toEqual(Float64Array.from({ length: 200_000 }, (_, i) => i));
 });

@@ -1,8 +1,6 @@
-import { nearestRank, sumOf } from '@goshawk/core';
+import { nearestRank, Samples, type SixNumbers, sixNumbersOf, sumOf } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
 import type { Jobs, TraceJob } from '../job.js';
-import { type Distribution, distributionOf } from '../percentiles.js';
-import { Column } from './column.js';
 
 const TRACE_STATS_SCHEMA = 'goshawk.trace-stats/1';
 const HEAVIEST_USERS = 10;
@@ -33,14 +31,14 @@ export interface TraceStats {
   readonly taskSecondsPerSecond: number | null;
   /** Load offered to clusters of so many single-slot workers, 1 being all that they can do. */
   readonly offeredLoad: readonly { readonly workers: number; readonly load: number }[];
-  readonly tasksPerJob: Distribution;
+  readonly tasksPerJob: SixNumbers;
   /** Over all tasks. */
-  readonly taskDurationSeconds: Distribution;
+  readonly taskDurationSeconds: SixNumbers;
   /** Over jobs: what an estimator would say of each. Its p90 is the default cutoff. */
-  readonly jobMeanDurationSeconds: Distribution;
-  readonly jobTaskSeconds: Distribution;
+  readonly jobMeanDurationSeconds: SixNumbers;
+  readonly jobTaskSeconds: SixNumbers;
   /** Standard deviation over mean of the durations within a job, over jobs of two tasks or more. */
-  readonly spreadWithinJobs: Distribution | null;
+  readonly spreadWithinJobs: SixNumbers | null;
   readonly longestTenth: LongestTenth;
   /** By task seconds, for traces that name users. */
   readonly users: {
@@ -98,12 +96,12 @@ export async function traceStats(
 }
 
 class Columns {
-  readonly submits = new Column();
-  readonly tasks = new Column();
-  readonly means = new Column();
-  readonly taskSeconds = new Column();
-  readonly durations = new Column();
-  readonly spreads = new Column();
+  readonly submits = new Samples();
+  readonly tasks = new Samples();
+  readonly means = new Samples();
+  readonly taskSeconds = new Samples();
+  readonly durations = new Samples();
+  readonly spreads = new Samples();
   readonly users = new Map<string, { jobs: number; tasks: number; taskSeconds: number }>();
 
   add(job: TraceJob): void {
@@ -124,14 +122,14 @@ class Columns {
   }
 
   summarise(workers: readonly number[], withCdfs: boolean): TraceStats {
-    const tasks = this.tasks.toArray();
-    const means = this.means.toArray();
-    const durations = this.durations.toArray();
-    const taskSecondsOfJobs = this.taskSeconds.toArray();
+    const tasks = this.tasks.values();
+    const means = this.means.values();
+    const durations = this.durations.values();
+    const taskSecondsOfJobs = this.taskSeconds.values();
     const taskSeconds = sumOf(taskSecondsOfJobs);
     // Before the columns are sorted, each for itself, for their percentiles.
     const longest = longestTenth(means, tasks, taskSecondsOfJobs);
-    const submits = this.submits.toArray().sort();
+    const submits = this.submits.sorted();
     const spanSeconds = submits[submits.length - 1]! - submits[0]!;
     const perSecond = spanSeconds > 0 ? taskSeconds / spanSeconds : null;
     return {
@@ -144,11 +142,11 @@ class Columns {
       arrivals: arrivalsOf(submits, spanSeconds),
       taskSecondsPerSecond: perSecond,
       offeredLoad: perSecond === null ? [] : workers.map((n) => ({ workers: n, load: perSecond / n })),
-      tasksPerJob: distributionOf(tasks)!,
-      taskDurationSeconds: distributionOf(durations)!,
-      jobMeanDurationSeconds: distributionOf(means)!,
-      jobTaskSeconds: distributionOf(taskSecondsOfJobs)!,
-      spreadWithinJobs: distributionOf(this.spreads.toArray()) ?? null,
+      tasksPerJob: sixNumbersOf(this.tasks.sorted())!,
+      taskDurationSeconds: sixNumbersOf(this.durations.sorted())!,
+      jobMeanDurationSeconds: sixNumbersOf(this.means.sorted())!,
+      jobTaskSeconds: sixNumbersOf(this.taskSeconds.sorted())!,
+      spreadWithinJobs: sixNumbersOf(this.spreads.sorted()) ?? null,
       longestTenth: longest,
       users: this.#usersOf(taskSeconds),
       // Of the columns as they are by now: sorted.

@@ -1,6 +1,5 @@
-import { LIMITS, meanOf, present } from '@goshawk/core';
+import { concatenated, LIMITS, meanOf, present } from '@goshawk/core';
 import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
-import { concatenated } from '../../packed-jobs.js';
 import {
   AMOUNT,
   check,
