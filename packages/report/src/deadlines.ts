@@ -1,12 +1,8 @@
-import { grown } from '@goshawk/core';
+import { Samples, sumOf } from '@goshawk/core';
 import type { DeadlineResults, Run } from './comparison.js';
 import type { JobResult } from './job-result.js';
 import { ABSENT, duration, percent, threeDigits, whole } from './numbers.js';
 import { bare } from './text-table.js';
-
-const INITIAL_JOBS = 256;
-/** Of a job: when it ended, and the slot time of its tasks, negative without a deadline. */
-const COLUMNS = 2;
 
 /** What became of jobs with deadlines and of the others beside them (3Sigma §5), job by job. */
 export class DeadlineTally {
@@ -15,8 +11,9 @@ export class DeadlineTally {
   #others = 0;
   #othersCompleted = 0;
   #othersSeconds = 0;
-  #completed = 0;
-  #ends = new Float64Array(COLUMNS * INITIAL_JOBS);
+  /** Of jobs that completed: when each ended, and the slot time of its tasks, negative without a deadline. */
+  readonly #ends = new Samples();
+  readonly #work = new Samples();
 
   add({ deadlineSeconds, outcome, submitSeconds, runtimeSeconds, taskRunSeconds }: JobResult): void {
     const hasDeadline = deadlineSeconds !== undefined;
@@ -32,12 +29,9 @@ export class DeadlineTally {
       }
     }
     if (!isCompleted) return;
-    let work = 0;
-    for (let task = 0; task < taskRunSeconds.length; task++) work += taskRunSeconds[task]!;
-    const at = COLUMNS * this.#completed++;
-    if (at === this.#ends.length) this.#ends = grown(this.#ends, at + COLUMNS);
-    this.#ends[at] = submitSeconds + runtimeSeconds;
-    this.#ends[at + 1] = hasDeadline ? work : -work;
+    const work = sumOf(taskRunSeconds);
+    this.#ends.push(submitSeconds + runtimeSeconds);
+    this.#work.push(hasDeadline ? work : -work);
   }
 
   /**
@@ -48,9 +42,9 @@ export class DeadlineTally {
   read(untilSeconds: number): DeadlineResults | undefined {
     if (this.#jobs === 0) return undefined;
     let [deadline, bestEffort] = [0, 0];
-    for (let job = 0; job < this.#completed; job++) {
-      if (this.#ends[COLUMNS * job]! > untilSeconds) continue;
-      const work = this.#ends[COLUMNS * job + 1]!;
+    const ends = this.#ends.values();
+    for (const [job, work] of this.#work.values().entries()) {
+      if (ends[job]! > untilSeconds) continue;
       if (work > 0) deadline += work;
       else bestEffort -= work;
     }
