@@ -18,13 +18,10 @@ const BLANK_ENTRY = `${' '.repeat(ENTRY_BYTES - 1)}\n`;
 /** Every task sees it in its environment, its children too: whose they are, whatever group they moved to. */
 export const RECORD_VARIABLE = 'GOSHAWK_PROCESS_RECORD';
 
-interface GroupRecordHeader {
+export interface GroupRecordContents {
   readonly boot: string;
   readonly worker: ProcessIdentity;
   readonly spawner: ProcessIdentity;
-}
-
-export interface GroupRecordContents extends GroupRecordHeader {
   readonly groups: readonly ProcessIdentity[];
 }
 

@@ -31,14 +31,14 @@ export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   if (!ahead.foresees(slot)) return;
   if (!ahead.isAnnounced(slot) && w.takesWork && w.queue.isEmpty && w.finder?.pulls(now)) {
     ahead.announce(slot);
-    w.finder.tellFree();
+    w.finder.tell();
     return w.env.setTimer('ahead', slot, now + PATIENCE_LEADS * LEAD_MS);
   }
   const wasAnnounced = ahead.isAnnounced(slot);
   ahead.forget(slot);
   if (!wasAnnounced) return;
   while (ahead.open < 0) giveBackKept(w, (task) => task === ahead.kept.at(-1));
-  w.finder?.tellFree();
+  w.finder?.tell();
 }
 
 /** @returns whether central was told already that the slot is free */

@@ -62,7 +62,7 @@ function startKept(w: WorkerParts, now: Millis): void {
 export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
   const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
   serve(w, now);
-  if (hasKept) w.finder?.tellFree();
+  if (hasKept) w.finder?.tell();
   if (w.memory.workers.idle[w.row] === 0) return;
   if (w.takesWork) w.stealing?.begin(now);
   w.finder?.freed(now);
@@ -135,7 +135,7 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
 export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
-  if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.foundLong();
+  if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.tell();
 }
 
 /** Its owner has it wait again, elsewhere or later: a policy wants the room. */

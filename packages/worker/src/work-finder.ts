@@ -49,8 +49,8 @@ export class WorkFinder {
     return !this.#seeking.isOn(now) && !this.#w.membership.isRelieved;
   }
 
-  /** Another slot counts as free than before. */
-  tellFree(): void {
+  /** Other slots are free than central was told, or what runs here is of another class. */
+  tell(): void {
     this.#pulling.pull();
   }
 
@@ -82,11 +82,6 @@ export class WorkFinder {
   /** A task that is not known to be long has completed. */
   shortEnded(runMs: Millis): void {
     this.#pulling.shortEnded(runMs);
-  }
-
-  /** What runs here has turned out to be long. */
-  foundLong(): void {
-    this.#pulling.pull();
   }
 
   /** A scheduler has nothing. */
