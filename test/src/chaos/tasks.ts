@@ -2,6 +2,7 @@ import { CUT_SHORT, type KillReason, type Millis, type Outcome, type OutcomeKind
 import type { TaskOrder } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar, Event } from '../stepped/calendar.js';
+import { outcomeOf } from '../stepped/executor.js';
 
 /** What a task of a chaos run does: the input of its `module` payload. */
 export interface TaskInput {
@@ -125,16 +126,4 @@ export class Tasks {
       this.#entries.taskEnded(slot, outcome, this.#calendar.now - startedAt);
     });
   }
-}
-
-function outcomeOf(kind: OutcomeKind): Outcome {
-  const isGood = kind === 'completed';
-  return {
-    kind,
-    value: undefined,
-    errorCode: isGood ? '' : kind,
-    errorMessage: isGood ? '' : `the task was told to be ${kind}`,
-    exitCode: undefined,
-    signal: undefined,
-  };
 }
