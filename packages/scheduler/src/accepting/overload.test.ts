@@ -8,7 +8,7 @@ import { JobStore } from '../keeping/job-store.js';
 import { sharesOf } from '../keeping/memory-shares.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
-/** A desk with nothing but the jobs that it holds. */
+/** An owner that has jobs, and nothing else. */
 class Bench {
   readonly jobs = new JobStore(
     { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },

@@ -74,11 +74,7 @@ export class Predecessors {
 
   /** Nothing of the job is to start before those have ended that it waits for. */
   hold(job: Job, now: Millis): void {
-    for (const id of job.awaited) {
-      const followers = this.#followers.get(id);
-      if (followers === undefined) this.#followers.set(id, new Set([job]));
-      else followers.add(job);
-    }
+    for (const id of job.awaited) addTo(this.#followers, id, job);
     this.#look([...job.awaited], now);
   }
 
@@ -102,10 +98,7 @@ export class Predecessors {
     const fates = ids.map((id) => this.#ownFate(id));
     for (const { id, state } of fates) {
       const job = state === 'waiting' || state === 'running' ? this.#s.jobs.byId(id) : undefined;
-      if (job === undefined) continue;
-      const askers = this.#askers.get(job.number);
-      if (askers === undefined) this.#askers.set(job.number, new Set([from]));
-      else askers.add(from);
+      if (job !== undefined) addTo(this.#askers, job.number, from);
     }
     this.#s.ledger.send(from, { type: 'jobFates', fates });
   }
@@ -270,14 +263,16 @@ const WORDS: Readonly<Record<JobFate, string>> = {
   unknown: 'of which nobody knows',
 };
 
-function byTag(ids: Iterable<string>): Map<string, string[]> {
-  const tags = new Map<string, string[]>();
-  for (const id of ids) {
-    const those = tags.get(tagOf(id));
-    if (those === undefined) tags.set(tagOf(id), [id]);
-    else those.push(id);
-  }
-  return tags;
+function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([value]));
+  else set.add(value);
+}
+
+function byTag(ids: Iterable<string>): Map<string, readonly string[]> {
+  const tags = new Map<string, Set<string>>();
+  for (const id of ids) addTo(tags, tagOf(id), id);
+  return new Map(Array.from(tags, ([tag, those]) => [tag, [...those]]));
 }
 
 function isOver(state: JobFate): boolean {

@@ -19,11 +19,11 @@ import type { SchedulerState } from '../state.js';
 export class JobViews {
   readonly #s: SchedulerState;
   /** The jobs that a job still waits for. */
-  readonly predecessorsOf: (job: Job) => Predecessor[];
+  readonly #predecessorsOf: (job: Job) => Predecessor[];
 
   constructor(s: SchedulerState, predecessorsOf: (job: Job) => Predecessor[]) {
     this.#s = s;
-    this.predecessorsOf = predecessorsOf;
+    this.#predecessorsOf = predecessorsOf;
   }
 
   summary(job: Job): JobSummary {
@@ -80,7 +80,7 @@ export class JobViews {
       spec: withSpec ? job.spec : undefined,
       timeLimitMs: job.spec.timeLimitMs,
       priority: job.spec.priority ?? 'normal',
-      after: job.isAwaiting && !job.hasEnded ? this.predecessorsOf(job) : undefined,
+      after: job.isAwaiting && !job.hasEnded ? this.#predecessorsOf(job) : undefined,
       cancelReason: job.cancelReason,
       // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).
       ...this.summary(job),

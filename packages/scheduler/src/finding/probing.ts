@@ -28,9 +28,9 @@ const HINTS_FOR_A_RANDOM_PROBE = 2;
  * probes are, so that those on a lost worker can be made up for.
  */
 export class Prober {
-  readonly #s: SchedulerState;
   /** Workers that are likely to be idle. */
   readonly hints = new IdleHints();
+  readonly #s: SchedulerState;
 
   constructor(s: SchedulerState) {
     this.#s = s;

@@ -17,10 +17,10 @@ const BACK_A_TASK = 4;
 
 /** How what waits finds its workers, by the route of its job, and without central while that is away. */
 export class Routing {
-  readonly #s: SchedulerState;
   readonly prober: Prober;
   readonly placer: Placer;
   readonly offers: Offers;
+  readonly #s: SchedulerState;
   readonly #needer: Needer;
   readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
   readonly #watch = new ProbeWatch();

@@ -60,7 +60,7 @@ export class JobStore {
   /** The one that was asked for last is the last. */
   readonly #recalled = new Map<number, Job>();
   /** Of those in memory. */
-  readonly #byKey = new Map<string, number>();
+  readonly #byKey = new Map<string, Job>();
   /** What jobs take that have not ended, and those that have. */
   #activeBytes = 0;
   #endedBytes = 0;
@@ -162,7 +162,7 @@ export class JobStore {
     job.bytes = job.specBytes;
     this.#activeBytes += job.bytes;
     this.#countActive(job, 1);
-    if (job.key !== undefined) this.#byKey.set(job.key, job.number);
+    if (job.key !== undefined) this.#byKey.set(job.key, job);
   }
 
   /** The job was not to be, and nothing was written of it. */
@@ -177,8 +177,9 @@ export class JobStore {
   }
 
   /** The job with the key is in memory no more. */
-  #freeKey({ key, number }: Job): void {
-    if (key !== undefined && this.#byKey.get(key) === number) this.#byKey.delete(key);
+  #freeKey(job: Job): void {
+    const { key } = job;
+    if (key !== undefined && this.#byKey.get(key) === job) this.#byKey.delete(key);
   }
 
   /** A job that was there before this process. */
@@ -277,8 +278,8 @@ export class JobStore {
   }
 
   byKey(key: string): Job | undefined {
-    const number = this.#byKey.get(key);
-    if (number !== undefined) return this.byNumber(number);
+    const job = this.#byKey.get(key);
+    if (job !== undefined) return job;
     for (const trace of this.#away.withKey(key)) {
       const recalled = this.#readBack(trace);
       if (recalled?.key === key) return recalled;

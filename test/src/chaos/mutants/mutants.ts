@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'key-forgotten',
     what: 'a key that has been here gives another job',
     file: 'scheduler/keeping/job-store',
-    find: 'if (number !== undefined)\n            return this.byNumber(number);',
+    find: 'const job = this.#byKey.get(key);\n        if (job !== undefined)\n            return job;',
     replace: 'return undefined;',
   },
   {
