@@ -1,5 +1,6 @@
 /** The main file of a thread that runs modules: makes one run after another, as its link says. */
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { workerData } from 'node:worker_threads';
 import type { Failure, FailureCode } from './contract.js';
@@ -11,6 +12,7 @@ import { ThreadOutput } from './thread-output.js';
 import { describeThrown } from './thrown.js';
 
 const { port } = workerData as ThreadData;
+const require = createRequire(import.meta.url);
 // Its own memory: a view would be cloned with all that it is a view of.
 const output = new ThreadOutput((stream, bytes) =>
   post({ kind: 'output', stream, bytes: Uint8Array.from(bytes) }),
@@ -106,6 +108,8 @@ function exportsOf(path: string): Promise<Exports> | undefined {
   const version = `${stat.mtimeMs}-${stat.size}`;
   const before = loaded.get(path);
   if (before?.version === version) return before.exports;
+  // What is no ES module Node also keeps by its path.
+  delete require.cache[realpathSync(path)];
   const { href } = pathToFileURL(path);
   const exports: Promise<Exports> = import(before === undefined ? href : `${href}?version=${version}`);
   loaded.set(path, { version, exports });

@@ -176,10 +176,13 @@ describe('a module task', () => {
     await other.close();
   });
 
-  it('runs the file as it is now, not as it was for an earlier task', async () => {
-    const changing = join(folder, 'changing.mjs');
+  it.each([
+    ['changing.mjs', 'export default'],
+    ['changing.cjs', 'module.exports ='],
+  ])('runs the file as it is now, not as it was for an earlier task (%s)', async (name, exports) => {
+    const changing = join(folder, name);
     for (const version of [1, 22, 333]) {
-      writeFileSync(changing, `export default () => ${version};`);
+      writeFileSync(changing, `${exports} () => ${version};`);
       expect((await outcomeOf(executors, { module: changing })).outcome).toEqual({
         kind: 'completed',
         value: version,
