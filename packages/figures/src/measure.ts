@@ -58,11 +58,24 @@ export function pointOf(
 
 /** Where jobs have deadlines. */
 function ofDeadlines(runs: Readonly<Record<string, readonly FinishedRun[]>>): Pick<Point, 'planned'> {
-  const planned = Object.entries(runs).flatMap(([name, finished]) => {
+  const planned = known(runs, (finished) => {
     const all = finished.flatMap(({ run }) => plannedOf(run) ?? []);
-    return all.length === 0 ? [] : [[name, meanPlanned(all)] as const];
+    return all.length === 0 ? undefined : meanPlanned(all);
   });
-  return planned.length === 0 ? {} : { planned: Object.fromEntries(planned) };
+  return Object.keys(planned).length === 0 ? {} : { planned };
+}
+
+/** Of each that has one. */
+function known<From, To>(
+  of: Readonly<Record<string, From>>,
+  compute: (from: From) => To | undefined,
+): Record<string, To> {
+  return Object.fromEntries(
+    Object.entries(of).flatMap(([name, from]) => {
+      const value = compute(from);
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
 }
 
 /** What only the jobs one by one say. */
@@ -71,26 +84,13 @@ function jobByJob(
   pairs: readonly Pair[],
 ): Pick<Point, 'speedups' | 'waits' | 'beliefs' | 'ratios' | 'ratioCourses'> {
   if (pairs.length === 0) return {};
-  const ofPairs = <T>(compute: (of: readonly FinishedRun[], over: readonly FinishedRun[]) => T | undefined) =>
-    Object.fromEntries(
-      pairs.flatMap(({ of, over }) => {
-        const value = compute(runs[of]!, runs[over]!);
-        return value === undefined ? [] : [[pairName(of, over), value] as const];
-      }),
-    );
-  const ofVariants = <T>(compute: (of: readonly FinishedRun[]) => T | undefined) =>
-    Object.fromEntries(
-      Object.entries(runs).flatMap(([name, finished]) => {
-        const value = compute(finished);
-        return value === undefined ? [] : [[name, value] as const];
-      }),
-    );
+  const paired = Object.fromEntries(pairs.map((pair) => [pairName(pair.of, pair.over), pair]));
   return {
-    speedups: ofPairs(speedup),
-    waits: ofPairs(waitShares),
-    beliefs: ofVariants(beliefs),
-    ratios: ofVariants(ratioShares),
-    ratioCourses: ofVariants(ratioCourse),
+    speedups: known(paired, ({ of, over }) => speedup(runs[of]!, runs[over]!)),
+    waits: known(paired, ({ of, over }) => waitShares(runs[of]!, runs[over]!)),
+    beliefs: known(runs, beliefs),
+    ratios: known(runs, ratioShares),
+    ratioCourses: known(runs, ratioCourse),
   };
 }
 

@@ -1,5 +1,5 @@
 import { sumOf } from '@goshawk/core';
-import type { Claim, Figure, Judge, Paper, Series } from '../figure.js';
+import type { Figure, Judge, Paper, Series } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
 import { bothListed, everywhere, judging, notJudged, placeOf, said, type Where } from '../judging/places.js';
@@ -105,32 +105,27 @@ export function isAtMost(series: Series, most: number, where: Where = everywhere
   });
 }
 
-/** @param where in words: "under each" */
-export function missesFewer(section: string, name: string, of: string, where: string): Claim {
-  return {
-    section,
-    text: `3Sigma misses fewer than ${name} ${where}`,
-    judge: isBelow(misses(SIGMA), misses(of)),
-  };
-}
+/** Fewer misses than that one. @param where in words: "under each" */
+export const missesFewer = (name: string, of: string, where: string): Record<string, Judge> => ({
+  [`3Sigma misses fewer than ${name} ${where}`]: isBelow(misses(SIGMA), misses(of)),
+});
 
 /** @param where in words */
-export function isCloseToPerfect(section: string, where: string, places: Where = everywhere): Claim {
-  return {
-    section,
-    text: `3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`,
-    judge: isNear(misses(SIGMA), misses('point-perf'), 0.05, places),
-  };
-}
+export const isCloseToPerfect = (where: string, places: Where = everywhere): Record<string, Judge> => ({
+  [`3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`]: isNear(
+    misses(SIGMA),
+    misses('point-perf'),
+    0.05,
+    places,
+  ),
+});
 
 /** Fewer misses than those that know less, hardly more than the one that knows all. */
-export function comparedByMisses(section: string, where: string): Claim[] {
-  return [
-    missesFewer(section, 'PointRealEst', 'point-real', where),
-    missesFewer(section, 'Prio', 'prio', where),
-    isCloseToPerfect(section, where),
-  ];
-}
+export const comparedByMisses = (where: string): Record<string, Judge> => ({
+  ...missesFewer('PointRealEst', 'point-real', where),
+  ...missesFewer('Prio', 'prio', where),
+  ...isCloseToPerfect(where),
+});
 
 export function panels(policies: readonly string[], axisName: string): Figure['panels'] {
   const drawn = (title: string, what: string, of: (policy: string) => Series) => ({

@@ -83,16 +83,14 @@ const workloads: Figure = {
   }),
   variants: policies(...FIELD),
   panels: panels(FIELD, 'workload'),
-  claims: [
-    ...comparedByMisses('§6.1', 'under each'),
-    ...claims('§6.1', {
-      'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': isBelow(
-        misses(SIGMA),
-        misses('point-perf'),
-        at(1, 2),
-      ),
-    }),
-  ],
+  claims: claims('§6.1', {
+    ...comparedByMisses('under each'),
+    'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': isBelow(
+      misses(SIGMA),
+      misses('point-perf'),
+      at(1, 2),
+    ),
+  }),
 };
 
 const slack: Figure = {
@@ -135,12 +133,10 @@ const load: Figure = {
   axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (load) => ({ load })),
   variants: policies(...FIELD),
   panels: panels(FIELD, 'load'),
-  claims: [
-    ...claims('§6.4', {
-      'Misses rise with load under all': rises(FIELD.map(misses)),
-    }),
-    ...comparedByMisses('§6.4', 'at every load'),
-  ],
+  claims: claims('§6.4', {
+    'Misses rise with load under all': rises(FIELD.map(misses)),
+    ...comparedByMisses('at every load'),
+  }),
 };
 
 const samples: Figure = {
@@ -152,13 +148,11 @@ const samples: Figure = {
   axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
   variants: policies(...FIELD),
   panels: panels(FIELD, 'samples'),
-  claims: [
-    missesFewer('§6.4', 'PointRealEst', 'point-real', 'at every number of samples'),
-    isCloseToPerfect('§6.4', 'from 25 samples on', at(25, 50, 100)),
-    ...claims('§6.4', {
-      'More samples mean fewer misses under 3Sigma': falls([misses(SIGMA)]),
-    }),
-  ],
+  claims: claims('§6.4', {
+    ...missesFewer('PointRealEst', 'point-real', 'at every number of samples'),
+    ...isCloseToPerfect('from 25 samples on', at(25, 50, 100)),
+    'More samples mean fewer misses under 3Sigma': falls([misses(SIGMA)]),
+  }),
 };
 
 const SPREADS = [10, 20, 50];
@@ -188,27 +182,26 @@ const shifts: Figure = {
     })),
   ],
   panels: panels([POINT, NARROW, MIDDLE, WIDE], 'shift'),
-  claims: [
-    ...[NARROW, MIDDLE, WIDE].map((of) => ({
-      section: '§6.3',
-      text: `A distribution (${of}) is better than a point, however far it is moved`,
-      judge: isBelow(misses(of), misses(POINT)),
-    })),
-    ...claims('§6.3', {
-      'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': isTimes(
-        misses(POINT),
-        misses(MIDDLE),
-        1.5,
-        at(0),
-      ),
-      'Within 20% narrow distributions are better than wide ones': isBelow(
-        misses(NARROW),
-        misses(WIDE),
-        at(-20, 0, 20),
-      ),
-      'Further off wide ones are better': isBelow(misses(WIDE), misses(NARROW), at(-50, 50, 100)),
-    }),
-  ],
+  claims: claims('§6.3', {
+    ...Object.fromEntries(
+      [NARROW, MIDDLE, WIDE].map((of) => [
+        `A distribution (${of}) is better than a point, however far it is moved`,
+        isBelow(misses(of), misses(POINT)),
+      ]),
+    ),
+    'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': isTimes(
+      misses(POINT),
+      misses(MIDDLE),
+      1.5,
+      at(0),
+    ),
+    'Within 20% narrow distributions are better than wide ones': isBelow(
+      misses(NARROW),
+      misses(WIDE),
+      at(-20, 0, 20),
+    ),
+    'Further off wide ones are better': isBelow(misses(WIDE), misses(NARROW), at(-50, 50, 100)),
+  }),
 };
 
 const POINTS = '3sigma-nodist';

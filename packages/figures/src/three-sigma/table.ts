@@ -1,5 +1,6 @@
 import { ONE_PLACE } from '../axis.js';
-import type { Claim, Figure, Judge, Series, Variant } from '../figure.js';
+import { claims } from '../claims.js';
+import type { Figure, Judge, Series, Variant } from '../figure.js';
 import { format } from '../format.js';
 import { isBelow } from '../judging/index.js';
 import { everywhere, judging, said } from '../judging/places.js';
@@ -45,33 +46,23 @@ export const table2: Figure = {
     bars('Goodput', 'slot hours', SHOWN.map(goodput)),
     bars('Best-effort jobs, mean time to completion', 'seconds', SHOWN.map(bestEffortSeconds)),
   ],
-  claims: [
-    claim(
-      'Misses, live and simulated, are 0.3 to 2% of the jobs apart (accepted: 3%)',
-      areNear(misses, 0.03),
-    ),
-    claim('Goodput is about 5% apart (accepted: 5%)', areAlike(goodput, 0.05)),
-    claim(
-      'The latency of best-effort jobs is about 10 s apart (accepted: 10%)',
-      areAlike(bestEffortSeconds, 0.1),
-    ),
-    ...HALVES.flatMap((half) =>
-      (['point-real', 'prio'] as const).map((other) =>
-        claim(
+  claims: claims('§6.1', {
+    'Misses, live and simulated, are 0.3 to 2% of the jobs apart (accepted: 3%)': areNear(misses, 0.03),
+    'Goodput is about 5% apart (accepted: 5%)': areAlike(goodput, 0.05),
+    'The latency of best-effort jobs is about 10 s apart (accepted: 10%)': areAlike(bestEffortSeconds, 0.1),
+    ...Object.fromEntries(
+      HALVES.flatMap((half) =>
+        ['point-real', 'prio'].map((other) => [
           `3Sigma misses fewer than ${other}, ${half}`,
           isBelow(misses(nameOf(SIGMA, half)), misses(nameOf(other, half))),
-        ),
+        ]),
       ),
     ),
-  ],
+  }),
 };
 
 function nameOf(policy: string, half: Half): string {
   return `${policy}, ${half}`;
-}
-
-function claim(text: string, judge: Judge): Claim {
-  return { section: '§6.1', text, judge };
 }
 
 /** No policy is further apart; in direction up to twice as far. */
