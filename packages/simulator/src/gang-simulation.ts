@@ -182,7 +182,7 @@ class GangSimulation {
     } while (this.#books.hasNews);
   }
 
-  #kill(runs: readonly BookedRun[]): void {
+  #kill(runs: Iterable<BookedRun>): void {
     for (const run of runs) {
       const { stage } = run;
       if (stage.running === stage.tasks) {

@@ -352,10 +352,7 @@ export class Dispatcher {
     for (const { stage } of draft.started) this.#waits.started(stage, now);
     if (draft.started.length > 0) this.#tell(draft.started);
     this.#waits.look(now);
-    this.preemptions += draft.preempted.length;
     for (const run of draft.preempted) this.#preempt(run, now);
-    for (const run of draft.preemptedBefore)
-      if (this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs) this.#preempt(run, now);
     if (draft.problem !== undefined) {
       this.#solves = draft.problem.id + 1;
       this.#env.solve?.(draft.problem.id, draft.problem.problem);
@@ -436,6 +433,10 @@ export class Dispatcher {
   }
 
   #preempt(run: BookedRun, now: Millis): void {
+    const isDue = this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs;
+    if (run.isPreempted && !isDue) return;
+    if (!run.isPreempted) this.preemptions++;
+    run.isPreempted = true;
     run.askedAt = now;
     const { job } = run.stage;
     const { address } = run.worker;

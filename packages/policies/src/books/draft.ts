@@ -8,9 +8,8 @@ export class BookedDraft implements Draft {
   readonly #books: ClusterBooks;
   readonly #now: Millis;
   readonly started: BookedRun[] = [];
-  readonly preempted: BookedRun[] = [];
-  /** Asked for again: they were to end before this draft, and run. */
-  readonly preemptedBefore: BookedRun[] = [];
+  /** Runs that are to end, those among them that an earlier draft has named. */
+  readonly preempted = new Set<BookedRun>();
   problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
   againAt: Millis = Number.POSITIVE_INFINITY;
   /** Starts that were asked for and could not be made. */
@@ -60,9 +59,7 @@ export class BookedDraft implements Draft {
 
   preempt(run: RunView): void {
     const booked = run as BookedRun;
-    if (!booked.worker.runs.includes(booked)) return;
-    (booked.isPreempted ? this.preemptedBefore : this.preempted).push(booked);
-    booked.isPreempted = true;
+    if (booked.worker.runs.includes(booked)) this.preempted.add(booked);
   }
 
   expect(job: JobView, at: Millis, where?: string): void {

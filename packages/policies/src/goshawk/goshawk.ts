@@ -156,7 +156,8 @@ export class Goshawk implements CentralPolicy {
       const order = this.#firstOrder(now);
       if (order === undefined) break;
       const stage = order.first()!;
-      const worker = fitNowhere.has(needsOf(stage)) ? undefined : this.#workerFor(stage);
+      const isHopeless = fitNowhere.size > 0 && fitNowhere.has(needsOf(stage));
+      const worker = isHopeless ? undefined : this.#workerFor(stage);
       if (worker === undefined) fitNowhere.add(needsOf(stage));
       const kept = this.#kept.size;
       if (worker === undefined || !this.#start(stage, worker, draft, now)) order.passOverFirst();

@@ -110,13 +110,13 @@ test('a gang that is being killed is none of which a part is missing, and is ask
   bench.turn(0);
   bench.job(3, 1_000, 2_000, { deadlineAt: 6_000 });
   bench.mute = true;
-  expect(bench.turn(2_000).flatMap(({ preempted }) => preempted)).toHaveLength(2);
+  expect(bench.turn(2_000).flatMap(({ preempted }) => [...preempted])).toHaveLength(2);
   const [first, second] = [...victim.job.runs];
   bench.books.end(first!, 'preempted', 2_500);
   bench.books.setWaiting(victim, 1, 2_500);
   const drafts = [2_500, 3_000].flatMap((now) => bench.turn(now));
   expect(drafts.flatMap(({ started }) => started)).toEqual([]);
-  expect(drafts.flatMap(({ preemptedBefore }) => preemptedBefore)).toEqual([second]);
+  expect(drafts.flatMap(({ preempted }) => [...preempted])).toEqual([second]);
 });
 
 test('a gang starts whole, on workers that it prefers', () => {
