@@ -18,6 +18,7 @@ const WORK = `
   export const large = () => 'x'.repeat(3000);
   export const exits = () => process.exit(3);
   export const stray = () => new Promise(() => setTimeout(() => { throw new Error('stray'); }, 1));
+  export const strayText = () => new Promise(() => setTimeout(() => { throw 'text'; }, 1));
   export const loops = () => { console.log('looping'); for (;;); };
   export const hangs = () => new Promise(() => setInterval(() => {}, 1000));
   export const prints = () => { console.log('out %d', 1); console.error('err'); process.stdout.write('tail'); };
@@ -128,7 +129,8 @@ describe('a module task', () => {
     [() => call('cycle'), 'result-not-serialisable', 'value.a contains itself'],
     [() => call('large'), 'result-too-large', 'more than 2000 bytes'],
     [() => call('exits'), 'thread-failed', 'exited with code: 3'],
-    [() => call('stray'), 'thread-failed', 'stray'],
+    [() => call('stray'), 'thread-failed', 'Error: stray (at Timeout._onTimeout (file://'],
+    [() => call('strayText'), 'thread-failed', 'text was thrown, which is no Error'],
     [() => call('eats'), 'out-of-memory', '64 MiB'],
     [() => call('add', { a: () => 1 }), 'input-not-serialisable', 'could not be cloned'],
   ])('fails with a reason (%#)', async (payload, code, message) => {

@@ -4,6 +4,7 @@ import { compiledFile } from './compiled.js';
 import { type FailedOutcome, failed } from './contract.js';
 import { MODULE_THREAD_IDLE_MS } from './limits.js';
 import type { FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
+import { describeThrown } from './thrown.js';
 
 interface ThreadLinkOptions {
   readonly heapMiBMax: number;
@@ -58,6 +59,7 @@ export class ThreadLink {
     this.#worker.on('exit', (code) => this.#exited(code));
     port1.on('message', this.#heard);
     port1.unref();
+    this.#rest();
   }
 
   get isIdle(): boolean {
@@ -96,10 +98,15 @@ export class ThreadLink {
     if (message.isSpent) {
       void this.end();
     } else {
-      this.#idleTimer = setTimeout(() => this.end(), MODULE_THREAD_IDLE_MS).unref();
+      this.#rest();
       this.#options.onIdle();
     }
   };
+
+  /** Idle from now on. */
+  #rest(): void {
+    this.#idleTimer = setTimeout(() => this.end(), MODULE_THREAD_IDLE_MS).unref();
+  }
 
   #exited(code: number): void {
     // The thread's last words may still be on their way.
@@ -118,7 +125,7 @@ export class ThreadLink {
       const limit = `${this.#options.heapMiBMax} MiB of heap, the limit of a thread`;
       return failed('out-of-memory', `the module used more than ${limit}`);
     }
-    const reason = thrown instanceof Error ? thrown.message : `it exited with code: ${code}`;
+    const reason = thrown === undefined ? `it exited with code: ${code}` : describeThrown(thrown);
     return failed('thread-failed', `the module's thread ended under it: ${reason}`);
   }
 }
