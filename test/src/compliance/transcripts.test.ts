@@ -9,7 +9,10 @@ const SUFFIX = '.golden.txt';
 
 const transcripts = readdirSync(FOLDER).filter((file) => file.endsWith(SUFFIX));
 
-describe.each(Object.entries(STEPPING_DRIVERS))('%s has the machines do what stands in', (_, makeDriver) => {
+/** On the stepped driver they are played where they stand. */
+const { 'the stepped driver': _, ...others } = STEPPING_DRIVERS;
+
+describe.each(Object.entries(others))('%s has the machines do what stands in', (_, makeDriver) => {
   test.each(transcripts)('%s', (file) => {
     const transcript = readFileSync(join(FOLDER, file), 'utf8');
     expect(play(transcript, file.slice(0, -SUFFIX.length), makeDriver)).toBe(transcript);
