@@ -38,7 +38,7 @@ export type StageIndex = Naming<'stage'>;
 /** A task of a job: 0 … tasks − 1, counted through all stages. */
 export type TaskIndex = Naming<'task'>;
 
-/** An attempt at a task: 0, 1, … */
+/** An attempt at a task: 1, 2, … */
 export type AttemptNumber = Naming<'attempt'>;
 
 /** Milliseconds: a duration, or a reading of a clock that only ever goes forward. */

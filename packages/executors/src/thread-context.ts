@@ -1,4 +1,4 @@
-import type { KillReason, TaskContext } from '@goshawk/core';
+import type { AttemptNumber, KillReason, TaskContext } from '@goshawk/core';
 
 /** Between two lines of progress. ms */
 const PROGRESS_MS = 1_000;
@@ -7,7 +7,7 @@ const PROGRESS_MS = 1_000;
 export class ThreadContext implements TaskContext<AbortSignal> {
   readonly job: string;
   readonly index: number;
-  readonly attempt: number;
+  readonly attempt: AttemptNumber;
   readonly gpus: readonly string[];
   readonly #listens: () => void;
   readonly #abort = new AbortController();

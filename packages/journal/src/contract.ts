@@ -1,4 +1,4 @@
-import type { Histogram, JobRecord, KeyHolder, Millis } from '@goshawk/core';
+import type { Histogram, JobNumber, JobRecord, KeyHolder, Millis } from '@goshawk/core';
 import type { Damaged } from './reading.js';
 
 /** Whether a journal takes what it is given. */
@@ -21,7 +21,7 @@ export interface JournalListener {
    * Another job of the cluster has the key of this one, of which nothing is written. Told before its acceptance counts
    * as recorded.
    */
-  keyTaken?(job: number, by: KeyHolder): void;
+  keyTaken?(job: JobNumber, by: KeyHolder): void;
 }
 
 /** Sizes in bytes, durations in ms; counts are of this process. */
@@ -74,9 +74,9 @@ export interface Journal {
    * The record of a job at a place, on the disk or not; undefined where there is none that can be read. A journal that
    * cannot be read at once has none: what is wanted again is to be kept.
    */
-  readonly recall: ((job: number, place: number) => JobRecord | undefined) | undefined;
+  readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
   /** All records of a job, on the disk or not, with their places; those that cannot be read are left out. */
-  readonly recallJob: ((job: number) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
+  readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
   /** Nothing is written for want of room. */
   readonly isStopped: boolean;

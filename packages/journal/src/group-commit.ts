@@ -1,4 +1,4 @@
-import { Histogram, invariant, type JobRecord, type Millis } from '@goshawk/core';
+import { Histogram, invariant, type JobNumber, type JobRecord, type Millis } from '@goshawk/core';
 import { journalCommitted } from './channels.js';
 import type { JournalListener, JournalMetrics, JournalState } from './contract.js';
 import type { Filed } from './reading.js';
@@ -6,7 +6,7 @@ import { encodeRecord } from './record-codec.js';
 
 /** One appended record. Of a job that is forgotten everything goes: there are no bytes. */
 export interface Entry {
-  readonly job: number;
+  readonly job: JobNumber;
   readonly place: number;
   readonly bytes: Buffer | undefined;
   /** Of a job that is accepted. */
@@ -89,7 +89,7 @@ export class GroupCommit {
   }
 
   /** All that was appended of a job, in the order of writing. @param onDisk what is there of it */
-  of(job: number, onDisk: readonly Filed[]): Iterable<Filed> {
+  of(job: JobNumber, onDisk: readonly Filed[]): Iterable<Filed> {
     const filed = new Map(onDisk.map((each) => [each[2], each]));
     for (const list of [this.#group, this.#waiting]) {
       for (const { job: of, place, bytes } of list)

@@ -1,4 +1,4 @@
-import { type Histogram, type JobRecord, sumOf } from '@goshawk/core';
+import { type Histogram, type JobNumber, type JobRecord, sumOf } from '@goshawk/core';
 import type { Journal, JournalListener, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Entry, GroupCommit } from './group-commit.js';
@@ -137,10 +137,10 @@ class LmdbJournal implements Journal {
     return this.#commits.append(record);
   }
 
-  readonly recall = (job: number, place: number): JobRecord | undefined =>
+  readonly recall = (job: JobNumber, place: number): JobRecord | undefined =>
     readAgain(this.#commits.at(place) ?? this.#store.at(job, place), job);
 
-  readonly recallJob = (job: number): Iterable<readonly [place: number, record: JobRecord]> =>
+  readonly recallJob = (job: JobNumber): Iterable<readonly [place: number, record: JobRecord]> =>
     // Damage was told of when it was opened, and costs no more now than then.
     soundRecords(this.#commits.of(job, this.#store.of(job)), () => {});
 

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { JobRecord } from '@goshawk/core';
+import type { JobNumber, JobRecord } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { JournalError } from './errors.js';
 import type { Entry } from './group-commit.js';
@@ -101,11 +101,11 @@ export class LmdbStore {
     for (const entry of this.#records.getRange()) yield filedOf(entry);
   }
 
-  at(job: number, place: number): Buffer | undefined {
+  at(job: JobNumber, place: number): Buffer | undefined {
     return this.#records.get(keyBytes(job, place));
   }
 
-  of(job: number): readonly Filed[] {
+  of(job: JobNumber): readonly Filed[] {
     const range = { start: keyBytes(job), end: keyBytes(job + 1) };
     return Array.from(this.#records.getRange(range), filedOf);
   }
@@ -196,7 +196,7 @@ export class LmdbStore {
     await this.#root.close();
   }
 
-  #forget(job: number, writes: Promise<boolean>[]): void {
+  #forget(job: JobNumber, writes: Promise<boolean>[]): void {
     for (const key of this.#records.getKeys({ start: keyBytes(job), end: keyBytes(job + 1) }))
       writes.push(this.#records.remove(key));
   }
@@ -221,7 +221,7 @@ export function makeFolder(folder: string): void {
   attempt(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
 }
 
-function isRecordOf(bytes: Buffer, job: number): boolean {
+function isRecordOf(bytes: Buffer, job: JobNumber): boolean {
   try {
     decodeFiled(bytes, job);
     return true;

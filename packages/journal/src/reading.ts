@@ -1,9 +1,9 @@
-import type { JobRecord } from '@goshawk/core';
+import type { JobNumber, JobRecord } from '@goshawk/core';
 import { BadRecordError, decodeRecord } from './record-codec.js';
 
 /** A record that cannot be read, or should not be where it is. */
 export interface Damaged {
-  readonly job: number;
+  readonly job: JobNumber;
   /** Which of the job's records, from 0. */
   readonly place: number;
   readonly problem: string;
@@ -44,7 +44,7 @@ export function* soundRecords(
 }
 
 /** @throws BadRecordError for one that is none, or of another job than it was filed under */
-export function decodeFiled(bytes: Buffer, job: number): JobRecord {
+export function decodeFiled(bytes: Buffer, job: JobNumber): JobRecord {
   const record = decodeRecord(bytes);
   if (record.job !== job) throw new BadRecordError(`it is of job ${record.job}`);
   return record;
@@ -58,7 +58,7 @@ function misplaced(record: JobRecord, before: JobRecord | undefined): string | u
 }
 
 /** The same for who goes on without it. */
-export function readAgain(bytes: Buffer | undefined, job: number): JobRecord | undefined {
+export function readAgain(bytes: Buffer | undefined, job: JobNumber): JobRecord | undefined {
   if (bytes === undefined) return undefined;
   try {
     return decodeFiled(bytes, job);

@@ -1,6 +1,6 @@
 import { linkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JobRecord, LIMITS } from '@goshawk/core';
+import { type JobNumber, type JobRecord, LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
 import { claimFolder } from './folder-claim.js';
 import { type Identity, newIdentity } from './identity.js';
@@ -100,7 +100,7 @@ export function succeeding(identity: Identity, records: readonly JobRecord[]): I
 
 /** A job whose records are all gone had a number, too, and it is not given again. */
 function withNumbersOf(identity: Identity, { damaged, records }: Salvage): Identity {
-  const highest = (of: readonly { readonly job: number }[]): number =>
+  const highest = (of: readonly { readonly job: JobNumber }[]): number =>
     of.reduce((most, { job }) => Math.max(most, job), 0);
   const known = Math.max(identity.lastJob, highest(records));
   // The number of a damaged record may be damaged itself.

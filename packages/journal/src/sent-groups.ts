@@ -1,3 +1,4 @@
+import type { JobNumber } from '@goshawk/core';
 import type { Entry } from './group-commit.js';
 
 /** What is sent of a group to a journal that others may take over. */
@@ -11,7 +12,7 @@ export interface SentGroup {
 
 /** A key that another job has. */
 interface TakenKey {
-  readonly job: number;
+  readonly job: JobNumber;
   readonly key: string;
 }
 

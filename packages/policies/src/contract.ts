@@ -5,6 +5,7 @@ import type {
   Millis,
   Priority,
   Segment,
+  StageIndex,
   UnmatchedKind,
   Vector,
 } from '@goshawk/core';
@@ -114,7 +115,7 @@ export interface StageView {
   readonly id: number;
   readonly job: JobView;
   /** At its owner. */
-  readonly index: number;
+  readonly index: StageIndex;
   readonly part: BatchPart;
   /** Indices of the stages that must complete first. */
   readonly after: readonly number[];

@@ -1,4 +1,4 @@
-import type { Address, Environment, JobRecord, Millis, Outcome } from '@goshawk/core';
+import type { Address, Environment, JobNumber, JobRecord, Millis, Outcome, TaskIndex } from '@goshawk/core';
 import type { Job } from './job/job.js';
 
 export type SchedulerTimer =
@@ -32,9 +32,9 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
    */
   record?(record: JobRecord): number;
   /** Reads back what was written down of a job at a place, durable or not; undefined where nothing can be read. */
-  recall?(job: number, place: number): JobRecord | undefined;
+  recall?(job: JobNumber, place: number): JobRecord | undefined;
   /** Reads back all that was written down of a job, durable or not, from its acceptance on. */
-  recallJob?(job: number): Iterable<JournalEntry>;
+  recallJob?(job: JobNumber): Iterable<JournalEntry>;
   /**
    * What the cluster's estimator had learnt before is none of its own, or of a newer version; it begins anew. The
    * message says why.
@@ -47,9 +47,9 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /** It was decided what the job is, by what its pilots have told. */
   jobDecided?(job: Job, now: Millis): void;
   /** A worker was given a task: the attempt that it is in is under way. */
-  taskBound?(job: Job, task: number, now: Millis): void;
+  taskBound?(job: Job, task: TaskIndex, now: Millis): void;
   /** An attempt that counts has ended; nothing has become of that yet. */
-  attemptEnded?(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void;
+  attemptEnded?(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void;
   /** A job has reached its end; its record is complete and will not change. */
   jobEnded(job: Job): void;
   /** Central wants this process to take over the journal of a scheduler that is gone. */

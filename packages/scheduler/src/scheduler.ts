@@ -1,4 +1,13 @@
-import type { Address, JobSpec, KeyHolder, Machine, Message, Millis, PolicySettings } from '@goshawk/core';
+import type {
+  Address,
+  JobNumber,
+  JobSpec,
+  KeyHolder,
+  Machine,
+  Message,
+  Millis,
+  PolicySettings,
+} from '@goshawk/core';
 import { type Impossible, whyImpossible } from './accepting/admission.js';
 import { accept } from './accepting/intake.js';
 import { keyTaken } from './accepting/submissions.js';
@@ -165,7 +174,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * Another job of the cluster has the key of this one, of which nothing is written down: who brought it is told of the
    * other. Said before the acceptance counts as recorded, so that nothing of the job was started.
    */
-  keyTaken(number: number, by: KeyHolder): void {
+  keyTaken(number: JobNumber, by: KeyHolder): void {
     keyTaken(this.#parts, number, by);
   }
 

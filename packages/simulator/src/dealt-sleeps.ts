@@ -1,4 +1,4 @@
-import { drawIndex, invariant, type JobSpec, type Millis, type Payload } from '@goshawk/core';
+import { drawIndex, invariant, type JobSpec, type Millis, type Payload, type TaskIndex } from '@goshawk/core';
 
 /**
  * The durations of a batch as the payload that all its tasks share: each task, when it starts, is dealt the next.
@@ -24,7 +24,7 @@ export class DealtSleeps {
   }
 
   /** Of a task that starts. */
-  of(task: number): Millis {
+  of(task: TaskIndex): Millis {
     const known = this.#ofTask?.get(task);
     if (known !== undefined) return known;
     const sleepMs = this.next();

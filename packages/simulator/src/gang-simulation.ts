@@ -1,4 +1,4 @@
-import { type Address, invariant, type Millis, ONE_SLOT, type Segment } from '@goshawk/core';
+import { type Address, invariant, type JobNumber, type Millis, ONE_SLOT, type Segment } from '@goshawk/core';
 import {
   type Attributes,
   answerOf,
@@ -41,9 +41,9 @@ export interface GangSimulationOptions {
   readonly nodes: readonly Attributes[];
   readonly policy: CentralPolicy;
   readonly solve: SolveProgram;
-  believe(job: number): GangBelief;
+  believe(job: JobNumber): GangBelief;
   /** @param runMs on nodes that it prefers */
-  completed(job: number, runMs: Millis): void;
+  completed(job: JobNumber, runMs: Millis): void;
   /** How many times longer a gang runs of which a task is on a node that it does not prefer. */
   readonly slowdown: number;
   /** Whether a job that has not started by its deadline fails. */
@@ -121,7 +121,7 @@ class GangSimulation {
     this.#agenda.push(time, this.#sequence++, kind, job, start, 0, undefined);
   }
 
-  #happen(kind: number, job: number, start: number): void {
+  #happen(kind: number, job: JobNumber, start: number): void {
     if (kind === ARRIVAL) this.#arrive(job);
     else if (kind === END && start === this.#starts[job]) this.#end(job);
     else if (kind === DEADLINE) {
@@ -130,7 +130,7 @@ class GangSimulation {
     }
   }
 
-  #arrive(job: number): void {
+  #arrive(job: JobNumber): void {
     const { nodes, deadlineMs, prefers } = this.#options.jobs[job]!;
     const { estimateMs, distribution } = this.#options.believe(job);
     const declared = this.#books.declare(OWNER, job, {
@@ -150,7 +150,7 @@ class GangSimulation {
     this.#books.setWaiting(stage, nodes, this.#now);
   }
 
-  #end(job: number): void {
+  #end(job: JobNumber): void {
     const stage = this.#stages[job]!;
     const runs = [...stage.job.runs];
     const outcome = this.#outcomes[job]!;
@@ -161,7 +161,7 @@ class GangSimulation {
     this.#leave(job, stage);
   }
 
-  #leave(job: number, stage: BookedStage): void {
+  #leave(job: JobNumber, stage: BookedStage): void {
     this.#stages[job] = undefined;
     this.#books.withdraw(stage.job, this.#now);
   }

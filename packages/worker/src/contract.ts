@@ -1,4 +1,4 @@
-import type { Address, Environment, KillReason, Resources } from '@goshawk/core';
+import type { Address, AttemptNumber, Environment, KillReason, Resources, TaskIndex } from '@goshawk/core';
 
 export type WorkerTimer =
   /** Register, or renew the lease. */
@@ -23,8 +23,8 @@ export interface TaskOrder {
   readonly payload: unknown;
   /** By which the task is to know its job, itself and this attempt. */
   readonly jobId: string;
-  readonly task: number;
-  readonly attempt: number;
+  readonly task: TaskIndex;
+  readonly attempt: AttemptNumber;
   /** Of a job that is taken for long. */
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */

@@ -1,19 +1,21 @@
 import type {
   Address,
   Attribute,
+  JobNumber,
   Lane,
   MessageOf,
   Millis,
   Probe,
   Resources,
+  StageIndex,
   TaskAttempt,
 } from '@goshawk/core';
 
 /** Something that waits at a worker: a probe, or a task that central has placed here. */
 export interface Entry {
   readonly owner: Address;
-  readonly job: number;
-  readonly stage: number;
+  readonly job: JobNumber;
+  readonly stage: StageIndex;
   readonly long: boolean;
   readonly lane: Lane;
   readonly demand: Resources;
@@ -30,7 +32,7 @@ export interface Entry {
 }
 
 /** An attempt of a task, as messages name it to the owner of its job. */
-export type TaskRef = { readonly job: number } & TaskAttempt;
+export type TaskRef = { readonly job: JobNumber } & TaskAttempt;
 
 /** What the messages that bring a task say of it. */
 type TaskFacts = Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>;

@@ -1,9 +1,11 @@
 import {
   type Address,
+  type JobNumber,
   LANES,
   type Lane,
   type LinkedLists,
   type Millis,
+  type StageIndex,
   type TaskAttempt,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
@@ -105,7 +107,7 @@ export class WorkerQueue {
     );
   }
 
-  removeProbes(owner: Address, job: number, stage: number): Entry[] {
+  removeProbes(owner: Address, job: JobNumber, stage: StageIndex): Entry[] {
     return this.#removeWhere(
       (e) => e.placed === undefined && e.job === job && e.owner === owner && e.stage === stage,
     );

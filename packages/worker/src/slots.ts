@@ -3,10 +3,12 @@ import {
   addTo,
   fits,
   invariant,
+  type JobNumber,
   type MessageOf,
   type Millis,
   NO_RESOURCES,
   type Resources,
+  type StageIndex,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
 import type { Gpus } from './gpus.js';
@@ -268,7 +270,7 @@ export class Slots {
   }
 
   /** The slot that asks for any task of the stage, since it was probed for; −1: none does. */
-  indexOfProbe(owner: Address, job: number, stage: number): number {
+  indexOfProbe(owner: Address, job: JobNumber, stage: StageIndex): number {
     const { entries, series } = this.#memory;
     return this.#find(ASKING, (row) => {
       const entry = entries[row]!;

@@ -1,4 +1,11 @@
-import { type Environment, type Millis, NOBODY, type Outcome, startFault } from '@goshawk/core';
+import {
+  type Environment,
+  type Millis,
+  NOBODY,
+  type Outcome,
+  startFault,
+  type TaskIndex,
+} from '@goshawk/core';
 import type { WorkerCounters, WorkerEnvironment } from './contract.js';
 import type { Membership } from './membership.js';
 
@@ -57,7 +64,7 @@ export class StartHealth {
   }
 
   /** The task in the slot has lost workers before: nothing is to start beside it for so long. @returns as `ended` does */
-  runsApart(slot: number, jobId: string, task: number, forMs: Millis, now: Millis): boolean {
+  runsApart(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
     const reason = `runs task ${task} of ${jobId} by itself: workers that ran it before were lost`;
     if (!this.#quarantine(reason, forMs, now)) return false;
     this.#apart = slot;

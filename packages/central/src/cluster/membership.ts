@@ -1,4 +1,4 @@
-import type { Address, MessageOf, Millis, Schedulers } from '@goshawk/core';
+import type { Address, JobNumber, MessageOf, Millis, Schedulers } from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
 import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
@@ -95,7 +95,7 @@ export class Membership {
   }
 
   /** A job's id, as the owner gives it to its own; one that it has taken over keeps the tag of the first owner. */
-  idOf(owner: Address, number: number): string {
+  idOf(owner: Address, number: JobNumber): string {
     const known = this.registry.schedulers.get(owner);
     const of = known ?? [...this.away.all()].find(({ address }) => address === owner);
     return of === undefined ? `${this.#env.nameOf(owner)} ${number}` : `${of.tag}-${number}`;

@@ -5,6 +5,7 @@ import {
   type CentralLine,
   type ClusterShares,
   type Environment,
+  type JobNumber,
   type MessageOf,
   type Millis,
   placesOf,
@@ -309,7 +310,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  withdraw(owner: Address, number: number, now: Millis): void {
+  withdraw(owner: Address, number: JobNumber, now: Millis): void {
     const job = this.books.job(owner, number);
     if (job !== undefined) this.books.withdraw(job, now);
     this.#isDue = true;

@@ -1,4 +1,4 @@
-import type { JobNumber, Millis, TaskIndex } from '../ids.js';
+import type { AttemptNumber, JobNumber, Millis, TaskIndex } from '../ids.js';
 import type { Outcome } from '../messages/records.js';
 import type { JobClass, Route } from '../policy/presets.js';
 import type { JobSpec } from './spec.js';
@@ -43,7 +43,7 @@ export type JobRecord =
       readonly job: JobNumber;
       readonly at: Millis;
       readonly task: TaskIndex;
-      readonly attempt: number;
+      readonly attempt: AttemptNumber;
       readonly outcome: Outcome;
       /** Name of the worker. */
       readonly worker: string;
@@ -69,7 +69,7 @@ export type JobRecord =
       readonly job: JobNumber;
       readonly at: Millis;
       readonly task: TaskIndex;
-      readonly attempt: number;
+      readonly attempt: AttemptNumber;
     }
   | {
       /** Another incarnation of the owner has it: the one before may have given each task one more attempt. */

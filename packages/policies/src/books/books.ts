@@ -2,11 +2,14 @@ import {
   type Address,
   addVector,
   invariant,
+  type JobNumber,
   type Millis,
   ResourceNames,
   SLOT,
+  type StageIndex,
   sumOf,
   type TaskAttempt,
+  type TaskIndex,
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
@@ -121,7 +124,7 @@ export class ClusterBooks implements ClusterView {
 
   // ---- jobs
 
-  job(owner: Address, number: number): BookedJob | undefined {
+  job(owner: Address, number: JobNumber): BookedJob | undefined {
     return this.#jobs.get(owner)?.get(number);
   }
 
@@ -130,7 +133,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** The job with these facts, known or new. */
-  declare(owner: Address, number: number, facts: JobFacts): BookedJob {
+  declare(owner: Address, number: JobNumber, facts: JobFacts): BookedJob {
     const known = this.job(owner, number);
     if (known !== undefined) {
       const { long } = known;
@@ -150,13 +153,13 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** The job of which a worker runs something since then. Its owner may have found it long without the worker's knowing. */
-  declareFound(owner: Address, number: number, arrivedAt: Millis, long: boolean): BookedJob {
+  declareFound(owner: Address, number: JobNumber, arrivedAt: Millis, long: boolean): BookedJob {
     const isLong = long || this.job(owner, number)?.long === true;
     return this.declare(owner, number, { arrivedAt, isArrivalGuessed: true, long: isLong });
   }
 
   /** The stage with these facts, known or new. */
-  stage(job: BookedJob, index: number, facts: StageFacts): BookedStage {
+  stage(job: BookedJob, index: StageIndex, facts: StageFacts): BookedStage {
     const known = job.stageAt(index);
     if (known !== undefined) {
       if (known.learn(facts)) this.#tellOfJob({ kind: 'waiting', stage: known });
@@ -187,7 +190,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** A named task waits no more: a worker has it already. */
-  unnameWaiting(stage: BookedStage, task: number): void {
+  unnameWaiting(stage: BookedStage, task: TaskIndex): void {
     if (stage.waitingAttempt(task) === undefined) return;
     stage.unname(task);
     this.#waitingTasks--;

@@ -2,10 +2,13 @@ import {
   type Address,
   type BatchPart,
   Deque,
+  type JobNumber,
   type Millis,
   type Priority,
   type Segment,
+  type StageIndex,
   type TaskAttempt,
+  type TaskIndex,
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
@@ -44,7 +47,7 @@ export interface StageFacts {
 export class BookedJob implements JobView {
   readonly id: number;
   readonly owner: Address;
-  readonly number: number;
+  readonly number: JobNumber;
   arrivedAt: Millis;
   user = '';
   weight = 1;
@@ -69,7 +72,7 @@ export class BookedJob implements JobView {
   /** By index at the owner, pilots included. */
   readonly #byIndex = new Map<number, BookedStage>();
 
-  constructor(id: number, owner: Address, number: number, facts: JobFacts) {
+  constructor(id: number, owner: Address, number: JobNumber, facts: JobFacts) {
     this.id = id;
     this.owner = owner;
     this.number = number;
@@ -91,11 +94,11 @@ export class BookedJob implements JobView {
     return true;
   }
 
-  stageAt(index: number): BookedStage | undefined {
+  stageAt(index: StageIndex): BookedStage | undefined {
     return this.#byIndex.get(index);
   }
 
-  addStage(id: number, index: number, facts: StageFacts): BookedStage {
+  addStage(id: number, index: StageIndex, facts: StageFacts): BookedStage {
     const stage = new BookedStage(id, this, index, facts);
     this.#byIndex.set(index, stage);
     if (stage.part !== 'pilots') {
@@ -112,7 +115,7 @@ export class BookedJob implements JobView {
   }
 
   /** The run of a task that its owner has named. */
-  runOf(task: number): BookedRun | undefined {
+  runOf(task: TaskIndex): BookedRun | undefined {
     return this.#named?.get(task);
   }
 
@@ -164,7 +167,7 @@ export class BookedJob implements JobView {
 export class BookedStage implements StageView {
   readonly id: number;
   readonly job: BookedJob;
-  readonly index: number;
+  readonly index: StageIndex;
   readonly demand: Vector;
   part: BatchPart = 'judged';
   after: readonly number[] = [];
@@ -186,7 +189,7 @@ export class BookedStage implements StageView {
   /** The same tasks in order of arrival, and some that wait no more. */
   #order: Deque<number> | undefined;
 
-  constructor(id: number, job: BookedJob, index: number, facts: StageFacts) {
+  constructor(id: number, job: BookedJob, index: StageIndex, facts: StageFacts) {
     this.id = id;
     this.job = job;
     this.index = index;
@@ -220,12 +223,12 @@ export class BookedStage implements StageView {
   }
 
   /** The attempt under which a named task waits; undefined where it does not. */
-  waitingAttempt(task: number): number | undefined {
+  waitingAttempt(task: TaskIndex): number | undefined {
     return this.#attempts?.get(task);
   }
 
   /** A named task waits no more. */
-  unname(task: number): void {
+  unname(task: TaskIndex): void {
     this.#attempts?.delete(task);
   }
 

@@ -1,4 +1,4 @@
-import { type Millis, type Outcome, present } from '@goshawk/core';
+import { type Millis, type Outcome, present, type TaskIndex } from '@goshawk/core';
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Tracing } from './spans.js';
 
@@ -27,7 +27,7 @@ export class JobTracing {
     };
   }
 
-  #bound(job: Job, task: number, now: Millis): void {
+  #bound(job: Job, task: TaskIndex, now: Millis): void {
     const attempt = job.tasks.attempts[task]!;
     const from = this.#waitingAgain.get(job)?.get(task) ?? job.dag.stageOf(task).releasedAt;
     this.#tracing.add({
@@ -41,7 +41,7 @@ export class JobTracing {
     });
   }
 
-  #ended(job: Job, task: number, outcome: Outcome, runMs: Millis, now: Millis): void {
+  #ended(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     const attempt = job.tasks.attempts[task]!;
     const isGood = outcome.kind === 'completed';
     this.#tracing.add({

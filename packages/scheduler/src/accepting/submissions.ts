@@ -3,6 +3,7 @@ import {
   countTasks,
   InputError,
   isFinal,
+  type JobNumber,
   type JobSpec,
   type KeyHolder,
   LIMITS,
@@ -151,7 +152,7 @@ function accepted({ cluster }: SchedulerParts, job: Job): Accepted {
 }
 
 /** Another job of the cluster has the key of this one: whoever brought this one is told of the other. */
-export function keyTaken(s: SchedulerParts, number: number, { id, accepted, ended }: KeyHolder): void {
+export function keyTaken(s: SchedulerParts, number: JobNumber, { id, accepted, ended }: KeyHolder): void {
   const job = s.jobs.byNumber(number);
   if (job === undefined) return;
   s.ledger.reword(job.id, (request) => {

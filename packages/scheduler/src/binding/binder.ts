@@ -1,6 +1,7 @@
 import {
   type Address,
   AddressNumbers,
+  type AttemptNumber,
   fits,
   type MessageOf,
   type Millis,
@@ -235,7 +236,7 @@ export class Binder {
   }
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
-  #placedTask(job: Job, from: Address, task: TaskIndex, attempt: number): TaskIndex {
+  #placedTask(job: Job, from: Address, task: TaskIndex, attempt: AttemptNumber): TaskIndex {
     if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.cancelling) return -1;
     const state = job.tasks.stateOf(task);
     // Its worker may ask before central's answer is here.

@@ -5,6 +5,7 @@ import {
   type Millis,
   type StageWait,
   sumOf,
+  type TaskIndex,
   type TaskStory,
   type WaitingGroup,
   type WaitingReason,
@@ -40,7 +41,12 @@ export function waitingGroups(
 }
 
 /** Why a job waits, and where its time went so far. */
-export function explain(s: SchedulerParts, job: Job, task: number | undefined, now: Millis): JobExplanation {
+export function explain(
+  s: SchedulerParts,
+  job: Job,
+  task: TaskIndex | undefined,
+  now: Millis,
+): JobExplanation {
   const circumstances = s.circumstances(now);
   const waits = waitsOf(job, circumstances);
   const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
@@ -101,7 +107,13 @@ function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
   return found;
 }
 
-function storyOf(s: SchedulerParts, job: Job, task: number, waits: readonly Waits[], now: Millis): TaskStory {
+function storyOf(
+  s: SchedulerParts,
+  job: Job,
+  task: TaskIndex,
+  waits: readonly Waits[],
+  now: Millis,
+): TaskStory {
   const state = job.tasks.stateOf(task);
   const stage = job.dag.stageOf(task);
   const isPilot = job.sample?.isPilot(task) ?? false;
@@ -126,7 +138,7 @@ function storyOf(s: SchedulerParts, job: Job, task: number, waits: readonly Wait
 }
 
 /** A task that waits does so for the reason of those of its batch that may start. */
-function reasonFor(job: Job, task: number, waits: readonly Waits[]): WaitingReason | undefined {
+function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingReason | undefined {
   const batch = job.waiting.batchOf(task);
   const state = job.tasks.stateOf(task);
   if (state === TaskState.blocked) {

@@ -9,6 +9,7 @@ import {
   type Predecessor,
   type ResultPage,
   type TaskFailure,
+  type TaskIndex,
 } from '@goshawk/core';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
@@ -157,7 +158,7 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
 }
 
-function describeFailure(job: Job, task: number, recall: Recall | undefined): TaskFailure {
+function describeFailure(job: Job, task: TaskIndex, recall: Recall | undefined): TaskFailure {
   const error = job.history.reports.errorOf(task, recall);
   return {
     task,
@@ -175,7 +176,7 @@ function describeFailure(job: Job, task: number, recall: Recall | undefined): Ta
  * When the attempt that counted started, in ms since the job was accepted; before it where there was none. After a restart
  * both are by what was written down of them, and that may be off by a ms: nothing that has ended started before its job.
  */
-export function startOf(job: Job, task: number): Millis {
+export function startOf(job: Job, task: TaskIndex): Millis {
   const since = job.tasks.startedAt[task]! - job.acceptedAt;
   const state = job.tasks.stateOf(task);
   return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;

@@ -1,4 +1,4 @@
-import { type Address, LIMITS, type Millis } from '@goshawk/core';
+import { type Address, type JobNumber, LIMITS, type Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
 /** A client that is told how a job comes along. */
@@ -84,7 +84,7 @@ export class JobWatches {
     for (const job of this.#byJob.keys()) this.#forgetSilent(job, now);
   }
 
-  #forgetSilent(job: number, now: Millis): void {
+  #forgetSilent(job: JobNumber, now: Millis): void {
     for (const [name, { heardAt }] of this.#byJob.get(job) ?? []) {
       if (now - heardAt >= SILENCE_MS) this.#forget(name);
     }

@@ -1,4 +1,13 @@
-import { type Address, LIMITS, listAttributes, type Millis, NOBODY, type TaskAttempt } from '@goshawk/core';
+import {
+  type Address,
+  type AttemptNumber,
+  LIMITS,
+  listAttributes,
+  type Millis,
+  NOBODY,
+  type TaskAttempt,
+  type TaskIndex,
+} from '@goshawk/core';
 import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
@@ -57,7 +66,7 @@ export class Placer {
     this.placeAgain(job, now);
   }
 
-  placed(job: Job, task: number, attempt: number, worker: Address): void {
+  placed(job: Job, task: TaskIndex, attempt: AttemptNumber, worker: Address): void {
     if (job.tasks.states[task] !== TaskState.placing || job.tasks.attempts[task] !== attempt) return;
     job.tasks.workers[task] = worker;
     job.set(task, TaskState.placed);

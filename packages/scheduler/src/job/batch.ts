@@ -1,4 +1,12 @@
-import { countTasks, type JobSpec, type Lane, type Millis, type Scope, type StageSpec } from '@goshawk/core';
+import {
+  countTasks,
+  type JobSpec,
+  type Lane,
+  type Millis,
+  type Scope,
+  type StageIndex,
+  type StageSpec,
+} from '@goshawk/core';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
@@ -6,7 +14,7 @@ import { ProbeLedger } from './probe-ledger.js';
  * probing), the pilots of a job, or what may run before they have told. Its index names it in messages.
  */
 export abstract class Batch {
-  readonly index: number;
+  readonly index: StageIndex;
   readonly spec: StageSpec;
   /** Where its probes wait at workers. */
   readonly lane: Lane;
@@ -32,7 +40,7 @@ export abstract class Batch {
   /** Workers that central has matched with the batch. */
   matches = 0;
 
-  constructor(index: number, spec: StageSpec, lane: Lane, over?: Scope, probeFactor = 1) {
+  constructor(index: StageIndex, spec: StageSpec, lane: Lane, over?: Scope, probeFactor = 1) {
     this.index = index;
     this.spec = spec;
     this.lane = lane;
@@ -62,7 +70,7 @@ export class Stage extends Batch {
   nextFresh: number;
   readonly returned: number[] = [];
 
-  constructor(index: number, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
+  constructor(index: StageIndex, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
     super(index, spec, lane);
     this.first = first;
     this.count = countTasks(spec.tasks);
@@ -94,7 +102,7 @@ export class PilotBatch extends Batch {
   readonly queue: number[] = [];
   override readonly stage: Stage;
 
-  constructor(index: number, stage: Stage, probeFactor: number) {
+  constructor(index: StageIndex, stage: Stage, probeFactor: number) {
     super(index, stage.spec, 'express', undefined, probeFactor);
     this.stage = stage;
   }
@@ -104,7 +112,7 @@ export class PilotBatch extends Batch {
 export class RestBatch extends Batch {
   override readonly stage: Stage;
 
-  constructor(index: number, stage: Stage, over: Scope) {
+  constructor(index: StageIndex, stage: Stage, over: Scope) {
     super(index, stage.spec, 'normal', over);
     this.stage = stage;
   }

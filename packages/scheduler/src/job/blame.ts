@@ -1,4 +1,4 @@
-import { type Address, LIMITS, type Millis, type TaskIndex } from '@goshawk/core';
+import { type Address, type AttemptNumber, LIMITS, type Millis, type TaskIndex } from '@goshawk/core';
 
 /** A retry waits for so long for a worker that it has not failed on, where there is any. */
 const AVOIDED_MS = 120_000;
@@ -33,7 +33,7 @@ interface Trouble {
   /** It does not run before. */
   pausedUntil: Millis;
   /** The attempt that ran apart last, or does, and for how long nothing else was to start beside it. */
-  apart: { readonly attempt: number; readonly forMs: Millis } | undefined;
+  apart: { readonly attempt: AttemptNumber; readonly forMs: Millis } | undefined;
 }
 
 /** What went wrong at one worker. */
@@ -56,7 +56,7 @@ export class Blame {
   /** Workers that were lost with a task of the job since one completed. */
   #lostInARow = 0;
   #isOnProbation = false;
-  #trial: { readonly task: TaskIndex; readonly attempt: number } | undefined;
+  #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #lookedAt: Millis = Number.NEGATIVE_INFINITY;
   /** Workers that were lost with a task that ran apart, less what tasks that completed make up for. */
   #charged = 0;
@@ -67,7 +67,7 @@ export class Blame {
   }
 
   /** The attempt that was given to run apart last. */
-  get trial(): { readonly task: TaskIndex; readonly attempt: number } | undefined {
+  get trial(): { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined {
     return this.#trial;
   }
 
@@ -135,7 +135,7 @@ export class Blame {
   }
 
   /** An attempt was lost that is charged for it. */
-  lost(task: TaskIndex, attempt: number, runMs: Millis, now: Millis): void {
+  lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
     const trouble = this.#troubleOf(task);
     const losses = ++trouble.losses;
     if (trouble.apart?.attempt === attempt) this.#charged++;
@@ -145,12 +145,12 @@ export class Blame {
   }
 
   /** The task is in its time apart, or was when its worker was last heard. @param leaseMs in which a loss is noticed */
-  isApart(task: TaskIndex, attempt: number, runMs: Millis, leaseMs: Millis): boolean {
+  isApart(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, leaseMs: Millis): boolean {
     return runMs <= (this.apartMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
   }
 
   /** The attempt is given out: apart, if its task was lost too often, or the job is on probation. */
-  started(task: TaskIndex, attempt: number): void {
+  started(task: TaskIndex, attempt: AttemptNumber): void {
     if (this.lossesOf(task) < APART_AT && !this.#isOnProbation) return;
     const forMs = Math.min(APART_MAX_MS, Math.max(APART_MIN_MS, 2 * this.#longestLostMs));
     this.#troubleOf(task).apart = { attempt, forMs };
@@ -158,7 +158,7 @@ export class Blame {
   }
 
   /** For how long nothing else is to start where the attempt runs; undefined: it runs like any other. */
-  apartMsOf(task: TaskIndex, attempt: number): Millis | undefined {
+  apartMsOf(task: TaskIndex, attempt: AttemptNumber): Millis | undefined {
     const apart = this.#tasks.get(task)?.apart;
     return apart?.attempt === attempt ? apart.forMs : undefined;
   }

@@ -1,4 +1,4 @@
-import { type JobSpec, LIMITS, type Millis, type Outcome, Random } from '@goshawk/core';
+import { type JobSpec, LIMITS, type Millis, type Outcome, Random, type TaskIndex } from '@goshawk/core';
 
 /** By POSIX, as far as commands end by them. */
 const SIGNALS: Readonly<Record<string, number>> = {
@@ -33,7 +33,7 @@ export function isWorthARetry({ retryOn }: JobSpec, { exitCode, signal }: Outcom
 export function restMs(
   { retryBackoffMs, seed }: JobSpec,
   job: string,
-  task: number,
+  task: TaskIndex,
   failures: number,
 ): Millis {
   if (retryBackoffMs === undefined) return 0;

@@ -1,4 +1,4 @@
-import type { AttemptView, JobRecord, Outcome } from '@goshawk/core';
+import type { AttemptView, JobNumber, JobRecord, Outcome, TaskIndex } from '@goshawk/core';
 import { heapBytes } from '../keeping/heap-bytes.js';
 
 /** What a task's last failure was, and where. */
@@ -8,7 +8,7 @@ interface TaskError {
 }
 
 /** Reads back what was written down of a job; undefined where nothing can be read. */
-export type Recall = (job: number, place: number) => JobRecord | undefined;
+export type Recall = (job: JobNumber, place: number) => JobRecord | undefined;
 
 /** Attempts whose end is kept, and tasks that a detail lists, at most. */
 export const LISTED_MAX = 100;
@@ -36,7 +36,7 @@ export class TaskReports {
   /** One more than the place of a task's last report that tells anything; 0: it has none. */
   #places: Float64Array | undefined;
 
-  constructor(job: number, tasks: number) {
+  constructor(job: JobNumber, tasks: number) {
     this.#job = job;
     this.#tasks = tasks;
   }
@@ -54,7 +54,7 @@ export class TaskReports {
   }
 
   /** @param place where the journal has it */
-  setValue(task: number, value: unknown, place?: number): void {
+  setValue(task: TaskIndex, value: unknown, place?: number): void {
     if (value === undefined || value === null) return;
     if (place !== undefined) return this.#put(task, place, value);
     this.#values ??= new Map();
@@ -63,7 +63,7 @@ export class TaskReports {
   }
 
   /** @param place where the journal has them */
-  setGpus(task: number, gpus: readonly string[] | undefined, place?: number): void {
+  setGpus(task: TaskIndex, gpus: readonly string[] | undefined, place?: number): void {
     if (gpus === undefined) return;
     if (place !== undefined) return this.#put(task, place, gpus);
     this.#gpus ??= new Map();
@@ -72,7 +72,7 @@ export class TaskReports {
   }
 
   /** @param place where the journal has it */
-  setError(task: number, error: TaskError, place?: number): void {
+  setError(task: TaskIndex, error: TaskError, place?: number): void {
     if (place !== undefined) return this.#put(task, place, error);
     if (this.#places !== undefined) this.#places[task] = 0;
     this.#errors ??= new Map();
@@ -81,28 +81,28 @@ export class TaskReports {
   }
 
   /** What a task returned that completed; undefined where it returned nothing. */
-  valueOf(task: number, recall: Recall | undefined): unknown {
+  valueOf(task: TaskIndex, recall: Recall | undefined): unknown {
     const outcome = this.#recalled(task, recall)?.outcome;
     return outcome?.kind === 'completed' ? outcome.value : this.#values?.get(task);
   }
 
   /** GPUs that a task had that completed; undefined where it had none. */
-  gpusOf(task: number, recall: Recall | undefined): readonly string[] | undefined {
+  gpusOf(task: TaskIndex, recall: Recall | undefined): readonly string[] | undefined {
     return this.#recalled(task, recall)?.outcome.gpus ?? this.#gpus?.get(task);
   }
 
   /** The last failure of a task that failed. */
-  errorOf(task: number, recall: Recall | undefined): TaskError | undefined {
+  errorOf(task: TaskIndex, recall: Recall | undefined): TaskError | undefined {
     return this.#recalled(task, recall) ?? this.#errors?.get(task);
   }
 
-  #put(task: number, place: number, report: unknown): void {
+  #put(task: TaskIndex, place: number, report: unknown): void {
     this.recordedBytes += heapBytes(report);
     this.#places ??= new Float64Array(this.#tasks);
     this.#places[task] = place + 1;
   }
 
-  #recalled(task: number, recall: Recall | undefined): TaskError | undefined {
+  #recalled(task: TaskIndex, recall: Recall | undefined): TaskError | undefined {
     const place = this.#places?.[task] ?? 0;
     const record = place === 0 ? undefined : recall?.(this.#job, place - 1);
     return record?.kind === 'attempt' && record.task === task ? record : undefined;

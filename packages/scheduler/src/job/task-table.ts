@@ -1,4 +1,12 @@
-import { type Address, invariant, type JobNumber, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
+import {
+  type Address,
+  type AttemptNumber,
+  invariant,
+  type JobNumber,
+  type Millis,
+  NOBODY,
+  type TaskIndex,
+} from '@goshawk/core';
 
 /**
  * Where a task is. Every task is in exactly one of these states:
@@ -48,7 +56,7 @@ export interface Assignment {
 export interface AttemptRef {
   readonly job: JobNumber;
   readonly task: TaskIndex;
-  readonly attempt: number;
+  readonly attempt: AttemptNumber;
 }
 
 /** For sets and maps. */
@@ -190,7 +198,7 @@ export class TaskTable {
   }
 
   /** This attempt runs at the worker, as far as is known here. */
-  isRunning(task: TaskIndex, attempt: number, worker: Address): boolean {
+  isRunning(task: TaskIndex, attempt: AttemptNumber, worker: Address): boolean {
     return (
       task < this.count &&
       this.states[task] === TaskState.running &&

@@ -1,4 +1,4 @@
-import { type JobState, sumOf } from '@goshawk/core';
+import { type JobNumber, type JobState, sumOf } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
 /** Rows of jobs that went are swept out when there are more of them than others, and than this. */
@@ -19,7 +19,7 @@ export class EndedJobs {
     return this.#jobs.size;
   }
 
-  get(number: number): Job | undefined {
+  get(number: JobNumber): Job | undefined {
     return this.#jobs.get(number);
   }
 

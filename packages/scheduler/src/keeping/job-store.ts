@@ -1,4 +1,4 @@
-import { type JobState, LIMITS, type Millis, setLatest } from '@goshawk/core';
+import { type JobNumber, type JobState, LIMITS, type Millis, setLatest } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
 import type { Job } from '../job/job.js';
 import { EndedJobs } from './ended-jobs.js';
@@ -147,12 +147,12 @@ export class JobStore {
     return this.#activeByUser;
   }
 
-  nextName(): { number: number; id: string } {
+  nextName(): { number: JobNumber; id: string } {
     const number = this.#next++;
     return { number, id: this.idOf(number) };
   }
 
-  idOf(number: number): string {
+  idOf(number: JobNumber): string {
     return `${this.#tag}-${number}`;
   }
 
@@ -235,7 +235,7 @@ export class JobStore {
   }
 
   /** Where it is in memory. */
-  byNumber(number: number): Job | undefined {
+  byNumber(number: JobNumber): Job | undefined {
     return this.#active.get(number) ?? this.#ended.get(number);
   }
 
@@ -243,7 +243,7 @@ export class JobStore {
     return this.#byNumberAnywhere(this.#numberOf(id));
   }
 
-  #byNumberAnywhere(number: number): Job | undefined {
+  #byNumberAnywhere(number: JobNumber): Job | undefined {
     const job = this.byNumber(number);
     if (job !== undefined) return job;
     const trace = this.#away.byNumber(number);
@@ -409,7 +409,7 @@ export class JobStore {
     this.#endedBytes -= job.bytes;
   }
 
-  #forget(number: number, now: Millis): void {
+  #forget(number: JobNumber, now: Millis): void {
     this.logs.forget(number);
     this.#ledger.forgotten(number, now);
   }

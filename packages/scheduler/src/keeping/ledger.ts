@@ -1,6 +1,7 @@
 import {
   type Address,
   Deque,
+  type JobNumber,
   type JobRecord,
   LIMITS,
   type Message,
@@ -173,7 +174,7 @@ export class Ledger {
     this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
   }
 
-  forgotten(job: number, now: Millis): void {
+  forgotten(job: JobNumber, now: Millis): void {
     this.#write({ kind: 'forgotten', job, at: this.#wall(now) });
   }
 

@@ -1,10 +1,10 @@
-import type { LogPage, OutputChunk } from '@goshawk/core';
+import type { AttemptNumber, JobNumber, LogPage, OutputChunk, TaskIndex } from '@goshawk/core';
 import { Page } from './heap-bytes.js';
 import { letGo } from './memory-shares.js';
 
 interface Logged {
-  readonly task: number;
-  readonly attempt: number;
+  readonly task: TaskIndex;
+  readonly attempt: AttemptNumber;
   readonly stream: 'stdout' | 'stderr';
   readonly bytes: Uint8Array;
 }
@@ -16,7 +16,7 @@ const CHUNK_BYTES = 200;
 const ROOM_SHARE = 0.9;
 
 interface JobLog {
-  readonly job: number;
+  readonly job: JobNumber;
   readonly user: string | undefined;
   readonly chunks: Logged[];
   /** Chunks that were dropped from the front. */
@@ -39,7 +39,13 @@ export class TaskLogs {
     this.#bytesMax = bytesMax;
   }
 
-  append(job: number, user: string | undefined, task: number, attempt: number, chunk: OutputChunk): void {
+  append(
+    job: JobNumber,
+    user: string | undefined,
+    task: TaskIndex,
+    attempt: AttemptNumber,
+    chunk: OutputChunk,
+  ): void {
     let log = this.#logs.get(job);
     if (log === undefined) {
       log = { job, user, chunks: [], dropped: this.#emptied.get(job) ?? 0, bytes: 0 };
@@ -53,7 +59,7 @@ export class TaskLogs {
     if (this.#bytes > this.#bytesMax) this.#makeRoom();
   }
 
-  forget(job: number): void {
+  forget(job: JobNumber): void {
     this.#emptied.delete(job);
     const log = this.#logs.get(job);
     if (log === undefined) return;
@@ -62,7 +68,7 @@ export class TaskLogs {
   }
 
   /** @param wanted says of which tasks */
-  read(job: number, cursor: number, wanted: (task: number) => boolean, ended: boolean): LogPage {
+  read(job: JobNumber, cursor: number, wanted: (task: TaskIndex) => boolean, ended: boolean): LogPage {
     const log = this.#logs.get(job);
     if (log === undefined) {
       const emptied = this.#emptied.get(job) ?? 0;

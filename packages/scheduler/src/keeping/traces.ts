@@ -1,11 +1,19 @@
-import { hashText, JOB_STATES, type JobState, type Millis, scramble, sumOf } from '@goshawk/core';
+import {
+  hashText,
+  JOB_STATES,
+  type JobNumber,
+  type JobState,
+  type Millis,
+  scramble,
+  sumOf,
+} from '@goshawk/core';
 
 /**
  * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
  * Of a job that was put away all else lies in the journal.
  */
 export interface Trace {
-  readonly number: number;
+  readonly number: JobNumber;
   /** Undefined where it has none, and where it can be read back with the job. */
   readonly key: string | undefined;
   readonly user: string | undefined;
@@ -100,7 +108,7 @@ export class Traces {
     if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
   }
 
-  byNumber(number: number): Trace | undefined {
+  byNumber(number: JobNumber): Trace | undefined {
     for (const row of this.#byNumber.rowsOf(scramble(number)))
       if (this.#numbers[row] === number) return this.#at(row);
     return undefined;

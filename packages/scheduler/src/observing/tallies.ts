@@ -7,6 +7,7 @@ import {
   type Millis,
   OVERLOADS,
   type OverloadReason,
+  type TaskIndex,
 } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
@@ -34,7 +35,7 @@ export class Tallies {
     number
   >;
 
-  taskBound(job: Job, task: number, now: Millis): void {
+  taskBound(job: Job, task: TaskIndex, now: Millis): void {
     if (job.tasks.attempts[task] !== 1) return;
     ofClass(this.queueingMs, job.class).add(now - job.dag.stageOf(task).releasedAt);
   }

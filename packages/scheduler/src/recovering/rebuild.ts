@@ -1,10 +1,13 @@
 import {
   type Address,
+  type AttemptNumber,
   isOwnersEnd,
+  type JobNumber,
   type JobRecord,
   type JobRecordOf,
   type Millis,
   NOBODY,
+  type TaskIndex,
 } from '@goshawk/core';
 import { arrivingJobOf } from '../accepting/arriving.js';
 import type { JournalEntry } from '../contract.js';
@@ -22,7 +25,7 @@ export interface RebuildContext {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
   readonly now: Millis;
-  idOf(job: number): string;
+  idOf(job: JobNumber): string;
   /** Stands for a worker of which the name is left. */
   formerly(worker: string): Address;
   /** Memory is short. */
@@ -189,7 +192,7 @@ class Rebuild {
     rebuilt(job);
   }
 
-  #given(task: number, attempt: number): void {
+  #given(task: TaskIndex, attempt: AttemptNumber): void {
     if (task >= this.job.taskCount) return;
     this.job.tasks.attempts[task] = Math.max(this.job.tasks.attempts[task]!, attempt);
     this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);

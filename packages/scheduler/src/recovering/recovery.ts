@@ -1,10 +1,12 @@
 import {
   type Address,
+  type AttemptNumber,
   type Environment,
   type Member,
   type MessageOf,
   type Millis,
   NOBODY,
+  type TaskIndex,
 } from '@goshawk/core';
 import { watchTimeLimit } from '../ending/job-timers.js';
 import { type Job, TaskState } from '../job/job.js';
@@ -117,7 +119,14 @@ export class Recovery {
   }
 
   /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */
-  #takes(job: Job, task: number, attempt: number, from: Address, elapsedMs: Millis, now: Millis): boolean {
+  #takes(
+    job: Job,
+    task: TaskIndex,
+    attempt: AttemptNumber,
+    from: Address,
+    elapsedMs: Millis,
+    now: Millis,
+  ): boolean {
     if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
     const isRunning = job.tasks.stateOf(task) === TaskState.running;
     if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
@@ -140,7 +149,7 @@ export class Recovery {
   }
 
   /** A later attempt is held by somebody else. */
-  #drop(job: Job, task: number): void {
+  #drop(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     if (worker === NOBODY) return;
     this.#env.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });

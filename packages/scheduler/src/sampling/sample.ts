@@ -1,4 +1,4 @@
-import type { Millis, Scope } from '@goshawk/core';
+import type { Millis, Scope, TaskIndex } from '@goshawk/core';
 import type { Evidence, SamplePlan } from '@goshawk/predictor';
 import { type Batch, PilotBatch, RestBatch, type Stage } from '../job/batch.js';
 
@@ -51,28 +51,28 @@ export class Sample {
   }
 
   /** A pilot, and it matters which tasks are. */
-  holds(task: number): boolean {
+  holds(task: TaskIndex): boolean {
     return !this.isDecided && this.#isPilot.has(task);
   }
 
   /** A pilot, whether it was decided or not. */
-  isPilot(task: number): boolean {
+  isPilot(task: TaskIndex): boolean {
     return this.#isPilot.has(task);
   }
 
   /** The end of the task, a pilot, may tell more. */
-  heeds(task: number): boolean {
+  heeds(task: TaskIndex): boolean {
     return this.#isPilot.has(task) && (!this.isDecided || this.estimateFollows);
   }
 
-  attemptFailed(task: number, runMs: Millis): void {
+  attemptFailed(task: TaskIndex, runMs: Millis): void {
     if (this.holds(task) && this.#failedRunsMs.length < FAILED_RUNS_MAX) this.#failedRunsMs.push(runMs);
   }
 
   /**
    * @param look what became of a task: its run time when it completed, for how long it has run, or that it never will
    */
-  evidence(look: (task: number) => { ran: Millis } | { runs: Millis } | 'failed' | 'waiting'): Evidence {
+  evidence(look: (task: TaskIndex) => { ran: Millis } | { runs: Millis } | 'failed' | 'waiting'): Evidence {
     const runsMs: Millis[] = [];
     const elapsedMs: Millis[] = [];
     let failed = 0;
