@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
-import { Fuse, memoryReader, threadsAlive } from './fuse.js';
+import { Fuse } from './fuse.js';
 
 const MEBI = 1024 * 1024;
 
@@ -75,22 +74,4 @@ describe('connections are cut', () => {
     }
     expect(cuts).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
   });
-});
-
-test.runIf(process.platform === 'linux')('what JavaScript has of this process is accounted for', () => {
-  const read = memoryReader()!;
-  const before = read();
-  const kept = Buffer.alloc(100 * MEBI, 1);
-  const after = read();
-  expect(after.accounted - before.accounted).toBeGreaterThan(90 * MEBI);
-  expect(after.resident - before.resident).toBeGreaterThan(90 * MEBI);
-  expect(kept).toHaveLength(100 * MEBI);
-});
-
-test('threads count from their start to their end', async () => {
-  const before = threadsAlive();
-  const thread = new Worker('', { eval: true });
-  expect(threadsAlive()).toBe(before + 1);
-  await new Promise((resolve) => thread.once('exit', resolve));
-  expect(threadsAlive()).toBe(before);
 });
