@@ -113,7 +113,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     const fails = { exec: ['sh', '-c', 'exit 3'] };
     const id = await submit({ name: 'broken', tasks: { count: 7, run: fails } });
     await open(`#/jobs/${id}`, `Job ${id}`);
-    await page.getByText(/^task 0 on w\d: the command ended with exit code 3$/).waitFor();
+    await page.getByText(/^task 0 on (w\d|extra): the command ended with exit code 3$/).waitFor();
     await page.getByText('2 more tasks failed').waitFor();
   });
 
