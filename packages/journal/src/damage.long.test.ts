@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { damageFile } from './damage.fixture.js';
 import { JournalError } from './errors.js';
 import { openLmdbJournal } from './lmdb-journal.js';
-import { OfflineJournal } from './offline.js';
+import { OfflineJournal, verify } from './offline.js';
 import { accepted, attempt, ended, forgotten, recordsOf } from './records.fixture.js';
 import { repairJournal } from './repair.js';
 
@@ -79,7 +79,7 @@ describe('a damaged journal', () => {
         const verified = await ending(async () => {
           const offline = await OfflineJournal.open(folder);
           try {
-            const { damaged, records } = offline.verify();
+            const { damaged, records } = verify(offline);
             const isSound = (await ending(async () => offline.check() ?? true)) === true;
             return { damaged, records, isSound };
           } finally {

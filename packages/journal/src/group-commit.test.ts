@@ -3,12 +3,12 @@ import type { JournalState } from './contract.js';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { accepted } from './records.fixture.js';
 
-/** A disk whose writes end when the test says so. */
-class SlowDisk {
+/** A journal whose writes end when the test says so. */
+class SlowJournal extends GroupCommit {
   readonly groups: { readonly group: readonly Entry[]; end(error?: Error): void }[] = [];
   hasRoom = true;
 
-  write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+  protected write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     if (!this.hasRoom) return Promise.resolve('no room');
     return new Promise((resolve, reject) => {
       this.groups.push({ group, end: (error) => (error === undefined ? resolve('written') : reject(error)) });
@@ -17,9 +17,8 @@ class SlowDisk {
 }
 
 function setUp() {
-  const disk = new SlowDisk();
   const actions: (() => void)[] = [];
-  const commits = new GroupCommit((group) => disk.write(group), {
+  const commits = new SlowJournal({
     soon: (action) => actions.push(action),
     later: (action) => actions.push(action),
   });
@@ -34,69 +33,69 @@ function setUp() {
     for (const action of actions.splice(0)) action();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { disk, commits, heard, turn };
+  return { commits, heard, turn };
 }
 
 describe('group commit', () => {
   test('has one group on its way at a time', async () => {
-    const { disk, commits, heard, turn } = setUp();
+    const { commits, heard, turn } = setUp();
     commits.append(accepted(1));
     await turn();
     commits.append(accepted(2));
     commits.append(accepted(3));
     await turn();
-    expect(disk.groups.map(({ group }) => group.length)).toEqual([1]);
-    disk.groups[0]!.end();
+    expect(commits.groups.map(({ group }) => group.length)).toEqual([1]);
+    commits.groups[0]!.end();
     await turn();
-    expect(disk.groups.map(({ group }) => group.length)).toEqual([1, 2]);
+    expect(commits.groups.map(({ group }) => group.length)).toEqual([1, 2]);
     expect(heard.counts).toEqual([1]);
-    disk.groups[1]!.end();
+    commits.groups[1]!.end();
     await turn();
     expect(heard.counts).toEqual([1, 3]);
   });
 
   test('a sync that fails once is the end: nothing is recorded any more, and nothing written', async () => {
-    const { disk, commits, heard, turn } = setUp();
+    const { commits, heard, turn } = setUp();
     commits.append(accepted(1));
     await turn();
     commits.append(accepted(2));
-    disk.groups[0]!.end(new Error('EIO: i/o error, fdatasync'));
+    commits.groups[0]!.end(new Error('EIO: i/o error, fdatasync'));
     await turn();
     commits.append(accepted(3));
     await turn();
-    expect(disk.groups).toHaveLength(1);
+    expect(commits.groups).toHaveLength(1);
     expect(heard.counts).toEqual([]);
     expect(heard.states).toEqual([{ kind: 'failed', message: 'EIO: i/o error, fdatasync' }]);
     commits.setFull(undefined);
     expect(commits.state.kind).toBe('failed');
-    await commits.close();
+    await commits.end(async () => {});
   });
 
   test('nothing is written while there is no room, which is told, and all of it once there is', async () => {
-    const { disk, commits, heard, turn } = setUp();
-    disk.hasRoom = false;
+    const { commits, heard, turn } = setUp();
+    commits.hasRoom = false;
     commits.append(accepted(1));
     await turn();
     commits.append(accepted(2));
     await turn();
-    expect(disk.groups).toHaveLength(0);
+    expect(commits.groups).toHaveLength(0);
     expect(heard.stops).toEqual([true]);
     expect(commits.isStopped).toBe(true);
-    disk.hasRoom = true;
+    commits.hasRoom = true;
     await turn();
-    expect(disk.groups.map(({ group }) => group.map(({ job }) => job))).toEqual([[1, 2]]);
-    disk.groups[0]!.end();
+    expect(commits.groups.map(({ group }) => group.map(({ job }) => job))).toEqual([[1, 2]]);
+    commits.groups[0]!.end();
     await turn();
     expect(heard.counts).toEqual([2]);
     expect(heard.stops).toEqual([true, false]);
   });
 
   test('whoever closes does not wait for room', async () => {
-    const { disk, commits, heard, turn } = setUp();
-    disk.hasRoom = false;
+    const { commits, heard, turn } = setUp();
+    commits.hasRoom = false;
     commits.append(accepted(1));
     await turn();
-    const closed = commits.close();
+    const closed = commits.end(async () => {});
     await turn();
     await closed;
     expect(heard.counts).toEqual([]);

@@ -13,12 +13,6 @@ export interface Entry {
   readonly key?: string | undefined;
 }
 
-/**
- * Returns when all of a group is durable, or when there was no room and nothing of it is written: it is given again after a
- * while. A failure is final: what is on the disk after it nobody knows.
- */
-export type WriteGroup = (group: readonly Entry[]) => Promise<'written' | 'no room'>;
-
 /** How a group commit gets on after this turn of the event loop, and after a while. */
 export interface Pace {
   soon(action: () => void): void;
@@ -28,13 +22,21 @@ export interface Pace {
 /** From a disk with a battery to one that hangs. ms */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
+/** Until it is asked again whether there is room. ms */
+const ROOM_PAUSE_MS = 500;
+
+const IN_REAL_TIME: Pace = {
+  soon: (action) => void setImmediate(action),
+  later: (action) => void setTimeout(action, ROOM_PAUSE_MS),
+};
+
 const OPEN: JournalState = { kind: 'open' };
 
 /**
- * Group commit: one group is on its way to the disk at a time, and what is appended meanwhile is the next. So a lone
- * record waits for one sync, and a thousand in one turn of the event loop for one as well.
+ * What all journals have in common, group commit: one group is on its way to the disk at a time, and what is appended
+ * meanwhile is the next. So a lone record waits for one sync, and a thousand in one turn of the event loop for one as well.
  */
-export class GroupCommit {
+export abstract class GroupCommit {
   state: JournalState = OPEN;
   /** Nothing is written for want of room. */
   isStopped = false;
@@ -46,9 +48,8 @@ export class GroupCommit {
   readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
   /** Of the next record; each is greater than the one before. To be set when all that is there was read. */
   nextPlace: number | undefined;
-  readonly #write: WriteGroup;
+  protected listener: JournalListener | undefined;
   readonly #pace: Pace;
-  #listener: JournalListener | undefined;
   #waiting: Entry[] = [];
   /** The group that is on its way. */
   #group: readonly Entry[] = [];
@@ -58,13 +59,18 @@ export class GroupCommit {
   #onIdle: (() => void)[] = [];
   #ended: Promise<void> | undefined;
 
-  constructor(write: WriteGroup, pace: Pace) {
-    this.#write = write;
+  constructor(pace: Pace = IN_REAL_TIME) {
     this.#pace = pace;
   }
 
+  /**
+   * Returns when all of a group is durable, or when there was no room and nothing of it is written: it is given again after
+   * a while. A failure is final: what is on the disk after it nobody knows.
+   */
+  protected abstract write(group: readonly Entry[]): Promise<'written' | 'no room'>;
+
   listen(listener: JournalListener): void {
-    this.#listener = listener;
+    this.listener = listener;
   }
 
   /** @returns the record's place */
@@ -116,20 +122,7 @@ export class GroupCommit {
   }
 
   /**
-   * Resolves when nothing waits for the disk: all of it is there, or it has failed, or there is no room, for which
-   * whoever closes does not wait. What was never confirmed is done again.
-   */
-  close(): Promise<void> {
-    this.#isClosing = true;
-    if (!this.#isBusy || this.state.kind === 'failed') {
-      this.#isClosed = true;
-      return Promise.resolve();
-    }
-    return new Promise((resolve) => this.#onIdle.push(resolve));
-  }
-
-  /**
-   * Closes, and then what is below: once, however often it is asked.
+   * Waits until nothing waits for the disk, and then ends what is below: once, however often it is asked.
    *
    * @param withinMs what is not written by then is given up
    */
@@ -140,14 +133,29 @@ export class GroupCommit {
 
   async #end(below: () => Promise<void>, withinMs: Millis | undefined): Promise<void> {
     const late = withinMs === undefined ? undefined : setTimeout(() => this.abandon(), withinMs);
-    await this.close();
+    await this.#idle();
     clearTimeout(late);
     this.abandon();
     await below();
   }
 
+  /**
+   * Resolves when nothing waits for the disk: all of it is there, or it has failed, or there is no room, for which
+   * whoever closes does not wait. What was never confirmed is done again.
+   */
+  #idle(): Promise<void> {
+    this.#isClosing = true;
+    if (!this.#isBusy || this.state.kind === 'failed') {
+      this.#isClosed = true;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
   /** @param sizes of where groups go */
-  metrics(sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes'>): JournalMetrics {
+  protected metricsWith(
+    sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes'>,
+  ): JournalMetrics {
     return {
       state: this.state.kind,
       ...sizes,
@@ -167,7 +175,7 @@ export class GroupCommit {
   /** Nothing is written or told any more. */
   abandon(): void {
     this.#isClosed = true;
-    this.#listener = undefined;
+    this.listener = undefined;
     this.#waiting = [];
     this.#settle();
   }
@@ -178,9 +186,9 @@ export class GroupCommit {
       this.#waiting = [];
       this.#group = group;
       const began = performance.now();
-      let outcome: Awaited<ReturnType<WriteGroup>>;
+      let outcome: 'written' | 'no room';
       try {
-        outcome = await this.#write(group);
+        outcome = await this.write(group);
       } catch (error) {
         return this.fail(error as Error);
       }
@@ -199,7 +207,7 @@ export class GroupCommit {
         journalCommitted.publish({ records: group.length, tookMs: this.lastCommitMs });
       this.commits++;
       this.written += group.length;
-      this.#listener?.recorded(this.written);
+      this.listener?.recorded(this.written);
     }
     this.#settle();
   }
@@ -220,12 +228,12 @@ export class GroupCommit {
   #setStopped(isStopped: boolean): void {
     if (isStopped === this.isStopped) return;
     this.isStopped = isStopped;
-    this.#listener?.stopped?.(isStopped);
+    this.listener?.stopped?.(isStopped);
   }
 
   #change(state: JournalState): void {
     this.state = state;
-    this.#listener?.stateChanged(state);
+    this.listener?.stateChanged(state);
   }
 }
 

@@ -1,3 +1,6 @@
+import { type JournalReader, OfflineJournal } from './offline.js';
+import { isJournalUrl } from './postgres/url.js';
+
 export type { JournalCommitted } from './channels.js';
 export type { Journal, JournalListener, JournalMetrics, JournalState } from './contract.js';
 export { JournalError } from './errors.js';
@@ -6,7 +9,7 @@ export { type Entry, GroupCommit, type Pace } from './group-commit.js';
 export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
 export { openLmdbJournal } from './lmdb-journal.js';
-export { type JournalSummary, OfflineJournal, type Verified } from './offline.js';
+export { type JournalReader, type JournalSummary, summaryOf, verify } from './offline.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl } from './postgres/url.js';
 export type { Damaged, Filed } from './reading.js';
@@ -14,6 +17,18 @@ export { decodeRecord } from './record-codec.js';
 export { importJournal, repairJournal } from './repair.js';
 export { ROOM_LIMITS, type RoomLimits } from './room.js';
 export { type SentGroup, SentGroups } from './sent-groups.js';
+
+/**
+ * The journals that can be read at a place, to be closed by whoever reads them.
+ *
+ * @param place the folder of one, or a URL of PostgreSQL with those of all schedulers
+ * @param tag there, only the one whose job ids begin so
+ * @throws JournalError
+ */
+export async function journalsAt(place: string, tag?: string): Promise<JournalReader[]> {
+  if (!isJournalUrl(place)) return [await OfflineJournal.open(place)];
+  return (await inPostgres()).storedJournals(place, tag);
+}
 
 /** What is of journals in PostgreSQL: loaded by whoever has one. */
 export const inPostgres = () => import('./postgres/index.js');

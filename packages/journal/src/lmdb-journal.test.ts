@@ -5,7 +5,7 @@ import { open } from 'lmdb';
 import { Packr } from 'msgpackr/index-no-eval';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openLmdbJournal } from './lmdb-journal.js';
-import { OfflineJournal } from './offline.js';
+import { OfflineJournal, summaryOf, verify } from './offline.js';
 import type { Damaged } from './reading.js';
 import { FORMAT } from './record-codec.js';
 import {
@@ -76,7 +76,7 @@ describe('versions', () => {
     await journal.begin('tcp://127.0.0.1:1!a/0');
     await journal.close();
     const offline = await OfflineJournal.open(folder);
-    expect(offline.summary()).toMatchObject({ format: FORMAT, version: '1.2.3', jobs: 1 });
+    expect(summaryOf(offline)).toMatchObject({ format: FORMAT, version: '1.2.3', jobs: 1 });
     await offline.close();
   });
 
@@ -127,7 +127,7 @@ describe('damage', () => {
     expect(leftOut).toEqual([damaged]);
     await journal.close();
     const offline = await OfflineJournal.open(folder);
-    expect(offline.verify()).toEqual({
+    expect(verify(offline)).toEqual({
       records: 1,
       jobs: 1,
       damaged: [damaged],
@@ -138,7 +138,7 @@ describe('damage', () => {
   test('records out of place are found', async () => {
     await written(accepted(1), ended(1), attempt(1, 0), attempt(2, 0));
     const offline = await OfflineJournal.open(folder);
-    expect(offline.verify().damaged).toEqual([
+    expect(verify(offline).damaged).toEqual([
       { job: 1, place: 2, problem: '"attempt" follows its end' },
       { job: 2, place: 0, problem: 'it begins with "attempt"' },
     ]);
@@ -156,8 +156,8 @@ describe('offline', () => {
     for (const record of EVERY_KIND) journal.append(record);
     await recorded;
     const offline = await OfflineJournal.open(folder);
-    expect([...offline.records(() => {})]).toEqual(EVERY_KIND_BY_JOB);
-    expect(offline.summary()).toMatchObject({
+    expect(recordsOf(offline)).toEqual(EVERY_KIND_BY_JOB);
+    expect(summaryOf(offline)).toMatchObject({
       tag: 'abcde',
       format: FORMAT,
       version: '1.2.3',

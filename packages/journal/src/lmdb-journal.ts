@@ -1,5 +1,5 @@
-import { type Histogram, type JobNumber, type JobRecord, sumOf } from '@goshawk/core';
-import type { Journal, JournalListener, JournalMetrics } from './contract.js';
+import { type JobNumber, type JobRecord, sumOf } from '@goshawk/core';
+import type { Journal, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
@@ -63,10 +63,7 @@ async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise
   return LmdbStore.open(folder);
 }
 
-/** Until it is asked again whether there is room. ms */
-const ROOM_PAUSE_MS = 500;
-
-class LmdbJournal implements Journal {
+class LmdbJournal extends GroupCommit implements Journal {
   readonly epoch = 0;
   readonly tag: string;
   readonly previousIncarnations: readonly string[];
@@ -74,11 +71,11 @@ class LmdbJournal implements Journal {
   readonly #store: LmdbStore;
   readonly #claim: FolderClaim;
   readonly #version: string;
-  readonly #commits: GroupCommit;
   readonly #room: Room;
   #identity: Identity;
 
   constructor(store: LmdbStore, claim: FolderClaim, identity: Identity, options: LmdbJournalOptions) {
+    super();
     this.#store = store;
     this.#claim = claim;
     this.#version = options.version;
@@ -86,10 +83,6 @@ class LmdbJournal implements Journal {
     this.tag = identity.tag;
     this.previousIncarnations = identity.formers;
     this.lastJob = Math.max(identity.lastJob, store.lastJob);
-    this.#commits = new GroupCommit((group) => this.#write(group), {
-      soon: (action) => void setImmediate(action),
-      later: (action) => void setTimeout(action, ROOM_PAUSE_MS),
-    });
     const space = {
       freeBytes: options.freeBytes ?? freeBytesOf,
       spareBytes: () => store.spareBytes,
@@ -97,17 +90,9 @@ class LmdbJournal implements Journal {
     };
     this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
       // Asked as often as the disk: a reader that was killed keeps pages from being used again, and the file grows.
-      if (!this.#commits.isEnding) store.clearDeadReaders();
-      this.#commits.setFull(problem);
+      if (!this.isEnding) store.clearDeadReaders();
+      this.setFull(problem);
     });
-  }
-
-  get state() {
-    return this.#commits.state;
-  }
-
-  get isStopped(): boolean {
-    return this.#commits.isStopped;
   }
 
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
@@ -120,7 +105,7 @@ class LmdbJournal implements Journal {
       next = Math.max(next, filed[2] + 1);
       yield filed;
     }
-    this.#commits.nextPlace = next;
+    this.nextPlace = next;
   }
 
   begin(self: string, skipped = 0): Promise<void> {
@@ -129,22 +114,14 @@ class LmdbJournal implements Journal {
     return Promise.resolve();
   }
 
-  listen(listener: JournalListener): void {
-    this.#commits.listen(listener);
-  }
-
-  append(record: JobRecord): number {
-    return this.#commits.append(record);
-  }
-
   readonly recall = (job: JobNumber, place: number): JobRecord | undefined =>
-    readAgain(this.#commits.at(place) ?? this.#store.at(job, place), job);
+    readAgain(this.at(place) ?? this.#store.at(job, place), job);
 
   readonly recallJob = (job: JobNumber): Iterable<readonly [place: number, record: JobRecord]> =>
     // Damage was told of when it was opened, and costs no more now than then.
-    soundRecords(this.#commits.of(job, this.#store.of(job)), () => {});
+    soundRecords(this.of(job, this.#store.of(job)), () => {});
 
-  async #write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+  protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     const bytes = sumOf(group, (entry) => entry.bytes?.length ?? 0);
     if (!this.#room.hasRoomFor(bytes)) return 'no room';
     let { lastJob } = this.#identity;
@@ -160,16 +137,12 @@ class LmdbJournal implements Journal {
     return 'no room';
   }
 
-  get commitMs(): Histogram {
-    return this.#commits.commitMs;
-  }
-
   metrics(): JournalMetrics {
-    return this.#commits.metrics({ ...this.#store.sizes(), freeBytes: this.#room.free });
+    return this.metricsWith({ ...this.#store.sizes(), freeBytes: this.#room.free });
   }
 
   close(onWritten?: () => void): Promise<void> {
-    return this.#commits.end(async () => {
+    return this.end(async () => {
       onWritten?.();
       this.#room.close();
       await this.#room.settled;

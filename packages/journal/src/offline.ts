@@ -29,53 +29,57 @@ export interface JournalSummary {
   readonly lastAt: Millis | undefined;
 }
 
-/** A journal that is looked at, wherever it is. */
-export interface Looked {
+/** A journal that is looked at and not changed, wherever it is; its scheduler may be at work meanwhile. */
+export interface JournalReader {
   readonly identity: Identity;
-  /** All that can be read; what cannot is told of. */
-  records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord>;
-}
-
-export interface Verified {
-  readonly records: number;
-  readonly jobs: number;
-  readonly damaged: readonly Damaged[];
+  /** In PostgreSQL: the scheduler that has it, and since how many owners. */
+  readonly holder?: string;
+  readonly epoch?: number;
+  /** All that can be read, as `Journal` has it; what cannot is told of. */
+  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
+  /** Of the file, and of what is in use of it, once it has been read. Bytes. */
+  sizes(): Pick<JournalSummary, 'fileBytes' | 'usedBytes'>;
+  /**
+   * Says what is wrong with the file: then `entries` may have left out more than single records.
+   *
+   * @throws JournalError `journal-damaged`
+   */
+  check(): void;
+  close(): Promise<void>;
 }
 
 /** Reads everything and says which records are damaged. */
-export function verified(journal: Looked): Verified {
+export function verify(journal: JournalReader) {
   const damaged: Damaged[] = [];
   let records = 0;
   let jobs = 0;
-  for (const { kind } of journal.records((found) => damaged.push(found))) {
+  for (const [, { kind }] of journal.entries((found) => damaged.push(found))) {
     records++;
     if (kind === 'accepted') jobs++;
   }
   return { records, jobs, damaged };
 }
 
-export function summaryOf(journal: Looked, fileBytes: number, usedBytes: number): JournalSummary {
+export function summaryOf(journal: JournalReader): JournalSummary {
   const { tag, format, version, formers } = journal.identity;
   let records = 0;
   let jobs = 0;
   let jobsEnded = 0;
   let firstAt: Millis | undefined;
   let lastAt: Millis | undefined;
-  for (const { kind, at } of journal.records(() => {})) {
+  for (const [, { kind, at }] of journal.entries(() => {})) {
     records++;
     if (kind === 'accepted') jobs++;
     if (kind === 'ended') jobsEnded++;
     firstAt = Math.min(firstAt ?? at, at);
     lastAt = Math.max(lastAt ?? at, at);
   }
-  return { tag, format, version, formers, fileBytes, usedBytes, jobs, jobsEnded, records, firstAt, lastAt };
+  const sizes = journal.sizes();
+  return { tag, format, version, formers, ...sizes, jobs, jobsEnded, records, firstAt, lastAt };
 }
 
-/**
- * A journal that is looked at and not changed. Its scheduler may be at work meanwhile. The file is read as bytes:
- * however damaged it is, this ends.
- */
-export class OfflineJournal {
+/** One in a folder. The file is read as bytes: however damaged it is, this ends. */
+export class OfflineJournal implements JournalReader {
   readonly identity: Identity;
   readonly #folder: string;
   readonly #file: LmdbFile;
@@ -108,9 +112,8 @@ export class OfflineJournal {
     }
   }
 
-  /** All that can be read; what cannot is told of. */
-  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
-    for (const [, record] of soundRecords(this.#filed(), onDamage)) yield record;
+  entries(onDamage: (damaged: Damaged) => void) {
+    return soundRecords(this.#filed(), onDamage);
   }
 
   /** What is wrong with the file itself, `check` says. */
@@ -118,11 +121,6 @@ export class OfflineJournal {
     for (const entry of this.#file.entries(() => {})) if (entry.tree === RECORDS) yield filedOf(entry);
   }
 
-  /**
-   * Says what is wrong with the file: then `records` may have left out more than single records.
-   *
-   * @throws JournalError `journal-damaged`
-   */
   check(): void {
     try {
       checkFile(this.#file);
@@ -134,13 +132,8 @@ export class OfflineJournal {
     }
   }
 
-  /** Reads everything and says which records are damaged. */
-  verify(): Verified {
-    return verified(this);
-  }
-
-  summary(): JournalSummary {
-    return summaryOf(this, this.#file.bytes, this.#file.usedBytes);
+  sizes() {
+    return { fileBytes: this.#file.bytes, usedBytes: this.#file.usedBytes };
   }
 
   async close(): Promise<void> {

@@ -37,22 +37,17 @@ export async function readJournals(
   read: (record: RecordWithId) => void,
   damaged: () => void,
 ): Promise<void> {
-  const { inPostgres, isJournalUrl, OfflineJournal } = await import('@goshawk/journal');
-  const all = (tag: string, records: Iterable<JobRecord>): void => {
-    for (const record of records) read({ ...record, id: `${tag}-${record.job}` });
-  };
+  const { isJournalUrl, journalsAt } = await import('@goshawk/journal');
   for (const place of places) {
-    if (isJournalUrl(place)) {
-      const { StoredJournal } = await inPostgres();
-      for (const stored of await StoredJournal.all(place)) all(stored.identity.tag, stored.records(damaged));
-      continue;
-    }
-    for (const folder of journalsBelow(place)) {
-      const journal = await OfflineJournal.open(folder);
+    for (const one of isJournalUrl(place) ? [place] : journalsBelow(place)) {
+      const journals = await journalsAt(one);
       try {
-        all(journal.identity.tag, journal.records(damaged));
+        for (const journal of journals) {
+          const { tag } = journal.identity;
+          for (const [, record] of journal.entries(damaged)) read({ ...record, id: `${tag}-${record.job}` });
+        }
       } finally {
-        await journal.close();
+        for (const journal of journals) await journal.close();
       }
     }
   }

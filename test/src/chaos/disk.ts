@@ -152,20 +152,16 @@ export class ChaosDisk {
 }
 
 /** One incarnation's journal. */
-export class ChaosJournal {
+export class ChaosJournal extends GroupCommit {
   readonly #disk: ChaosDisk;
-  readonly #commits: GroupCommit;
   #group: readonly Entry[] | undefined;
   #isDead = false;
 
   constructor(disk: ChaosDisk, turn: Turn, events: JournalEvents) {
+    super({ soon: turn, later: (action) => disk.after(100, () => turn(action)) });
     this.#disk = disk;
-    this.#commits = new GroupCommit((group) => this.#write(group), {
-      soon: turn,
-      later: (action) => disk.after(100, () => turn(action)),
-    });
-    this.#commits.nextPlace = disk.nextPlace;
-    this.#commits.listen({
+    this.nextPlace = disk.nextPlace;
+    this.listen({
       recorded: (count) => turn(() => events.recorded(count)),
       stateChanged: (state) => turn(() => events.stateChanged(state)),
     });
@@ -173,26 +169,19 @@ export class ChaosJournal {
   }
 
   get isQuiet(): boolean {
-    return this.#commits.appended === this.#commits.written;
-  }
-
-  append(record: JobRecord): number {
-    return this.#commits.append(record);
+    return this.appended === this.written;
   }
 
   recall(job: number, place: number): JobRecord | undefined {
-    const bytes = this.#commits.at(place) ?? this.#disk.at(job, place);
+    const bytes = this.at(place) ?? this.#disk.at(job, place);
     return bytes && decodeRecord(bytes);
   }
 
   recallJob(job: number): JournalEntry[] {
-    return Array.from(this.#commits.of(job, this.#disk.of(job)), ([, bytes, place]) => [
-      place,
-      decodeRecord(bytes),
-    ]);
+    return Array.from(this.of(job, this.#disk.of(job)), ([, bytes, place]) => [place, decodeRecord(bytes)]);
   }
 
-  #write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+  protected write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     if (this.#disk.hasNoRoom) {
       this.#disk.settled();
       return Promise.resolve('no room');
@@ -213,13 +202,13 @@ export class ChaosJournal {
   }
 
   tellRoom(): void {
-    this.#commits.setFull(this.#disk.isFull ? 'the disk is full' : undefined);
+    this.setFull(this.#disk.isFull ? 'the disk is full' : undefined);
   }
 
   /** @param isWritten what becomes of the group that is on its way */
   crash(isWritten: boolean): void {
     this.#isDead = true;
     if (isWritten && this.#group !== undefined) this.#disk.store(this.#group);
-    this.#commits.abandon();
+    this.abandon();
   }
 }

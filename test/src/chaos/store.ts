@@ -1,4 +1,4 @@
-import type { JobRecord, KeyHolder, Millis } from '@goshawk/core';
+import type { KeyHolder, Millis } from '@goshawk/core';
 import { type Entry, GroupCommit, type SentGroup, SentGroups } from '@goshawk/journal';
 import type { SharedDisk, SharedRow, Written } from '@goshawk/journal/testing';
 import type { Draw } from '../drawing/draw.js';
@@ -28,7 +28,7 @@ interface StoreEvents extends JournalEvents {
 }
 
 /** One owner's journal among those that all share, over a way on which commits are lost, or late. */
-export class SharedChaosJournal {
+export class SharedChaosJournal extends GroupCommit {
   readonly row: SharedRow;
   readonly epoch: number;
   readonly #disk: SharedDisk;
@@ -38,7 +38,6 @@ export class SharedChaosJournal {
   readonly #turn: Turn;
   readonly #events: StoreEvents;
   readonly #settled: () => void;
-  readonly #commits: GroupCommit;
   readonly #groups: SentGroups;
   #isDead = false;
 
@@ -49,6 +48,7 @@ export class SharedChaosJournal {
     around: { calendar: Calendar; draw: Draw; turn: Turn; settled: () => void },
     events: StoreEvents,
   ) {
+    super({ soon: around.turn, later: (action) => this.#after(100, action) });
     this.#disk = disk;
     this.row = row;
     this.epoch = row.epoch;
@@ -59,13 +59,8 @@ export class SharedChaosJournal {
     this.#settled = around.settled;
     this.#events = events;
     this.#groups = new SentGroups(row.written);
-    this.#commits = new GroupCommit((group) => this.#write(group), {
-      soon: this.#turn,
-      later: (action) => this.#after(100, action),
-    });
-    this.#commits.nextPlace =
-      1 + Math.max(-1, ...[...row.jobs.values()].flatMap((places) => [...places.keys()]));
-    this.#commits.listen({
+    this.nextPlace = 1 + Math.max(-1, ...[...row.jobs.values()].flatMap((places) => [...places.keys()]));
+    this.listen({
       recorded: (count) => this.#turn(() => events.recorded(count)),
       stateChanged: (state) => this.#turn(() => events.stateChanged(state)),
     });
@@ -73,7 +68,7 @@ export class SharedChaosJournal {
   }
 
   get isQuiet(): boolean {
-    return this.#commits.appended === this.#commits.written;
+    return this.appended === this.written;
   }
 
   /** Another one has the journal. */
@@ -81,18 +76,14 @@ export class SharedChaosJournal {
     return this.row.epoch !== this.epoch;
   }
 
-  append(record: JobRecord): number {
-    return this.#commits.append(record);
-  }
-
-  #write(group: readonly Entry[]): Promise<'written'> {
+  protected write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     return new Promise((resolve, reject) => {
       let isAnswered = false;
       const answered = (written: Written): void => {
         if (isAnswered || this.#isDead) return;
         isAnswered = true;
-        this.#commits.setAway(undefined);
+        this.setAway(undefined);
         for (const { job, key } of this.#groups.answered(sent, written.taken)) {
           const by = this.#disk.holderOf(key);
           this.#turn(() => this.#events.keyTaken(job, by));
@@ -106,7 +97,7 @@ export class SharedChaosJournal {
         this.#send(sent, answered);
         this.#after(ANSWER_MS, () => {
           if (isAnswered || this.#isDead) return;
-          this.#commits.setAway('it does not answer');
+          this.setAway('it does not answer');
           this.#after(PAUSE_MS, send);
         });
       };
@@ -117,7 +108,7 @@ export class SharedChaosJournal {
   /** Its process is gone; what it has sent may still arrive. */
   crash(): void {
     this.#isDead = true;
-    this.#commits.abandon();
+    this.abandon();
   }
 
   #send(sent: SentGroup, answered: (written: Written) => void): void {
@@ -138,7 +129,7 @@ export class SharedChaosJournal {
     this.#after(LOOK_MS, () => {
       if (this.#isDead) return;
       if (!this.#way.isCut && this.isFenced) {
-        this.#commits.fail(new Error('another one has the journal'));
+        this.fail(new Error('another one has the journal'));
         this.#settled();
       }
       this.#look();

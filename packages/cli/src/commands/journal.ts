@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { counted, formatBytes, formatCount, InputError } from '@goshawk/core';
-import type { JournalSummary, OfflineJournal } from '@goshawk/journal';
+import type { JournalReader, JournalSummary } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { journalIn } from '../local/free-folder.js';
@@ -50,10 +50,11 @@ export const journalInspectCommand = defineCommand({
   examples: [['goshawk journal inspect .goshawk/s0', 'journal of the first scheduler of `goshawk up`']],
   options: TAG_OPTION,
   async run(context, { tag }, { words }) {
+    const { summaryOf } = await import('@goshawk/journal');
     return withJournals(context, words[0]!, tag, (journals) => {
       for (const journal of journals) {
         const { holder, epoch } = journal;
-        const summary = { ...journal.summary(), ...(holder === undefined ? {} : { holder, epoch }) };
+        const summary = { ...summaryOf(journal), ...(holder === undefined ? {} : { holder, epoch }) };
         if (context.global.json) context.json({ schema: 'goshawk.journal/1', ...summary });
         else context.out(inspected(summary));
       }
@@ -69,11 +70,12 @@ export const journalVerifyCommand = defineCommand({
   examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 if a record is damaged']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
+    const { verify } = await import('@goshawk/journal');
     return withJournals(context, words[0]!, only, (journals) => {
       let isSound = true;
       for (const journal of journals) {
         const { tag } = journal.identity;
-        const { records, jobs, damaged } = journal.verify();
+        const { records, jobs, damaged } = verify(journal);
         isSound &&= damaged.length === 0;
         if (context.global.json) {
           context.json({ schema: 'goshawk.journal-verify/1', records, jobs, damaged });
@@ -85,7 +87,7 @@ export const journalVerifyCommand = defineCommand({
             `${counted(records, 'record')} of ${counted(jobs, 'job')} can be read, ${damaged.length} damaged`,
           );
         }
-        journal.check?.();
+        journal.check();
       }
       return isSound ? ExitCode.done : ExitCode.failed;
     });
@@ -111,11 +113,11 @@ export const journalExportCommand = defineCommand({
       }
       const { tag } = journal.identity;
       let damaged = 0;
-      for (const record of journal.records(() => damaged++)) {
+      for (const [, record] of journal.entries(() => damaged++)) {
         context.stdout.write(`${JSON.stringify({ id: `${tag}-${record.job}`, ...record })}\n`);
       }
       if (damaged > 0) context.note(`${damaged} records cannot be read and are left out`);
-      journal.check?.();
+      journal.check();
       return damaged === 0 ? ExitCode.done : ExitCode.failed;
     });
   },
@@ -203,35 +205,23 @@ function journalFolder(context: Context, word: string): string {
   return existsSync(inside) ? inside : given;
 }
 
-/** One in a folder, or one of those in PostgreSQL. */
-type Looked = Pick<OfflineJournal, 'identity' | 'records' | 'summary' | 'verify'> & {
-  /** Of a file: throws where it is damaged. */
-  readonly check?: () => void;
-  readonly holder?: string;
-  readonly epoch?: number;
-};
-
 /** @param tag of several in PostgreSQL this one */
 async function withJournals(
   context: Context,
   word: string,
   tag: string | undefined,
-  use: (journals: readonly Looked[]) => number,
+  use: (journals: readonly JournalReader[]) => number,
 ): Promise<number> {
-  const { inPostgres, isJournalUrl, OfflineJournal } = await import('@goshawk/journal');
-  if (isJournalUrl(word)) {
-    const { parseJournalUrl, StoredJournal } = await inPostgres();
-    const journals = await StoredJournal.all(word, tag);
-    if (journals.length === 0)
-      context.note(`no scheduler has a journal at ${parseJournalUrl(word).shown} yet`);
-    return use(journals);
-  }
-  if (tag !== undefined) throw new InputError('usage', '--tag is for journals in PostgreSQL', 'leave it out');
-  const journal = await OfflineJournal.open(journalFolder(context, word));
+  const { isJournalUrl, journalsAt, parseJournalUrl } = await import('@goshawk/journal');
+  const isUrl = isJournalUrl(word);
+  if (!isUrl && tag !== undefined)
+    throw new InputError('usage', '--tag is for journals in PostgreSQL', 'leave it out');
+  const journals = await journalsAt(isUrl ? word : journalFolder(context, word), tag);
+  if (journals.length === 0) context.note(`no scheduler has a journal at ${parseJournalUrl(word).shown} yet`);
   try {
-    return use([journal]);
+    return use(journals);
   } finally {
-    await journal.close();
+    for (const journal of journals) await journal.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Histogram, JobRecord, JobRecordOf, KeyHolder } from '@goshawk/core';
-import type { Journal, JournalListener, JournalMetrics } from '../contract.js';
+import type { JobRecord, JobRecordOf, KeyHolder } from '@goshawk/core';
+import type { Journal, JournalMetrics } from '../contract.js';
 import { JournalError } from '../errors.js';
 import { type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
@@ -300,7 +300,7 @@ interface Opened {
   readonly filed: readonly Filed[];
 }
 
-class PostgresJournal implements SharedJournal {
+class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly home: string;
   readonly tag: string;
   readonly epoch: number;
@@ -315,10 +315,8 @@ class PostgresJournal implements SharedJournal {
   readonly #identity: Identity;
   readonly #version: string;
   readonly #closed: () => Promise<void>;
-  readonly #commits: GroupCommit;
   readonly #groups: SentGroups;
   #filed: readonly Filed[];
-  #listener: JournalListener | undefined;
 
   constructor(
     link: Link,
@@ -326,6 +324,7 @@ class PostgresJournal implements SharedJournal {
     version: string,
     closed: () => Promise<void>,
   ) {
+    super();
     this.home = home;
     this.#link = link;
     this.#identity = identity;
@@ -337,19 +336,7 @@ class PostgresJournal implements SharedJournal {
     this.previousIncarnations = identity.formers;
     this.lastJob = filed.reduce((last, [job]) => Math.max(last, job ?? 0), identity.lastJob);
     this.#groups = new SentGroups(written);
-    this.#commits = new GroupCommit((group) => this.#write(group), {
-      soon: (action) => void setImmediate(action),
-      later: (action) => void setTimeout(action, 1),
-    });
-    this.#commits.nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
-  }
-
-  get state() {
-    return this.#commits.state;
-  }
-
-  get isStopped(): boolean {
-    return false;
+    this.nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
   }
 
   /** What was read is not kept. */
@@ -370,21 +357,12 @@ class PostgresJournal implements SharedJournal {
     if (rows.length === 0) throw inUse(this.#link.shown, this.tag);
   }
 
-  listen(listener: JournalListener): void {
-    this.#listener = listener;
-    this.#commits.listen(listener);
-  }
-
-  append(record: JobRecord): number {
-    return this.#commits.append(record);
-  }
-
   /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
-  async #write(group: readonly Entry[]): Promise<'written'> {
+  protected async write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     const taken = await this.#send(sent);
     for (const { job, key } of this.#groups.answered(sent, taken.map(Number)))
-      this.#listener?.keyTaken?.(job, await this.#holderOf(key));
+      this.listener?.keyTaken?.(job, await this.#holderOf(key));
     return 'written';
   }
 
@@ -413,23 +391,15 @@ class PostgresJournal implements SharedJournal {
 
   /** Another one has the journal. */
   fence(holder: string | undefined): void {
-    this.#commits.fail(fenced(holder));
-  }
-
-  setAway(message: string | undefined): void {
-    this.#commits.setAway(message);
-  }
-
-  get commitMs(): Histogram {
-    return this.#commits.commitMs;
+    this.fail(fenced(holder));
   }
 
   metrics(): JournalMetrics {
-    return this.#commits.metrics({ fileBytes: this.bytes, usedBytes: this.bytes, freeBytes: undefined });
+    return this.metricsWith({ fileBytes: this.bytes, usedBytes: this.bytes, freeBytes: undefined });
   }
 
   close(onWritten?: () => void): Promise<void> {
-    return this.#commits.end(() => {
+    return this.end(() => {
       onWritten?.();
       return this.#closed();
     }, CLOSE_MS);

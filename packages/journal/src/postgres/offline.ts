@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type JobRecord, sumOf } from '@goshawk/core';
 import { JournalError } from '../errors.js';
-import { checkIdentity, type Identity, newIdentity } from '../identity.js';
-import { type JournalSummary, type Looked, summaryOf, type Verified, verified } from '../offline.js';
-import { type Damaged, type Filed, soundRecords } from '../reading.js';
+import { checkIdentity, newIdentity } from '../identity.js';
+import type { JournalReader } from '../offline.js';
+import { type Filed, soundRecords } from '../reading.js';
 import { encodeRecord } from '../record-codec.js';
 import { succeeding } from '../repair.js';
 import { Link } from './link.js';
@@ -13,64 +13,44 @@ import { parseJournalUrl } from './url.js';
 /** Records that go to PostgreSQL at once. */
 const CHUNK = 1_000;
 
-/** One of the journals in a PostgreSQL, looked at and not changed; its scheduler may be at work meanwhile. */
-export class StoredJournal implements Looked {
-  readonly identity: Identity;
-  /** The scheduler that has it, and since how many owners. */
-  readonly holder: string;
-  readonly epoch: number;
-  readonly #filed: readonly Filed[];
-
-  private constructor(identity: Identity, holder: string, epoch: number, filed: readonly Filed[]) {
-    this.identity = identity;
-    this.holder = holder;
-    this.epoch = epoch;
-    this.#filed = filed;
-  }
-
-  /**
-   * All of them, as they are at one moment.
-   *
-   * @param tag only the one whose job ids begin so
-   * @throws JournalError
-   */
-  static async all(url: string, tag?: string): Promise<StoredJournal[]> {
-    const link = new Link(parseJournalUrl(url), 'goshawk journal');
-    try {
-      await link.open();
-      await checkSchema(link);
-      // One statement sees one state.
-      const rows = await link.ask<{ of: StoredRow; filed: [string, string, string][] | null }>(
-        `select to_jsonb(j) as of, (select jsonb_agg(jsonb_build_array(r.job, r.place, encode(r.body, 'base64')) order by r.job, r.place)
-           from goshawk.records r where r.tag = j.tag) as filed
-         from goshawk.journals j where $1::text is null or j.tag = $1 order by j.claimed_at`,
-        [tag ?? null],
-      );
-      if (rows.length === 0 && tag !== undefined)
-        throw new JournalError('no-journal', `there is no journal of jobs ${tag}-* at ${link.shown}`);
-      return rows.map(({ of, filed }) => {
-        const records = (filed ?? []).map(([job, place, body]): Filed => {
-          return [Number(job), Buffer.from(body, 'base64'), Number(place)];
-        });
-        const identity = checkIdentity({ ...of, lastJob: Number(of.last_job) }, link.shown);
-        return new StoredJournal(identity, of.holder, Number(of.epoch), records);
+/**
+ * All journals in a PostgreSQL, as they are at one moment.
+ *
+ * @param tag only the one whose job ids begin so
+ * @throws JournalError
+ */
+export async function storedJournals(url: string, tag?: string): Promise<JournalReader[]> {
+  const link = new Link(parseJournalUrl(url), 'goshawk journal');
+  try {
+    await link.open();
+    await checkSchema(link);
+    // One statement sees one state.
+    const rows = await link.ask<{ of: StoredRow; filed: [string, string, string][] | null }>(
+      `select to_jsonb(j) as of, (select jsonb_agg(jsonb_build_array(r.job, r.place, encode(r.body, 'base64')) order by r.job, r.place)
+         from goshawk.records r where r.tag = j.tag) as filed
+       from goshawk.journals j where $1::text is null or j.tag = $1 order by j.claimed_at`,
+      [tag ?? null],
+    );
+    if (rows.length === 0 && tag !== undefined)
+      throw new JournalError('no-journal', `there is no journal of jobs ${tag}-* at ${link.shown}`);
+    return rows.map(({ of, filed }) => {
+      const records = (filed ?? []).map(([job, place, body]): Filed => {
+        return [Number(job), Buffer.from(body, 'base64'), Number(place)];
       });
-    } finally {
-      await link.close();
-    }
-  }
-
-  *records(onDamage: (damaged: Damaged) => void): Iterable<JobRecord> {
-    for (const [, record] of soundRecords(this.#filed, onDamage)) yield record;
-  }
-
-  verify(): Verified {
-    return verified(this);
-  }
-
-  summary(): JournalSummary {
-    const bytes = sumOf(this.#filed, ([, body]) => body.length);
-    return summaryOf(this, bytes, bytes);
+      const bytes = sumOf(records, ([, body]) => body.length);
+      return {
+        identity: checkIdentity({ ...of, lastJob: Number(of.last_job) }, link.shown),
+        holder: of.holder,
+        epoch: Number(of.epoch),
+        entries: (onDamage) => soundRecords(records, onDamage),
+        sizes: () => ({ fileBytes: bytes, usedBytes: bytes }),
+        // PostgreSQL looks after its own files.
+        check: () => {},
+        close: async () => {},
+      };
+    });
+  } finally {
+    await link.close();
   }
 }
 

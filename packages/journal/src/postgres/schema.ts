@@ -46,71 +46,10 @@ create table goshawk.learnt (
   at timestamptz not null default now(),
   body text not null
 );
-
--- Writes one group: all of it, or, for another epoch, nothing. Of a job whose key another job has nothing is written.
-create function goshawk.write(
-  p_tag text, p_epoch bigint, p_group bigint, p_jobs bigint[], p_places bigint[], p_lengths integer[], p_keys text[],
-  p_bodies bytea, p_forgotten bigint[], out outcome text, out taken bigint[]
-) language plpgsql as $$
-declare
-  held record;
-  inserted bigint;
-  missing bigint[];
-begin
-  update goshawk.journals set written = p_group where tag = p_tag and epoch = p_epoch and written = p_group - 1;
-  if not found then
-    select epoch, written into held from goshawk.journals where tag = p_tag;
-    if held.epoch is distinct from p_epoch or held.written < p_group then
-      outcome := 'fenced';
-      return;
-    end if;
-    -- It is written, and its answer was lost.
-    outcome := 'written';
-    select coalesce(array_agg(t.job), '{}') into taken
-      from unnest(p_jobs, p_keys) t(job, key)
-      where t.key <> '' and not exists (
-        select from goshawk.records r where r.tag = p_tag and r.job = t.job and r.key = decode(t.key, 'hex'))
-        and not t.job = any(p_forgotten);
-    return;
-  end if;
-  outcome := 'written';
-  taken := '{}';
-  if p_forgotten <> '{}' then
-    update goshawk.journals set last_job = greatest(last_job, (select max(job) from unnest(p_forgotten) job))
-      where tag = p_tag;
-    delete from goshawk.records where tag = p_tag and job = any(p_forgotten);
-  end if;
-  -- One statement for all where no key is another job's, as nearly always.
-  insert into goshawk.records (tag, job, place, key, body)
-    select p_tag, t.job, t.place, decode(nullif(t.key, ''), 'hex'), substring(p_bodies from t.start for t.length)
-    from (select job, place, key, length, (1 + sum(length) over (order by n) - length)::integer as start
-          from unnest(p_jobs, p_places, p_lengths, p_keys) with ordinality u(job, place, length, key, n)) t
-    on conflict (key) where key is not null do nothing;
-  get diagnostics inserted = row_count;
-  if inserted = cardinality(p_jobs) then
-    return;
-  end if;
-  loop
-    -- Whose key was not taken then has somebody else's; or that one was forgotten just now, and it is tried again.
-    select coalesce(array_agg(t.job) filter (where r.tag is not null), '{}'),
-           coalesce(array_agg(t.job) filter (where r.tag is null), '{}')
-      into taken, missing
-      from unnest(p_jobs, p_keys) t(job, key)
-      left join goshawk.records r on r.key = decode(t.key, 'hex')
-      where t.key <> '' and (r.tag is null or r.tag <> p_tag or r.job <> t.job);
-    exit when cardinality(missing) = 0;
-    insert into goshawk.records (tag, job, place, key, body)
-      select p_tag, t.job, t.place, decode(t.key, 'hex'), substring(p_bodies from t.start for t.length)
-      from (select job, place, key, length, (1 + sum(length) over (order by n) - length)::integer as start
-            from unnest(p_jobs, p_places, p_lengths, p_keys) with ordinality u(job, place, length, key, n)) t
-      where t.key <> '' and t.job = any(missing)
-      on conflict (key) where key is not null do nothing;
-  end loop;
-  delete from goshawk.records where tag = p_tag and job = any(taken);
-end $$;
 `,
   `
--- As the one before it, which stays for schedulers that were started with it, and with less work for each group.
+-- Writes one group: all of it, or, for another epoch, nothing. Of a job whose key another job has nothing is written. Where
+-- version 1 was, its own function of this name stays, for schedulers that were started with it.
 create function goshawk.write(
   p_tag text, p_epoch bigint, p_group bigint, p_jobs bigint[], p_places bigint[], p_keys bytea[], p_bodies bytea[],
   p_forgotten bigint[], out taken bigint[]
