@@ -1,7 +1,6 @@
 import type { Axis } from './axis.js';
-import type { PackingSetUp } from './packing/set-up.js';
 import type { Pair, Point } from './point.js';
-import type { RunSettings } from './settings.js';
+import type { PackingSetUp, RunSettings } from './settings.js';
 
 /** Where a figure comes from. */
 export interface Paper {
@@ -116,4 +115,27 @@ export interface Figure {
   readonly pairs?: readonly Pair[];
   readonly panels: readonly Panel[];
   readonly claims: readonly Claim[];
+}
+
+/** Policies side by side, each as its name says. */
+export function policies(...names: readonly string[]): Variant[] {
+  return names.map((policy) => ({ name: policy, settings: { policy } }));
+}
+
+export function lines(title: string, axisName: string, series: readonly Series[]): Panel {
+  return { kind: 'lines', title, axisName, series };
+}
+
+export function bars(title: string, axisName: string, series: readonly Series[]): Panel {
+  return { kind: 'bars', title, axisName, series };
+}
+
+/** Numbers that the paper states in its text. */
+export function table(title: string, series: readonly Series[]): Panel {
+  return { kind: 'table', title, series };
+}
+
+/** What a section of the paper says, and for each sentence how to tell whether it is so here. */
+export function claims(section: string, judges: Readonly<Record<string, Judge>>): Claim[] {
+  return Object.entries(judges).map(([text, judge]) => ({ section, text, judge }));
 }

@@ -1,67 +1,30 @@
 import { nearest } from '@goshawk/core';
-import { CARBYNE_FIGURES } from './carbyne/figures.js';
 import type { Figure } from './figure.js';
-import { goshawkParts } from './goshawk/parts.js';
-import { goshawkSize } from './goshawk/size.js';
-import { hawk8, hawk9, hawk10, hawk11 } from './hawk/against.js';
-import { hawk5 } from './hawk/against-sparrow.js';
-import { hawk7 } from './hawk/components.js';
-import { hawk12, hawk13 } from './hawk/cutoff.js';
-import { hawk14 } from './hawk/estimates.js';
-import { motivation } from './hawk/motivation.js';
-import { hawk6 } from './hawk/other-traces.js';
-import { hawk16, hawk17 } from './hawk/prototype.js';
-import { hawk15 } from './hawk/steal-cap.js';
-import { packing5 } from './packing/google.js';
-import { packing3a, packing3b } from './packing/stability.js';
-import { packing4a, packing4b } from './packing/uniform.js';
-import { slearnAdaptive } from './slearn/adaptive.js';
-import { slearnDag } from './slearn/dag.js';
-import { slearnError } from './slearn/error.js';
-import { slearnJct } from './slearn/jct.js';
-import { slearnThin } from './slearn/thin.js';
-import { slearnWait } from './slearn/wait.js';
-import { THREE_SIGMA_FIGURES } from './three-sigma/figures.js';
+import { CARBYNE_FIGURES } from './papers/carbyne.js';
+import { GOSHAWK_FIGURES } from './papers/goshawk.js';
+import { HAWK_FIGURES } from './papers/hawk.js';
+import { PACKING_FIGURES } from './papers/packing.js';
+import { SLEARN_FIGURES } from './papers/slearn.js';
+import { THREE_SIGMA_FIGURES } from './papers/three-sigma.js';
 
-/** Every figure, in the order in which lists have them. One file and one line here make a new one. */
+/** Every figure, in the order in which lists have them. */
 export const FIGURES: readonly Figure[] = [
-  motivation,
-  hawk5,
-  ...hawk6,
-  hawk7,
-  hawk8,
-  hawk9,
-  hawk10,
-  hawk11,
-  hawk12,
-  hawk13,
-  hawk14,
-  hawk15,
-  hawk16,
-  hawk17,
-  slearnError,
-  slearnJct,
-  slearnAdaptive,
-  slearnThin,
-  slearnWait,
-  slearnDag,
+  ...HAWK_FIGURES,
+  ...SLEARN_FIGURES,
   ...THREE_SIGMA_FIGURES,
-  packing3a,
-  packing3b,
-  packing4a,
-  packing4b,
-  packing5,
+  ...PACKING_FIGURES,
   ...CARBYNE_FIGURES,
-  goshawkSize,
-  goshawkParts,
+  ...GOSHAWK_FIGURES,
 ];
+
+/** Those that need nothing but themselves. */
+const SELF_CONTAINED = FIGURES.filter(({ workload }) => workload.traceNeeded === undefined);
 
 /** Names that stand for several figures. */
 export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
-  'hawk-6': hawk6,
-  packing: [packing3a, packing3b, packing4a, packing4b],
-  /** Those that need nothing but themselves. */
-  all: FIGURES.filter(({ workload }) => workload.traceNeeded === undefined),
+  'hawk-6': SELF_CONTAINED.filter(({ id }) => id.startsWith('hawk-6-')),
+  packing: SELF_CONTAINED.filter(({ id }) => id.startsWith('packing-')),
+  all: SELF_CONTAINED,
 };
 
 interface UnknownFigure {

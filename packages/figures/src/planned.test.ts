@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { assess } from './assess.js';
+import { THREE_SIGMA_FIGURES } from './papers/three-sigma.js';
 import type { Planned } from './point.js';
 import { renderFigureText } from './render/text.js';
 import { finishedRun } from './runs.fixture.js';
-import { THREE_SIGMA_FIGURES } from './three-sigma/figures.js';
 import { assessTrials } from './trials.js';
 
 const run = (missed: number): Planned => ({

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { slearnError } from './papers/slearn.js';
 import { renderFigurePage } from './render/page.js';
 import { renderFigureSvg } from './render/svg.js';
 import { renderFigureText } from './render/text.js';
-import { slearnError } from './slearn/error.js';
 import { assessTrials } from './trials.js';
 
 const workload = { name: 'w', sha256: 'x', jobs: 4, tasks: 12, taskSeconds: 1, spanSeconds: 1 };

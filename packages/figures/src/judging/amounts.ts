@@ -1,5 +1,5 @@
 import type { Judge, Series } from '../figure.js';
-import { improvement } from '../format.js';
+import { format, improvement } from '../format.js';
 import {
   everywhere,
   judging,
@@ -59,6 +59,14 @@ export function shareIsAtLeast(series: Series, least: number, where: Where = eve
 /** "100 s for the majority": a run time of no more than so much, but for `SAME`; in direction up to twice it. */
 export function isAtMost(series: Series, most: number, where: Where = everywhere): Judge {
   return byEach(series, where, (value) => [value <= most * (1 + SAME), value <= 2 * most]);
+}
+
+/** No more than so much, at any place; in direction where it is no more than twice that. */
+export function neverExceeds(series: Series, most: number, where: Where = everywhere): Judge {
+  return judging([series], where, (places) => {
+    const worst = Math.max(...places.map(({ values }) => values[0]!));
+    return said(`${format(worst, series.unit)} at most`, worst <= most, worst <= 2 * most);
+  });
 }
 
 /** "About 86%": a share, held to the paper's on both sides. */

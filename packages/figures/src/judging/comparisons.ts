@@ -1,6 +1,17 @@
-import { meanOf } from '@goshawk/core';
+import { meanOf, sumOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { bothListed, everywhere, judging, ranges, SAME, SLIGHT, said, type Where } from './places.js';
+import {
+  bothListed,
+  everywhere,
+  judging,
+  notJudged,
+  placeOf,
+  ranges,
+  SAME,
+  SLIGHT,
+  said,
+  type Where,
+} from './places.js';
 
 /** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
 export function isBetter(series: readonly Series[], where: Where = everywhere): Judge {
@@ -98,6 +109,43 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
       most <= Math.log(1 + by),
       sides,
     );
+  });
+}
+
+/** So many times as much at least, on the whole; in direction where it is more. */
+export function isTimes(first: Series, second: Series, times: number, where: Where = everywhere): Judge {
+  return judging([first, second], where, (places) => {
+    const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
+    if (above === 0 && below === 0) return notJudged('neither has any');
+    const ratio = above! / below!;
+    return said(inTimes(ratio), ratio >= times, ratio > 1);
+  });
+}
+
+/** So many times as much at every place where there is any; in direction where it is more at each. */
+export function isEveryTimes(first: Series, second: Series, times: number): Judge {
+  return judging([first, second], everywhere, (places) => {
+    const some = places.filter(({ values }) => values.some((value) => value > 0));
+    if (some.length === 0) return notJudged('neither has any');
+    const ratios = some.map(({ values: [above, below] }) => above! / below!);
+    const shown = some.map((place, i) => `${inTimes(ratios[i]!)}${placeOf(place)}`);
+    return said(
+      shown.join(', '),
+      ratios.every((ratio) => ratio >= times),
+      ratios.every((ratio) => ratio > 1),
+    );
+  });
+}
+
+function inTimes(ratio: number): string {
+  return Number.isFinite(ratio) ? `${ratio.toFixed(1)} times` : 'some against none';
+}
+
+/** No more than so much above it, at any place; in direction where it is no more than twice that. */
+export function isNear(upper: Series, lower: Series, by: number, where: Where = everywhere): Judge {
+  return judging([upper, lower], where, (places) => {
+    const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));
+    return said(bothListed([upper, lower], places), most <= by, most <= 2 * by);
   });
 }
 

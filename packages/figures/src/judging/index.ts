@@ -7,6 +7,17 @@
  */
 export * from './amounts.js';
 export * from './comparisons.js';
-export { at, between, from, SAME, SHORTFALL, SLIGHT, type Where } from './places.js';
+export {
+  at,
+  between,
+  everywhere,
+  from,
+  judging,
+  SAME,
+  SHORTFALL,
+  SLIGHT,
+  said,
+  type Where,
+} from './places.js';
 export * from './queues.js';
 export * from './trends.js';

@@ -1,11 +1,17 @@
 import { ONE_PLACE, settingAxis } from '../axis.js';
-import { claims } from '../claims.js';
-import type { Figure, Panel, Paper, Series } from '../figure.js';
+import {
+  bars,
+  claims,
+  type Figure,
+  lines,
+  type Panel,
+  type Paper,
+  policies,
+  type Series,
+} from '../figure.js';
 import { at, isAtMost, isBelow, isMuchBetter, rises, staysWithin } from '../judging/index.js';
-import { bars, lines } from '../panels.js';
 import type { Staged } from '../point.js';
 import { over, seriesOf } from '../series.js';
-import { policies } from '../variants.js';
 
 const CARBYNE: Paper = {
   name: 'Carbyne',

@@ -1,0 +1,126 @@
+import { labelledAxis, workersAxis } from '../axis.js';
+import {
+  bars,
+  claims,
+  type Figure,
+  type FigureWorkload,
+  lines,
+  type Paper,
+  policies,
+  table,
+} from '../figure.js';
+import { at, isBetter, isMuchBetter, staysWithin } from '../judging/index.js';
+import { percentileRatios, ratio, seconds } from '../series.js';
+import type { RunSettings } from '../settings.js';
+
+/** Not a paper: the page that says what the policy does and gains. */
+const POLICY_PAGE: Paper = { name: 'Goshawk', reference: 'docs/DESIGN.md' };
+
+/** A tenth of the jobs of the figures of Hawk, since each place runs five policies. */
+const SHORTER: FigureWorkload = { generator: 'google-like', jobs: 10_000, isReplaceable: true };
+
+/** As `goshawk simulate` has it; the partition is Hawk's alone. */
+const POLICY_SETTINGS = { cutoff: 'p90', shortPartition: '0.17' } as const satisfies RunSettings;
+
+const over = (of: string, base: string, jobs: 'short' | 'long') => [
+  ratio(of, base, jobs, 'p50', `${of}, ${jobs} p50`),
+  ratio(of, base, jobs, 'p90', `${of}, ${jobs} p90`),
+];
+const short = over('goshawk', 'hawk', 'short');
+const long = over('goshawk', 'hawk', 'long');
+const SECTION = 'docs/DESIGN.md, The policy goshawk';
+const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'omniscient'] as const;
+/** On `google-sub.tr`, 90% busy while jobs come. */
+const BUSY = 10_725;
+
+const goshawkSize: Figure = {
+  id: 'goshawk-size',
+  title: 'Goshawk against Hawk, by size of the cluster',
+  paper: POLICY_PAGE,
+  section: 'What it gives',
+  about:
+    'Run times under goshawk, and under goshawk-peer, over those under hawk. Below 1 they are faster. omniscient is the ' +
+    'same policy, which knows all run times, over a network that takes no time.',
+  mode: 'simulated',
+  workload: SHORTER,
+  settings: POLICY_SETTINGS,
+  axis: workersAxis([9_652, BUSY, 12_000, 14_960, 19_235]),
+  variants: policies(...POLICIES),
+  panels: [
+    lines('Short jobs', 'run time ÷ Hawk’s', [...short, ...over('goshawk-peer', 'hawk', 'short')]),
+    lines('Long jobs', 'run time ÷ Hawk’s', [...long, ...over('goshawk-peer', 'hawk', 'long')]),
+    table(
+      'Run times',
+      POLICIES.flatMap((policy) => [
+        seconds(policy, 'short', 'p50'),
+        seconds(policy, 'short', 'p90'),
+        seconds(policy, 'long', 'p50'),
+        seconds(policy, 'long', 'p90'),
+      ]),
+    ),
+  ],
+  claims: claims(SECTION, {
+    'Short and long jobs are nowhere slower than under hawk': isBetter([...short, ...long]),
+    'Where the cluster is busy, short jobs take less than half of the time': isMuchBetter(
+      short,
+      0.5,
+      at(9_652, BUSY),
+    ),
+    'The network costs short jobs 3% and long ones 5% at most': staysWithin(
+      [...over('goshawk', 'omniscient', 'short'), ...over('goshawk', 'omniscient', 'long')],
+      { least: 0.95, most: 1.05 },
+    ),
+    'Without central in their way (goshawk-peer), short jobs take 12% longer at most than they could':
+      staysWithin(
+        over('goshawk-peer', 'omniscient', 'short'),
+        { least: 0.9, most: 1.12 },
+        at(BUSY, 12_000, 14_960, 19_235),
+      ),
+  }),
+};
+
+const PARTS = {
+  'no reserve': { reserve: 'none' },
+  noisy: { estimator: 'noisy:0.1-1.9' },
+  pilots: { estimator: 'pilot' },
+};
+const PILOTS = 2;
+/** What the places change, as it is by default. */
+const AS_IT_IS = {
+  reserve: 'auto',
+  estimator: 'oracle',
+} as const satisfies RunSettings;
+
+const otherwise = percentileRatios('otherwise', 'as it is');
+const shortOtherwise = [otherwise.short50, otherwise.short90];
+const longOtherwise = [otherwise.long50, otherwise.long90];
+
+const goshawkParts: Figure = {
+  id: 'goshawk-parts',
+  title: 'What each part of the policy goshawk is worth',
+  paper: POLICY_PAGE,
+  section: 'What each part is worth',
+  about:
+    'Run times with a part left out or done otherwise, over those of the whole; above 1, it is missed. noisy: estimates off by 0.1 to 1.9; pilots: none are given.',
+  mode: 'simulated',
+  workload: SHORTER,
+  settings: { ...POLICY_SETTINGS, policy: 'goshawk', workers: BUSY },
+  axis: labelledAxis('', PARTS),
+  variants: [
+    { name: 'otherwise', settings: {} },
+    { name: 'as it is', settings: AS_IT_IS },
+  ],
+  panels: [
+    bars('Short jobs', 'otherwise ÷ as it is', shortOtherwise),
+    bars('Long jobs', 'otherwise ÷ as it is', longOtherwise),
+  ],
+  claims: claims(SECTION, {
+    'When nobody knows which job is long, short jobs take 6% longer at most': staysWithin(
+      shortOtherwise,
+      { least: 0.9, most: 1.06 },
+      at(PILOTS),
+    ),
+  }),
+};
+
+export const GOSHAWK_FIGURES: readonly Figure[] = [goshawkSize, goshawkParts];

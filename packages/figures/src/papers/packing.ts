@@ -1,0 +1,205 @@
+import { settingAxis, timeAxis } from '../axis.js';
+import { claims, type Figure, lines, type Paper, policies, type Series, type Variant } from '../figure.js';
+import {
+  at,
+  between,
+  from,
+  growsBy,
+  waitAlike,
+  waitsAtMost,
+  waitsLess,
+  waitsMost,
+} from '../judging/index.js';
+import { seriesOf } from '../series.js';
+
+const PACKING: Paper = {
+  name: 'Packing',
+  reference:
+    'K. Psychas and J. Ghaderi, Scheduling Jobs with Random Resource Requirements in Computing Clusters, INFOCOM 2019',
+};
+
+const POLICIES: readonly Variant[] = policies('fifo-ff', 'bfjs', 'vqs', 'vqs-bf');
+
+function queue(policy: string): Series {
+  return seriesOf(policy, 'tasks', 'queues', policy, (tasks) => tasks);
+}
+
+const QUEUES = POLICIES.map(({ name }) => queue(name));
+
+/** Queues of the four policies in the paper's own model. @param drawn what the panel shows of them */
+function packingFigure(
+  drawn: string,
+  of: Omit<Figure, 'paper' | 'mode' | 'settings' | 'variants' | 'panels'>,
+): Figure {
+  return {
+    ...of,
+    paper: PACKING,
+    mode: 'modelled',
+    settings: {},
+    variants: POLICIES,
+    panels: [lines(drawn, 'tasks that wait', QUEUES)],
+  };
+}
+
+const UNTIL = 20_000_000;
+/** Growth a slot that the paper's rates make, and how near ours is to be. */
+const GROWTH = { slope: 0.0006, within: 0.0001 } as const;
+/** Tasks that wait where nothing grows. */
+const STABLE = 50;
+
+const packing3a = packingFigure('Tasks that wait, over time', {
+  id: 'packing-3a',
+  title: 'Two sizes that pair up: what VQS keeps free is lost',
+  section: '§VII-A1, Figure 3a',
+  about:
+    'One server; tasks of 0.4 and 0.6 of it, equally likely; 0.014 arrive a slot (Poisson), and run for 100 slots ' +
+    '(geometric). Any rate below 0.02 can be served, VQS serves 2/3 of that.',
+  workload: { generator: 'packing', jobs: 280_000, isReplaceable: false },
+  model: {
+    servers: 1,
+    j: 2,
+    places: 'slots',
+    sizes: { kind: 'values', values: [0.4, 0.6], weights: [1, 1] },
+    rate: 0.014,
+    slots: 100,
+    service: 'geometric',
+    until: UNTIL,
+  },
+  axis: timeAxis(UNTIL),
+  claims: claims('§VII-A1', {
+    'VQS is not stable: its queue grows': growsBy(queue('vqs'), GROWTH.slope, GROWTH.within),
+    'BF-J/S is stable': waitsAtMost(queue('bfjs'), STABLE),
+    'VQS-BF is stable': waitsAtMost(queue('vqs-bf'), STABLE),
+  }),
+});
+
+const packing3b = packingFigure('Tasks that wait, over time', {
+  id: 'packing-3b',
+  title: 'Fixed run times: best fit is stuck in one packing',
+  section: '§VII-A2, Figure 3b',
+  about:
+    'One server of 10; tasks of 2 and 5, two to one; 0.0306 arrive a slot (Poisson), and run for 100 slots each. Best fit ' +
+    'is stuck with two of 2 and one of 5 sooner or later, which serves 0.03 a slot.',
+  workload: { generator: 'packing', jobs: 612_000, isReplaceable: false },
+  model: {
+    servers: 1,
+    j: 3,
+    places: 'slots',
+    sizes: { kind: 'values', values: [0.2, 0.5], weights: [2, 1] },
+    rate: 0.0306,
+    slots: 100,
+    service: 'fixed',
+    until: UNTIL,
+  },
+  axis: timeAxis(UNTIL),
+  claims: claims('§VII-A2', {
+    'VQS is stable': waitsAtMost(queue('vqs'), STABLE),
+    'BF-J/S is not: its queue grows': growsBy(queue('bfjs'), GROWTH.slope, GROWTH.within),
+    'VQS-BF is not: its queue grows': growsBy(queue('vqs-bf'), GROWTH.slope, 2 * GROWTH.within),
+  }),
+});
+
+const FIVE_SERVERS = {
+  servers: 5,
+  places: 'load',
+  slots: 100,
+  service: 'geometric',
+  until: 1_000_000,
+  from: 200_000,
+} as const;
+const LOADS = settingAxis('load', 'even', [0.7, 0.8, 0.85, 0.9, 0.95, 0.99], () => ({}));
+/** "Clearly", "much": queues that differ by half at least. */
+const CLEARLY = 1.5;
+
+const packing4a = packingFigure('Mean tasks that wait', {
+  id: 'packing-4a',
+  title: 'Many small sizes: best fit and VQS-BF alike, VQS far behind',
+  section: '§VII-A3, Figure 4a',
+  about:
+    'Five servers; sizes uniform from 0.01 to 0.19; tasks run for 100 slots (geometric). The load is the arriving work over ' +
+    'that of all servers. Of 1,000,000 slots the first 200,000 do not count; a queue that grows is as long as they let it.',
+  workload: { generator: 'packing', jobs: 2_600_000, isReplaceable: false },
+  model: { ...FIVE_SERVERS, j: 7, sizes: { kind: 'uniform', low: 0.01, high: 0.19 } },
+  axis: LOADS,
+  claims: claims('§VII-A3', {
+    'VQS is the worst of the three': waitsMost(
+      queue('vqs'),
+      [queue('bfjs'), queue('vqs-bf')],
+      CLEARLY,
+      between(0.7, 0.99),
+    ),
+    'VQS-BF and BF-J/S are alike up to a load of 0.95': waitAlike(
+      queue('vqs-bf'),
+      queue('bfjs'),
+      CLEARLY,
+      between(0.7, 0.95),
+    ),
+    'Beyond that BF-J/S is better': waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1, at(0.99)),
+  }),
+});
+
+const packing4b = packingFigure('Mean tasks that wait', {
+  id: 'packing-4b',
+  title: 'Large and small sizes: large tasks wait for a configuration',
+  section: '§VII-A3, Figure 4b',
+  about: 'The same with sizes uniform from 0.1 to 0.9.',
+  workload: { generator: 'packing', jobs: 520_000, isReplaceable: false },
+  model: { ...FIVE_SERVERS, j: 4, sizes: { kind: 'uniform', low: 0.1, high: 0.9 } },
+  axis: LOADS,
+  claims: claims('§VII-A3', {
+    'BF-J/S is best of all': waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], 1, between(0.8, 0.99)),
+    'At high load VQS and VQS-BF are much worse': waitsLess(
+      queue('bfjs'),
+      [queue('vqs'), queue('vqs-bf')],
+      CLEARLY,
+      between(0.9, 0.99),
+    ),
+  }),
+});
+
+const SPEEDS = [1, 1.2, 1.4, 1.6];
+
+const packing5 = packingFigure('Mean tasks that wait', {
+  id: 'packing-5',
+  title: 'Tasks of Google’s trace: best fit and VQS-BF against VQS and FIFO-FF',
+  section: '§VII-B, Figure 5',
+  about:
+    'Tasks of the trace of 2011 that ran to their end, with their own requests; a size is the larger of cpu and memory. ' +
+    'Arrival times are divided by more and more. The paper has 1,000 servers for 1.5 days of the trace; for its first eight ' +
+    'hours 300 are as busy.',
+  workload: {
+    generator: 'google2011',
+    jobs: 133_783,
+    paperJobs: 1_000_000,
+    isReplaceable: true,
+    traceNeeded: {
+      what: 'the official Google trace of 2011',
+      hint: '--trace FOLDER, with task_events in it',
+    },
+  },
+  model: { servers: 300, j: 7, places: 'speed' },
+  axis: settingAxis('arrival times divided by', 'even', SPEEDS, () => ({})),
+  claims: claims('§VII-B', {
+    'As load grows BF-J/S is clearly better than VQS and FIFO-FF': waitsLess(
+      queue('bfjs'),
+      [queue('vqs'), queue('fifo-ff')],
+      1.1,
+      from(1),
+    ),
+    'So is VQS-BF': waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
+    'VQS-BF is slightly but steadily better than BF-J/S': waitsLess(
+      queue('vqs-bf'),
+      [queue('bfjs')],
+      1,
+      from(1),
+    ),
+    'FIFO-FF has the longest queue': waitsMost(
+      queue('fifo-ff'),
+      [queue('vqs'), queue('bfjs')],
+      1,
+      at(...SPEEDS),
+    ),
+  }),
+});
+
+export const PACKING_FIGURES: readonly Figure[] = [packing3a, packing3b, packing4a, packing4b, packing5];

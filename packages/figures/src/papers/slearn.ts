@@ -1,0 +1,451 @@
+import { ERROR_PERCENTILES, inPercent, ONE_PLACE, settingAxis } from '../axis.js';
+import { bars, claims, type Figure, lines, type Paper, type Series, table, type Variant } from '../figure.js';
+import { WAIT_SEGMENTS, type WaitSegment, type WaitShare } from '../jobwise.js';
+import {
+  at,
+  barelyVaries,
+  isAtMost,
+  isBelow,
+  isMuchBetter,
+  reaches,
+  shareIsAbout,
+  shareIsAtLeast,
+  staysWithin,
+} from '../judging/index.js';
+import { pairName } from '../point.js';
+import { error, over, seriesOf, stated } from '../series.js';
+import type { RunSettings } from '../settings.js';
+
+const PAPER: Paper = {
+  name: 'SLearn',
+  reference:
+    'A. Jajoo, Y. C. Hu, X. Lin, N. Deng: A Case for Task Sampling based Learning for Cluster Job Scheduling, USENIX NSDI 2022',
+};
+
+const GS_SETTINGS = {
+  policy: 'gs',
+  workers: 150,
+  load: 1.01,
+  // One predictor, as in the paper: several would each learn from a part of the jobs only.
+  schedulers: 1,
+  // Which of the tasks are pilots matters.
+  durations: 'task',
+} as const satisfies RunSettings;
+
+/**
+ * What the figures of §5.2 run: 1,250 jobs of at most 150 tasks each, drawn anew for each seed, on 150 single-slot
+ * workers at the load of GTrace11 (§4.3, Table 5).
+ */
+const IN_GS = {
+  paper: PAPER,
+  mode: 'simulated',
+  workload: {
+    generator: 'google-like',
+    jobs: 20_000,
+    isReplaceable: true,
+    draw: { jobs: 1_250, tasksMax: 150 },
+  },
+  settings: GS_SETTINGS,
+} as const satisfies Partial<Figure>;
+
+const SLEARN = 'slearn';
+const THREE_SIGMA = '3sigma';
+/** SLearn as it is: the ratio is found out, and all pilots are waited for (§5.1.2). */
+const AS_IT_IS: Variant = { name: SLEARN, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } };
+/** What it is compared with (§5.1.3). */
+const BASELINES = [THREE_SIGMA, '3sigma-tl', 'point-est', 'las', 'fifo', 'oracle'];
+const AGAINST_3SIGMA = { of: SLEARN, over: THREE_SIGMA };
+
+/** Estimators side by side, each as its name says. */
+function estimators(...names: readonly string[]): Variant[] {
+  return names.map((name) => ({ name, settings: { estimator: name } }));
+}
+
+/** Mean run time under another variant over that under this one. */
+function averageSpeedup(of: string, to: string): Series {
+  return seriesOf(`average, over ${to}`, 'ratio', 'speedups', pairName(of, to), ({ average }) => average);
+}
+
+/** The median of the speed-ups of single jobs. */
+function medianSpeedup(of: string, to: string): Series {
+  return seriesOf(`P50, over ${to}`, 'ratio', 'speedups', pairName(of, to), ({ p50 }) => p50);
+}
+
+/** Median error of what was believed of wide jobs. */
+function errorP50(of: string): Series {
+  return seriesOf(`P50 prediction error, ${of}`, 'share', 'beliefs', of, (beliefs) => beliefs.errorP50);
+}
+
+/** The paper's averages as claims. @param text what is said of a number and a baseline */
+function claimsOfAverages(
+  section: string,
+  of: string,
+  averages: Readonly<Record<string, number>>,
+  text: (paper: number, name: string) => string,
+) {
+  const judges = Object.entries(averages).map(([name, paper]) => [
+    text(paper, name),
+    reaches(averageSpeedup(of, name), paper),
+  ]);
+  return claims(section, Object.fromEntries(judges));
+}
+
+const PREDICTORS = ['pilot', THREE_SIGMA, 'history', 'hybrid'];
+const pilot = error('pilot');
+const threeSigma = error(THREE_SIGMA);
+/** §4.3, of the Google trace of 2011. */
+const ERRORS = { pilot: { p50: 0.0915, p90: 0.4995 }, threeSigma: { p50: 0.2139, p90: 2.9452 } } as const;
+
+export const slearnError: Figure = {
+  id: 'slearn-error',
+  title: 'Run times learnt in space, and in time',
+  paper: PAPER,
+  section: '§4.3, Figure 3b',
+  about:
+    'How far the predicted mean task run time of a job is from the true one: by a few of its own tasks (pilot, 3% of them), ' +
+    'by the jobs before it (3sigma, which weighs run times by the inverse of their squares, and history, the estimate of ' +
+    'the best expert), and by both (hybrid). Of jobs of at most 150 tasks, 1,250 are drawn for each seed; those of 3 tasks ' +
+    'and more are predicted, in order of submission.',
+  mode: 'predicted',
+  workload: { generator: 'google-like', jobs: 20_000, isReplaceable: true },
+  settings: {},
+  axis: ERROR_PERCENTILES,
+  variants: estimators(...PREDICTORS),
+  panels: [
+    {
+      kind: 'distribution',
+      title: 'Jobs by the error of their prediction',
+      of: 'errors',
+      variants: PREDICTORS,
+    },
+    table('Error of the prediction', [
+      stated(pilot, [
+        [50, ERRORS.pilot.p50],
+        [90, ERRORS.pilot.p90],
+      ]),
+      stated(threeSigma, [
+        [50, ERRORS.threeSigma.p50],
+        [90, ERRORS.threeSigma.p90],
+      ]),
+      error('history'),
+      error('hybrid'),
+    ]),
+  ],
+  claims: claims('§4.3', {
+    'The P50 prediction error of sampling is 9.15%': isAtMost(pilot, ERRORS.pilot.p50, at(50)),
+    'Its P90 prediction error is 49.95%': isAtMost(pilot, ERRORS.pilot.p90, at(90)),
+    'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)':
+      isMuchBetter([over(pilot, threeSigma)], 0.5, at(50)),
+    'At the 90th percentile it is 5.9 times less (49.95% and 294.52%)': isMuchBetter(
+      [over(pilot, threeSigma)],
+      0.5,
+      at(90),
+    ),
+  }),
+};
+
+/** §5.2.4, of GTrace11; of the others the text gives no number. */
+const AVERAGES: Readonly<Record<string, number>> = {
+  [THREE_SIGMA]: 1.56,
+  '3sigma-tl': 1.55,
+  'point-est': 2.17,
+  las: 1.65,
+};
+
+/** Not in the paper: how wrong estimates may be before it costs anything. The truth times a number from 0 to so much. */
+const WRONG: readonly Variant[] = [4, 20].map((most) => ({
+  name: `0 to ${most} times the truth`,
+  settings: { estimator: `noisy:0-${most}` },
+}));
+
+/** Share of wide jobs whose estimate puts them into the right queue. */
+function rightQueue(of: string): Series {
+  const name = `wide jobs in the right queue, ${of}`;
+  return seriesOf(name, 'share', 'beliefs', of, (beliefs) => beliefs.rightQueue);
+}
+
+const slearnJct: Figure = {
+  ...IN_GS,
+  id: 'slearn-jct',
+  title: 'Completion times by pilots, against what history, service or nothing tells',
+  section: '§5.2.4, Figure 6b, Table 7',
+  about:
+    'Speed-up of SLearn over each baseline in the same scheduler, gs: run times under the baseline over run times under ' +
+    'SLearn, above 1 where SLearn is faster. On average, of the mean run times; P50, of the jobs one by one. Each seed is ' +
+    'another draw of jobs.',
+  axis: ONE_PLACE,
+  variants: [AS_IT_IS, ...estimators(...BASELINES), ...WRONG],
+  pairs: [...BASELINES, ...WRONG.map(({ name }) => name)].map((name) => ({ of: SLEARN, over: name })),
+  panels: [
+    bars(
+      'Average speed-up',
+      'baseline ÷ SLearn',
+      BASELINES.map((name) => {
+        const paper = AVERAGES[name];
+        const series = averageSpeedup(SLEARN, name);
+        return paper === undefined ? series : stated(series, [[0, paper]]);
+      }),
+    ),
+    bars(
+      'P50 speed-up',
+      'baseline ÷ SLearn',
+      BASELINES.map((name) => {
+        const series = medianSpeedup(SLEARN, name);
+        return name === THREE_SIGMA ? stated(series, [[0, 1]]) : series;
+      }),
+    ),
+    table(
+      'What wrong estimates cost (not in the paper)',
+      WRONG.map(({ name }) => averageSpeedup(SLEARN, name)),
+    ),
+    table('Queues', [
+      stated(rightQueue(SLEARN), [[0, 0.8645]]),
+      stated(rightQueue(THREE_SIGMA), [[0, 0.762]]),
+      rightQueue('point-est'),
+    ]),
+  ],
+  claims: [
+    ...claimsOfAverages(
+      '§5.2.4',
+      SLEARN,
+      AVERAGES,
+      (paper, name) => `SLearn improves the average completion time by ${paper} times over ${name}`,
+    ),
+    ...claims('§5.2.4, Table 7', {
+      'It assigns more wide jobs to the right queue than 3Sigma: 86.45% against 76.20%': reaches(
+        over(rightQueue(SLEARN), rightQueue(THREE_SIGMA)),
+        0.8645 / 0.762,
+      ),
+    }),
+  ],
+};
+
+/** 0 stands for the adaptive ratio. Table 6, of GTrace11. */
+const RATIOS: readonly (readonly [percent: number, error: number, average: number])[] = [
+  [1, 0.144, 1.52],
+  [2, 0.14, 1.55],
+  [3, 0.136, 1.54],
+  [4, 0.131, 1.56],
+  [5, 0.127, 1.58],
+  [10, 0.0909, 1.51],
+  [0, 0.137, 1.56],
+];
+const shareOf = (percent: number) => (percent === 0 ? 'adaptive' : inPercent(percent));
+const averageByRatio = stated(
+  averageSpeedup(SLEARN, THREE_SIGMA),
+  RATIOS.map(([percent, , average]) => [percent, average]),
+);
+
+/** The adaptive ratio's speed-up over the best of the fixed ones. */
+const againstBest: Series = {
+  name: 'adaptive ÷ the best fixed ratio',
+  unit: 'ratio',
+  value: (point, all) => {
+    const values = all.flatMap((each) => (each.tick.x === 0 ? [] : (averageByRatio.value(each, all) ?? [])));
+    const own = averageByRatio.value(point, all);
+    return own === undefined || values.length === 0 ? undefined : own / Math.max(...values);
+  },
+};
+
+const slearnAdaptive: Figure = {
+  ...IN_GS,
+  id: 'slearn-adaptive',
+  title: 'How many of a job’s tasks should be pilots, and finding that out',
+  section: '§5.2.2, Table 6, Figure 5',
+  about:
+    'Speed-up of SLearn over 3Sigma in gs for fixed shares of pilots, and for the one that adapts; and which shares that ' +
+    'chose. Of so few tasks a job most have one pilot at any of these shares.',
+  axis: settingAxis(
+    'share of pilots',
+    'even',
+    RATIOS.map(([percent]) => percent),
+    (percent) => ({ pilotRatio: shareOf(percent) }),
+    shareOf,
+  ),
+  variants: [{ name: SLEARN, settings: { estimator: 'pilot' } }, ...estimators(THREE_SIGMA)],
+  pairs: [AGAINST_3SIGMA],
+  panels: [
+    lines('SLearn over 3Sigma', '3Sigma ÷ SLearn', [
+      averageByRatio,
+      stated(
+        medianSpeedup(SLEARN, THREE_SIGMA),
+        RATIOS.map(([percent]) => [percent, 1]),
+      ),
+    ]),
+    table('What the pilots told', [
+      stated(
+        errorP50(SLEARN),
+        RATIOS.map(([percent, p50]) => [percent, p50]),
+      ),
+    ]),
+    table(
+      'What was chosen, share of the sampled jobs',
+      [1, 2, 3, 4, 5].map((percent) =>
+        seriesOf(`sampled at ${percent}%`, 'share', 'ratios', SLEARN, (ratios) => ratios.get(percent) ?? 0),
+      ),
+    ),
+    { kind: 'course', title: 'Ratios chosen, job after job (Figure 5)', at: 0, variants: [SLEARN] },
+  ],
+  claims: claims('§5.2.2', {
+    'The adaptive ratio is about 1% worse than the best fixed one': staysWithin(
+      [againstBest],
+      { least: 0.98, most: 1.1 },
+      at(0),
+    ),
+  }),
+};
+
+/** Table 9, of GTrace11. */
+const THIN: readonly (readonly [limit: number, average: number])[] = [
+  [2, 1.54],
+  [3, 1.56],
+  [4, 1.55],
+  [5, 1.54],
+  [6, 1.53],
+];
+const averageByLimit = stated(averageSpeedup(SLEARN, THREE_SIGMA), THIN);
+
+const slearnThin: Figure = {
+  ...IN_GS,
+  id: 'slearn-thin',
+  title: 'Which jobs are too thin to sample',
+  section: '§5.2.8, Table 9',
+  about:
+    'Average speed-up of SLearn over 3Sigma in gs, where jobs of fewer tasks than the limit are not sampled.',
+  axis: settingAxis(
+    'thin below so many tasks',
+    'even',
+    THIN.map(([limit]) => limit),
+    (thinLimit) => ({ thinLimit }),
+  ),
+  variants: [AS_IT_IS, ...estimators(THREE_SIGMA)],
+  pairs: [AGAINST_3SIGMA],
+  panels: [lines('SLearn over 3Sigma', '3Sigma ÷ SLearn', [averageByLimit])],
+  claims: claims('§5.2.8', {
+    'The average speed-up barely varies with the limit': barelyVaries([averageByLimit], 0.05),
+  }),
+};
+
+/**
+ * §5.2.5: of the jobs, those whose normalised wait lies in each segment, those that are in it under both, and of these
+ * those that wait less.
+ */
+const WAITS: Readonly<Record<WaitSegment, { bounds: string; own: number; common: number; lower?: number }>> =
+  {
+    none: { bounds: 'below 0.04', own: 0.3658, common: 0.3557 },
+    moderate: { bounds: '0.04 to 1.90', own: 0.3051, common: 0.2038, lower: 0.2981 },
+    long: { bounds: 'above 1.90', own: 0.3291, common: 0.2468, lower: 0.8308 },
+  };
+
+/** Share of the wide jobs whose wait lies in a segment, with the paper's. */
+function waits(segment: WaitSegment, how: keyof WaitShare, name: string): Series {
+  const pair = pairName(SLEARN, THREE_SIGMA);
+  const { bounds, [how]: paper } = WAITS[segment];
+  const series = seriesOf(`${name}${bounds}`, 'share', 'waits', pair, (shares) => shares[segment][how]);
+  return paper === undefined ? series : stated(series, [[0, paper]]);
+}
+const own = (segment: WaitSegment) => waits(segment, 'own', 'jobs ');
+const common = (segment: WaitSegment) => waits(segment, 'common', 'the same under 3Sigma, ');
+const lower = (segment: WaitSegment) => waits(segment, 'lower', 'of these, less under SLearn, ');
+
+const slearnWait: Figure = {
+  ...IN_GS,
+  id: 'slearn-wait',
+  title: 'Who waits longer when pilots run first',
+  section: '§5.2.5, Figure 7',
+  about:
+    'Normalised wait of jobs of three tasks and more: the mean wait of a job’s tasks over their mean run time, under ' +
+    'SLearn and under 3Sigma, in gs.',
+  axis: ONE_PLACE,
+  variants: [AS_IT_IS, ...estimators(THREE_SIGMA)],
+  pairs: [AGAINST_3SIGMA],
+  panels: [
+    bars('Jobs by their normalised wait under SLearn', 'share of the jobs', WAIT_SEGMENTS.map(own)),
+    table(
+      'Against 3Sigma',
+      WAIT_SEGMENTS.flatMap((segment) => [common(segment), lower(segment)]),
+    ),
+  ],
+  claims: claims('§5.2.5', {
+    '36.58% of the jobs wait next to nothing under both: where load is low, work is conserved':
+      shareIsAtLeast(common('none'), WAITS.none.common),
+    'Where waits are moderate, 29.81% wait less under SLearn: the others pay for sampling': shareIsAbout(
+      lower('moderate'),
+      0.2981,
+    ),
+    'Where waits are long, 83.08% wait less under SLearn: knowing more is worth more': shareIsAtLeast(
+      lower('long'),
+      0.8308,
+    ),
+  }),
+};
+
+const SLEARN_DAG = 'slearn-dag';
+/** §6, Figure 10. */
+const DAG_AVERAGES = { [THREE_SIGMA]: 1.26, las: 2.15, 'point-est': 1.74 } as const;
+const DAG_BASELINES = Object.keys(DAG_AVERAGES);
+const DAG_ERRORS = { [SLEARN_DAG]: 0.339, [THREE_SIGMA]: 0.4721 } as const;
+
+const slearnDag: Figure = {
+  id: 'slearn-10',
+  title: 'Jobs of stages: pilots of the first stage correct the history of the others',
+  paper: PAPER,
+  section: '§6, Figure 10',
+  about:
+    'Jobs of two to five stages, one after another, each of which is a job of the Google trace of the same user and name; ' +
+    'the trace does not say of how many tasks, which are drawn. Estimators learn from the first half of the jobs, and 900 of ' +
+    'the other half are drawn for each seed. Speed-up: mean run time under the baseline over that under SLearn-DAG.',
+  mode: 'simulated',
+  workload: {
+    generator: 'gtrace-dag',
+    jobs: 900,
+    isReplaceable: true,
+    traceNeeded: { what: 'jobs of the Google trace that ran before', hint: '--trace google-history.csv.gz' },
+    draw: { jobs: 900, tasksMax: 750 },
+  },
+  settings: GS_SETTINGS,
+  axis: ONE_PLACE,
+  variants: estimators(SLEARN_DAG, ...DAG_BASELINES),
+  pairs: DAG_BASELINES.map((name) => ({ of: SLEARN_DAG, over: name })),
+  panels: [
+    bars(
+      'Average speed-up',
+      'baseline ÷ SLearn-DAG',
+      Object.entries(DAG_AVERAGES).map(([name, paper]) =>
+        stated(averageSpeedup(SLEARN_DAG, name), [[0, paper]]),
+      ),
+    ),
+    bars(
+      'P50 speed-up',
+      'baseline ÷ SLearn-DAG',
+      DAG_BASELINES.map((name) => medianSpeedup(SLEARN_DAG, name)),
+    ),
+    table('Error of the prediction', [
+      ...Object.entries(DAG_ERRORS).map(([name, p50]) => stated(errorP50(name), [[0, p50]])),
+      errorP50('point-est'),
+    ]),
+  ],
+  claims: [
+    ...claimsOfAverages(
+      '§6',
+      SLEARN_DAG,
+      DAG_AVERAGES,
+      (paper, name) => `SLearn-DAG's average completion time is ${paper} times shorter than under ${name}`,
+    ),
+    ...claims('§6', {
+      'Its P50 prediction error is below that of 3Sigma-DAG: 33.90% against 47.21%': isBelow(
+        errorP50(SLEARN_DAG),
+        errorP50(THREE_SIGMA),
+      ),
+    }),
+  ],
+};
+
+export const SLEARN_FIGURES: readonly Figure[] = [
+  slearnError,
+  slearnJct,
+  slearnAdaptive,
+  slearnThin,
+  slearnWait,
+  slearnDag,
+];

@@ -1,0 +1,457 @@
+import { inPercent, labelledAxis, ONE_PLACE, settingAxis, withThousands } from '../axis.js';
+import {
+  bars,
+  claims,
+  type Figure,
+  type Judge,
+  lines,
+  type Paper,
+  policies,
+  type Series,
+  type Variant,
+} from '../figure.js';
+import { format } from '../format.js';
+import {
+  at,
+  everywhere,
+  falls,
+  isBelow,
+  isEveryTimes,
+  isMuchBetter,
+  isNear,
+  isTimes,
+  judging,
+  neverExceeds,
+  rises,
+  said,
+  type Where,
+} from '../judging/index.js';
+import type { Planned } from '../point.js';
+import { over, seriesOf } from '../series.js';
+
+const THREE_SIGMA: Paper = {
+  name: '3Sigma',
+  reference:
+    'J. W. Park, A. Tumanov, A. Jiang, M. A. Kozuch, G. R. Ganger: 3Sigma: Distribution-based Cluster Scheduling for Runtime Uncertainty, EuroSys 2018',
+};
+
+/** The paper's E2E of two hours, 600 jobs; its cluster of 256 nodes in 8 racks. */
+const TWO_HOURS: Pick<Figure, 'mode' | 'workload' | 'settings' | 'paper'> = {
+  mode: 'planned',
+  paper: THREE_SIGMA,
+  workload: { generator: 'e2e', jobs: 600, paperJobs: 600, isReplaceable: false },
+  settings: { workers: 256 },
+};
+
+/** Its E2E of five hours, of which two fifths are run unless `--jobs` says otherwise. */
+const FIVE_HOURS: typeof TWO_HOURS = {
+  ...TWO_HOURS,
+  workload: { ...TWO_HOURS.workload, paperJobs: 1_500 },
+};
+
+const SIGMA = '3sigma-sched';
+/** Who is compared (§5). */
+const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
+
+const GANGS =
+  'Gangs over the books of central, without messages; a policy that knows nothing learns from 10,000 jobs before.';
+
+function series(
+  name: string,
+  unit: Series['unit'],
+  of: string,
+  value: (planned: Planned) => number | undefined,
+) {
+  return seriesOf(name, unit, 'planned', of, value);
+}
+
+const misses = (of: string) => series(of, 'share', of, ({ missed }) => missed);
+
+const goodput = (of: string) =>
+  series(`${of}, all`, 'hours', of, ({ goodputHours }) => goodputHours.deadline + goodputHours.bestEffort);
+
+const bestEffortGoodput = (of: string) =>
+  series(`${of}, best effort`, 'hours', of, ({ goodputHours }) => goodputHours.bestEffort);
+
+const bestEffortSeconds = (of: string) =>
+  series(of, 'seconds', of, ({ bestEffortSeconds: seconds }) => seconds);
+
+/** Wall time. */
+const cycles = (of: string, part: 'p99' | 'max') =>
+  series(`${of}, ${part}`, 'seconds', of, ({ cycleSeconds }) => cycleSeconds?.[part]);
+
+const predictions = (of: string, part: 'p50' | 'p99') =>
+  series(`${of}, ${part}`, 'seconds', of, ({ predictionSeconds }) => predictionSeconds?.[part]);
+
+/** Fewer misses than that one. @param where in words: "under each" */
+const missesFewer = (name: string, of: string, where: string): Record<string, Judge> => ({
+  [`3Sigma misses fewer than ${name} ${where}`]: isBelow(misses(SIGMA), misses(of)),
+});
+
+/** @param where in words */
+const isCloseToPerfect = (where: string, places: Where = everywhere): Record<string, Judge> => ({
+  [`3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`]: isNear(
+    misses(SIGMA),
+    misses('point-perf'),
+    0.05,
+    places,
+  ),
+});
+
+/** Fewer misses than those that know less, hardly more than the one that knows all. */
+const comparedByMisses = (where: string): Record<string, Judge> => ({
+  ...missesFewer('PointRealEst', 'point-real', where),
+  ...missesFewer('Prio', 'prio', where),
+  ...isCloseToPerfect(where),
+});
+
+function panelsOf(policies: readonly string[], axisName: string): Figure['panels'] {
+  const drawn = (title: string, what: string, of: (policy: string) => Series) => ({
+    kind: axisName === '' ? ('bars' as const) : ('lines' as const),
+    title,
+    axisName: what,
+    series: policies.map(of),
+  });
+  return [
+    drawn('Jobs with a deadline that missed it', 'share of them', misses),
+    drawn('Goodput', 'node hours', goodput),
+    drawn('Goodput of best-effort jobs', 'node hours', bestEffortGoodput),
+    drawn('Best-effort jobs, mean time to completion', 'seconds', bestEffortSeconds),
+  ];
+}
+
+const PARTS = [SIGMA, '3sigma-nodist', '3sigma-nooe', '3sigma-noadapt', 'point-perf', 'point-real'] as const;
+
+const overall: Figure = {
+  ...TWO_HOURS,
+  id: '3sigma-6',
+  title: 'Deadlines, by distributions of run times and by points',
+  section: '§6.1, Figure 6',
+  about: `Two hours of jobs at a load of 1.4, half of them with a deadline. ${GANGS}`,
+  axis: ONE_PLACE,
+  variants: policies(...FIELD),
+  panels: panelsOf(FIELD, ''),
+  claims: claims('§6.1', {
+    'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3 times)': isTimes(
+      misses('point-real'),
+      misses(SIGMA),
+      3,
+    ),
+    'Prio misses 2.3 times as many (accepted: twice)': isTimes(misses('prio'), misses(SIGMA), 2),
+    '3Sigma misses hardly more than PointPerfEst (accepted: 5% of the jobs)': isNear(
+      misses(SIGMA),
+      misses('point-perf'),
+      0.05,
+    ),
+    "PointRealEst's goodput is 5.4% below 3Sigma's (accepted: 3%)": isMuchBetter(
+      [over(goodput('point-real'), goodput(SIGMA))],
+      0.03,
+    ),
+    "Prio's goodput of best-effort jobs is much less than PointRealEst's": isMuchBetter(
+      [over(bestEffortGoodput('prio'), bestEffortGoodput('point-real'))],
+      0.1,
+    ),
+  }),
+};
+
+const first: Figure = {
+  ...overall,
+  id: '3sigma-1',
+  title: 'Deadlines that are missed',
+  section: '§1, Figure 1',
+  panels: overall.panels.slice(0, 1),
+  claims: overall.claims.slice(0, 3),
+};
+
+const workloads: Figure = {
+  ...FIVE_HOURS,
+  id: '3sigma-7',
+  title: 'Deadlines under three workloads',
+  section: '§6.1, Figure 7',
+  about: `The traces of HedgeFund and Mustang are not public: these are made up from what the paper says of how predictable they are. ${GANGS}`,
+  axis: labelledAxis('workload', {
+    e2e: { generator: 'e2e' },
+    'hedgefund-like': { generator: 'hedgefund-like' },
+    'mustang-like': { generator: 'mustang-like' },
+  }),
+  variants: policies(...FIELD),
+  panels: panelsOf(FIELD, 'workload'),
+  claims: claims('§6.1', {
+    ...comparedByMisses('under each'),
+    'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': isBelow(
+      misses(SIGMA),
+      misses('point-perf'),
+      at(1, 2),
+    ),
+  }),
+};
+
+const slack: Figure = {
+  ...FIVE_HOURS,
+  id: '3sigma-8',
+  title: 'What each part of 3Sigma gives, by deadline slack',
+  section: '§6.2, Figure 8',
+  about: `The same with one deadline slack for all jobs, in per cent of the run time. ${GANGS}`,
+  axis: settingAxis('deadline slack', 'linear', [20, 60, 100, 140, 180], (slack) => ({ slack }), inPercent),
+  variants: policies(...PARTS),
+  panels: panelsOf(PARTS, 'deadline slack'),
+  claims: claims('§6.2', {
+    'Without distributions more deadlines are missed than with them': isBelow(
+      misses(SIGMA),
+      misses('3sigma-nodist'),
+    ),
+    'Without distributions fewer are missed than by PointRealEst': isBelow(
+      misses('3sigma-nodist'),
+      misses('point-real'),
+    ),
+    'At the least slack, to allow for over-estimates always is better than never': isBelow(
+      misses('3sigma-noadapt'),
+      misses('3sigma-nooe'),
+      at(20),
+    ),
+    'To allow for them always costs best-effort jobs more than to do so where it is needed': isBelow(
+      bestEffortGoodput('3sigma-noadapt'),
+      bestEffortGoodput(SIGMA),
+    ),
+    'More slack means fewer misses': falls(PARTS.map(misses)),
+  }),
+};
+
+const load: Figure = {
+  ...FIVE_HOURS,
+  id: '3sigma-10',
+  title: 'Deadlines by load',
+  section: '§6.4, Figure 10',
+  about: `The same at other loads. ${GANGS}`,
+  axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (load) => ({ load })),
+  variants: policies(...FIELD),
+  panels: panelsOf(FIELD, 'load'),
+  claims: claims('§6.4', {
+    'Misses rise with load under all': rises(FIELD.map(misses)),
+    ...comparedByMisses('at every load'),
+  }),
+};
+
+const samples: Figure = {
+  ...FIVE_HOURS,
+  id: '3sigma-11',
+  title: 'Deadlines by what has been seen of each program',
+  section: '§6.4, Figure 11',
+  about: `The same where so many runs of each program are known, and nothing is learnt on the way. ${GANGS}`,
+  axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
+  variants: policies(...FIELD),
+  panels: panelsOf(FIELD, 'samples'),
+  claims: claims('§6.4', {
+    ...missesFewer('PointRealEst', 'point-real', 'at every number of samples'),
+    ...isCloseToPerfect('from 25 samples on', at(25, 50, 100)),
+    'More samples mean fewer misses under 3Sigma': falls([misses(SIGMA)]),
+  }),
+};
+
+const SPREADS = [10, 20, 50];
+const POINT = 'point';
+const spreadName = (percent: number) => `CoV ${percent}%`;
+const [NARROW, MIDDLE, WIDE] = SPREADS.map(spreadName) as [string, string, string];
+
+const shifts: Figure = {
+  ...TWO_HOURS,
+  id: '3sigma-9',
+  title: 'Deadlines by how wrong and how wide distributions are',
+  section: '§6.3, Figure 9',
+  about:
+    'What is believed of a run time is a normal distribution around the true one, moved by a share of it; or its mean alone.',
+  axis: settingAxis(
+    'shift',
+    'linear',
+    [-50, -20, 0, 20, 50, 100],
+    (percent) => ({ shift: percent / 100 }),
+    inPercent,
+  ),
+  variants: [
+    { name: POINT, settings: { policy: SIGMA, spread: 0 } },
+    ...SPREADS.map((percent) => ({
+      name: spreadName(percent),
+      settings: { policy: SIGMA, spread: percent / 100 },
+    })),
+  ],
+  panels: panelsOf([POINT, NARROW, MIDDLE, WIDE], 'shift'),
+  claims: claims('§6.3', {
+    ...Object.fromEntries(
+      [NARROW, MIDDLE, WIDE].map((of) => [
+        `A distribution (${of}) is better than a point, however far it is moved`,
+        isBelow(misses(of), misses(POINT)),
+      ]),
+    ),
+    'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': isTimes(
+      misses(POINT),
+      misses(MIDDLE),
+      1.5,
+      at(0),
+    ),
+    'Within 20% narrow distributions are better than wide ones': isBelow(
+      misses(NARROW),
+      misses(WIDE),
+      at(-20, 0, 20),
+    ),
+    'Further off wide ones are better': isBelow(misses(WIDE), misses(NARROW), at(-50, 50, 100)),
+  }),
+};
+
+const POINTS = '3sigma-nodist';
+
+const scale: Figure = {
+  ...TWO_HOURS,
+  id: '3sigma-12',
+  title: 'Planning for 12,583 nodes',
+  section: '§6.5, Figure 12',
+  about:
+    "Google's cluster at a load of 0.95, run times stretched for fewer jobs an hour. Times are wall time, the longest of the seeds: they depend on the machine and on what else it does.",
+  workload: { generator: 'e2e', jobs: 4_000, paperJobs: 20_000, isReplaceable: false },
+  settings: { workers: 12_583, load: 0.95 },
+  axis: settingAxis('jobs an hour', 'linear', [2_000, 3_000, 4_000], (rate) => ({ rate }), withThousands),
+  variants: policies(SIGMA, POINTS),
+  panels: [
+    lines(
+      'A cycle',
+      'seconds',
+      [SIGMA, POINTS].flatMap((of) => [cycles(of, 'p99'), cycles(of, 'max')]),
+    ),
+    lines('What is predicted of a job', 'seconds', [predictions(SIGMA, 'p50'), predictions(SIGMA, 'p99')]),
+    lines('Jobs with a deadline that missed it', 'share of them', [misses(SIGMA)]),
+  ],
+  claims: claims('§6.5', {
+    'Each plan is made within its cycle of 10 s': neverExceeds(cycles(SIGMA, 'max'), 10),
+    '99% of the plans are made within half of it': neverExceeds(cycles(SIGMA, 'p99'), 5),
+    'A prediction takes 14 ms at most (accepted: 1 ms for 99% of them)': neverExceeds(
+      predictions(SIGMA, 'p99'),
+      0.001,
+    ),
+    'The longest cycle is longer with distributions than with points': isBelow(
+      cycles(POINTS, 'max'),
+      cycles(SIGMA, 'max'),
+    ),
+  }),
+};
+
+type Half = 'live' | 'simulated';
+const HALVES: readonly Half[] = ['live', 'simulated'];
+const SHOWN = FIELD.flatMap((policy) => HALVES.map((half) => nameOf(policy, half)));
+
+const VARIANTS: readonly Variant[] = FIELD.flatMap((policy) =>
+  HALVES.map((mode) => ({
+    name: nameOf(policy, mode),
+    mode,
+    settings: { policy, estimator: policy === 'point-perf' ? 'oracle' : 'history' },
+  })),
+);
+
+const table2: Figure = {
+  id: '3sigma-table-2',
+  title: 'Deadlines, live and simulated',
+  paper: THREE_SIGMA,
+  section: '§6.1, Table 2',
+  about:
+    'Jobs at a load of 1.4, half of them with a deadline, on workers in 8 racks and one scheduler, as processes of this ' +
+    'machine, and the same jobs at the same times simulated. All times are divided alike, those of the policies too; what is ' +
+    'not known of run times is learnt on the way.',
+  mode: 'live',
+  workload: { generator: 'e2e', options: 'nodes=32', jobs: 240, paperJobs: 600, isReplaceable: false },
+  settings: {
+    workers: 32,
+    schedulers: 1,
+    load: 1.4,
+    scale: 10,
+    durations: 'task',
+    attribute: ['rack=r1,r2,r3,r4,r5,r6,r7,r8'],
+    set: ['cycleMs=10000', 'afterDeadline=abandon'],
+  },
+  axis: ONE_PLACE,
+  variants: VARIANTS,
+  panels: [
+    bars('Jobs with a deadline that missed it', 'share of them', SHOWN.map(misses)),
+    bars('Goodput', 'slot hours', SHOWN.map(goodput)),
+    bars('Best-effort jobs, mean time to completion', 'seconds', SHOWN.map(bestEffortSeconds)),
+  ],
+  claims: claims('§6.1', {
+    'Misses, live and simulated, are 0.3 to 2% of the jobs apart (accepted: 3%)': areNear(misses, 0.03),
+    'Goodput is about 5% apart (accepted: 5%)': areAlike(goodput, 0.05),
+    'The latency of best-effort jobs is about 10 s apart (accepted: 10%)': areAlike(bestEffortSeconds, 0.1),
+    ...Object.fromEntries(
+      HALVES.flatMap((half) =>
+        ['point-real', 'prio'].map((other) => [
+          `3Sigma misses fewer than ${other}, ${half}`,
+          isBelow(misses(nameOf(SIGMA, half)), misses(nameOf(other, half))),
+        ]),
+      ),
+    ),
+  }),
+};
+
+function nameOf(policy: string, half: Half): string {
+  return `${policy}, ${half}`;
+}
+
+/** No policy is further apart; in direction up to twice as far. */
+function areNear(of: (name: string) => Series, by: number): Judge {
+  return apart(of, (live, simulated) => Math.abs(live - simulated), by);
+}
+
+/** The same as shares of what was simulated. */
+function areAlike(of: (name: string) => Series, by: number): Judge {
+  return apart(of, (live, simulated) => Math.abs(live / simulated - 1), by);
+}
+
+function apart(
+  of: (name: string) => Series,
+  difference: (live: number, simulated: number) => number,
+  by: number,
+): Judge {
+  return judging(SHOWN.map(of), everywhere, ([place]) => {
+    const differences = FIELD.map((_, i) => difference(place!.values[2 * i]!, place!.values[2 * i + 1]!));
+    const shown = FIELD.map((policy, i) => `${policy} ${format(differences[i], 'share')}`);
+    const most = Math.max(...differences);
+    return said(shown.join(', '), most <= by, most <= 2 * by);
+  });
+}
+
+const WEIGHED = [SIGMA, 'prio'] as const;
+/** What the paper does not say, one thing changed at a time, by label; the first is what we take. */
+const CHANGES = {
+  ours: { set: [] },
+  'vSLO 3': { set: ['vSlo=3'] },
+  'vSLO 30': { set: ['vSlo=30'] },
+  'θ 0': { set: ['oeThreshold=0'] },
+  'θ 0.2': { set: ['oeThreshold=0.2'] },
+  'γ 0.5': { set: ['tail=0.5'] },
+};
+
+const weights: Figure = {
+  ...TWO_HOURS,
+  id: '3sigma-weights',
+  title: 'What the paper does not say: weights, θ and γ',
+  section: '§4.2, §4.3.2',
+  about: `What meeting a deadline is worth beside a best-effort job (ours: 10), below which chance of meeting it a job is worth something after it (θ, ours: 0.05), and how much of its worth is left then (γ, ours: 1). ${GANGS}`,
+  axis: labelledAxis('setting', CHANGES),
+  variants: policies(...WEIGHED),
+  panels: panelsOf(WEIGHED, 'setting'),
+  claims: claims('§6.1', {
+    'Prio misses twice as many deadlines as 3Sigma, under every setting': isEveryTimes(
+      misses('prio'),
+      misses(SIGMA),
+      2,
+    ),
+  }),
+};
+
+export const THREE_SIGMA_FIGURES: readonly Figure[] = [
+  first,
+  overall,
+  workloads,
+  slack,
+  shifts,
+  load,
+  samples,
+  scale,
+  table2,
+  weights,
+];
