@@ -1,17 +1,17 @@
 import type { Millis } from '@goshawk/core';
+import type { Journal, PostgresJournals, SharedJournal } from '@goshawk/journal';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Hosted } from '../driver/index.js';
 import { counted, journalReadings, type Readings, schedulerReadings, together } from '../metrics/index.js';
-import type { JobJournal } from './job-journal.js';
+import { JournalPort } from './journal-port.js';
 import { type DaemonProcess, FIRST_PARTY } from './process.js';
-import type { Claimed, SharedJournals } from './shared-journals.js';
 
 /** One scheduler of a process: its own, or one whose jobs it looks after. */
 export interface Role {
   readonly index: number;
   readonly name: string;
-  readonly journal: JobJournal | undefined;
+  readonly port: JournalPort | undefined;
   readonly adopted: boolean;
 }
 
@@ -28,11 +28,11 @@ export type HostScheduler = (role: Role, ends: Ends) => Hosted<Scheduler>;
 
 /** The schedulers of one process that look after the jobs of those that are gone. */
 export class AdoptedSchedulers {
-  readonly #shared: SharedJournals;
+  readonly #shared: PostgresJournals;
   readonly #process: Pick<DaemonProcess, 'nameOf' | 'host'>;
   readonly #host: HostScheduler;
   readonly #logger: Logger;
-  readonly #parties = new Map<Hosted<Scheduler>, JobJournal>();
+  readonly #parties = new Map<Hosted<Scheduler>, JournalPort>();
   #lastIndex = FIRST_PARTY;
   /** Tags of journals that are being taken over. */
   readonly #taking = new Set<string>();
@@ -42,7 +42,7 @@ export class AdoptedSchedulers {
   #former: Readings = {};
 
   constructor(
-    shared: SharedJournals,
+    shared: PostgresJournals,
     process: Pick<DaemonProcess, 'nameOf' | 'host'>,
     host: HostScheduler,
     logger: Logger,
@@ -59,31 +59,33 @@ export class AdoptedSchedulers {
     this.#taking.add(tag);
     this.#taken = this.#taken
       .then(() => this.#shared.takeOver(tag, epoch))
-      .then((claimed) => claimed && this.adopt(claimed))
+      .then((journal) => journal && this.adopt(journal))
       .catch((error: Error) =>
         this.#logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`),
       )
       .finally(() => this.#taking.delete(tag));
   }
 
-  async adopt({ journal, home, discard }: Claimed): Promise<void> {
-    const { tag, epoch } = journal;
+  async adopt(journal: SharedJournal): Promise<void> {
+    const { tag, epoch, home } = journal;
+    this.#logger.info({ tag, epoch, home }, 'a journal is open');
+    const port = new JournalPort(journal, this.#logger);
     const index = ++this.#lastIndex;
-    await journal.begin(this.#process.nameOf(index));
+    await port.begin(this.#process.nameOf(index));
     const lost = (): void => this.#end(party, () => journal.close());
     const party = this.#host(
-      { index, name: `${home}/${tag}`, journal, adopted: true },
+      { index, name: `${home}/${tag}`, port, adopted: true },
       {
         superseded: lost,
         drained: () => {
           this.#logger.info({ of: home, tag }, 'nothing is left of the jobs that were taken over');
-          this.#end(party, discard);
+          this.#end(party, () => journal.discard());
         },
         inherited: (jobs) => this.#logger.info({ of: home, tag, epoch, jobs }, 'jobs were taken over'),
       },
     );
-    this.#parties.set(party, journal);
-    journal.serve(party.enter, lost);
+    this.#parties.set(party, port);
+    port.serve(party.enter, lost);
   }
 
   /** Why they cannot do their work. */
@@ -96,7 +98,7 @@ export class AdoptedSchedulers {
     const now = this.#process.host.now();
     return [
       this.#former,
-      ...Array.from(this.#parties, ([{ machine }, its]) => readingsOf(machine, its, now)),
+      ...Array.from(this.#parties, ([{ machine }, { journal }]) => readingsOf(machine, journal, now)),
     ];
   }
 
@@ -105,7 +107,7 @@ export class AdoptedSchedulers {
   }
 
   #end(party: Hosted<Scheduler>, close: () => Promise<void>): void {
-    const journal = this.#parties.get(party);
+    const journal = this.#parties.get(party)?.journal;
     if (journal === undefined) return;
     const last = readingsOf(party.machine, journal, this.#process.host.now());
     this.#former = counted(together([this.#former, last]));
@@ -115,7 +117,7 @@ export class AdoptedSchedulers {
   }
 }
 
-export function readingsOf(scheduler: Scheduler, journal: JobJournal | undefined, now: Millis): Readings {
+export function readingsOf(scheduler: Scheduler, journal: Journal | undefined, now: Millis): Readings {
   return {
     ...schedulerReadings(scheduler, now),
     ...(journal && journalReadings(journal.metrics(), journal.commitMs)),

@@ -1,5 +1,7 @@
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { InputError } from '@goshawk/core';
+import type { PostgresJournals } from '@goshawk/journal';
 import type { EstimatorStates } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import { jsonPieces } from './json-pieces.js';
@@ -74,12 +76,7 @@ export class EstimatorStateFile {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#write();
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MS);
-    });
-    await Promise.race([this.#written, timeout]);
-    clearTimeout(timer);
+    await Promise.race([this.#written, pause(CLOSE_MS, undefined, { ref: false })]);
   }
 
   #write(): void {
@@ -113,6 +110,22 @@ function fileStore(file: string): EstimatorStateStore {
       }
     },
     write: (pieces) => replaceFile(file, pieces),
+  };
+}
+
+/** Beside the journals that all schedulers share. */
+export function sharedStore(journals: PostgresJournals): EstimatorStateStore {
+  return {
+    name: 'what is learnt in PostgreSQL',
+    read: () => journals.estimatorStates(),
+    write: async (pieces) => {
+      const all: string[] = [];
+      for (const piece of pieces) {
+        all.push(piece);
+        await nextTurn();
+      }
+      await journals.keepEstimatorStates(all.join(''));
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import type { WorkersOptions } from './workers.js';
 export type { HttpOptions } from '../http/index.js';
 export type { CentralOptions } from './central.js';
 export type { Daemon } from './daemon.js';
-export { type JournalPlace, newTag } from './job-journal.js';
+export { type JournalPlace, newTag } from './journal-port.js';
 export { createLogger, LOG_LEVELS } from './logging.js';
 export type { CloseReason } from './process.js';
 export type { SchedulerOptions } from './scheduler.js';

@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { type Millis, parseJobSpec, present } from '@goshawk/core';
+import type { PostgresJournals } from '@goshawk/journal';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
   type EstimatorStates,
@@ -12,8 +13,8 @@ import { together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './adopted-schedulers.js';
 import type { Daemon } from './daemon.js';
-import { EstimatorStateFile } from './estimator-state-file.js';
-import { JobJournal, type JournalPlace, newTag } from './job-journal.js';
+import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
+import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
 import { nameTaken } from './name-taken.js';
 import {
   checkName,
@@ -25,7 +26,6 @@ import {
   whenJoined,
 } from './process.js';
 import { ShadowWatch } from './shadow-watch.js';
-import { SharedJournals } from './shared-journals.js';
 import { steadyOffset } from './wall-offset.js';
 
 export interface SchedulerOptions extends ProcessOptions {
@@ -72,13 +72,13 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
   const { logger, name } = options;
   checkName(name);
   const journals = await openJournals(options);
-  const { shared, own: journal } = journals;
+  const { shared, own } = journals;
   let process: DaemonProcess | undefined;
   try {
     process = await openProcess('scheduler', options);
-    await journal?.begin(process.nameOf(FIRST_PARTY));
+    await own?.begin(process.nameOf(FIRST_PARTY));
     void process.ended.then(() => closeJournals(journals));
-    const place = shared?.estimatorStates ?? options.estimatorStateFile;
+    const place = shared === undefined ? options.estimatorStateFile : sharedStore(shared);
     const stateFile = place === undefined ? undefined : new EstimatorStateFile(place, logger);
     const served = serve(
       { process, journals, stateFile, estimatorStates: (await stateFile?.load()) ?? {} },
@@ -94,17 +94,23 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
 }
 
 interface Journals {
-  readonly own: JobJournal | undefined;
+  readonly own: JournalPort | undefined;
   /** With the others of the cluster. */
-  readonly shared: SharedJournals | undefined;
+  readonly shared: PostgresJournals | undefined;
 }
 
 async function openJournals({ journal: place, name, logger }: SchedulerOptions): Promise<Journals> {
   if (place === undefined) return { own: undefined, shared: undefined };
-  if ('folder' in place) return { own: await JobJournal.open(place, logger), shared: undefined };
-  const shared = await SharedJournals.open(place, name, logger);
+  if ('folder' in place) {
+    const journal = await openInFolder(place.folder, place.version, logger);
+    return { own: new JournalPort(journal, logger), shared: undefined };
+  }
+  const shared = await openShared(place.url, place.version, name, logger);
   try {
-    return { own: await shared.own(), shared };
+    const journal = await shared.own();
+    const { tag, epoch, home } = journal;
+    logger.info({ tag, epoch, home }, 'a journal is open');
+    return { own: new JournalPort(journal, logger), shared };
   } catch (error) {
     await shared.close();
     throw error;
@@ -113,7 +119,7 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
 
 /** What is durable by now is said before. @param onWritten of a journal that can be read until then */
 async function closeJournals({ own, shared }: Journals, onWritten?: () => void): Promise<void> {
-  if (shared === undefined) await own?.close(onWritten);
+  if (shared === undefined) await own?.journal.close(onWritten);
   else await shared.close();
 }
 
@@ -130,14 +136,14 @@ function configOf(
   role: Role,
   options: SchedulerOptions,
 ): SchedulerConfig {
-  const { journal, name, index, adopted } = role;
+  const { port, name, index, adopted } = role;
   const { activeJobsMax, userWaitingTasksMax } = options;
   const wallOffsetMs = steadyOffset(() => Date.now() - process.host.now());
   return {
     name,
     self: process.addressOf(index),
-    tag: journal?.tag ?? newTag(),
-    epoch: journal?.epoch ?? 0,
+    tag: port?.journal.tag ?? newTag(),
+    epoch: port?.journal.epoch ?? 0,
     adopted,
     endpoint: process.mailbox.endpoint,
     http: process.http,
@@ -152,7 +158,7 @@ function configOf(
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
     load: present({ activeJobsMax, userWaitingTasksMax }),
-    inheritance: journal?.inheritance(process.addressNamed, process.host.now()),
+    inheritance: port?.inheritance(process.addressNamed, process.host.now()),
   };
 }
 
@@ -185,7 +191,7 @@ interface Served {
 
 function serve(parts: Parts, options: SchedulerOptions): Served {
   const { process, journals, stateFile } = parts;
-  const { own: journal, shared } = journals;
+  const { own, shared } = journals;
   const { logger, name } = options;
   const { endpoint } = process.mailbox;
   const shadow: ShadowWatch | undefined =
@@ -202,12 +208,12 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       (environment) =>
         new Scheduler(configOf(parts, role, options), {
           ...environment,
-          ...role.journal?.effects,
+          ...role.port?.effects,
           nameTaken: nameTaken(role.name, logger),
           ...ends,
           counted: () => ({
             ...environment.counted?.(),
-            ...(role.journal && { journal: role.journal.metrics() }),
+            ...(role.port && { journal: role.port.journal.metrics() }),
             ...(shadow && !role.adopted && { shadow: shadow.counts() }),
           }),
           ...jobEffects(process, shadow, logger),
@@ -224,7 +230,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     );
   const adopted = shared && new AdoptedSchedulers(shared, process, host, logger);
   const { machine, enter } = host(
-    { index: FIRST_PARTY, name, journal, adopted: false },
+    { index: FIRST_PARTY, name, port: own, adopted: false },
     {
       superseded: () => process.fail(new Error('another scheduler has taken the jobs of this one over')),
       drained: () => onDrained(),
@@ -234,15 +240,15 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   // The first job that is parsed takes 10 ms, in which the schema is made: before a client waits for it.
   parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
-  journal?.serve(enter, (error) => process.fail(error));
+  own?.serve(enter, (error) => process.fail(error));
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : NOT_JOINED),
-      ...new Set([...(journal?.notReady ?? []), ...(adopted?.notReady ?? [])]),
+      ...new Set([...(own?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
     readings: () =>
-      together([readingsOf(machine, journal, process.host.now()), ...(adopted?.readings() ?? [])]),
+      together([readingsOf(machine, own?.journal, process.host.now()), ...(adopted?.readings() ?? [])]),
   }));
   const joined = whenJoined(() => machine.isReady, process.ended, options);
   void joined.then(() => {

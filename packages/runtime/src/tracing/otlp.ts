@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '@goshawk/core';
 import { type Logger, ThrottledLog } from '@goshawk/transport';
 import {
@@ -113,12 +114,8 @@ export class OtlpTracing implements Tracing {
   }
 
   async close(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MS);
-    });
+    const late = pause(CLOSE_MS, undefined, { ref: false });
     await Promise.race([this.#provider.shutdown().catch(() => {}), late]);
-    clearTimeout(timer);
   }
 
   /**

@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import type { Address } from '@goshawk/core';
 import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, expect, test } from 'vitest';
-import { JobJournal } from './job-journal.js';
+import { JournalPort, openInFolder } from './journal-port.js';
 
 const root = mkdtempSync(join(tmpdir(), 'goshawk-job-journal-'));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 /** Starts a scheduler's journal and ends it. @returns the highest number that its jobs do not get */
 async function started(folder: string): Promise<number | undefined> {
-  const journal = await JobJournal.open({ folder, version: '1' }, SILENT_LOGGER);
-  const inheritance = journal.inheritance(() => 7 as Address, 0);
-  await journal.begin('s');
+  const journal = await openInFolder(folder, '1', SILENT_LOGGER);
+  const port = new JournalPort(journal, SILENT_LOGGER);
+  const inheritance = port.inheritance(() => 7 as Address, 0);
+  await port.begin('s');
   await journal.close();
   return inheritance?.lastJob;
 }

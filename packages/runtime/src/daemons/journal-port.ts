@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { Address, Histogram, Millis } from '@goshawk/core';
-import type { Journal, JournalMetrics } from '@goshawk/journal';
+import type { Address, Millis } from '@goshawk/core';
+import type { Journal, PostgresJournals } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
@@ -8,22 +8,11 @@ import type { Enter } from '../driver/index.js';
 /** Of a damaged journal; `goshawk journal verify` lists all. */
 const LEFT_OUT_LOGGED_MAX = 20;
 
-/** Where jobs are written down. */
-export type JournalPlace = JobJournalOptions | SharedJournalOptions;
-
-export interface SharedJournalOptions {
-  /** `postgres://…`, of all schedulers of the cluster. */
-  readonly url: string;
+/** Where jobs are written down: in a folder of a local disk, this scheduler's alone, or in `postgres://…`, with all others. */
+export type JournalPlace = ({ readonly folder: string } | { readonly url: string }) & {
   /** Of Goshawk, for those who read the journal. */
   readonly version: string;
-}
-
-interface JobJournalOptions {
-  /** On a local disk, and this scheduler's alone. */
-  readonly folder: string;
-  /** Of Goshawk, for those who read the journal. */
-  readonly version: string;
-}
+};
 
 /** Few enough for 9 million starts, and for ids of ten digits. */
 const SKIPPED_MAX = 1_000_000_000;
@@ -39,11 +28,37 @@ export function newTag(): string {
   return Array.from({ length: TAG_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 }
 
-/**
- * A scheduler's journal and the scheduler: records one way, and word of what is durable the other.
- */
-export class JobJournal {
-  readonly #journal: Journal;
+/** @throws JournalError when the folder cannot be had, or what is in it cannot be read */
+export async function openInFolder(folder: string, version: string, logger: Logger): Promise<Journal> {
+  // Loaded on use: most processes of a cluster have no journal.
+  const { openLmdbJournal } = await import('@goshawk/journal');
+  const warn = (message: string): void => logger.warn({ folder }, message);
+  const journal = await openLmdbJournal({ folder, version, newTag, warn });
+  const { fileBytes } = journal.metrics();
+  logger.info({ folder, tag: journal.tag, fileBytes }, 'the journal is open');
+  return journal;
+}
+
+/** @throws JournalError when PostgreSQL cannot be had, or its schema is not this version's */
+export async function openShared(
+  url: string,
+  version: string,
+  name: string,
+  logger: Logger,
+): Promise<PostgresJournals> {
+  const { inPostgres } = await import('@goshawk/journal');
+  const { PostgresJournals, parseJournalUrl, weakness } = await inPostgres();
+  const journals = await PostgresJournals.open({ url, version, name, newTag });
+  const { promise } = journals;
+  logger.info({ journal: parseJournalUrl(url).shown, ...promise }, 'the journals are in PostgreSQL');
+  const weak = weakness(promise);
+  if (weak !== undefined) logger.warn({}, weak);
+  return journals;
+}
+
+/** Connects a scheduler to its journal: records one way, and word of what is durable the other. */
+export class JournalPort<J extends Journal = Journal> {
+  readonly journal: J;
   readonly #logger: Logger;
   /**
    * Numbers of jobs that are passed over. A folder may be put back to an earlier state, and nothing in it tells: drawn at
@@ -51,37 +66,14 @@ export class JobJournal {
    */
   readonly #skipped = randomInt(SKIPPED_MAX);
 
-  constructor(journal: Journal, logger: Logger) {
-    this.#journal = journal;
+  constructor(journal: J, logger: Logger) {
+    this.journal = journal;
     this.#logger = logger;
-  }
-
-  /** @throws JournalError when the folder cannot be had, or what is in it cannot be read */
-  static async open(options: JobJournalOptions, logger: Logger): Promise<JobJournal> {
-    // Loaded on use: most processes of a cluster have no journal.
-    const { openLmdbJournal } = await import('@goshawk/journal');
-    const journal = await openLmdbJournal({
-      ...options,
-      newTag,
-      warn: (message) => logger.warn({ folder: options.folder }, message),
-    });
-    const { fileBytes } = journal.metrics();
-    logger.info({ folder: options.folder, tag: journal.tag, fileBytes }, 'the journal is open');
-    return new JobJournal(journal, logger);
-  }
-
-  get tag(): string {
-    return this.#journal.tag;
-  }
-
-  /** 0: nobody else can take it over. */
-  get epoch(): number {
-    return this.#journal.epoch;
   }
 
   /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
   inheritance(addressNamed: (name: string) => Address, now: Millis): Inheritance | undefined {
-    const { previousIncarnations, lastJob } = this.#journal;
+    const { previousIncarnations, lastJob } = this.journal;
     const entries = this.#entries();
     if (previousIncarnations.length > 0)
       return {
@@ -98,10 +90,13 @@ export class JobJournal {
   /** Without those that are damaged, of which the log tells. */
   *#entries(): Inheritance['entries'] {
     let leftOut = 0;
-    const canRecall = this.#journal.recall !== undefined;
-    const entries = this.#journal.entries(({ job, place, problem }) => {
+    const canRecall = this.journal.recall !== undefined;
+    const entries = this.journal.entries(({ job, place, problem }) => {
       if (++leftOut > LEFT_OUT_LOGGED_MAX) return;
-      this.#logger.error({ job: `${this.tag}-${job}`, record: place }, `a record is left out: ${problem}`);
+      this.#logger.error(
+        { job: `${this.journal.tag}-${job}`, record: place },
+        `a record is left out: ${problem}`,
+      );
     });
     for (const [place, record] of entries) yield [canRecall ? place : undefined, record];
     if (leftOut === 0) return;
@@ -112,9 +107,9 @@ export class JobJournal {
   }
 
   get effects(): Pick<SchedulerEnvironment, 'record' | 'recall' | 'recallJob'> {
-    const { recall, recallJob } = this.#journal;
+    const { recall, recallJob } = this.journal;
     return {
-      record: (record) => this.#journal.append(record),
+      record: (record) => this.journal.append(record),
       ...(recall && { recall }),
       ...(recallJob && { recallJob }),
     };
@@ -122,23 +117,14 @@ export class JobJournal {
 
   /** What `/readyz` says while nothing is written. */
   get notReady(): readonly string[] {
-    const { state, isStopped } = this.#journal;
+    const { state, isStopped } = this.journal;
     if (state.kind === 'away') return [`${state.message}: no new jobs are taken`];
     return isStopped ? [NOTHING_WRITTEN] : [];
   }
 
-  metrics(): JournalMetrics {
-    return this.#journal.metrics();
-  }
-
-  /** How long commits took. ms */
-  get commitMs(): Histogram {
-    return this.#journal.commitMs;
-  }
-
   /** From now on this one has the jobs. */
   begin(self: string): Promise<void> {
-    return this.#journal.begin(self, this.#skipped);
+    return this.journal.begin(self, this.#skipped);
   }
 
   /** @param onFailure the journal takes nothing any more: to end the process */
@@ -152,7 +138,7 @@ export class JobJournal {
     };
     const tellAway = (message: string | undefined): void =>
       enter('journal away or not', (scheduler, now) => scheduler.journalAway(message, now));
-    this.#journal.listen({
+    this.journal.listen({
       stopped: (isStopped) => this.#stopped(isStopped, enter),
       recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),
       keyTaken: (job, by) => enter(`the key of ${job} is taken`, (scheduler) => scheduler.keyTaken(job, by)),
@@ -173,7 +159,7 @@ export class JobJournal {
         }
       },
     });
-    const { state } = this.#journal;
+    const { state } = this.journal;
     if (state.kind === 'failed') return fail(state.message);
     if (state.kind === 'away') return tellAway(state.message);
     if (state.kind !== 'full') return;
@@ -192,10 +178,5 @@ export class JobJournal {
     }
     const message = isStopped ? NOTHING_WRITTEN : undefined;
     enter('journal stopped or not', (scheduler) => scheduler.journalStopped(message));
-  }
-
-  /** Writes what was appended, and leaves the folder to others. @param onWritten called before nothing can be recalled */
-  close(onWritten?: () => void): Promise<void> {
-    return this.#journal.close(onWritten);
   }
 }
