@@ -73,6 +73,7 @@ class AllExecutors implements Executors {
       options.inherit ?? INHERITED_NAMES,
     );
     const graceMs = options.graceMs ?? GRACE_MS;
+    const warn = options.warn ?? (() => {});
     this.#dataFolder = options.dataFolder;
     this.#closeWaitMs = graceMs + CLOSE_MARGIN_MS;
     this.#gate = new Gate(options.allow ?? {});
@@ -82,7 +83,7 @@ class AllExecutors implements Executors {
         dataFolder: options.dataFolder,
         graceMs,
         environment,
-        warn: options.warn ?? (() => {}),
+        warn,
         cgroup: options.cgroup,
       }),
       module: new ModuleExecutor({
@@ -92,6 +93,7 @@ class AllExecutors implements Executors {
         graceMs,
         environment,
         refusal: (path) => this.#gate.changedSince(path),
+        warn,
       }),
     };
   }

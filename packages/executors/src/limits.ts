@@ -41,6 +41,12 @@ export const MODULE_THREAD_IDLE_MS = 30_000;
 /** Modules, and versions of them, that a thread may have loaded: Node forgets none, and they are of its heap. */
 export const MODULE_THREAD_LOADS_MAX = 256;
 
+/**
+ * Threads that were told to end and have not, since they are in native calls, beyond as many as run: each takes some MiB, and
+ * nothing ends it.
+ */
+export const STUCK_THREADS_MAX = 32;
+
 /** Nesting of a module's value. Recursive encoders further on would overflow their stack far deeper. */
 export const VALUE_DEPTH_MAX = 500;
 
@@ -67,7 +73,8 @@ export const GROUP_POLL_MS = 10;
 
 /**
  * How long closing waits, beyond the grace, for runs that were killed, and then for the spawner. Longer
- * only takes what the kernel cannot kill (a process in an uninterruptible wait), or a stopped spawner.
+ * only takes what the kernel cannot kill (a process in an uninterruptible wait), a stopped spawner, or a
+ * module's thread in a native call.
  */
 export const CLOSE_MARGIN_MS = 1_000;
 

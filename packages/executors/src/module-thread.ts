@@ -21,8 +21,6 @@ const inheritedEnvironment = { ...process.env };
 /** Each module that this thread has loaded, by its path. */
 const loaded = new Map<string, { version: string; exports: Promise<Exports> }>();
 let loads = 0;
-/** It is to run nothing more: Node forgets no module, nor that one could not be loaded. */
-let isSpent = false;
 /** Of what runs now. */
 let context: ThreadContext | undefined;
 
@@ -47,6 +45,8 @@ async function run(order: ThreadOrder): Promise<void> {
   const end = await attempt(order, own);
   context = undefined;
   output.end();
+  // Node forgets no module, nor that one could not be loaded; and what a failed run has left behind is no other's.
+  const isSpent = 'error' in end || loads >= MODULE_THREAD_LOADS_MAX;
   post({ kind: 'ended', runMs: performance.now() - startedAt, isSpent, ...end });
 }
 
@@ -77,7 +77,6 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
   try {
     exports = await exportsOf(path);
   } catch (thrown) {
-    isSpent = true;
     // Node keeps the place of a syntax error to itself.
     const where = thrown instanceof SyntaxError ? '; `node --check` on that machine shows where' : '';
     return {
@@ -113,7 +112,7 @@ function exportsOf(path: string): Promise<Exports> | undefined {
   const { href } = pathToFileURL(path);
   const exports: Promise<Exports> = import(before === undefined ? href : `${href}?version=${version}`);
   loaded.set(path, { version, exports });
-  if (++loads >= MODULE_THREAD_LOADS_MAX) isSpent = true;
+  loads++;
   return exports;
 }
 

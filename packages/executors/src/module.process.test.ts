@@ -1,13 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { compiledFile } from './compiled.js';
 import { createExecutors, type Executors } from './executors.js';
+import { STUCK_THREADS_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
 import { outcomeOf, record } from './recording.fixture.js';
 
 const WORK = `
+  import { execFileSync } from 'node:child_process';
   import { parentPort } from 'node:worker_threads';
   export default (input) => ({ input });
   export const add = async ({ a, b }) => a + b;
@@ -46,6 +51,8 @@ const WORK = `
     for (const message of [null, undefined, 'text', { run: 1, kind: 'started' }]) parentPort.postMessage(message);
     parentPort.close();
   };
+  export const spoils = () => { Object.entries = () => { throw new Error('spoilt'); }; };
+  export const blocks = (path) => { console.log('blocks'); execFileSync('cat', [path]); };
   export const number = 5;
 `;
 
@@ -273,6 +280,77 @@ describe('a module task that is killed', () => {
   });
 });
 
+it('harms the globals of its thread for as long as no task of it fails', async () => {
+  const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+  expect((await outcomeOf(other, call('spoils'))).outcome.kind).toBe('completed');
+  expect((await outcomeOf(other, call('default', 1))).outcome.kind).toBe('failed');
+  expect((await outcomeOf(other, call('default', 2))).outcome).toEqual({
+    kind: 'completed',
+    value: { input: 2 },
+  });
+  await other.close();
+});
+
+describe('a module in a native call that does not return', () => {
+  const fifos: string[] = [];
+
+  /** What blocks whoever reads it, until somebody has written. */
+  function fifo(): string {
+    const path = join(mkdtempSync(join(folder, 'fifo-')), 'fifo');
+    execFileSync('mkfifo', [path]);
+    fifos.push(path);
+    return path;
+  }
+
+  afterEach(() => {
+    for (const path of fifos.splice(0)) {
+      // Who has opened it finds its end, who has not finds no file.
+      const writer = openSync(path, 'r+');
+      unlinkSync(path);
+      closeSync(writer);
+    }
+  });
+
+  it('holds no thread of others, up to a number of them', async () => {
+    const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+    const input = fifo();
+    let end = 'killed';
+    let runs = 0;
+    // Some are killed before their call.
+    for (; end === 'killed' && runs < 10 * STUCK_THREADS_MAX; runs++) {
+      const { run, sink } = record(other, call('blocks', input));
+      await expect.poll(() => sink.calls.at(-1)).toMatch(/output|ended/);
+      run.kill('timeout');
+      const { outcome } = await sink.end;
+      end = outcome.kind === 'failed' ? outcome.error.code : outcome.kind;
+    }
+    expect(end).toBe('process-limit');
+    expect(runs).toBeGreaterThan(STUCK_THREADS_MAX);
+  });
+
+  it('does not keep the process that is to end', async () => {
+    const input = fifo();
+    const script = `
+      const { open } = await import('node:fs/promises');
+      const { createExecutors } = await import(${JSON.stringify(compiledFile('./index.js', import.meta.url))});
+      const warn = (line) => console.log(line);
+      const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)}, warn });
+      const order = { payload: ${JSON.stringify(call('blocks', input))}, env: {}, outputBytesMax: 1000 };
+      executors.start(order, { output: () => {}, ended: () => {} });
+      // Once the module reads it; there is nothing to read.
+      const writer = await open(${JSON.stringify(input)}, 'w');
+      await executors.close();
+    `;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+    });
+    expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
+    expect(said).toMatch(/native call/);
+  });
+});
+
 describe('a thread that does not start', () => {
   it('fails its run, and the next run tries again', async () => {
     const tight = createExecutors({ dataFolder: folder, moduleThreads: 1, moduleHeapMiBMax: 1 });
@@ -293,12 +371,13 @@ describe('a thread that does not start', () => {
       // As where the system has no thread to give.
       environment: 'no environment' as never,
       refusal: () => undefined,
+      warn: () => {},
     });
     for (let run = 0; run < 2; run++) {
       const { outcome } = await outcomeOf(refused, call('nothing'));
       expect(outcome).toMatchObject({
         kind: 'failed',
-        error: { code: 'process-limit', message: expect.stringContaining('refuses another thread') },
+        error: { code: 'process-limit', message: expect.stringContaining('no further thread') },
       });
     }
     await refused.close();

@@ -8,6 +8,7 @@ import {
   type RunOrder,
   type RunSink,
 } from './contract.js';
+import { CLOSE_MARGIN_MS, STUCK_THREADS_MAX } from './limits.js';
 import type { FromThread, ThreadOrder, ThreadResult } from './module-protocol.js';
 import { modulePath } from './payload.js';
 import { ThreadLink } from './thread-link.js';
@@ -22,6 +23,8 @@ interface ModuleExecutorOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Why a module is not run, asked when its turn has come. */
   refusal(path: string): string | undefined;
+  /** Told of what is no task's fault, in one line: for the log. */
+  readonly warn: (message: string) => void;
 }
 
 /** Modules, in threads that start when they are needed and end when they have been idle for a while. */
@@ -30,6 +33,8 @@ export class ModuleExecutor implements Executor {
   /** In order. */
   readonly #waiting = new Set<ModuleRun>();
   readonly #threads = new Set<ThreadLink>();
+  /** With those that are to end, and do so when a native call returns. */
+  readonly #alive = new Set<ThreadLink>();
 
   constructor(options: ModuleExecutorOptions) {
     this.#options = options;
@@ -58,7 +63,17 @@ export class ModuleExecutor implements Executor {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#threads].map((thread) => thread.end()));
+    const ended = Promise.all([...this.#alive].map((thread) => thread.end()));
+    await new Promise<void>((resolve) => {
+      const margin = setTimeout(resolve, CLOSE_MARGIN_MS);
+      void ended.then(() => clearTimeout(margin)).then(resolve);
+    });
+    if (this.#alive.size === 0) return;
+    this.#options.warn('a module is in a native call that does not return: this process ends by SIGKILL');
+    // Node waits for its threads wherever else it ends.
+    process.once('exit', () => {
+      if (this.#alive.size > 0) process.kill(process.pid, 'SIGKILL');
+    });
   }
 
   #advance(): void {
@@ -80,21 +95,28 @@ export class ModuleExecutor implements Executor {
       if (name === 'DataCloneError') {
         run.broke(failed('input-not-serialisable', `the input cannot be handed to a thread: ${message}`));
       } else {
-        run.broke(failed('process-limit', `the system refuses another thread for modules: ${message}`));
+        run.broke(failed('process-limit', `no further thread for modules: ${message}`));
       }
     }
   }
 
+  /** @throws Error where there are no more threads */
   #startThread(): ThreadLink {
+    const ending = this.#alive.size - this.#threads.size;
+    if (ending >= this.#options.threads + STUCK_THREADS_MAX) {
+      throw new Error(`${ending} of modules that were killed are in native calls that do not return`);
+    }
     const thread = new ThreadLink({
       ...this.#options,
       onIdle: () => this.#advance(),
-      onGone: (gone) => {
-        this.#threads.delete(gone);
+      onSpent: (spent) => {
+        this.#threads.delete(spent);
         this.#advance();
       },
+      onGone: (gone) => this.#alive.delete(gone),
     });
     this.#threads.add(thread);
+    this.#alive.add(thread);
     return thread;
   }
 }

@@ -12,6 +12,8 @@ interface ThreadLinkOptions {
   readonly environment: Readonly<Record<string, string>>;
   onIdle(): void;
   /** It runs nothing more. May be said twice. */
+  onSpent(thread: ThreadLink): void;
+  /** There is no such thread any more. */
   onGone(thread: ThreadLink): void;
 }
 
@@ -56,7 +58,10 @@ export class ThreadLink {
     this.#worker.on('error', (thrown) => {
       this.#thrown = thrown;
     });
-    this.#worker.on('exit', (code) => this.#exited(code));
+    this.#worker.on('exit', (code) => {
+      this.#exited(code);
+      options.onGone(this);
+    });
     port1.on('message', this.#heard);
     port1.unref();
     this.#rest();
@@ -83,8 +88,11 @@ export class ThreadLink {
     clearTimeout(this.#idleTimer);
     this.#run = undefined;
     this.#port.close();
-    this.#options.onGone(this);
-    await this.#worker.terminate();
+    this.#options.onSpent(this);
+    const gone = this.#worker.terminate();
+    // It keeps the process again as soon as it is to end.
+    this.#worker.unref();
+    await gone;
   }
 
   #post(message: ToThread): void {
@@ -116,7 +124,7 @@ export class ThreadLink {
     this.#port.close();
     clearTimeout(this.#idleTimer);
     this.#run?.broke(this.#failure(code));
-    this.#options.onGone(this);
+    this.#options.onSpent(this);
   }
 
   #failure(code: number): FailedOutcome {
