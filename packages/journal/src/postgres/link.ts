@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { JournalError } from '../errors.js';
 import type { JournalUrl } from './url.js';
@@ -42,8 +42,7 @@ export class Link {
   #problem: string | undefined;
   /** One question at a time is with the server. */
   #turn: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
-  readonly #sleepers = new Set<() => void>();
+  readonly #closing = new AbortController();
 
   constructor(url: JournalUrl, application: string) {
     this.#url = url;
@@ -52,6 +51,10 @@ export class Link {
 
   listen(events: LinkEvents): void {
     this.#events = events;
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** Why nothing is answered at present. */
@@ -91,7 +94,7 @@ export class Link {
         const asking = client;
         const turn = this.#turn.then(() => this.#answer<Row>(asking, text, values, options));
         this.#turn = turn.catch(() => {});
-        const { rows } = await turn;
+        const rows = await turn;
         this.#say(undefined);
         return rows;
       } catch (error) {
@@ -99,15 +102,14 @@ export class Link {
         if (isOurs(error)) throw error;
         if (client !== undefined) this.#drop(client);
         this.#say(describe(error));
-        await this.#sleep(pauseMs);
+        await pause(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
       }
     }
   }
 
   /** Whoever still asks is told that it is closed. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const wake of this.#sleepers) wake();
+    this.#closing.abort();
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
@@ -121,19 +123,13 @@ export class Link {
     text: string,
     values: readonly unknown[],
     options: QueryOptions,
-  ): Promise<{ rows: Row[] }> {
+  ): Promise<Row[]> {
     const slow = setTimeout(() => this.#say(`no answer for ${SLOW_MS / 1_000} s`), SLOW_MS);
-    let giveUp: NodeJS.Timeout | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      giveUp = setTimeout(() => reject(new Error(`no answer for ${ANSWER_MS / 1_000} s`)), ANSWER_MS);
-    });
     try {
-      const query = client.query({ text, values: [...values], ...options });
-      query.catch(() => {});
-      return (await Promise.race([query, silence])) as { rows: Row[] };
+      const { rows } = await client.query({ text, values: [...values], ...options });
+      return rows as Row[];
     } finally {
       clearTimeout(slow);
-      clearTimeout(giveUp);
     }
   }
 
@@ -183,6 +179,7 @@ export class Link {
       },
       application_name: this.#application,
       connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: ANSWER_MS,
       keepAlive: true,
       options: KEEPALIVES,
     });
@@ -193,7 +190,7 @@ export class Link {
     client.on('end', () => this.#drop(client));
     try {
       await client.connect();
-      const { rows } = await this.#answer<{ standby: boolean }>(
+      const rows = await this.#answer<{ standby: boolean }>(
         client,
         `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as standby`,
         [],
@@ -217,18 +214,6 @@ export class Link {
     const isNews = (problem === undefined) !== (this.#problem === undefined);
     this.#problem = problem;
     if (isNews) this.#events.away(problem);
-  }
-
-  #sleep(ms: Millis): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#sleepers.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, ms);
-      this.#sleepers.add(wake);
-    });
   }
 }
 
