@@ -49,13 +49,15 @@ export type OptionSpec =
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-type ValueOf<S> = S extends { type: 'text' }
-  ? string
-  : S extends { type: 'texts' }
-    ? readonly string[]
-    : S extends { type: 'flag' }
-      ? boolean
-      : number;
+type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
+  ? Choice
+  : S extends { type: 'text' }
+    ? string
+    : S extends { type: 'texts' }
+      ? readonly string[]
+      : S extends { type: 'flag' }
+        ? boolean
+        : number;
 
 /** Options with a default are always there; flags are false and lists empty unless given. */
 export type Resolved<S extends OptionSpecs> = {

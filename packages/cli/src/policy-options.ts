@@ -148,8 +148,9 @@ export const POLICY_OPTIONS = {
 /** Where these are not said, a policy of the papers does as they do, and one in which workers seek as is best. */
 type BestBySome = 'cancel' | 'probeDraw';
 
-export type PolicyOptions = Omit<Resolved<typeof POLICY_OPTIONS>, BestBySome> & {
-  readonly [name in BestBySome]: string | undefined;
+type Said = Resolved<typeof POLICY_OPTIONS>;
+export type PolicyOptions = Omit<Said, BestBySome> & {
+  readonly [Name in BestBySome]: Said[Name] | undefined;
 };
 
 type Name = keyof typeof POLICY_OPTIONS;

@@ -61,7 +61,7 @@ export const dashboardCommand = defineCommand({
     const gateway = await openGateway({
       bind: options.listen,
       tokens: [...given, ...own],
-      most: options.allow as Role | undefined,
+      most: options.allow,
       hosts: options.allowHost,
       where,
       version: VERSION,

@@ -25,8 +25,7 @@ export const sharesCommand = defineCommand({
   async run(context, options) {
     await using cluster = await openCluster(context);
     const shares = await cluster.shares({ signal: context.interrupted });
-    const by: 'job' | 'user' =
-      options.by === undefined ? (shares.by ?? 'job') : options.by === 'user' ? 'user' : 'job';
+    const by = options.by ?? shares.by ?? 'job';
     const all = by === 'user' ? byUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
     all.sort(
       (one, other) =>

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
+import { centralCommand } from '../commands/central.js';
+import type { LOG_LEVELS } from '../commands/daemon-options.js';
+import { schedulerCommand } from '../commands/scheduler.js';
+import { workerCommand } from '../commands/worker.js';
 import { connect } from '../connect.js';
 import { isOwn } from '../own-names.js';
+import { flagsFor } from '../terminal/command-line.js';
 import { type Child, startChild } from './child.js';
 
 interface LocalClusterOptions {
@@ -28,7 +33,7 @@ interface LocalClusterOptions {
   readonly keep?: Millis | undefined;
   readonly keepJobs?: number | undefined;
   readonly userWaitingTasksMax?: number | undefined;
-  readonly logLevel: string;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
   /** Told what happens to the processes, in lines for people. */
@@ -143,51 +148,47 @@ export class LocalCluster {
 
   #centralArgs(bind: string): string[] {
     const { policy, logLevel } = this.#options;
-    return ['central', '--bind', bind, '--log-level', logLevel, '--settings', JSON.stringify(policy)];
+    const settings = JSON.stringify(policy);
+    return ['central', ...flagsFor(centralCommand.options, { bind, logLevel, settings })];
   }
 
   #schedulerArgs(name: string): string[] {
     const { journal, shadow, keep, keepJobs, userWaitingTasksMax, dataFolder, logLevel, policy } =
       this.#options;
-    const args = ['scheduler', '--name', name, '--central-url', this.url, '--log-level', logLevel];
-    if (journal) args.push('--data-folder', join(dataFolder, name));
-    if (shadow !== undefined) args.push('--shadow', shadow);
-    if (isOwn(policy.estimator)) args.push('--estimator', policy.estimator);
-    if (keep !== undefined) args.push('--keep', `${keep}ms`);
-    if (keepJobs !== undefined) args.push('--keep-jobs', `${keepJobs}`);
-    if (userWaitingTasksMax !== undefined) args.push('--user-waiting-tasks-max', `${userWaitingTasksMax}`);
-    return args;
+    const flags = flagsFor(schedulerCommand.options, {
+      name,
+      centralUrl: this.url,
+      logLevel,
+      dataFolder: journal ? join(dataFolder, name) : undefined,
+      shadow,
+      estimator: isOwn(policy.estimator) ? policy.estimator : undefined,
+      keep,
+      keepJobs,
+      userWaitingTasksMax,
+    });
+    return ['scheduler', ...flags];
   }
 
   #workerProcesses(): [name: string, args: string[]][] {
     const { workers, slots, resources, attribute, dataFolder, logLevel } = this.#options;
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
     return Array.from({ length: processes }, (_, i) => {
-      const first = Math.floor((i * workers) / processes);
-      const count = Math.floor(((i + 1) * workers) / processes) - first;
+      const firstNumber = Math.floor((i * workers) / processes);
       const name = `workers${i}`;
-      const args = [
-        'worker',
-        '--name',
-        'w',
-        '--numbered',
-        '--workers',
-        `${count}`,
-        '--first-number',
-        `${first}`,
-      ];
-      args.push(
-        '--slots',
-        slots === 0 ? 'none' : `${slots}`,
-        '--central-url',
-        this.url,
-        '--log-level',
+      const flags = flagsFor(workerCommand.options, {
+        name: 'w',
+        numbered: true,
+        workers: Math.floor(((i + 1) * workers) / processes) - firstNumber,
+        firstNumber,
+        slots,
+        centralUrl: this.url,
         logLevel,
-      );
-      args.push('--data-folder', join(dataFolder, name), '--memory-shares', `${workers}`);
-      if (resources !== undefined) args.push('--resources', resources);
-      for (const each of attribute) args.push('--attribute', each);
-      return [name, args];
+        dataFolder: join(dataFolder, name),
+        memoryShares: workers,
+        resources,
+        attribute,
+      });
+      return [name, ['worker', ...flags]];
     });
   }
 

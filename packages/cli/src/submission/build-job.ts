@@ -1,13 +1,5 @@
 import type { JobSubmission } from '@goshawk/client';
-import {
-  InputError,
-  type JobInput,
-  PRIORITIES,
-  type Priority,
-  parseBytes,
-  parseJobSpec,
-  present,
-} from '@goshawk/core';
+import { InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
 import type { Positionals } from '../command.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { readJobFile } from './job-file.js';
@@ -67,8 +59,7 @@ function wholeJob(
     ...(retryOn === undefined ? {} : { retryOn: parseExitCodes(retryOn) }),
     ...present({ timeout: taskTimeout, timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
-    ...(priority === undefined ? {} : { priority: parsePriority(priority) }),
-    ...present({ maxRunning, deadline, value }),
+    ...present({ priority, maxRunning, deadline, value }),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: parseAttributeValues(prefer, '--prefer', 'rack=r1,r2') }),
   };
@@ -94,12 +85,6 @@ function parseExitCodes(text: string): number[] {
   const codes = text.split(',').map((code) => code.trim());
   if (codes.every((code) => /^\d{1,3}$/.test(code))) return codes.map(Number);
   throw new InputError('bad-option', `--retry-on: "${text}" is not a list of exit codes`, 'such as 75,137');
-}
-
-function parsePriority(text: string): Priority {
-  const found = PRIORITIES.find((priority) => priority === text);
-  if (found !== undefined) return found;
-  throw new InputError('bad-option', `--priority: "${text}" is not one of ${PRIORITIES.join(', ')}`);
 }
 
 function parseAttributeValues(

@@ -3,7 +3,7 @@ import { defaultOf, flagOf, type OptionSpecs, type Resolved } from '../options.j
 
 /**
  * The line that runs a command again with what it was given, wherever that came from: flags, variables or a
- * file. What is as it is by default is left out.
+ * file.
  */
 export function commandLine<S extends OptionSpecs>(
   name: string,
@@ -11,16 +11,23 @@ export function commandLine<S extends OptionSpecs>(
   specs: S,
   values: Resolved<S>,
 ): string {
-  const flags = Object.entries(specs).flatMap(([option, spec]) => {
+  return ['goshawk', name, ...[...words, ...flagsFor(specs, values)].map(quoted)].join(' ');
+}
+
+/** Options as a command line has them. What is as it is by default is left out. */
+export function flagsFor<S extends OptionSpecs>(
+  specs: S,
+  values: { readonly [N in keyof S]?: Resolved<S>[N] | undefined },
+): string[] {
+  return Object.entries(specs).flatMap(([option, spec]) => {
     const value = (values as Record<string, unknown>)[option];
     if (value === undefined || sameAs(value, defaultOf(spec))) return [];
     if (spec.type === 'flag') return [value === true ? flagOf(option) : `--no-${flagOf(option).slice(2)}`];
-    if (spec.type === 'texts') return (value as string[]).flatMap((one) => [flagOf(option), quoted(one)]);
+    if (spec.type === 'texts') return (value as string[]).flatMap((one) => [flagOf(option), one]);
     if (spec.type === 'count' && spec.none !== undefined && spec.none === value)
       return [flagOf(option), 'none'];
-    return [flagOf(option), spec.type === 'duration' ? durationText(value as Millis) : quoted(String(value))];
+    return [flagOf(option), spec.type === 'duration' ? durationText(value as Millis) : String(value)];
   });
-  return ['goshawk', name, ...words.map(quoted), ...flags].join(' ');
 }
 
 function sameAs(value: unknown, other: unknown): boolean {

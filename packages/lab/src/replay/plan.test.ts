@@ -1,4 +1,4 @@
-import { policyRecord, policySettings } from '@goshawk/cli';
+import { type PolicyOptions, policyRecord, policySettings } from '@goshawk/cli';
 import { countTasks, parseJobSpec } from '@goshawk/core';
 import { openWorkload, packed } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
@@ -111,18 +111,18 @@ describe('facts of a plan', async () => {
   const jobs = [...Array.from({ length: 9 }, (_, i) => job(10 * (i + 1), 1)), job(1_000, 2)];
   const surveyed = await survey({ name: 'jobs', sha256: async () => '', tallied: [] }, [packed(jobs)]);
   const facts = { ...surveyed.facts, divisor: 50 };
-  const given = {
+  const given: PolicyOptions = {
     policy: 'hawk',
     estimator: 'oracle',
     pilotRatio: '3%',
-    pilotsMax: undefined as number | undefined,
+    pilotsMax: undefined,
     thinLimit: 3,
-    historyFeatures: undefined as string | undefined,
-    queues: undefined as number | undefined,
-    queueBase: undefined as number | undefined,
-    set: [] as readonly string[],
+    historyFeatures: undefined,
+    queues: undefined,
+    queueBase: undefined,
+    set: [],
     shareBy: undefined,
-    decisionInterval: undefined as number | undefined,
+    decisionInterval: undefined,
     cutoff: undefined,
     shortPartition: undefined,
     probeRatio: 2,
@@ -192,7 +192,7 @@ describe('facts of a plan', async () => {
   });
 
   it('draw and cancel probes as the papers do, or as is best where workers seek, unless it is said', () => {
-    const probing = (policy: string, said: { cancel?: string; probeDraw?: string } = {}) => {
+    const probing = (policy: string, said: Partial<Pick<PolicyOptions, 'cancel' | 'probeDraw'>> = {}) => {
       const options = { ...given, cancel: undefined, probeDraw: undefined, ...said };
       const { cancel, probeDraw } = policySettings(options, policy);
       return [cancel, probeDraw];
