@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
 import { formatCount, formatDuration, type Millis } from '@goshawk/core';
-import type { SingleBar } from 'cli-progress';
 import { type Context, isReadByProgram, type OutputStream } from '../context.js';
 
 /** How far something has come, shown on stderr while it lasts. */
@@ -16,7 +14,9 @@ export interface Progress {
 /** Between two lines where there is no bar. */
 const PLAIN_INTERVAL_MS = 5_000;
 const BAR_WIDTH = 24;
-const FRAMES_PER_SECOND = 4;
+const FRAME_MS = 250;
+/** To the beginning of the line, and away with what is on it. */
+const CLEAR_LINE = '\r\u001b[K';
 
 /**
  * Begins to show progress the way that --progress and --quiet ask for: a bar if stderr is a terminal, else a
@@ -29,152 +29,97 @@ export function startProgress(context: Context, label: string, total: number): P
   const { progress, quiet } = context.global;
   const isUnread = isReadByProgram(context.global, context.stderr);
   if (quiet || progress === 'none' || isUnread) return silence(context);
-  const wantsBar = progress !== 'plain' && total > 0;
-  return wantsBar && context.stderr.isTTY === true
-    ? new Bar(context.stderr, label, total)
-    : new Lines(context.stderr, label, total);
+  const isBar = progress !== 'plain' && total > 0 && context.stderr.isTTY === true;
+  return new Shown(context.stderr, label, total, isBar);
 }
 
 function silence(context: Context): Progress {
   return { update: () => {}, say: (line) => context.note(line), stop: () => {} };
 }
 
-class Bar implements Progress {
-  readonly #stderr: OutputStream;
-  readonly #bar: SingleBar;
-  readonly #pace: Pace;
-
-  constructor(stderr: OutputStream, label: string, total: number) {
-    this.#stderr = stderr;
-    this.#pace = new Pace(total);
-    // Loaded where one is drawn, which takes as long as a short simulation.
-    const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
-    this.#bar = new SingleBar({
-      stream: withoutJumps(stderr),
-      format: `${label} {bar} {percentage}%  {value}/{total}  {note}`,
-      formatValue: (value, _options, type) =>
-        type === 'percentage' ? `${value}`.padStart(3) : formatCount(value),
-      barsize: BAR_WIDTH,
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
-      fps: FRAMES_PER_SECOND,
-      forceRedraw: true,
-      // A line that is too long is cut. Were wrapping switched off instead, a process that is killed would
-      // leave the terminal that way.
-      linewrap: true,
-    });
-    this.#bar.start(total, 0, { note: '' });
-  }
-
-  update(done: number, note?: string): void {
-    this.#bar.update(done, { note: note ?? this.#pace.timeLeft(done) });
-  }
-
-  say(line: string): void {
-    if (!this.#bar.isActive) {
-      this.#stderr.write(`${line}\n`);
-      return;
-    }
-    this.#stderr.write(`\r\u001b[K${line}\n`);
-    this.#bar.render();
-  }
-
-  stop(): void {
-    this.#bar.stop();
-  }
-}
-
-/**
- * Filters cursor codes: cli-progress restores a cursor position that is wrong after any other output or a scroll. The
- * cursor is on the line of the bar anyway.
- */
-function withoutJumps(stderr: OutputStream): NodeJS.WriteStream {
-  const stream: OutputStream = {
-    write: (text) => (text === '\u001b7' || text === '\u001b8' ? true : stderr.write(text)),
-    isTTY: true,
-    get columns() {
-      return stderr.columns || 80;
-    },
-  };
-  // What cli-progress asks of a stream is that it writes, and how wide it is.
-  return stream as NodeJS.WriteStream;
-}
-
-class Lines implements Progress {
+class Shown implements Progress {
   readonly #stderr: OutputStream;
   readonly #label: string;
   readonly #total: number;
-  readonly #pace: Pace;
+  readonly #isBar: boolean;
   readonly #timer: NodeJS.Timeout;
+  readonly #startedAt: Millis = performance.now();
   #done = 0;
+  /** When `done` changed last. */
+  #changedAt = this.#startedAt;
   #note: string | undefined;
-  #saidAt = performance.now();
+  #shownAt = this.#startedAt;
   #isOver = false;
 
-  constructor(stderr: OutputStream, label: string, total: number) {
+  constructor(stderr: OutputStream, label: string, total: number, isBar: boolean) {
     this.#stderr = stderr;
     this.#label = label;
     this.#total = total;
-    this.#pace = new Pace(total);
+    this.#isBar = isBar;
     // Also without progress: a log then shows that the process is alive.
-    this.#timer = setInterval(() => this.#speak(), PLAIN_INTERVAL_MS);
+    this.#timer = setInterval(() => this.#show(), this.#intervalMs);
     this.#timer.unref();
+    if (isBar) this.#show();
   }
 
   update(done: number, note?: string): void {
-    this.#done = done;
+    const now = performance.now();
+    if (done !== this.#done) [this.#done, this.#changedAt] = [done, now];
     this.#note = note;
-    this.#pace.hear(done);
     // Work that never lets go of the event loop has no timers.
-    if (performance.now() - this.#saidAt >= 2 * PLAIN_INTERVAL_MS) this.#speak();
+    if (now - this.#shownAt >= 2 * this.#intervalMs) this.#show();
   }
 
   say(line: string): void {
-    this.#stderr.write(`${line}\n`);
+    const isDrawn = this.#isBar && !this.#isOver;
+    this.#stderr.write(`${isDrawn ? CLEAR_LINE : ''}${line}\n`);
+    if (isDrawn) this.#show();
   }
 
   stop(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearInterval(this.#timer);
-    this.#speak();
+    this.#show();
+    if (this.#isBar) this.#stderr.write('\n');
   }
 
-  #speak(): void {
-    this.#saidAt = performance.now();
+  get #intervalMs(): Millis {
+    return this.#isBar ? FRAME_MS : PLAIN_INTERVAL_MS;
+  }
+
+  #show(): void {
+    this.#shownAt = performance.now();
+    const note = this.#note ?? this.#timeLeft();
+    this.#stderr.write(this.#isBar ? this.#bar(note) : this.#line(note));
+  }
+
+  /** Cut where it is too long: the next one is drawn over it. */
+  #bar(note: string): string {
+    const full = Math.round(BAR_WIDTH * Math.min(1, this.#done / this.#total));
+    const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);
+    const percentage = `${this.#percentage()}`.padStart(3);
+    const line = `${this.#label} ${bar} ${percentage}%  ${formatCount(this.#done)}/${formatCount(this.#total)}  ${note}`;
+    return `${CLEAR_LINE}${line.slice(0, this.#stderr.columns || 80)}`;
+  }
+
+  #line(note: string): string {
     const of = this.#total > 0 ? ` of ${formatCount(this.#total)} (${this.#percentage()}%)` : '';
-    const note = this.#note ?? this.#pace.timeLeft(this.#done);
-    this.#stderr.write(`${this.#label}: ${formatCount(this.#done)}${of}${note === '' ? '' : `, ${note}`}\n`);
+    return `${this.#label}: ${formatCount(this.#done)}${of}${note === '' ? '' : `, ${note}`}\n`;
   }
 
   #percentage(): number {
     return Math.floor((100 * this.#done) / this.#total);
   }
-}
 
-/** What is left, if it goes on as it has gone so far. */
-class Pace {
-  readonly #total: number;
-  readonly #startedAt: Millis = performance.now();
-  #done = 0;
-  /** When `done` changed last. */
-  #changedAt = this.#startedAt;
-
-  constructor(total: number) {
-    this.#total = total;
-  }
-
-  hear(done: number): void {
-    if (done !== this.#done) [this.#done, this.#changedAt] = [done, performance.now()];
-  }
-
-  timeLeft(done: number): string {
+  /** If it goes on as it has gone so far. */
+  #timeLeft(): string {
     const now = performance.now();
-    this.hear(done);
-    const elapsedMs = this.#changedAt - this.#startedAt;
+    const done = this.#done;
     if (done <= 0 || done >= this.#total || now - this.#startedAt < FORECAST_AFTER_MS) return '';
+    const paceMs = (this.#changedAt - this.#startedAt) / done;
     // While nothing ends the forecast runs down; past its end there is none.
-    const leftMs = (elapsedMs / done) * (this.#total - done) - (now - this.#changedAt);
+    const leftMs = paceMs * (this.#total - done) - (now - this.#changedAt);
     return leftMs <= 0 ? '' : `${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`;
   }
 }
