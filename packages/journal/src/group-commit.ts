@@ -13,6 +13,12 @@ export interface Entry {
   readonly key?: string | undefined;
 }
 
+export function entryOf(record: JobRecord, place: number): Entry {
+  const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
+  const key = record.kind === 'accepted' ? record.key : undefined;
+  return { job: record.job, place, bytes, key };
+}
+
 /** How a group commit gets on after this turn of the event loop, and after a while. */
 export interface Pace {
   soon(action: () => void): void;
@@ -80,9 +86,7 @@ export abstract class GroupCommit {
     if (this.#isClosed) return place;
     this.appended++;
     if (this.state.kind === 'failed') return place;
-    const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
-    const key = record.kind === 'accepted' ? record.key : undefined;
-    this.#waiting.push({ job: record.job, place, bytes, key });
+    this.#waiting.push(entryOf(record, place));
     if (this.#isBusy) return place;
     this.#isBusy = true;
     this.#pace.soon(() => void this.#commit());

@@ -360,33 +360,12 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
   protected async write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
-    const taken = await this.#send(sent);
-    for (const { job, key } of this.#groups.answered(sent, taken.map(Number)))
+    const taken = await writeGroup(this.#link, this, sent).catch(async (error: { code?: unknown }) => {
+      throw error.code === FENCED ? await this.#fencedError() : error;
+    });
+    for (const { job, key } of this.#groups.answered(sent, taken))
       this.listener?.keyTaken?.(job, await this.#holderOf(key));
     return 'written';
-  }
-
-  /** @returns jobs whose key another one has */
-  async #send({ number, kept, forgotten }: SentGroup): Promise<readonly string[]> {
-    try {
-      const [row] = await this.#link.ask<{ taken: string[] | null }>(
-        'select goshawk.write($1, $2, $3, $4, $5, $6, $7, $8) as taken',
-        [
-          this.tag,
-          this.epoch,
-          number,
-          int8Array(kept.map(({ job }) => job)),
-          int8Array(kept.map(({ place }) => place)),
-          byteaArray(kept.map(({ key }) => (key === undefined ? undefined : Buffer.from(key)))),
-          byteaArray(kept.map(({ bytes }) => bytes)),
-          forgotten.length === 0 ? null : int8Array(forgotten),
-        ],
-        { name: 'write' },
-      );
-      return row!.taken ?? [];
-    } catch (error) {
-      throw (error as { code?: unknown }).code === FENCED ? await this.#fencedError() : error;
-    }
   }
 
   /** Another one has the journal. */
@@ -437,6 +416,34 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     const ended = records.find((record) => record?.kind === 'ended') as JobRecordOf<'ended'> | undefined;
     return { id: `${first.tag}-${first.job}`, accepted, ended: ended?.state };
   }
+}
+
+/**
+ * Writes a group, by the function of the schema.
+ *
+ * @returns jobs whose key another one has
+ * @throws what PostgreSQL says, `FENCED` for an epoch that does not hold
+ */
+export async function writeGroup(
+  link: Link,
+  { tag, epoch }: Pick<Journal, 'tag' | 'epoch'>,
+  { number, kept, forgotten }: SentGroup,
+): Promise<number[]> {
+  const [row] = await link.ask<{ taken: string[] | null }>(
+    'select goshawk.write($1, $2, $3, $4, $5, $6, $7, $8) as taken',
+    [
+      tag,
+      epoch,
+      number,
+      int8Array(kept.map(({ job }) => job)),
+      int8Array(kept.map(({ place }) => place)),
+      byteaArray(kept.map(({ key }) => (key === undefined ? undefined : Buffer.from(key)))),
+      byteaArray(kept.map(({ bytes }) => bytes)),
+      forgotten.length === 0 ? null : int8Array(forgotten),
+    ],
+    { name: 'write' },
+  );
+  return (row!.taken ?? []).map(Number);
 }
 
 function identityOf({ format, tag, version, formers, last_job }: Row): Identity {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type JobRecord, sumOf } from '@goshawk/core';
 import { JournalError } from '../errors.js';
+import { entryOf } from '../group-commit.js';
 import { checkIdentity, newIdentity } from '../identity.js';
 import type { JournalReader } from '../offline.js';
 import { type Filed, soundRecords } from '../reading.js';
-import { encodeRecord } from '../record-codec.js';
 import { succeeding } from '../repair.js';
+import { writeGroup } from './journals.js';
 import { Link } from './link.js';
 import { checkSchema, migrate } from './migrate.js';
 import { parseJournalUrl } from './url.js';
@@ -94,36 +95,22 @@ export async function importStored(
         'journal-in-use',
         `there is a journal of jobs ${tag}-* at ${link.shown} already`,
       );
+    const entries = records.map(entryOf);
     try {
-      for (let from = 0; from < records.length; from += CHUNK) {
-        const chunk = records.slice(from, from + CHUNK);
-        await link.ask(
-          `insert into goshawk.records (tag, job, place, key, body)
-           select $1, job, place, decode(nullif(key, ''), 'hex'), decode(body, 'base64')
-           from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[]) t(job, place, key, body)
-           on conflict (tag, job, place) do nothing`,
-          [
-            tag,
-            chunk.map(({ job }) => job),
-            chunk.map((_, i) => from + i),
-            chunk.map((record) =>
-              record.kind === 'accepted' && record.key !== undefined
-                ? Buffer.from(record.key).toString('hex')
-                : '',
-            ),
-            chunk.map((record) => encodeRecord(record).toString('base64')),
-          ],
-        );
+      for (let from = 0, number = 1; from < entries.length; from += CHUNK, number++) {
+        const kept = entries.slice(from, from + CHUNK);
+        const taken = await writeGroup(link, { tag, epoch: 1 }, { number, kept, forgotten: [] });
+        if (taken.length > 0)
+          throw new JournalError(
+            'journal-in-use',
+            `a job at ${link.shown} has the key of one that is imported`,
+            'a key is one for the whole cluster; were these jobs imported before?',
+          );
       }
     } catch (error) {
       await link.ask('delete from goshawk.records where tag = $1', [tag]);
       await link.ask('delete from goshawk.journals where tag = $1 and claim = $2', [tag, claim]);
-      if ((error as { code?: string }).code !== '23505') throw error;
-      throw new JournalError(
-        'journal-in-use',
-        `a job at ${link.shown} has the key of one that is imported`,
-        'a key is one for the whole cluster; were these jobs imported before?',
-      );
+      throw error;
     }
     await link.ask(
       `update goshawk.journals set holder = $2,

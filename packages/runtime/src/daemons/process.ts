@@ -120,13 +120,17 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   watchClock(options.logger, () => host.now(), ended);
   followKeys(options, mailbox, ended);
   let view = (): RoleView => STARTING;
-  const { endpoint, counters } = mailbox;
-  const machines = () => host.counters();
-  const { lateMs } = host;
-  const hasKeys = options.keys !== undefined;
-  const shown = { role, endpoint, hasKeys, mailbox: counters, machines, lateMs, view: () => view() };
   try {
-    http = await openHttp(options, shown);
+    http = await openHttp(options, {
+      role,
+      endpoint: mailbox.endpoint,
+      hasKeys: options.keys !== undefined,
+      mailbox: mailbox.counters,
+      machines: () => host.counters(),
+      lateMs: host.lateMs,
+      droppedLogLines,
+      view: () => view(),
+    });
   } catch (error) {
     await close({ kind: 'closed' });
     throw error;
@@ -152,14 +156,10 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
 
 async function openHttp(
   { http, insecure, logger }: ProcessOptions,
-  shown: Omit<Shown, 'droppedLogLines'>,
+  shown: Shown,
 ): Promise<HttpServer | undefined> {
   if (http === undefined) return undefined;
-  const server = await openHttpServer(
-    { insecure, ...http },
-    (counters) => pagesOf({ ...shown, droppedLogLines }, counters),
-    logger,
-  );
+  const server = await openHttpServer({ insecure, ...http }, (counters) => pagesOf(shown, counters), logger);
   logger.info({ url: server.url }, 'one may look at this process over HTTP');
   return server;
 }

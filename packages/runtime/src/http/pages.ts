@@ -1,23 +1,14 @@
 import type { ScrapeTarget } from '@goshawk/central';
-import type { Histogram, Role } from '@goshawk/core';
-import type { MailboxCounters } from '@goshawk/transport';
-import type { MachineCounters } from '../driver/message-counters.js';
-import { commonReadings, exposition, type Readings } from '../metrics/index.js';
+import type { Role } from '@goshawk/core';
+import { type CommonSources, commonReadings, exposition, type Readings } from '../metrics/index.js';
 import { VERSION } from '../version.js';
 import type { HttpCounters, Page, Pages } from './server.js';
 
-export interface Shown {
+export interface Shown extends CommonSources {
   readonly role: Role;
   readonly endpoint: string;
   /** Whether what is sent is encrypted. */
   readonly hasKeys: boolean;
-  readonly mailbox: MailboxCounters;
-  /** By name of the machine. */
-  machines(): Readonly<Record<string, MachineCounters>>;
-  /** How much later than due timers fired. ms */
-  readonly lateMs: Histogram;
-  /** Lines of the log that could not be written. */
-  droppedLogLines(): number;
   /** What the machines of this role say. */
   view(): RoleView;
 }
@@ -39,11 +30,11 @@ export function pagesOf(shown: Shown, http: HttpCounters): Pages {
       const problems = shown.view().notReady;
       return text(problems.length === 0 ? 200 : 503, `${problems.join('\n') || 'ready'}\n`);
     },
-    '/metrics': () => ({
-      status: 200,
-      type: 'text/plain; version=0.0.4',
-      body: exposition(readings(shown, http)),
-    }),
+    '/metrics': () => {
+      const { notReady, readings } = shown.view();
+      const all = { ...commonReadings(shown, http, notReady.length === 0), ...readings() };
+      return { status: 200, type: 'text/plain; version=0.0.4', body: exposition(all) };
+    },
     '/status': () => json(status(shown)),
     ...(shown.role === 'central'
       ? { '/targets': () => json(targets(shown.view().scrapeTargets?.() ?? [])) }
@@ -58,21 +49,6 @@ function targets(all: readonly ScrapeTarget[]) {
     targets: all.filter((target) => target.role === role).map(({ at }) => at),
     labels: { role },
   }));
-}
-
-function readings(shown: Shown, http: HttpCounters): Readings {
-  const { mailbox, machines, lateMs, droppedLogLines, view } = shown;
-  const { notReady, readings: ofRole } = view();
-  const isReady = notReady.length === 0;
-  const common = {
-    isReady,
-    mailbox,
-    http,
-    machines: Object.values(machines()),
-    lateMs,
-    droppedLogLines: droppedLogLines(),
-  };
-  return { ...commonReadings(common), ...ofRole() };
 }
 
 function status({ role, endpoint, hasKeys, mailbox, machines, view }: Shown) {

@@ -1,7 +1,7 @@
 import { Histogram } from '@goshawk/core';
 import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** Histograms are of ms, and shown in seconds. */
 export interface Sample {
@@ -21,14 +21,16 @@ export function exposition(readings: Readings): string {
     const reading = readings[name];
     if (reading === undefined) continue;
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
-    if (Array.isArray(reading)) {
-      for (const { labels, value } of reading as readonly Sample[]) text += sampleText(name, labels, value);
-    } else text += sampleText(name, NO_LABELS, reading as number | Histogram);
+    for (const { labels, value } of samplesOf(reading)) text += sampleText(name, labels, value);
   }
   return text;
 }
 
-const NO_LABELS: Labels = {};
+export function samplesOf(reading: Reading): readonly Sample[] {
+  return typeof reading === 'number' || reading instanceof Histogram
+    ? [{ labels: {}, value: reading }]
+    : reading;
+}
 
 function sampleText(name: string, labels: Labels, value: number | Histogram): string {
   const pairs = labelPairs(labels);

@@ -7,19 +7,19 @@ import { VERSION } from '../version.js';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
 /** What every role has. */
-interface CommonSources {
-  readonly isReady: boolean;
+export interface CommonSources {
   readonly mailbox: MailboxCounters;
-  readonly http: HttpCounters;
-  readonly machines: readonly MachineCounters[];
-  /** How much later than due timers fired. */
+  /** By name of the machine. */
+  machines(): Readonly<Record<string, MachineCounters>>;
+  /** How much later than due timers fired. ms */
   readonly lateMs: Histogram;
   /** Lines of the log that could not be written. */
-  readonly droppedLogLines: number;
+  droppedLogLines(): number;
 }
 
-export function commonReadings(sources: CommonSources): Readings {
-  const { isReady, mailbox, http, machines, lateMs, droppedLogLines } = sources;
+export function commonReadings(sources: CommonSources, http: HttpCounters, isReady: boolean): Readings {
+  const { mailbox, lateMs } = sources;
+  const machines = Object.values(sources.machines());
   const { sent, received, local } = mailbox;
   const ways = (of: keyof Traffic): Sample[] =>
     byLabel('way', { sent: sent[of], received: received[of], local: local[of] });
@@ -45,7 +45,7 @@ export function commonReadings(sources: CommonSources): Readings {
     goshawk_messages_refused_total: sumOf(machines, ({ refused }) => refused),
     goshawk_messages_unsendable_total: sumOf(machines, ({ unsendable }) => unsendable),
     goshawk_messages_failed_total: sumOf(machines, ({ failed }) => failed),
-    goshawk_log_lines_dropped_total: droppedLogLines,
+    goshawk_log_lines_dropped_total: sources.droppedLogLines(),
     goshawk_http_requests_total: http.requests,
     goshawk_http_refused_total: byLabel('reason', http.refused),
   };

@@ -1,13 +1,13 @@
 import { Histogram } from '@goshawk/core';
 import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
-import type { Labels, Reading, Readings, Sample } from './exposition.js';
+import { type Reading, type Readings, type Sample, samplesOf } from './exposition.js';
 
 /** Readings of several machines as those of one process: they add up, but for what all of them see alike. */
 export function together(all: readonly Readings[]): Readings {
   const names = new Set(all.flatMap((readings) => Object.keys(readings) as MetricName[]));
   return Object.fromEntries(
     [...names].flatMap((name) => {
-      const samples = all.flatMap((readings) => samplesOf(readings[name]));
+      const samples = all.flatMap((readings) => samplesOf(readings[name] ?? []));
       const { alike = false } = METRICS[name] as MetricSpec;
       return samples.length === 0 ? [] : [[name, merged(samples, alike)] as const];
     }),
@@ -19,15 +19,6 @@ export function counted(readings: Readings): Readings {
   const entries = Object.entries(readings) as [MetricName, Reading | undefined][];
   return Object.fromEntries(entries.filter(([name]) => METRICS[name].kind !== 'gauge'));
 }
-
-function samplesOf(reading: Reading | undefined): readonly Sample[] {
-  if (reading === undefined) return [];
-  return Array.isArray(reading)
-    ? (reading as readonly Sample[])
-    : [{ labels: NO_LABELS, value: reading as number | Histogram }];
-}
-
-const NO_LABELS: Labels = {};
 
 /** One sample for each combination of labels. */
 function merged(samples: readonly Sample[], areAlike: boolean): Sample[] {
