@@ -1,17 +1,12 @@
 import { InputError, LIMITS } from '@goshawk/core';
-import { FromDistribution } from './baselines/from-distribution.js';
-import { medianOf } from './baselines/median.js';
-import { Nothing } from './baselines/nothing.js';
-import { SLearnDag } from './dag/slearn-dag.js';
 import type { Estimator } from './estimator.js';
-import { Given } from './given.js';
 import { HistoryEstimator } from './history/history-estimator.js';
-import { inverseSquareEstimate } from './history/utility.js';
+import { inverseSquareEstimate, medianOf } from './history/points.js';
 import { Hybrid } from './hybrid/hybrid.js';
-import { Noisy } from './noisy.js';
-import { Oracle } from './oracle.js';
+import { SLearnDag } from './hybrid/slearn-dag.js';
 import { Pilot } from './pilot/pilot.js';
 import { type EstimatorSettings, SLEARN_SETTINGS } from './settings.js';
+import { given, noisy, nothing, oracle, Stateless } from './stateless.js';
 
 export interface EstimatorKind {
   /** One line for help texts. */
@@ -47,20 +42,20 @@ export const ESTIMATORS = {
     title: 'the true mean task run time (replays only)',
     form: 'oracle',
     needsTruth: true,
-    make: () => new Oracle(),
+    make: () => new Stateless('oracle', oracle),
   },
   given: {
     title: 'what the submitter says',
     form: 'given',
     needsTruth: false,
-    make: () => new Given(),
+    make: () => new Stateless('given', given),
   },
   noisy: {
     title: 'the true mean times a number drawn for each job (replays only)',
     form: 'noisy:LOW-HIGH',
     example: '0.1-1.9',
     needsTruth: true,
-    make: (range, _settings, random) => new Noisy(range, random),
+    make: (range, _settings, random) => noisy(range, random),
   },
   pilot: {
     title: 'a few tasks of the job run first, and their mean tells (SLearn)',
@@ -72,7 +67,7 @@ export const ESTIMATORS = {
     title: 'as long as jobs like it have run: of several features, the one that has told best (3Sigma)',
     form: 'history',
     needsTruth: false,
-    make: (_argument, settings) => new HistoryEstimator(settings),
+    make: (_argument, settings) => new HistoryEstimator('history', settings),
   },
   hybrid: {
     title: 'pilots, and history: each counts by how far off it has been; thin jobs by history alone',
@@ -90,34 +85,34 @@ export const ESTIMATORS = {
     title: 'history, the whole distribution, by the utility 1 ÷ t² (a baseline of SLearn)',
     form: '3sigma',
     needsTruth: false,
-    make: (_argument, settings) => new FromDistribution('3sigma', settings, inverseSquareEstimate),
+    make: (_argument, settings) => new HistoryEstimator('3sigma', settings, inverseSquareEstimate),
   },
   '3sigma-tl': {
     title: 'the same, and jobs of few tasks go ahead as with pilot (a baseline of SLearn)',
     form: '3sigma-tl',
     needsTruth: false,
     make: (_argument, settings) =>
-      new FromDistribution('3sigma-tl', settings, inverseSquareEstimate, settings.thinLimit),
+      new HistoryEstimator('3sigma-tl', settings, inverseSquareEstimate, settings.thinLimit),
   },
   'point-est': {
     title: 'the median of the history (a baseline of SLearn)',
     form: 'point-est',
     needsTruth: false,
-    make: (_argument, settings) => new FromDistribution('point-est', settings, medianOf),
+    make: (_argument, settings) => new HistoryEstimator('point-est', settings, medianOf),
   },
   las: {
     title: 'nothing: the job that has had least service is next (under gs)',
     form: 'las',
     needsTruth: false,
     orders: true,
-    make: () => new Nothing('las'),
+    make: () => new Stateless('las', nothing),
   },
   fifo: {
     title: 'nothing: jobs are served in the order of their arrival (under gs)',
     form: 'fifo',
     needsTruth: false,
     orders: true,
-    make: () => new Nothing('fifo'),
+    make: () => new Stateless('fifo', nothing),
   },
 } as const satisfies Record<string, EstimatorKind>;
 

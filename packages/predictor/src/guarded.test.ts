@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { Estimate, Estimator, Evidence, Judgement, SamplePlan, Verdict } from './estimator.js';
-import { Given } from './given.js';
+
 import { Guarded } from './guarded.js';
+import { given, Stateless } from './stateless.js';
 
 const job = { name: 'a', tasks: 10, startable: 8, submittedAt: 0, givenMs: 700 };
 const plan: SamplePlan = { kind: 'sample', pilots: 2 };
 const ended: Evidence = { pilots: 2, runsMs: [100, 300], failedRunsMs: [50], failed: 0, elapsedMs: [] };
 
 function judging(judge: () => Judgement): Guarded {
-  return new Guarded(Object.assign(new Given(), { judge }));
+  return new Guarded(Object.assign(new Stateless('given', given), { judge }));
 }
 
 function weighing(verdict: Verdict | Error): Guarded {
@@ -16,7 +17,7 @@ function weighing(verdict: Verdict | Error): Guarded {
     if (verdict instanceof Error) throw verdict;
     return verdict;
   };
-  return new Guarded(Object.assign(new Given(), { weigh }) as Estimator);
+  return new Guarded(Object.assign(new Stateless('given', given), { weigh }) as Estimator);
 }
 
 describe('an estimator that misbehaves', () => {

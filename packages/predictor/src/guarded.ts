@@ -9,8 +9,8 @@ import type {
   SamplePlan,
   Verdict,
 } from './estimator.js';
-import { Given } from './given.js';
 import { LEAST_WAIT_MS } from './pilot/weigh-pilots.js';
+import { given } from './stateless.js';
 
 /** How often an estimator has misbehaved, and how it did so first and last. */
 interface Misbehaviour {
@@ -44,7 +44,7 @@ export class Guarded implements Estimator {
     return this.#try(
       () => this.#inner.judge(job),
       (judgement) => whatIsWrong(judgement, job),
-      () => WITHOUT_ESTIMATOR.judge(job),
+      () => given(job),
     );
   }
 
@@ -101,7 +101,6 @@ export class Guarded implements Estimator {
   }
 }
 
-const WITHOUT_ESTIMATOR = new Given();
 const NEVER: Verdict = { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
 
 function isComplete({ pilots, runsMs, failed }: Evidence): boolean {

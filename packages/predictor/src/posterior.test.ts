@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { type Belief, posterior } from './posterior.js';
+import { describe, expect, test } from 'vitest';
+import { type Belief, combine, posterior } from './posterior.js';
 
 const belief: fc.Arbitrary<Belief> = fc.record({
   meanMs: fc.double({ min: 1, max: 1e8, noNaN: true }),
@@ -24,4 +24,45 @@ test('each counts by the inverse of its variance', () => {
   expect(at(1)).toBeCloseTo(1_000, 6);
   expect(at(3)).toBeCloseTo(100 * 100 ** (1 / 4), 6);
   expect(at(0)).toBeCloseTo(10_000, 0);
+});
+
+const ms = fc.double({ min: 1, max: 1e8, noNaN: true });
+const variance = fc.double({ min: 0, max: 10, noNaN: true });
+
+describe('pilots and history together', () => {
+  test('lie between what each says', () => {
+    fc.assert(
+      fc.property(
+        ms,
+        fc.integer({ min: 1, max: 50 }),
+        ms,
+        variance,
+        variance,
+        (pilotsMs, pilots, meanMs, logVariance, taskSpread) => {
+          const both = combine(pilotsMs, pilots, { meanMs, logVariance, taskSpread });
+          expect(both).toBeGreaterThanOrEqual(Math.min(pilotsMs, meanMs) * 0.999_999);
+          expect(both).toBeLessThanOrEqual(Math.max(pilotsMs, meanMs) * 1.000_001);
+        },
+      ),
+    );
+  });
+
+  test('each counts by the inverse of its variance', () => {
+    // Disagreeing by a factor of e, history counts 1, and each of the pilots 1 over how tasks differ.
+    const prior = { meanMs: 1_000 * Math.E, logVariance: 0.5, taskSpread: 1 };
+    expect(combine(1_000, 1, prior)).toBeCloseTo(1_000 * Math.exp(1 / 2), 6);
+    expect(combine(1_000, 3, prior)).toBeCloseTo(1_000 * Math.exp(1 / 4), 6);
+  });
+
+  test('a history that this job proves wrong hardly moves its pilots, however right it was before', () => {
+    const sure = { logVariance: 0, taskSpread: 0.01 };
+    const near = combine(1_000, 1, { ...sure, meanMs: 1_100 });
+    expect(near).toBeGreaterThan(1_040);
+    const far = combine(1_000, 1, { ...sure, meanMs: 100_000 });
+    expect(far).toBeLessThan(1_003);
+  });
+
+  test('times of nothing are no reason to fail', () => {
+    expect(combine(0, 1, { meanMs: 0, logVariance: 0, taskSpread: 0 })).toBe(1);
+  });
 });

@@ -1,8 +1,5 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, sumOf } from '@goshawk/core';
 import type { ArrivingJob, Estimate } from './estimator.js';
-
-/** What an estimate rests on that history gives stage by stage. */
-export const BY_STAGE = 'history of each stage';
 
 /** Each stage as a job of its own, like which others have run; undefined for a job of one stage. */
 export function stagesAsJobs(job: ArrivingJob): readonly ArrivingJob[] | undefined {
@@ -27,9 +24,6 @@ export function estimateOfStages(
   stagesMs: readonly Millis[],
   by: string,
 ): Estimate {
-  let sum = 0;
-  stages.forEach((stage, place) => {
-    sum += stage.tasks * stagesMs[place]!;
-  });
+  const sum = sumOf(stages, (stage, place) => stage.tasks * stagesMs[place]!);
   return { meanMs: sum / tasks, by, stagesMs };
 }

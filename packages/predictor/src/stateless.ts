@@ -1,16 +1,19 @@
-import { InputError } from '@goshawk/core';
+import { InputError, type Millis } from '@goshawk/core';
 import type { ArrivingJob, Estimator, Judgement, Verdict } from './estimator.js';
+import { estimateOfStages } from './stages.js';
+
+type Judge = (job: ArrivingJob) => Judgement;
 
 /** An estimator that neither samples nor learns: all that it knows is in the job, or in its settings. */
-export abstract class Stateless implements Estimator {
+export class Stateless implements Estimator {
   readonly name: string;
+  readonly judge: Judge;
   readonly savedCharactersMax = 4;
 
-  constructor(name: string) {
+  constructor(name: string, judge: Judge) {
     this.name = name;
+    this.judge = judge;
   }
-
-  abstract judge(job: ArrivingJob): Judgement;
 
   weigh(): Verdict {
     return { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
@@ -33,4 +36,46 @@ export function notSavedBy(name: string): InputError {
     `this was not saved by the estimator ${name}`,
     'start without it: it will be learnt again',
   );
+}
+
+/** Says nothing of any job: the scheduler orders jobs by something else than their size. */
+export function nothing(): Judgement {
+  return { kind: 'unknown' };
+}
+
+/** What the submitter says; of a job of which nobody says anything, nothing. */
+export function given({ givenMs }: ArrivingJob): Judgement {
+  return givenMs === undefined ? nothing() : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
+}
+
+/** The true mean run time of the job's tasks, which only a replay knows. */
+export function oracle({ trueMeanMs, stages }: ArrivingJob): Judgement {
+  if (trueMeanMs === undefined) return nothing();
+  const ofStages =
+    stages === undefined ? {} : { stagesMs: stages.map((stage) => stage.trueMeanMs ?? trueMeanMs) };
+  return { kind: 'estimate', estimate: { meanMs: trueMeanMs, varianceMs2: 0, by: 'oracle', ...ofStages } };
+}
+
+/**
+ * The true mean times U(low, high), drawn once a job (Hawk Figure 14), and once a stage of jobs of several.
+ *
+ * @param range `0.1-1.9`
+ * @throws InputError for anything else
+ */
+export function noisy(range: string, random: () => number): Stateless {
+  const parts = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(range);
+  const [low, high] = [Number(parts?.[1]), Number(parts?.[2])];
+  if (parts === null || low > high) {
+    const wrong = parts === null ? `"${range}" is no range` : `${low} is above ${high}`;
+    throw new InputError('bad-option', `--estimator: noisy:${range}: ${wrong}`, 'write noisy:0.1-1.9');
+  }
+  const by = `noisy:${range}`;
+  const drawn = (ms: Millis) => ms * (low + (high - low) * random());
+  return new Stateless(by, (job) => {
+    const { trueMeanMs, stages } = job;
+    if (trueMeanMs === undefined) return nothing();
+    if (stages === undefined) return { kind: 'estimate', estimate: { meanMs: drawn(trueMeanMs), by } };
+    const stagesMs = stages.map((stage) => drawn(stage.trueMeanMs ?? trueMeanMs));
+    return { kind: 'estimate', estimate: estimateOfStages(job, stagesMs, by) };
+  });
 }

@@ -1,43 +1,142 @@
-import type { ArrivingJob, Estimate, Judgement } from '../estimator.js';
+import { type Millis, present, sumOf } from '@goshawk/core';
+import type {
+  ArrivingJob,
+  EndedJob,
+  Estimate,
+  Estimator,
+  Evidence,
+  Judgement,
+  SamplePlan,
+  Segment,
+  Verdict,
+} from '../estimator.js';
 import type { EstimatorSettings } from '../settings.js';
-import { BY_STAGE, estimateOfStages } from '../stages.js';
-import { FromHistory } from './from-history.js';
-import type { HistoryPrediction } from './history.js';
+import { estimateOfStages, stagesAsJobs } from '../stages.js';
+import { History, type HistoryPrediction, type HistorySettings } from './history.js';
+import { spreadOf } from './spread.js';
 
-/** What jobs like it have taken, at once and without running anything (3σPredict). */
-export class HistoryEstimator extends FromHistory {
+/** How a baseline of SLearn makes a number of the distribution of past runs (SLearn §5.1.3). */
+type PointOf = (distribution: readonly Segment[]) => Millis;
+
+/**
+ * What jobs like it have taken, at once and without running anything: as the best expert says (3σPredict), or as a baseline
+ * makes of their distribution. Jobs of stages are looked at stage by stage (3Sigma-DAG, SLearn §6).
+ *
+ * A baseline takes a job like which none has run for one of the default run time (3σPredict, §4.1 of its paper, does not say).
+ */
+export class HistoryEstimator implements Estimator {
+  readonly name: string;
+  readonly #settings: Partial<HistorySettings>;
   readonly #withDistribution: boolean;
+  readonly #pointOf: PointOf | undefined;
+  readonly #thinLimit: number;
+  #history: History;
 
-  /** @throws InputError for a feature that there is not */
-  constructor(settings: EstimatorSettings) {
-    super('history', settings);
+  /**
+   * @param pointOf of a baseline
+   * @param thinLimit jobs of fewer tasks go ahead of all others, whatever history says
+   * @throws InputError for a feature that there is not
+   */
+  constructor(name: string, settings: EstimatorSettings, pointOf?: PointOf, thinLimit = 0) {
+    this.name = name;
+    this.#settings = historySettings(settings);
     this.#withDistribution = settings.distributions ?? false;
+    this.#pointOf = pointOf;
+    this.#thinLimit = thinLimit;
+    this.#history = new History(this.#settings);
+  }
+
+  get savedCharactersMax(): number {
+    return this.#history.savedCharactersMax;
   }
 
   judge(job: ArrivingJob): Judgement {
-    const stages = this.predictStages(job);
-    if (stages !== undefined) {
-      if (stages.every(({ samples }) => samples === 0)) return { kind: 'unknown' };
-      const stagesMs = stages.map(({ estimateMs }) => estimateMs);
-      return { kind: 'estimate', estimate: estimateOfStages(job, stagesMs, BY_STAGE) };
+    if (job.tasks < this.#thinLimit) return { kind: 'thin' };
+    const stages = stagesAsJobs(job);
+    const predictions = (stages ?? [job]).map((each) => this.#history.predict(each));
+    if (this.#pointOf === undefined && predictions.every(({ samples }) => samples === 0))
+      return { kind: 'unknown' };
+    const estimate =
+      stages === undefined
+        ? this.#estimateOf(predictions[0]!)
+        : estimateOfStages(job, predictions.map(this.#msOf), 'history of each stage');
+    return { kind: 'estimate', estimate };
+  }
+
+  /** Of each stage by itself; undefined for a job of one stage. */
+  protected stagesMs(job: ArrivingJob): Millis[] | undefined {
+    return stagesAsJobs(job)?.map((stage) => this.#msOf(this.#history.predict(stage)));
+  }
+
+  readonly #msOf = (prediction: HistoryPrediction): Millis =>
+    this.#pointOf === undefined ? prediction.estimateMs : this.#pointOf(prediction.distribution());
+
+  #estimateOf(prediction: HistoryPrediction): Estimate {
+    if (this.#pointOf === undefined) return expertsEstimate(prediction, this.#withDistribution);
+    const { samples, expert } = prediction;
+    const distribution = prediction.distribution();
+    const of = expert === undefined ? '' : ` of ${expert.feature}`;
+    return {
+      meanMs: this.#pointOf(distribution),
+      by: samples === 0 ? 'no history' : `history${of}: ${runsIn(samples)}`,
+      ...(this.#withDistribution ? { distribution } : {}),
+    };
+  }
+
+  /** Asks for no pilots, so there is nothing to weigh. */
+  weigh(_job: ArrivingJob, _plan: SamplePlan, _evidence: Evidence, _cutoffMs: Millis): Verdict {
+    return { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
+  }
+
+  learn(ended: EndedJob): void {
+    const stages = stagesAsJobs(ended.job);
+    if (stages === undefined) return learnFrom(this.#history, ended);
+    if (!ended.completed) return;
+    const runsMs = Float64Array.from(ended.runsMs);
+    let first = 0;
+    for (const job of stages) {
+      learnFrom(this.#history, { ...ended, job, runsMs: runsMs.subarray(first, first + job.tasks) });
+      first += job.tasks;
     }
-    const prediction = this.predict(job);
-    return prediction.samples === 0
-      ? { kind: 'unknown' }
-      : { kind: 'estimate', estimate: estimateOf(prediction, this.#withDistribution) };
+  }
+
+  save(): unknown {
+    return this.#history.save();
+  }
+
+  load(saved: unknown): void {
+    this.#history = History.load(saved, this.#settings);
   }
 }
 
+export function historySettings({ features, featureValuesMax }: EstimatorSettings): Partial<HistorySettings> {
+  return {
+    ...(features == null ? {} : { features }),
+    ...present({ valuesMax: featureValuesMax }),
+  };
+}
+
+/** A job that failed or was cancelled says nothing about how long such jobs run. */
+export function learnFrom(history: History, { job, completed, runsMs }: EndedJob): void {
+  const { length } = runsMs;
+  if (!completed || length === 0) return;
+  history.learn(job, sumOf(runsMs) / length, spreadOf(runsMs));
+}
+
 /** Of a prediction that rests on a run at least. */
-export function estimateOf(prediction: HistoryPrediction, withDistribution: boolean): Estimate {
+export function expertsEstimate(prediction: HistoryPrediction, withDistribution: boolean): Estimate {
   const { estimateMs, samples, expert, logVariance } = prediction;
-  const runs = samples === 1 ? '1 run' : `${samples} runs`;
   // Of a lognormal with that variance of its logarithm.
   const varianceMs2 = estimateMs ** 2 * Math.expm1(logVariance);
+  const of = expert === undefined ? '' : `${expert.guess} of ${expert.feature}, `;
   return {
     meanMs: estimateMs,
-    by: expert === undefined ? `history: ${runs}` : `history: ${expert.guess} of ${expert.feature}, ${runs}`,
+    by: `history: ${of}${runsIn(samples)}`,
     ...(Number.isFinite(varianceMs2) ? { varianceMs2 } : {}),
     ...(withDistribution ? { distribution: prediction.distribution() } : {}),
   };
+}
+
+function runsIn(samples: number): string {
+  return samples === 1 ? '1 run' : `${samples} runs`;
 }

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, meanOf, sumOf } from '@goshawk/core';
 
 /**
  * How much the tasks of one job differ, as the variance of the logarithms that a lognormal of their mean and variance
@@ -10,12 +10,9 @@ import type { Millis } from '@goshawk/core';
 export function spreadOf(runsMs: ArrayLike<Millis>): number | undefined {
   const { length } = runsMs;
   if (length < 2) return undefined;
-  let sum = 0;
-  for (let i = 0; i < length; i++) sum += runsMs[i]!;
-  const mean = sum / length;
+  const mean = meanOf(runsMs);
   if (!(mean > 0)) return undefined;
-  let squares = 0;
-  for (let i = 0; i < length; i++) squares += ((runsMs[i]! - mean) / mean) ** 2;
+  const squares = sumOf(runsMs, (ms) => ((ms - mean) / mean) ** 2);
   return Math.log1p(squares / (length - 1));
 }
 

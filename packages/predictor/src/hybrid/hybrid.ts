@@ -9,15 +9,14 @@ import type {
   SamplePlan,
   Verdict,
 } from '../estimator.js';
-import { given } from '../given.js';
-import { historySettings, learnFrom } from '../history/from-history.js';
 import { History, type HistoryPrediction, type HistorySettings } from '../history/history.js';
-import { estimateOf } from '../history/history-estimator.js';
+import { expertsEstimate, historySettings, learnFrom } from '../history/history-estimator.js';
 import { Spread, spreadOf } from '../history/spread.js';
 import { Pilot } from '../pilot/pilot.js';
+import { combine, type Prior } from '../posterior.js';
 import type { EstimatorSettings } from '../settings.js';
-import { notSavedBy } from '../stateless.js';
-import { combine, type Prior } from './combine.js';
+import { given, notSavedBy } from '../stateless.js';
+import { noteOf, type PilotsNote } from './note.js';
 
 /** Until a job with two tasks has ended. Half of the jobs of a Google sample differ less. */
 const FIRST_SPREAD = 0.01;
@@ -61,10 +60,10 @@ export class Hybrid implements Estimator {
   }
 
   judge(job: ArrivingJob): Judgement {
-    if (this.name === 'auto' && job.givenMs !== undefined) return given(job.givenMs);
+    if (this.name === 'auto' && job.givenMs !== undefined) return given(job);
     const prediction = this.#history.predict(job);
     if (prediction.samples === 0) return this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
-    const estimate = estimateOf(prediction, this.#withDistribution);
+    const estimate = expertsEstimate(prediction, this.#withDistribution);
     if (!this.#samples) return { kind: 'estimate', estimate };
     const ofPilots = this.#pilot.judge(job);
     switch (ofPilots.kind) {
@@ -90,7 +89,7 @@ export class Hybrid implements Estimator {
   }
 
   weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
-    const { ofPilot, prior } = noteOf(plan);
+    const { ofPilot, prior } = noteOf<Note>(plan.note);
     const ofPilots = { ...plan, note: ofPilot };
     if (prior === undefined) return this.#pilot.weigh(job, ofPilots, evidence, cutoffMs);
     const verdict = this.#pilot.weighAlone(job, ofPilots, evidence, cutoffMs);
@@ -105,8 +104,7 @@ export class Hybrid implements Estimator {
 
   learn(ended: EndedJob): void {
     const { judgement, completed, runsMs } = ended;
-    const ofPilot = judgement.kind === 'sample' ? noteOf(judgement).ofPilot : judgement.note;
-    this.#pilot.learn({ ...ended, judgement: { ...judgement, note: ofPilot } });
+    this.#pilot.learn({ ...ended, judgement: { ...judgement, note: noteOf(judgement.note).ofPilot } });
     learnFrom(this.#history, ended);
     const spread = completed ? spreadOf(runsMs) : undefined;
     if (spread !== undefined) this.#spread.add(spread);
@@ -150,11 +148,6 @@ function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean 
   return isNamed === true && samples >= PROVEN_RUNS && logVariance <= PROVEN_DEVIATION ** 2;
 }
 
-interface Note {
-  readonly ofPilot?: unknown;
+interface Note extends PilotsNote {
   readonly prior?: Prior;
-}
-
-function noteOf({ note }: SamplePlan): Note {
-  return note !== null && typeof note === 'object' ? (note as Note) : { ofPilot: note };
 }

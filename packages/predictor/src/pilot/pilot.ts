@@ -1,4 +1,4 @@
-import { type Millis, meanOf, present } from '@goshawk/core';
+import { type Millis, meanOf, present, sumOf } from '@goshawk/core';
 import { z } from 'zod';
 import type {
   ArrivingJob,
@@ -75,8 +75,7 @@ export class Pilot implements Estimator {
     const { length } = runsMs;
     if (!completed) return;
     this.#population.learn(runsMs);
-    let sum = 0;
-    for (let i = 0; i < length; i++) sum += runsMs[i]!;
+    const sum = sumOf(runsMs);
     if (long) {
       this.#recentLong.push(sum / length);
       if (this.#recentLong.length > RECENT_LONG_JOBS) this.#recentLong.shift();

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, meanOf } from '@goshawk/core';
 import { Spread, spreadOf } from '../history/spread.js';
 import { logOf, posterior } from '../posterior.js';
 
@@ -29,9 +29,7 @@ export class Population {
     const spread = spreadOf(runsMs);
     if (spread === undefined) return;
     const { length } = runsMs;
-    let sum = 0;
-    for (let i = 0; i < length; i++) sum += runsMs[i]!;
-    const log = logOf(sum / length);
+    const log = logOf(meanOf(runsMs));
     this.#jobs = this.#jobs * KEPT + 1;
     this.#logs = this.#logs * KEPT + log;
     this.#squares = this.#squares * KEPT + log ** 2;

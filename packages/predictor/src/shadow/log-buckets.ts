@@ -1,5 +1,7 @@
+import { sumOf } from '@goshawk/core';
+
 /** A number of a bucket, 0 included, and how many values are in it; `0` is for nothing at all. */
-export type BucketCounts = Readonly<Record<string, number>>;
+export type BucketCounts = Record<string, number>;
 
 /** From one bucket to the next values grow by so much: quantiles are right to 1%. */
 const GROWTH = 1.02;
@@ -9,39 +11,23 @@ const LEAST = 1e-6;
 const NOTHING = 0;
 
 /**
- * Values counted in buckets that are the same everywhere, so that counts of several parties are added like any others.
+ * Counts a value in buckets that are the same everywhere, so that counts of several parties are added like any others.
+ *
+ * @param value zero or more
  */
-export class LogBuckets {
-  readonly #counts = new Map<number, number>();
-  #count = 0;
+export function countIn(buckets: BucketCounts, value: number): void {
+  const bucket = value < LEAST ? NOTHING : 1 + Math.floor(Math.log(value / LEAST) / LOG_GROWTH);
+  buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+}
 
-  /** @param value zero or more */
-  add(value: number): void {
-    const bucket = value < LEAST ? NOTHING : 1 + Math.floor(Math.log(value / LEAST) / LOG_GROWTH);
-    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1);
-    this.#count++;
+/** By nearest rank; the middle of the bucket that it is in. NaN for no values. */
+export function quantileOf(buckets: Readonly<BucketCounts>, q: number): number {
+  const sorted = Object.entries(buckets).map(([bucket, count]) => [Number(bucket), count] as const);
+  sorted.sort(([a], [b]) => a - b);
+  let rank = Math.max(1, Math.ceil(q * sumOf(sorted, ([, count]) => count)));
+  for (const [bucket, count] of sorted) {
+    rank -= count;
+    if (rank <= 0) return bucket === NOTHING ? 0 : LEAST * GROWTH ** (bucket - 0.5);
   }
-
-  /** By nearest rank; the middle of the bucket that it is in. NaN for no values. */
-  quantile(q: number): number {
-    let rank = Math.max(1, Math.ceil(q * this.#count));
-    for (const [bucket, count] of [...this.#counts].sort(([a], [b]) => a - b)) {
-      rank -= count;
-      if (rank <= 0) return bucket === NOTHING ? 0 : LEAST * GROWTH ** (bucket - 0.5);
-    }
-    return Number.NaN;
-  }
-
-  counts(): BucketCounts {
-    return Object.fromEntries(this.#counts);
-  }
-
-  static of(counts: BucketCounts): LogBuckets {
-    const buckets = new LogBuckets();
-    for (const [bucket, count] of Object.entries(counts)) {
-      buckets.#counts.set(Number(bucket), count);
-      buckets.#count += count;
-    }
-    return buckets;
-  }
+  return Number.NaN;
 }

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { type BucketCounts, LogBuckets } from './log-buckets.js';
+import { type BucketCounts, countIn, quantileOf } from './log-buckets.js';
 
 /** What was believed of a job that completed, and what was true. */
 interface ScoredJob {
@@ -59,25 +59,33 @@ const RECURRENCES = [
 const UNKNOWN = 'without a name';
 
 /** What a score is made of: counts, which add up over several parties, each a number or a group of counts. */
-export interface ScoreCounts {
-  readonly estimated: number;
-  readonly sampled: number;
-  readonly pilots: number;
-  readonly delayMs: number;
-  readonly delays: BucketCounts;
-  /** By name; every job is in `all`, in one of the sizes and in one of the recurrences. */
-  readonly groups: Readonly<Record<string, GroupCounts>>;
+export type ScoreCounts = ReturnType<typeof noCounts>;
+
+function noCounts() {
+  return {
+    estimated: 0,
+    sampled: 0,
+    pilots: 0,
+    delayMs: 0,
+    delays: {} as BucketCounts,
+    /** By name; every job is in `all`, in one of the sizes and in one of the recurrences. */
+    groups: {} as Record<string, GroupCounts>,
+  };
 }
 
-interface GroupCounts {
-  readonly jobs: number;
-  readonly wrongJobs: number;
-  readonly taskMs: number;
-  readonly wrongTaskMs: number;
-  /** Of the jobs of which something was believed. */
-  readonly errorSum: number;
-  readonly erring: number;
-  readonly errors: BucketCounts;
+type GroupCounts = ReturnType<typeof noGroupCounts>;
+
+function noGroupCounts() {
+  return {
+    jobs: 0,
+    wrongJobs: 0,
+    taskMs: 0,
+    wrongTaskMs: 0,
+    /** Of the jobs of which something was believed. */
+    errorSum: 0,
+    erring: 0,
+    errors: {} as BucketCounts,
+  };
 }
 
 const ALL = 'all';
@@ -85,12 +93,8 @@ const ALL = 'all';
 /** How good an estimator was, job by job. In counts, so that a scoreboard of a cluster that runs for months is small. */
 export class Score {
   readonly #cutoffMs: Millis;
-  readonly #groups = new Map<string, Group>();
-  readonly #delays = new LogBuckets();
-  #delayMs = 0;
-  #estimated = 0;
-  #sampled = 0;
-  #pilots = 0;
+  /** They go on counting: to be read at once. */
+  readonly counts = noCounts();
 
   constructor(cutoffMs: Millis) {
     this.#cutoffMs = cutoffMs;
@@ -98,11 +102,12 @@ export class Score {
 
   add(job: ScoredJob): void {
     const { trueMeanMs, tasks, estimateMs, pilots, delayMs, seenBefore } = job;
-    if (estimateMs !== undefined) this.#estimated++;
-    if (pilots > 0) this.#sampled++;
-    this.#pilots += pilots;
-    this.#delayMs += delayMs;
-    this.#delays.add(delayMs);
+    const { counts } = this;
+    if (estimateMs !== undefined) counts.estimated++;
+    if (pilots > 0) counts.sampled++;
+    counts.pilots += pilots;
+    counts.delayMs += delayMs;
+    countIn(counts.delays, delayMs);
     // Of what nothing is known is short.
     const isWrong = (estimateMs ?? 0) >= this.#cutoffMs !== trueMeanMs >= this.#cutoffMs;
     const error =
@@ -112,63 +117,24 @@ export class Score {
     const [size] = SIZES.find(([, most]) => tasks <= most)!;
     const recurrence =
       seenBefore === undefined ? UNKNOWN : RECURRENCES.find(([, most]) => seenBefore <= most)![0];
-    for (const name of [ALL, size, recurrence]) this.#group(name).add(error, trueMeanMs * tasks, isWrong);
-  }
-
-  counts(): ScoreCounts {
-    return {
-      estimated: this.#estimated,
-      sampled: this.#sampled,
-      pilots: this.#pilots,
-      delayMs: this.#delayMs,
-      delays: this.#delays.counts(),
-      groups: Object.fromEntries(Array.from(this.#groups, ([name, group]) => [name, group.counts()])),
-    };
-  }
-
-  #group(name: string): Group {
-    let group = this.#groups.get(name);
-    if (group === undefined) {
-      group = new Group();
-      this.#groups.set(name, group);
+    for (const name of [ALL, size, recurrence]) {
+      counts.groups[name] ??= noGroupCounts();
+      addTo(counts.groups[name], error, trueMeanMs * tasks, isWrong);
     }
-    return group;
   }
 }
 
-class Group {
-  readonly #errors = new LogBuckets();
-  #errorSum = 0;
-  #erring = 0;
-  #jobs = 0;
-  #wrongJobs = 0;
-  #taskMs = 0;
-  #wrongTaskMs = 0;
-
-  add(error: number | undefined, taskMs: Millis, isWrong: boolean): void {
-    this.#jobs++;
-    this.#taskMs += taskMs;
-    if (error !== undefined) {
-      this.#erring++;
-      this.#errorSum += error;
-      this.#errors.add(error);
-    }
-    if (!isWrong) return;
-    this.#wrongJobs++;
-    this.#wrongTaskMs += taskMs;
+function addTo(group: GroupCounts, error: number | undefined, taskMs: Millis, isWrong: boolean): void {
+  group.jobs++;
+  group.taskMs += taskMs;
+  if (error !== undefined) {
+    group.erring++;
+    group.errorSum += error;
+    countIn(group.errors, error);
   }
-
-  counts(): GroupCounts {
-    return {
-      jobs: this.#jobs,
-      wrongJobs: this.#wrongJobs,
-      taskMs: this.#taskMs,
-      wrongTaskMs: this.#wrongTaskMs,
-      errorSum: this.#errorSum,
-      erring: this.#erring,
-      errors: this.#errors.counts(),
-    };
-  }
+  if (!isWrong) return;
+  group.wrongJobs++;
+  group.wrongTaskMs += taskMs;
 }
 
 /** A score in the words of a report, from the counts of one party or from those of several, added. */
@@ -176,8 +142,7 @@ export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore 
   const { groups, estimated, sampled, pilots, delayMs } = counts;
   const present = (names: readonly string[]) =>
     names.flatMap((name) => (groups[name] === undefined ? [] : [groupScore(name, groups[name])]));
-  const { group: _, ...all } = groupScore(ALL, groups[ALL] ?? new Group().counts());
-  const delays = LogBuckets.of(counts.delays);
+  const { group: _, ...all } = groupScore(ALL, groups[ALL] ?? noGroupCounts());
   return {
     estimator,
     ...all,
@@ -189,8 +154,8 @@ export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore 
         ? null
         : {
             mean: delayMs / all.jobs / 1_000,
-            p50: delays.quantile(0.5) / 1_000,
-            p90: delays.quantile(0.9) / 1_000,
+            p50: quantileOf(counts.delays, 0.5) / 1_000,
+            p90: quantileOf(counts.delays, 0.9) / 1_000,
           },
     bySize: present(SIZES.map(([name]) => name)),
     byRecurrence: present([...RECURRENCES.map(([name]) => name), UNKNOWN]),
@@ -204,15 +169,14 @@ export function scoresOf(shadow: unknown): EstimatorScore[] {
 }
 
 function groupScore(group: string, counts: GroupCounts): GroupScore {
-  const { jobs, wrongJobs, taskMs, wrongTaskMs, errorSum, erring } = counts;
-  const errors = LogBuckets.of(counts.errors);
+  const { jobs, wrongJobs, taskMs, wrongTaskMs, errorSum, erring, errors } = counts;
   const percent = (value: number) => (erring === 0 ? null : 100 * value);
   return {
     group,
     jobs,
     errorPercent: {
-      p50: percent(errors.quantile(0.5)),
-      p90: percent(errors.quantile(0.9)),
+      p50: percent(quantileOf(errors, 0.5)),
+      p90: percent(quantileOf(errors, 0.9)),
       mean: percent(errorSum / erring),
     },
     misclassifiedJobsPercent: jobs === 0 ? null : (100 * wrongJobs) / jobs,

@@ -93,12 +93,12 @@ export class Scoreboard {
   }
 
   results(): EstimatorScore[] {
-    return this.#shadows.map(({ estimator, score }) => scoreOf(estimator.name, score.counts()));
+    return this.#shadows.map(({ estimator, score }) => scoreOf(estimator.name, score.counts));
   }
 
-  /** By estimator; to be added to those of others, of which `scoreOf` makes a score. */
+  /** By estimator, as they are now; to be added to those of others, of which `scoreOf` makes a score. */
   counts(): Record<string, ScoreCounts> {
-    return Object.fromEntries(this.#shadows.map(({ estimator, score }) => [estimator.name, score.counts()]));
+    return Object.fromEntries(this.#shadows.map(({ estimator, score }) => [estimator.name, score.counts]));
   }
 
   #believed(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inverseSquareEstimate } from './utility.js';
+import { inverseSquareEstimate } from './points.js';
 
 test('the estimate of an atom is the atom', () => {
   expect(inverseSquareEstimate([{ from: 500, to: 500, p: 1 }])).toBeCloseTo(500, 9);

@@ -1,19 +1,20 @@
 import type { Millis } from '@goshawk/core';
 import { z } from 'zod';
-import { FromDistribution } from '../baselines/from-distribution.js';
 import type { ArrivingJob, EndedJob, Evidence, Judgement, SamplePlan, Verdict } from '../estimator.js';
-import { inverseSquareEstimate } from '../history/utility.js';
+import { HistoryEstimator } from '../history/history-estimator.js';
+import { inverseSquareEstimate } from '../history/points.js';
 import { Pilot } from '../pilot/pilot.js';
 import type { EstimatorSettings } from '../settings.js';
 import { estimateOfStages } from '../stages.js';
 import { notSavedBy } from '../stateless.js';
+import { noteOf, type PilotsNote } from './note.js';
 
 /**
  * SLearn-DAG (SLearn §6): pilots tell of the stage that may start at once, history of all stages; what history says of the
  * others is corrected by the ratio of the two for the first. A job of one stage is sampled as by `pilot`. A first stage of
  * too few tasks for a sample leaves history as it is.
  */
-export class SLearnDag extends FromDistribution {
+export class SLearnDag extends HistoryEstimator {
   readonly #pilot: Pilot;
   readonly #thinLimit: number;
 
@@ -37,7 +38,7 @@ export class SLearnDag extends FromDistribution {
   }
 
   override weigh(job: ArrivingJob, plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
-    const { ofPilot, stagesMs } = noteOf(plan.note);
+    const { ofPilot, stagesMs } = noteOf<Note>(plan.note);
     const verdict = this.#pilot.weigh(job, { ...plan, note: ofPilot }, evidence, cutoffMs);
     if (verdict.kind === 'wait' || stagesMs === undefined) return verdict;
     const { meanMs, by } = verdict.estimate;
@@ -75,12 +76,6 @@ const savedSchema = z.lazy(() =>
   z.strictObject({ kind: z.literal('slearn-dag/1'), pilot: z.unknown(), history: z.unknown() }),
 );
 
-interface Note {
-  readonly ofPilot?: unknown;
+interface Note extends PilotsNote {
   readonly stagesMs?: readonly Millis[];
-}
-
-/** Of a job of one stage the note is the pilots' own. */
-function noteOf(note: unknown): Note {
-  return note !== null && typeof note === 'object' ? (note as Note) : { ofPilot: note };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ArrivingJob, EndedJob, Estimator } from '../estimator.js';
 import { makeEstimator } from '../estimators.js';
 import { SLEARN_SETTINGS } from '../settings.js';
-import { medianOf } from './median.js';
+import { medianOf } from './points.js';
 
 const atoms = (...values: number[]) => values.map((at) => ({ from: at, to: at, p: 1 / values.length }));
 const MINUTE = 60_000;
