@@ -7,7 +7,7 @@ import { convertTrace } from './convert.js';
 import { WorkloadError } from './errors.js';
 import { jobRow, taskRow, writeTables } from './formats/google2011/tables.fixture.js';
 import { jobOf } from './job.js';
-import { preparePrototype } from './prototype/prepare.js';
+import { preparePrototype } from './prototype.js';
 import { openWorkload } from './workload.js';
 
 let parent: string;

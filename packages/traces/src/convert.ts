@@ -1,7 +1,7 @@
 import { formatToWrite } from './formats/index.js';
 import { writeTrace } from './formats/write.js';
 import type { Jobs, TraceJob } from './job.js';
-import { type SampleOptions, sampleTrace } from './sample/sample.js';
+import { type SampleOptions, sampleTrace } from './sample.js';
 import { type Tallied, Tally } from './tally.js';
 
 interface ConvertOptions {

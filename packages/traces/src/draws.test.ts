@@ -1,7 +1,7 @@
 import { Random } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exponential, integer, NormalDraws, shuffle, urn } from './draws.js';
+import { exponential, integer, NormalDraws, StratifiedUniform, shuffle, urn } from './draws.js';
 
 function moments(draw: () => number): { mean: number; deviation: number } {
   const count = 200_000;
@@ -54,4 +54,13 @@ it('an urn gives exactly what is in it', () => {
     const drawn = Array.from({ length: 50 }, draw);
     expect(drawn.filter(Boolean)).toHaveLength(7);
   }
+});
+
+it('draws once from each stratum in every round, in another order', () => {
+  const stratified = new StratifiedUniform(Random.seeded(1), 16);
+  const rounds = Array.from({ length: 3 }, () =>
+    Array.from({ length: 16 }, () => Math.floor(stratified.draw() * 16)),
+  );
+  for (const round of rounds) expect(round.toSorted((a, b) => a - b)).toEqual([...Array(16).keys()]);
+  expect(rounds[0]).not.toEqual(rounds[1]);
 });

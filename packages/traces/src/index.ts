@@ -1,8 +1,7 @@
-export { ColumnBlocks } from './columns.js';
 export { convertTrace } from './convert.js';
 export { NormalDraws, normalCdf } from './draws.js';
 export { WorkloadError } from './errors.js';
-export { type PastJob, readPastJobs } from './features/past-jobs.js';
+export { type PastJob, readPastJobs } from './features.js';
 export { readTaskRuns } from './formats/google2011/task-runs.js';
 export { FORMATS, formatToWrite } from './formats/index.js';
 export { type JournalEntry, type RecordedJob, RecordedRuns } from './formats/journal.js';
@@ -10,7 +9,7 @@ export { writeTrace } from './formats/write.js';
 export { DAG_MACHINE } from './generators/dag-like.js';
 export { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
 export { type Jobs, mapJobs, type TraceJob, type TraceStage, withStageEstimates } from './job.js';
-export { jobInputOf, jobSpecOf } from './job-spec.js';
+export { columnBlocks, jobInputOf, jobSpecOf } from './job-spec.js';
 export {
   type JobBatches,
   joined,
@@ -19,8 +18,8 @@ export {
   packedBytes,
   unpackedJobs,
 } from './packed-jobs.js';
-export { type PreparedPrototype, preparePrototype } from './prototype/prepare.js';
-export type { SampleOptions } from './sample/sample.js';
+export { type PreparedPrototype, preparePrototype } from './prototype.js';
+export type { SampleOptions } from './sample.js';
 export { formatStats } from './stats/format.js';
 export { plotStats } from './stats/plot.js';
 export { traceStats } from './stats/stats.js';

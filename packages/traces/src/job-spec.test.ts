@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryJob } from './job.fixture.js';
 import { jobOf, type TraceJob } from './job.js';
-import { jobInputOf, jobSpecOf } from './job-spec.js';
+import { columnBlocks, jobInputOf, jobSpecOf } from './job-spec.js';
 
 const staged: TraceJob = {
   ...jobOf(0, Float64Array.of(1, 2, 3)),
@@ -82,4 +82,14 @@ it('a job that is submitted is the one that is simulated', () => {
       );
     }),
   );
+});
+it('gives columns of zeros that share memory and no place in it', () => {
+  const columns = columnBlocks();
+  const lengths = [3, 5_000, 0, 4_000, 20_000, 2];
+  const taken = lengths.map((length) => columns(length));
+  expect(taken.map(({ length }) => length)).toEqual(lengths);
+  expect(taken.every((column) => column.every((value) => value === 0))).toBe(true);
+  for (const [place, column] of taken.entries()) column.fill(place + 1);
+  expect(taken.every((column, place) => column.every((value) => value === place + 1))).toBe(true);
+  expect(taken[1]!.buffer).toBe(taken[0]!.buffer);
 });

@@ -8,8 +8,12 @@ import {
   type StageSpec,
   type TaskList,
 } from '@goshawk/core';
-import { type Columns, OWN_COLUMNS } from './columns.js';
 import type { TraceJob } from './job.js';
+
+/** Gives a column of zeros of so many numbers, which nobody else has. */
+type Columns = (length: number) => Float64Array;
+
+const ownColumn: Columns = (length) => new Float64Array(length);
 
 /**
  * The job that a cluster runs for a job of a trace: each task sleeps for as long as it ran. It is the same
@@ -26,7 +30,7 @@ export function jobSpecOf(
   job: TraceJob,
   estimateMs: Millis | undefined,
   seed?: string,
-  columns: Columns = OWN_COLUMNS,
+  columns: Columns = ownColumn,
 ): JobSpec {
   return {
     name: job.name ?? 'job',
@@ -49,7 +53,7 @@ function stagesOf(
   { durationsSeconds, stages, demand: ofJob, require }: TraceJob,
   columns: Columns,
 ): JobSpec['stages'] {
-  const sleepsMs = inMilliseconds(durationsSeconds, columns.take(durationsSeconds.length));
+  const sleepsMs = inMilliseconds(durationsSeconds, columns(durationsSeconds.length));
   if (stages === undefined) {
     return [
       { name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob), ...requirements(require) },
@@ -127,4 +131,25 @@ export function jobInputOf(spec: JobSpec): JobInput {
 function tasksInputOf(tasks: TaskList): NonNullable<JobInput['tasks']> {
   if ('count' in tasks) return tasks;
   return 'each' in tasks ? [...tasks.each] : Array.from(tasks.sleepsMs, (sleep) => ({ sleep }));
+}
+
+/** Numbers of one block: 64 kB. */
+const BLOCK_LENGTH = 8_192;
+
+/**
+ * Many columns in one piece of memory, which is free when all of them are: for a small one, memory of its own takes
+ * longer to get than to fill.
+ */
+export function columnBlocks(): Columns {
+  let block = new Float64Array();
+  let taken = 0;
+  return (length) => {
+    if (length >= BLOCK_LENGTH) return new Float64Array(length);
+    if (taken + length > block.length) {
+      block = new Float64Array(BLOCK_LENGTH);
+      taken = 0;
+    }
+    taken += length;
+    return block.subarray(taken - length, taken);
+  };
 }

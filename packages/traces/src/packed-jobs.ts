@@ -139,9 +139,7 @@ export function bySubmission(jobs: PackedJobs): PackedJobs {
   const { submitSeconds } = jobs;
   const places = Array.from(submitSeconds, (_, place) => place);
   places.sort((a, b) => submitSeconds[a]! - submitSeconds[b]!);
-  const packer = new JobPacker();
-  for (const place of places) packer.add(jobAt(jobs, place));
-  return packer.take();
+  return packed(places.map((place) => jobAt(jobs, place)));
 }
 
 /** The jobs as they were; can be walked any number of times. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { preparePrototype } from './prototype/prepare.js';
+import { preparePrototype } from './prototype.js';
 import { traceStats } from './stats/stats.js';
 import { openWorkload } from './workload.js';
 

@@ -1,5 +1,5 @@
 import { type PolicyOptions, policyRecord, policySettings } from '@goshawk/cli';
-import { countTasks, parseJobSpec } from '@goshawk/core';
+import { countTasks, parseJobSpec, sumOf } from '@goshawk/core';
 import { openWorkload, packed } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
 import { arrivingJobOf } from '../predict/arriving.js';
@@ -36,8 +36,8 @@ describe('planReplay', () => {
       expect(spec.estimateMs).toBe(job.estimateMs);
       expect(job.taskMs / job.tasks).toBeCloseTo(job.trueMeanMs, 9);
     }
-    expect(workload).toMatchObject({ jobs: 300, tasks: fit.tasks });
-    expect(workload.taskSeconds).toBeCloseTo(fit.taskMs / 1_000, 9);
+    expect(workload).toMatchObject({ jobs: 300, tasks: sumOf(jobs, ({ tasks }) => tasks) });
+    expect(workload.taskSeconds).toBeCloseTo(sumOf(jobs, ({ taskMs }) => taskMs) / 1_000, 9);
     expect(workload.name).toMatch(/^google-like:jobs=400/);
     expect(workload.sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(workload.spanSeconds).toBeLessThan(fit.spanMs / 1_000);

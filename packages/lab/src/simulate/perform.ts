@@ -23,7 +23,7 @@ import {
 import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import {
-  ColumnBlocks,
+  columnBlocks,
   type Jobs,
   jobSpecOf,
   mapJobs,
@@ -228,7 +228,7 @@ function arrivals(
   const drawn = Random.seeded(request.seed).fork('durations');
   const order =
     schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
-  const columns = new ColumnBlocks();
+  const columns = columnBlocks();
   let index = 0;
   return mapJobs(jobs, (job) => {
     const { job: submitted, estimateMs } = submit(job);

@@ -2,8 +2,8 @@ import { sumOf } from '@goshawk/core';
 import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { CsvRow } from './csv-row.js';
-import { readLineBatches } from './lines.js';
+import { CsvRow } from './csv-rows.js';
+import { readLineBatches } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
 const COLUMNS = 9;

@@ -1,7 +1,7 @@
 import { present } from '@goshawk/core';
 import { WorkloadError } from '../errors.js';
-import { type HeadedRow, readHeadedCsv } from '../features/headed-csv.js';
 import { BATCH_JOBS, JobPacker, type PackedJobs } from '../packed-jobs.js';
+import { type HeadedRow, readHeadedCsv } from './csv-rows.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** A file may name the columns with their unit, as spreadsheets do. */

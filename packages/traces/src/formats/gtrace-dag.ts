@@ -1,6 +1,6 @@
 import { concatenated, present, Random } from '@goshawk/core';
 import { integer } from '../draws.js';
-import { type PastJob, readPastJobs } from '../features/past-jobs.js';
+import { type PastJob, readPastJobs } from '../features.js';
 import { GoogleLikeTasks } from '../generators/google-like.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';

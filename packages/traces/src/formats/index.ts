@@ -1,13 +1,11 @@
-import { WorkloadError } from '../errors.js';
+import { quote, WorkloadError } from '../errors.js';
 import { alibaba2018 } from './alibaba2018.js';
 import { csv } from './csv.js';
+import { emptyTrace, firstLine, isFolder, namesIn } from './files.js';
 import { google2011 } from './google2011/index.js';
 import { gtraceDag } from './gtrace-dag.js';
 import { journal } from './journal.js';
 import { jsonl } from './jsonl/index.js';
-import { emptyTrace, firstLine } from './lines.js';
-import { isFolder, namesIn } from './paths.js';
-import { quote } from './quote.js';
 import { swf } from './swf.js';
 import { tr } from './tr.js';
 import type { TraceFormat, WritableFormat } from './trace-format.js';

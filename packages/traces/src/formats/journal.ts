@@ -1,10 +1,9 @@
 import { present } from '@goshawk/core';
-import { WorkloadError } from '../errors.js';
+import { quote, WorkloadError } from '../errors.js';
 import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { readLineBatches } from './lines.js';
-import { quote } from './quote.js';
+import { readLineBatches } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** As much of a journal's records as a workload is made of. Times are ms; `at` since 1970. */

@@ -1,9 +1,8 @@
 import { present } from '@goshawk/core';
-import { WorkloadError } from '../errors.js';
+import { quote, WorkloadError } from '../errors.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { readLineBatches } from './lines.js';
-import { quote } from './quote.js';
+import { readLineBatches } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
 const FIELDS = 18;

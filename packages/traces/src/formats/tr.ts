@@ -1,10 +1,9 @@
-import { WorkloadError } from '../errors.js';
-import { featuresAt, type SideFile } from '../features/job-features.js';
+import { quote, WorkloadError } from '../errors.js';
+import { featuresAt, type SideFile } from '../features.js';
 import type { Jobs } from '../job.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { readWholeLines } from './lines.js';
-import { quote } from './quote.js';
+import { readWholeLines } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**

@@ -1,5 +1,5 @@
 import { Random, sumOf } from '@goshawk/core';
-import { integer, microseconds, NormalDraws, shuffle } from '../draws.js';
+import { integer, microseconds, NormalDraws, pickAt, shuffle } from '../draws.js';
 import type { TraceJob } from '../job.js';
 import { E2E_CLASSES, type E2eClass, type E2eProgram, TASK_QUANTILES } from './e2e-tables.js';
 import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
@@ -55,13 +55,8 @@ function seldom(names: number, random: Random): number {
 }
 
 function drawProgram({ programs }: E2eClass, random: Random): E2eProgram {
-  const total = sumOf(programs, ([, , , weight]) => weight);
-  let left = random.next() * total;
-  for (const program of programs) {
-    left -= program[3];
-    if (left < 0) return program;
-  }
-  return programs.at(-1)!;
+  const weightOf = ([, , , weight]: E2eProgram) => weight;
+  return pickAt(programs, weightOf, random.next() * sumOf(programs, weightOf));
 }
 
 function tasksAt({ tasks }: E2eClass, quantile: number): number {

@@ -1,7 +1,6 @@
 import { Random, sumOf } from '@goshawk/core';
-import { microseconds, NormalDraws, poissonArrivals, urn } from '../draws.js';
+import { microseconds, NormalDraws, poissonArrivals, StratifiedUniform, urn } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
-import { StratifiedUniform } from '../stratified.js';
 import { defineGenerator } from './generator.js';
 import { LONG_JOBS, MEAN_QUANTILES, SHORT_JOBS, type SizeBand, SPREAD_QUANTILES } from './google-tables.js';
 import { count, positive, seed } from './options.js';

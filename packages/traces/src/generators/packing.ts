@@ -1,5 +1,5 @@
 import { Random, sumOf } from '@goshawk/core';
-import { exponential } from '../draws.js';
+import { exponential, pickAt } from '../draws.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, type OptionSpec, positive, seed } from './options.js';
@@ -28,14 +28,7 @@ function sizesOf(text: string): Sizes | undefined {
   const total = sumOf(weights);
   return {
     mean: sumOf(values, (value, at) => (value * weights[at]!) / total),
-    draw: (random) => {
-      let left = random.next() * total;
-      for (const [at, weight] of weights.entries()) {
-        if (left < weight) return values[at]!;
-        left -= weight;
-      }
-      return values.at(-1)!;
-    },
+    draw: (random) => values[pickAt([...weights.keys()], (at) => weights[at]!, random.next() * total)]!,
   };
 }
 

@@ -1,6 +1,6 @@
 import { microseconds } from '../draws.js';
 import type { TraceJob } from '../job.js';
-import { prepareJobs } from '../prototype/prepare.js';
+import { prepareJobs } from '../prototype.js';
 import { defineGenerator } from './generator.js';
 import { googleLikeJobs } from './google-like.js';
 import { count, positive, seed } from './options.js';

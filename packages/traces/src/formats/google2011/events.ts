@@ -1,7 +1,7 @@
 import { WorkloadError } from '../../errors.js';
 import type { MachineShare } from '../../job.js';
-import { CsvRow } from '../csv-row.js';
-import { readLineBatches } from '../lines.js';
+import { CsvRow } from '../csv-rows.js';
+import { readLineBatches } from '../files.js';
 
 /** What happened to a job or a task, as the official schema numbers it. */
 export const EventType = {

@@ -1,8 +1,167 @@
-import type { TraceJob } from '../../job.js';
-import type { Tally } from '../../tally.js';
-import { COUNTS } from './counts.js';
+import { present } from '@goshawk/core';
+import { jobOf, type MachineShare, type TraceJob } from '../../job.js';
+import type { Countable, Tally } from '../../tally.js';
 import { EventType, type JobEvent, type TaskEvent } from './events.js';
-import { JobInFlight } from './job-in-flight.js';
+
+/** What of the tables did not become jobs as it was: counted, and told by `trace stats` and `trace convert`. */
+const COUNTS = {
+  beforeTrace: {
+    code: 'jobs-before-trace',
+    what: 'jobs submitted before the trace began (time 0): left out',
+  },
+  withoutSubmission: {
+    code: 'jobs-without-submission',
+    what: 'jobs whose submission is not in these parts: left out',
+  },
+  withoutTasks: {
+    code: 'jobs-without-tasks',
+    what: 'jobs without a task event in these parts: left out',
+  },
+  cutOff: {
+    code: 'jobs-cut-off',
+    what: 'jobs with tasks that waited or ran when the parts end: left out',
+  },
+  nothingFinished: {
+    code: 'jobs-nothing-finished',
+    what: 'jobs of which no task finished: left out',
+  },
+  partlyFinished: {
+    code: 'jobs-partly-finished',
+    what: 'jobs of which some tasks did not finish: taken without those',
+  },
+  submittedAgain: {
+    code: 'jobs-submitted-again',
+    what: 'jobs submitted again under the same id after their end: taken as other jobs',
+  },
+  evicted: { code: 'tasks-evicted', what: 'tasks evicted and never run to their finish: left out' },
+  failed: { code: 'tasks-failed', what: 'tasks that failed and never finished: left out' },
+  killed: { code: 'tasks-killed', what: 'tasks killed before they finished: left out' },
+  lost: { code: 'tasks-lost', what: 'tasks lost and never run to their finish: left out' },
+  withoutStart: {
+    code: 'tasks-without-start',
+    what: 'tasks that finished without a start on record: left out',
+  },
+  withoutEnd: { code: 'tasks-without-end', what: 'tasks whose end was not recorded: left out' },
+  ranAgain: {
+    code: 'tasks-run-again',
+    what: 'tasks that ran more than once: the last attempt that finished is taken',
+  },
+  requestsDiffer: {
+    code: 'jobs-requests-differ',
+    what: 'jobs whose tasks request different amounts: the largest of each is taken',
+  },
+  lateEvents: {
+    code: 'events-late',
+    what: 'task events long after the end of their job: ignored',
+  },
+} as const;
+
+/** What is known of a task so far. */
+interface TaskRun {
+  /** The last event that moved it from one state to another; updates of requests do not. */
+  last: EventType;
+  /** Of the attempt that runs, or undefined while none does. */
+  startedUs: number | undefined;
+  /** Run time of the last attempt that finished. */
+  durationUs: number | undefined;
+  attempts: number;
+}
+
+const OUTCOMES: Partial<Record<EventType, Countable>> = {
+  [EventType.evict]: COUNTS.evicted,
+  [EventType.fail]: COUNTS.failed,
+  [EventType.finish]: COUNTS.withoutStart,
+  [EventType.kill]: COUNTS.killed,
+  [EventType.lost]: COUNTS.lost,
+};
+
+/** A job of which more events may come: tasks by index, each with its attempts so far. */
+class JobInFlight {
+  readonly id: number;
+  /** By the job's own events; its tasks' last ones may come a little later. */
+  endedUs: number | undefined;
+  readonly #submission: JobEvent;
+  readonly #tasks = new Map<number, TaskRun>();
+  #request: MachineShare | undefined;
+  #requestsDiffer = false;
+
+  constructor(submission: JobEvent) {
+    this.id = submission.job;
+    this.#submission = submission;
+  }
+
+  onTaskEvent(event: TaskEvent): void {
+    const { type, timeUs } = event;
+    if (type === EventType.updatePending || type === EventType.updateRunning) return;
+    let run = this.#tasks.get(event.task);
+    if (run === undefined) {
+      run = { last: type, startedUs: undefined, durationUs: undefined, attempts: 0 };
+      this.#tasks.set(event.task, run);
+    }
+    run.last = type;
+    if (type === EventType.submit) {
+      if (event.request !== undefined) this.#widen(event.request);
+    } else if (type === EventType.schedule) {
+      run.startedUs = timeUs;
+      run.attempts++;
+    } else {
+      if (type === EventType.finish && run.startedUs !== undefined) run.durationUs = timeUs - run.startedUs;
+      run.startedUs = undefined;
+    }
+  }
+
+  #widen(request: MachineShare): void {
+    const { cpu, memory, disk } = this.#request ?? request;
+    this.#requestsDiffer ||= cpu !== request.cpu || memory !== request.memory || disk !== request.disk;
+    this.#request = {
+      cpu: Math.max(cpu, request.cpu),
+      memory: Math.max(memory, request.memory),
+      disk: Math.max(disk, request.disk),
+    };
+  }
+
+  /** Whether a task waits or runs. */
+  get isAlive(): boolean {
+    for (const { last } of this.#tasks.values()) if (OUTCOMES[last] === undefined) return true;
+    return false;
+  }
+
+  /** The job with the tasks of it that finished, by index; undefined where none did. */
+  conclude(tally: Tally): TraceJob | undefined {
+    if (this.#tasks.size === 0) {
+      tally.add(COUNTS.withoutTasks);
+      return undefined;
+    }
+    const durations = this.#finishedDurations(tally);
+    if (durations.length === 0) {
+      tally.add(COUNTS.nothingFinished);
+      return undefined;
+    }
+    if (durations.length < this.#tasks.size) tally.add(COUNTS.partlyFinished);
+    if (this.#requestsDiffer) tally.add(COUNTS.requestsDiffer);
+    const { timeUs, user, schedulingClass, name, logicalName } = this.#submission;
+    return {
+      ...jobOf(timeUs / 1e6, durations),
+      ...(name === '' ? {} : { name }),
+      ...(user === '' ? {} : { user }),
+      ...(logicalName === '' ? {} : { logicalName }),
+      ...present({ schedulingClass, machineShare: this.#request }),
+    };
+  }
+
+  #finishedDurations(tally: Tally): Float64Array {
+    const durations: number[] = [];
+    for (const [, run] of [...this.#tasks].sort(([a], [b]) => a - b)) {
+      if (run.durationUs === undefined) {
+        tally.add(OUTCOMES[run.last] ?? COUNTS.withoutEnd);
+        continue;
+      }
+      if (run.attempts > 1) tally.add(COUNTS.ranAgain);
+      durations.push(run.durationUs / 1e6);
+    }
+    return Float64Array.from(durations);
+  }
+}
 
 /** So long after a job's end its tasks' last events are waited for; in the trace they come within a second. */
 const STRAGGLERS_US = 60e6;

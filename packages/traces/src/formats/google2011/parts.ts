@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { WorkloadError } from '../../errors.js';
-import { isFolder, namesIn } from '../paths.js';
+import { isFolder, namesIn } from '../files.js';
 
 /** The two tables that workloads are made of; the official trace has more, which are not read. */
 const TABLES = ['job_events', 'task_events'] as const;

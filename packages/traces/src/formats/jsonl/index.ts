@@ -1,12 +1,10 @@
 import { meanOf, present } from '@goshawk/core';
-import { WorkloadError } from '../../errors.js';
+import { quote, WorkloadError } from '../../errors.js';
 import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
-import { readLineBatches } from '../lines.js';
-import { quote } from '../quote.js';
+import { readLineBatches } from '../files.js';
 import type { TraceFormat } from '../trace-format.js';
-import { FieldProblem } from './fields.js';
-import { parseJob } from './parse-job.js';
+import { FieldProblem, parseJob } from './parse-job.js';
 
 const JSONL_SCHEMA = 'goshawk.trace/1';
 const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;

@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { WorkloadError } from '../errors.js';
-import { checkFile, orUnreadable, unreadable } from './paths.js';
 
 /** Bytes of one line at most: a job of about four million tasks. More is no trace, or a broken one. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
@@ -114,4 +113,40 @@ function brokenGzip(file: string, line: number, cause: unknown): WorkloadError {
     'copy or download the file again',
     { file, line, cause },
   );
+}
+
+/** @throws WorkloadError when there is nothing, or it may not be looked at */
+export async function isFolder(path: string): Promise<boolean> {
+  return (await orUnreadable(path, stat(path))).isDirectory();
+}
+
+/** Names in a folder, sorted. */
+export async function namesIn(folder: string): Promise<string[]> {
+  return (await orUnreadable(folder, readdir(folder))).sort();
+}
+
+/** Refuses what cannot be read as one file. */
+async function checkFile(path: string): Promise<void> {
+  if (await isFolder(path)) {
+    throw new WorkloadError('this is a folder', 'name one trace file in it', { file: path });
+  }
+}
+
+async function orUnreadable<T>(path: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+}
+
+function unreadable(file: string, cause: unknown): WorkloadError {
+  const code = (cause as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    return new WorkloadError('no such file', 'check the path', { file, cause });
+  }
+  if (code === 'EACCES') {
+    return new WorkloadError('no permission to read the file', 'check its mode and owner', { file, cause });
+  }
+  return new WorkloadError(`cannot be read (${(cause as Error).message})`, 'check the file', { file, cause });
 }

@@ -1,10 +1,8 @@
 import { Random, sumOf } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
-import { collect, jobOf, type TraceJob } from '../job.js';
-import { Tally } from '../tally.js';
-import { sampleJobs } from './jobs.js';
-import { sampleTrace } from './sample.js';
-import { limitTasks } from './tasks.js';
+import { collect, jobOf, type TraceJob } from './job.js';
+import { limitTasks, sampleJobs, sampleTrace } from './sample.js';
+import { Tally } from './tally.js';
 
 describe('sampleJobs', () => {
   const jobs = Array.from({ length: 100 }, (_, i) => jobOf(i % 10, Float64Array.of(i)));

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { collect } from '../job.js';
-import { openWorkload } from '../workload.js';
-import { readPastJobs } from './past-jobs.js';
+import { readPastJobs } from './features.js';
+import { collect } from './job.js';
+import { openWorkload } from './workload.js';
 
 let folder = '';
 beforeEach(async () => {

@@ -1,10 +1,9 @@
-import { Random } from '@goshawk/core';
-import { microseconds } from '../draws.js';
-import { checkCounts, WorkloadError } from '../errors.js';
-import type { Jobs, TraceJob } from '../job.js';
-import { Tally } from '../tally.js';
-import { sampleJobs } from './jobs.js';
-import { limitTasks } from './tasks.js';
+import { meanOf, Random } from '@goshawk/core';
+import { integer, microseconds, urn } from './draws.js';
+import { checkCounts, WorkloadError } from './errors.js';
+import { fewerTasks } from './fewer-tasks.js';
+import type { Jobs, TraceJob } from './job.js';
+import { Tally } from './tally.js';
 
 export interface SampleOptions {
   /** So many jobs, at random without replacement; all unless given. */
@@ -104,4 +103,49 @@ function checkOptions(options: SampleOptions): void {
       'let it end after it begins',
     );
   }
+}
+
+/**
+ * `wanted` jobs drawn at random without replacement (all of them when there are no more), in order of
+ * submission; equal times keep the order of the workload. One pass, memory for the sample only.
+ */
+export async function sampleJobs(
+  jobs: Jobs,
+  wanted: number,
+  random: Random,
+): Promise<{ sample: TraceJob[]; total: number }> {
+  const reservoir: { job: TraceJob; position: number }[] = [];
+  let total = 0;
+  for await (const job of jobs) {
+    const position = total++;
+    if (reservoir.length < wanted) {
+      reservoir.push({ job, position });
+      continue;
+    }
+    // Vitter's algorithm R: the k-th job stays with probability wanted/k.
+    const place = integer(random, total);
+    if (place < wanted) reservoir[place] = { job, position };
+  }
+  reservoir.sort((a, b) => a.job.submitSeconds - b.job.submitSeconds || a.position - b.position);
+  return { sample: reservoir.map(({ job }) => job), total };
+}
+
+/**
+ * A job with `tasksMax` of its tasks at most, drawn at random without replacement, in their order. Drawn,
+ * and not the first ones, because the first tasks of a job are often of one kind, and their mean is not
+ * the job's. Each stage keeps its part of them, and one at least; so a job of more stages than
+ * `tasksMax` keeps one a stage.
+ */
+export function limitTasks(job: TraceJob, tasksMax: number, random: Random): TraceJob {
+  if (job.durationsSeconds.length <= tasksMax) return job;
+  const limited = fewerTasks(job, tasksMax, (own, tasks) => own.filter(urn(random, own.length, tasks)));
+  return { ...job, ...limited, meanSeconds: meanOfFewer(job, limited.durationsSeconds) };
+}
+
+/** A mean that was stated stays as far from that of the durations as it was. */
+function meanOfFewer({ durationsSeconds, meanSeconds }: TraceJob, kept: Float64Array): number {
+  const before = meanOf(durationsSeconds);
+  const after = meanOf(kept);
+  if (meanSeconds === before) return after;
+  return before > 0 ? meanSeconds * (after / before) : meanSeconds;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { apportion } from './apportion.js';
+import { apportion } from './fewer-tasks.js';
 
 it('gives one at least, no more than there are, the whole in all, and no smaller stage more', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 8 });

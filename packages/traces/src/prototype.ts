@@ -1,0 +1,265 @@
+import { present, Random, sumOf } from '@goshawk/core';
+import { exponential, shuffle } from './draws.js';
+import { checkCounts, WorkloadError } from './errors.js';
+import { fewerTasks } from './fewer-tasks.js';
+import { type Jobs, type TraceJob, withStageEstimates } from './job.js';
+import { sampleJobs } from './sample.js';
+
+interface PrototypeOptions {
+  readonly workers: number;
+  /** Slots of each worker, 1 unless given. */
+  readonly slots?: number | undefined;
+  /** Size of the sample; the whole workload unless given. */
+  readonly jobs?: number | undefined;
+  /** Divides all durations. */
+  readonly scale?: number | undefined;
+  /** Instead of `scale`: the divisor for which the whole run takes about this long (`estimatedRunMs`). */
+  readonly forSeconds?: number | undefined;
+  /** Task time submitted over slot time while jobs arrive, 0.9 unless given. */
+  readonly load?: number | undefined;
+  /** Draws the sample, the order of scaled tasks and the arrivals; 1 unless given. */
+  readonly seed?: number | undefined;
+}
+
+export interface PreparedPrototype {
+  /** In order of submission, which is counted from the first instant of the replay. All times as replayed. */
+  readonly jobs: readonly TraceJob[];
+  /** Jobs in the workload that the sample was drawn from. */
+  readonly workloadJobs: number;
+  /** Factor for each job's number of tasks: 1 when the workload fits the cluster as it is. */
+  readonly taskFactor: number;
+  /** Every duration was divided by this (after `taskFactor` had lengthened it). */
+  readonly divisor: number;
+  /** Time over which jobs are submitted. */
+  readonly spanMs: number;
+  /** When one ideal FIFO queue over all slots would have run everything. */
+  readonly estimatedRunMs: number;
+  /** As replayed. */
+  readonly longestTaskMs: number;
+}
+
+/**
+ * Fits a workload to a small cluster as Hawk does for its prototype (§4.1, "prototype", and §4.10):
+ *
+ * 1. takes a sample of the jobs, without replacement, in order of submission;
+ * 2. scales the number of tasks of each job by (slots ÷ tasks of the largest job) where that job
+ *    outgrows the cluster; what remains is lengthened so that each job keeps its task seconds and the
+ *    spread of its durations (a job of few tasks keeps one);
+ * 3. draws Poisson arrivals with mean gap (task seconds ÷ jobs) ÷ (slots × load);
+ * 4. divides all times by `scale`; or so that the whole run takes about `forSeconds`, the default with
+ *    60 s: Google's longest tasks, longer still when tasks are few, go on for some time after the last
+ *    submission.
+ *
+ * Deterministic: the same jobs and options give the same result.
+ *
+ * @throws WorkloadError when there is no job, no work in them, or an option is not a number above zero
+ */
+export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): Promise<PreparedPrototype> {
+  checkOptions(options);
+  const random = Random.seeded(options.seed ?? 1).fork('prototype');
+  const { sample, total } = await sampleJobs(jobs, options.jobs ?? Infinity, random.fork('sample'));
+  return prepareSample(sample, total, options, random);
+}
+
+/** `preparePrototype` for all of the given jobs, without a sample, at once. */
+export function prepareJobs(jobs: readonly TraceJob[], options: PrototypeOptions): PreparedPrototype {
+  checkOptions(options);
+  return prepareSample(jobs, jobs.length, options, Random.seeded(options.seed ?? 1).fork('prototype'));
+}
+
+function prepareSample(
+  sample: readonly TraceJob[],
+  workloadJobs: number,
+  options: PrototypeOptions,
+  random: Random,
+): PreparedPrototype {
+  const { workers, slots = 1, load = 0.9, forSeconds = 60 } = options;
+  const clusterSlots = workers * slots;
+  const taskSeconds = taskSecondsOf(sample);
+  if (!(taskSeconds > 0)) {
+    throw new WorkloadError(
+      sample.length === 0 ? 'the workload has no jobs' : 'all tasks of the workload take 0 s',
+      'there is nothing to replay: name another workload',
+    );
+  }
+  const scaled = scaleToCluster(sample, clusterSlots, random.fork('tasks'));
+  const spanSeconds = taskSeconds / (clusterSlots * load);
+  const arriving = drawArrivals(scaled.jobs, spanSeconds, random.fork('arrivals'));
+  const runSeconds = fifoMakespan(arriving, clusterSlots);
+  const divisor = options.scale ?? runSeconds / forSeconds;
+  const jobs = arriving.map((job) => divideTimes(job, divisor));
+  return {
+    jobs,
+    workloadJobs,
+    taskFactor: scaled.taskFactor,
+    divisor,
+    spanMs: (spanSeconds * 1000) / divisor,
+    estimatedRunMs: (runSeconds * 1000) / divisor,
+    longestTaskMs: longestTaskSeconds(jobs) * 1000,
+  };
+}
+
+/** Whatever of a job is a time and goes with how long tasks take… */
+const TASK_TIMES = [
+  'meanSeconds',
+  'estimateSeconds',
+  'deadlineSeconds',
+  'timeoutSeconds',
+  'timeLimitSeconds',
+] as const;
+/** …and what does not. */
+const OTHER_TIMES = ['submitSeconds', 'retryBackoffSeconds'] as const;
+
+type TimeName = (typeof TASK_TIMES)[number] | (typeof OTHER_TIMES)[number];
+
+function changed(
+  job: TraceJob,
+  names: readonly TimeName[],
+  change: (seconds: number) => number,
+): Partial<Record<TimeName, number>> {
+  const times: Partial<Record<TimeName, number>> = {};
+  for (const name of names) if (job[name] !== undefined) times[name] = change(job[name]);
+  return times;
+}
+
+function divideTimes(job: TraceJob, divisor: number): TraceJob {
+  const divided = (seconds: number) => seconds / divisor;
+  const times = changed(job, [...OTHER_TIMES, ...TASK_TIMES], divided);
+  const stagesMs = job.stages?.map(({ estimateSeconds = 0 }) => (estimateSeconds * 1_000) / divisor);
+  return withStageEstimates(
+    { ...job, ...times, durationsSeconds: job.durationsSeconds.map(divided) },
+    stagesMs,
+  );
+}
+
+function longestTaskSeconds(jobs: readonly TraceJob[]): number {
+  let longest = 0;
+  for (const { durationsSeconds } of jobs)
+    for (const seconds of durationsSeconds) longest = Math.max(longest, seconds);
+  return longest;
+}
+
+function taskSecondsOf(jobs: readonly TraceJob[]): number {
+  return sumOf(jobs, (job) => sumOf(job.durationsSeconds));
+}
+
+function checkOptions(options: PrototypeOptions): void {
+  const { workers, slots, jobs, scale, forSeconds, load } = options;
+  checkCounts({ workers, slots, jobs });
+  for (const [name, value] of Object.entries({ scale, forSeconds, load })) {
+    if (value !== undefined && !(value > 0 && value < Infinity)) {
+      throw new WorkloadError(`${name} is ${value}`, 'give a number above zero');
+    }
+  }
+  if (scale !== undefined && forSeconds !== undefined) {
+    throw new WorkloadError('both a scale and a run time are given', 'one decides the other: give one');
+  }
+}
+
+/**
+ * Factor for the number of tasks of each job, so that the largest job has as many tasks as the cluster
+ * has slots (Hawk §4.1, prototype); 1 when it has no more already.
+ */
+function taskFactor(jobs: readonly TraceJob[], slots: number): number {
+  let largest = 1;
+  for (const job of jobs) largest = Math.max(largest, job.durationsSeconds.length);
+  return Math.min(1, slots / largest);
+}
+
+/**
+ * A job with `factor` times the tasks (rounded, one at least, and one at least of each stage) and the
+ * same task seconds. The remaining durations are the middles of equal slices of the sorted durations, so
+ * that they are spread as the original's are, stretched to keep the sum, in random order.
+ * @param factor in (0, 1]
+ */
+export function scaleTasks(job: TraceJob, factor: number, random: Random): TraceJob {
+  const { durationsSeconds: before, stages, maxRunning } = job;
+  const tasks = Math.max(stages?.length ?? 1, Math.round(before.length * factor));
+  if (tasks === before.length) return job;
+  const stretch = before.length / tasks;
+  const scaled = fewerTasks(job, tasks, (own, count) => fewer(own, count, random));
+  return {
+    ...job,
+    // The mean in the file and the submitter's are estimates, which may differ from the durations.
+    ...changed(job, TASK_TIMES, (seconds) => seconds * stretch),
+    // As many times fewer run at once.
+    ...(maxRunning === undefined ? {} : { maxRunning: Math.max(1, Math.round(maxRunning / stretch)) }),
+    ...scaled,
+    ...present({
+      stages: scaled.stages?.map((stage, place) => {
+        const { estimateSeconds } = stage;
+        if (estimateSeconds === undefined) return stage;
+        return { ...stage, estimateSeconds: (estimateSeconds * stages![place]!.tasks) / stage.tasks };
+      }),
+    }),
+  };
+}
+
+function fewer(before: Float64Array, tasks: number, random: Random): Float64Array {
+  const sorted = before.toSorted();
+  const kept = new Float64Array(tasks);
+  for (let i = 0; i < tasks; i++) kept[i] = sorted[Math.floor(((i + 0.5) * before.length) / tasks)]!;
+  const taskSeconds = sumOf(before);
+  const keptSeconds = sumOf(kept);
+  for (let i = 0; i < tasks; i++) {
+    kept[i] = keptSeconds > 0 ? kept[i]! * (taskSeconds / keptSeconds) : taskSeconds / tasks;
+  }
+  return shuffle(random, kept);
+}
+
+/** `scaleTasks` for all jobs of a workload, by the factor that fits its largest job to the slots. */
+export function scaleToCluster(
+  jobs: readonly TraceJob[],
+  slots: number,
+  random: Random,
+): { jobs: TraceJob[]; taskFactor: number } {
+  const factor = taskFactor(jobs, slots);
+  return { jobs: jobs.map((job) => scaleTasks(job, factor, random)), taskFactor: factor };
+}
+
+/**
+ * The same jobs with new submission times: a Poisson process, given that all of its arrivals fall into
+ * `spanSeconds`. (Its gaps are exponential ones stretched to fill the span.) So the load over the span
+ * is exactly the one that the caller computed, and not off by the luck of some thousand draws.
+ */
+export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, random: Random): TraceJob[] {
+  const ends: number[] = [];
+  let total = 0;
+  for (let i = 0; i < jobs.length; i++) {
+    total += exponential(random, 1);
+    ends.push(total);
+  }
+  total += exponential(random, 1);
+  return jobs.map((job, i) => ({ ...job, submitSeconds: (ends[i]! / total) * spanSeconds }));
+}
+
+/**
+ * When the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all slots: each task in
+ * order of submission takes the slot that is free first. What a run takes at least, nearly: at high
+ * load, or where a task is longer than the submissions last, far more than the submissions take.
+ * @param jobs in order of submission
+ */
+export function fifoMakespan(jobs: readonly TraceJob[], slots: number): number {
+  // A binary heap of the times at which the slots become free, the earliest on top.
+  const freeAt = new Float64Array(slots);
+  let end = 0;
+  for (const { submitSeconds, durationsSeconds } of jobs) {
+    for (let task = 0; task < durationsSeconds.length; task++) {
+      const taskEnd = Math.max(freeAt[0]!, submitSeconds) + durationsSeconds[task]!;
+      replaceLeast(freeAt, taskEnd);
+      if (taskEnd > end) end = taskEnd;
+    }
+  }
+  return end;
+}
+
+function replaceLeast(heap: Float64Array, value: number): void {
+  let at = 0;
+  for (let child = 1; child < heap.length; child = 2 * at + 1) {
+    if (child + 1 < heap.length && heap[child + 1]! < heap[child]!) child++;
+    if (heap[child]! >= value) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = value;
+}
