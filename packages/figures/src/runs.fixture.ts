@@ -1,4 +1,4 @@
-import { buildRun } from '@goshawk/report';
+import { finishRun, RunTally } from '@goshawk/report';
 import type { RunsAt } from './assess.js';
 import type { Tick } from './axis.js';
 import type { FinishedRun } from './measure.js';
@@ -26,16 +26,9 @@ export function finishedRun({
 }: MadeUpJobs): FinishedRun {
   const all = [...short, ...long];
   const submittedAt = (job: number) => (job === all.length - 1 ? LAST_SUBMISSION_SECONDS : 0);
-  const { run, series } = buildRun({
-    policy,
-    seed,
-    options: { policy, workers: slots },
-    totalSlots: slots,
-    messages: { total: 0, byType: {} },
-    steals: { attempts: 0, successes: 0, probesMoved: 0 },
-    wallSeconds: 1,
-    snapshotIntervalSeconds: 1,
-    jobs: all.map((seconds, index) => ({
+  const tally = new RunTally({ policy, totalSlots: slots, snapshotIntervalSeconds: 1 });
+  for (const [index, seconds] of all.entries())
+    tally.add({
       id: `${index}`,
       class: index < short.length ? 'short' : 'long',
       outcome: 'completed',
@@ -44,7 +37,13 @@ export function finishedRun({
       taskCount: 1,
       taskStartsSeconds: [submittedAt(index) + seconds / 2],
       taskRunSeconds: [seconds / 2],
-    })),
+    });
+  const { run, series } = finishRun(tally, {
+    seed,
+    options: { policy, workers: slots },
+    messages: { total: 0, byType: {} },
+    steals: { attempts: 0, successes: 0, probesMoved: 0 },
+    wallSeconds: 1,
   });
   return {
     run,

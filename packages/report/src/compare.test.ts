@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { buildComparison } from './compare.js';
 import { ComparisonError } from './errors.js';
-import { buildRun } from './run.js';
-import { job, measurements, sample } from './sample-runs.fixture.js';
+import { buildRun, job, measurements, sample } from './sample-runs.fixture.js';
 
 const WORKLOAD = { name: 'w', sha256: 'f00', jobs: 2, tasks: 2, taskSeconds: 4, spanSeconds: 0 };
 const CLUSTER = { workers: 4, slots: 1, schedulers: 1, mode: 'simulated' } as const;

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildComparison } from './compare.js';
 import { renderDeadlines } from './deadlines.js';
-import { buildRun } from './run.js';
-import { job, measurements } from './sample-runs.fixture.js';
+import { buildRun, job, measurements } from './sample-runs.fixture.js';
 
 const met = job({ id: 'met', deadlineSeconds: 3, waitSeconds: 1, runSeconds: 2, taskCount: 2 });
 const late = job({ id: 'late', deadlineSeconds: 2.5, waitSeconds: 1, runSeconds: 2 });

@@ -14,12 +14,12 @@ export { figure, legend, percentileTable, section, table } from './html/elements
 export { renderChart } from './html/inline-chart.js';
 export { renderHtml } from './html/page.js';
 export type { JobTimes } from './intervals.js';
-export { formatJobRecords, type JobRecord, jobRecord } from './job-record.js';
+export { formatJobRecords, type JobRecord } from './job-record.js';
 export type { CounterReading, JobResult, MessageTimes } from './job-result.js';
 export { html, Markup } from './markup.js';
 export { duration } from './numbers.js';
-export { type JudgedJob, PredictorTally } from './predictor-tally.js';
-export { buildRun, finishRun, type RunSeries } from './run.js';
+export type { JudgedJob } from './predictor-tally.js';
+export { finishRun, RunMeter, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';
 export { summarisePolicies } from './summary.js';
 export { renderTable } from './table.js';

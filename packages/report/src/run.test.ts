@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MeasurementError } from './errors.js';
 import type { JobResult } from './job-result.js';
-import { buildRun, finishRun } from './run.js';
-import { job, measurements } from './sample-runs.fixture.js';
+import { finishRun } from './run.js';
+import { buildRun, job, measurements } from './sample-runs.fixture.js';
 import { RunTally } from './tally.js';
 
 const build = (jobs: JobResult[], fields = {}) => buildRun(measurements(jobs, fields));

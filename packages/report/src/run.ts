@@ -10,11 +10,14 @@ import type {
   Steals,
 } from './comparison.js';
 import { type Distribution, mergeSorted, summariseSorted } from './distribution.js';
+import type { JobTimes } from './intervals.js';
+import { type JobRecord, jobRecord } from './job-record.js';
 import type { CounterReading, JobResult, RunSetup } from './job-result.js';
+import { type JudgedJob, PredictorTally } from './predictor-tally.js';
 import { RunTally } from './tally.js';
 
 /** What is known of a run when it is over, beside its jobs. */
-interface RunFacts {
+export interface RunFacts {
   readonly seed: number;
   readonly options: OptionValues;
   readonly messages: Messages;
@@ -28,11 +31,6 @@ interface RunFacts {
   readonly planning?: PlanningResults | undefined;
 }
 
-export interface RunMeasurements extends RunSetup, RunFacts {
-  /** Read once, in any order, so a generator will do. */
-  readonly jobs: Iterable<JobResult>;
-}
-
 /** What is too long for a comparison: every run time. */
 export interface RunSeries {
   readonly policy: string;
@@ -41,21 +39,67 @@ export interface RunSeries {
   readonly longRuntimes: readonly number[] | Float64Array;
 }
 
+interface MeterSetup extends RunSetup {
+  readonly seed: number;
+  readonly cutoffSeconds: number;
+  /** Of the workload. */
+  readonly jobs: number;
+  /** Whether all that is to be known of each job is wanted. */
+  readonly wantsRecords?: boolean | undefined;
+}
+
+/** What is measured of a run, job by job as they end: the same live and simulated. */
+export class RunMeter {
+  readonly times: JobTimes;
+  /** As the jobs ended; empty unless they are wanted. */
+  readonly records: JobRecord[] = [];
+  readonly #tally: RunTally;
+  readonly #predictor: PredictorTally;
+  readonly #wantsRecords: boolean;
+
+  constructor({ seed, cutoffSeconds, jobs, wantsRecords = false, ...setup }: MeterSetup) {
+    this.#tally = new RunTally(setup);
+    this.#predictor = new PredictorTally(cutoffSeconds);
+    this.#wantsRecords = wantsRecords;
+    const { policy } = setup;
+    const runtimeSeconds = new Float64Array(jobs).fill(Number.NaN);
+    this.times = { policy, seed, runtimeSeconds, isLong: new Uint8Array(jobs) };
+  }
+
+  /**
+   * @param place in the workload, from 0
+   * @throws MeasurementError when times are not finite, go backwards, or a completed job lacks a task
+   */
+  add(place: number, result: JobResult, judged: JudgedJob): void {
+    this.#tally.add(result);
+    this.#predictor.add(judged);
+    const { policy, seed, runtimeSeconds, isLong } = this.times;
+    isLong[place] = result.class === 'long' ? 1 : 0;
+    if (result.outcome === 'completed') runtimeSeconds[place] = result.runtimeSeconds;
+    if (this.#wantsRecords) this.records.push(jobRecord({ policy, seed, job: place + 1 }, result, judged));
+  }
+
+  /** A job that is left out of the numbers, but held slots and waited like any other. @throws as `add` */
+  addUncounted(result: JobResult): void {
+    this.#tally.addUncounted(result);
+  }
+
+  /** How good the estimator was. */
+  accuracy(): PredictorAccuracy {
+    return this.#predictor.accuracy();
+  }
+
+  finish(facts: Omit<RunFacts, 'seed'>): { run: Run; series: RunSeries } {
+    return finishRun(this.#tally, { ...facts, seed: this.times.seed });
+  }
+}
+
 /**
- * Turns the results of a run's jobs into its entry of a comparison, and into the series for its charts.
+ * Turns what was counted of a run's jobs into its entry of a comparison, and into the series for its charts.
  *
  * Run times are those of completed jobs; queueing counts every task that started. Utilisation and queue
  * length are looked at `k · snapshotIntervalSeconds` after the start, k ≥ 1, until the last task ends.
- *
- * @throws MeasurementError when times are not finite, go backwards, or a completed job lacks a task.
  */
-export function buildRun(measurements: RunMeasurements): { run: Run; series: RunSeries } {
-  const tally = new RunTally(measurements);
-  for (const job of measurements.jobs) tally.add(job);
-  return finishRun(tally, measurements);
-}
-
-/** The same for a run whose jobs were counted one by one as they ended. */
 export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series: RunSeries } {
   const { policy } = tally;
   const { seed, options, messages, steals, wallSeconds } = facts;

@@ -1,7 +1,18 @@
 import { buildComparison } from './compare.js';
 import type { Comparison } from './comparison.js';
-import type { JobResult } from './job-result.js';
-import { buildRun, type RunMeasurements, type RunSeries } from './run.js';
+import type { JobResult, RunSetup } from './job-result.js';
+import { finishRun, type RunFacts, type RunSeries } from './run.js';
+import { RunTally } from './tally.js';
+
+export interface RunMeasurements extends RunSetup, RunFacts {
+  readonly jobs: Iterable<JobResult>;
+}
+
+export function buildRun(measured: RunMeasurements) {
+  const tally = new RunTally(measured);
+  for (const job of measured.jobs) tally.add(job);
+  return finishRun(tally, measured);
+}
 
 /** A job whose tasks all start at once; times in seconds. */
 export function job(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildComparison } from './compare.js';
 import type { JobResult } from './job-result.js';
-import { buildRun } from './run.js';
+import { buildRun } from './sample-runs.fixture.js';
 import { renderStages } from './stages.js';
 
 const job = (id: string, runtimeSeconds: number, more: Partial<JobResult>): JobResult => ({

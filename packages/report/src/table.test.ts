@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { buildRun } from './run.js';
-import { job, measurements, sample } from './sample-runs.fixture.js';
+import { buildRun, job, measurements, sample } from './sample-runs.fixture.js';
 import { renderTable } from './table.js';
 
 const ESCAPE = '\u001b[';

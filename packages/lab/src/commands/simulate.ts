@@ -56,7 +56,7 @@ export const simulateCommand = defineCommand({
     const outcomes = await performShown(context, requests, source, options);
     const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
     if (results !== undefined) {
-      const records = outcomes.map((outcome) => outcome.records!);
+      const records = outcomes.map((outcome) => outcome.records);
       await saveResults(context, results, records);
     }
     return exitCode;
@@ -99,7 +99,7 @@ async function tell(
     workload: record,
     cluster: { workers, slots, schedulers, mode: 'simulated' },
     runs: outcomes.map(({ run }) => run),
-    times: outcomes.map(({ run: { policy, seed }, jobTimes }) => ({ policy, seed, ...jobTimes })),
+    times: outcomes.map(({ jobTimes }) => jobTimes),
   });
   const references = referenceLines(comparison.runs.map(({ policy }) => policy));
   const report =

@@ -1,12 +1,10 @@
 import { setOptions } from '@goshawk/cli';
-import { present } from '@goshawk/core';
 import type { Planned, RunSettings } from '@goshawk/figures';
 import { presetNamed, type SolveProgram, type ThreeSigmaOptions } from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
-import { type GangMetrics, type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
+import { type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
 import { normalBelief } from '../gangs/normal-belief.js';
-import { inSeconds } from '../planning.js';
 import type { Making } from './making.js';
 import { runTrials } from './trials.js';
 
@@ -23,12 +21,12 @@ export async function runPlanned(making: Making) {
   const { solve } = await loadSolver();
   return runTrials(making, (workload, settings, seed) =>
     making.store.once(['planned', workload, settings, seed], async () =>
-      plannedOf(planned(workload, settings, seed, solve)),
+      planned(workload, settings, seed, solve),
     ),
   );
 }
 
-function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): GangMetrics {
+function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): Planned {
   const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
   const name = policy as GangPolicy;
   const chosen = setOptions(name, presetNamed(name), settings.set ?? []) as Partial<ThreeSigmaOptions>;
@@ -45,19 +43,4 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
 
 function jobsOf(spec: string): TraceJob[] {
   return [...configureGenerator(spec).generate()];
-}
-
-function plannedOf(metrics: GangMetrics): Planned {
-  const { missed, deadlineJobs, goodputHours, bestEffortLatencySeconds, preemptions } = metrics;
-  const { cycleMs, predictionMs } = metrics;
-  return {
-    missed: missed / deadlineJobs,
-    goodputHours,
-    preemptions,
-    ...present({
-      bestEffortSeconds: bestEffortLatencySeconds,
-      cycleSeconds: cycleMs && inSeconds(cycleMs),
-    }),
-    predictionSeconds: inSeconds(predictionMs),
-  };
 }

@@ -1,8 +1,8 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, present } from '@goshawk/core';
+import type { Planned } from '@goshawk/figures';
 import {
   type CentralPolicy,
   defaultsOf,
-  type PlanningSpread,
   PlanningTimes,
   type SolveProgram,
   spreadOf,
@@ -14,6 +14,7 @@ import {
 import { History } from '@goshawk/predictor';
 import { type GangBelief, type GangJob, type GangOutcome, simulateGangs } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
+import { inSeconds } from '../planning.js';
 import { arrivingJobOf } from '../predict/arriving.js';
 
 /** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
@@ -33,26 +34,13 @@ interface GangExperiment {
 
 export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES;
 
-/** 3Sigma §5, and what `docs/3SIGMA.md` says of each. */
-export interface GangMetrics {
+/** What a figure shows of it, and what tells whether it went as it should. */
+export interface GangMetrics extends Planned {
   readonly deadlineJobs: number;
-  /** Did not complete by their deadline. */
-  readonly missed: number;
-  readonly bestEffortJobs: number;
   readonly bestEffortCompleted: number;
-  /** Node hours of completed jobs that ended while jobs still arrived. */
-  readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };
-  /** Mean time from submission to completion of those that completed; undefined: none did. */
-  readonly bestEffortLatencySeconds: number | undefined;
-  readonly preemptions: number;
   readonly cycles: number;
   /** Plans without, or better than, what the solver said. */
   readonly greedy: number;
-  readonly seeds: number;
-  readonly refused: number;
-  /** Wall time of planning, where there is a solver, and of what was learnt of a job. */
-  readonly cycleMs: PlanningSpread | undefined;
-  readonly predictionMs: PlanningSpread;
 }
 
 /** The paper's clusters take the same time for a cycle as ours take to plan it in, in virtual time. */
@@ -110,8 +98,12 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     slowdown: options.slowdown,
     abandons: options.afterDeadline === 'abandon',
   });
-  const took = { cycleMs: times.read()?.cycle, predictionMs: spreadOf(predictions) };
-  return { ...metricsOf(gangs, outcomes, policy), ...took };
+  const cycle = times.read()?.cycle;
+  return {
+    ...metricsOf(gangs, outcomes, policy),
+    ...present({ cycleSeconds: cycle && inSeconds(cycle) }),
+    predictionSeconds: inSeconds(spreadOf(predictions)),
+  };
 }
 
 /** The first runs of each program. */
@@ -149,7 +141,7 @@ function metricsOf(
   jobs: readonly GangJob[],
   outcomes: readonly GangOutcome[],
   policy: CentralPolicy,
-): Omit<GangMetrics, 'cycleMs' | 'predictionMs'> {
+): GangMetrics {
   const windowMs = jobs.at(-1)!.submitMs;
   const goodput = { deadline: 0, bestEffort: 0 };
   let [deadlineJobs, missed, bestEffortCompleted, latencyMs, preemptions] = [0, 0, 0, 0, 0];
@@ -168,20 +160,15 @@ function metricsOf(
       latencyMs += outcome.completedMs - submitMs;
     }
   }
-  const { cycles, greedy, seeds, refused } = policy instanceof ThreeSigma ? policy.tally : NO_TALLY;
+  const { cycles, greedy } = policy instanceof ThreeSigma ? policy.tally : { cycles: 0, greedy: 0 };
   return {
     deadlineJobs,
-    missed,
-    bestEffortJobs: jobs.length - deadlineJobs,
+    missed: missed / deadlineJobs,
     bestEffortCompleted,
     goodputHours: goodput,
-    bestEffortLatencySeconds: bestEffortCompleted === 0 ? undefined : latencyMs / 1_000 / bestEffortCompleted,
+    ...(bestEffortCompleted === 0 ? {} : { bestEffortSeconds: latencyMs / 1_000 / bestEffortCompleted }),
     preemptions,
     cycles,
     greedy,
-    seeds,
-    refused,
   };
 }
-
-const NO_TALLY = { cycles: 0, greedy: 0, seeds: 0, refused: 0 };

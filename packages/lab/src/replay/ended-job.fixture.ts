@@ -1,21 +1,25 @@
 import type { EndedJobWithTasks } from '@goshawk/client';
+import { jobInputOf, jobSpecOf } from '@goshawk/traces';
 import type { PlannedJob } from './plan.js';
 import type { EndedReplayJob } from './submitter.js';
 
 export function plannedJob(fields: Partial<PlannedJob> = {}): PlannedJob {
   const { trueMeanMs = 100, tasks = 1 } = fields;
+  const job = {
+    submitSeconds: 0,
+    durationsSeconds: new Float64Array(tasks).fill(trueMeanMs / 1_000),
+    meanSeconds: trueMeanMs / 1_000,
+  };
+  const spec = jobSpecOf(job, trueMeanMs);
   return {
     submitMs: 0,
     tasks,
-    job: {
-      submitSeconds: 0,
-      durationsSeconds: new Float64Array(tasks).fill(trueMeanMs / 1_000),
-      meanSeconds: trueMeanMs / 1_000,
-    },
+    job,
     taskMs: trueMeanMs * tasks,
     trueMeanMs,
     estimateMs: trueMeanMs,
-    input: { name: 'job', tasks: { count: tasks, run: { sleep: trueMeanMs } } },
+    spec,
+    input: jobInputOf(spec),
     ...fields,
   };
 }

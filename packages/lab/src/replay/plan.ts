@@ -1,5 +1,5 @@
 import type { WorkloadFacts } from '@goshawk/cli';
-import { type JobInput, type Millis, meanOf, sumOf } from '@goshawk/core';
+import { type JobInput, type JobSpec, type Millis, meanOf, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type Jobs,
@@ -27,6 +27,8 @@ export interface PlannedJob {
   readonly trueMeanMs: Millis;
   /** What the cluster is told; undefined: nothing. */
   readonly estimateMs: Millis | undefined;
+  readonly spec: JobSpec;
+  /** The same as it is sent. */
   readonly input: JobInput;
 }
 
@@ -86,6 +88,7 @@ function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number
   const taskMs = sumOf(job.durationsSeconds) * 1_000;
   const tasks = job.durationsSeconds.length;
   const { job: submitted, estimateMs } = submit({ name: `replay ${index + 1}`, ...job });
+  const spec = jobSpecOf(submitted, estimateMs, jobSeed(seed, index));
   return {
     submitMs: job.submitSeconds * 1_000,
     tasks,
@@ -94,6 +97,7 @@ function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number
     // As everybody else works it out: a job at the cutoff is of the same class for all.
     trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
     estimateMs,
-    input: jobInputOf(jobSpecOf(submitted, estimateMs, jobSeed(seed, index))),
+    spec,
+    input: jobInputOf(spec),
   };
 }

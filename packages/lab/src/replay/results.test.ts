@@ -1,25 +1,23 @@
-import { PredictorTally } from '@goshawk/report';
+import { RunMeter } from '@goshawk/report';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endedAs, endedJob, plannedJob } from './ended-job.fixture.js';
-import { acceptanceOf, jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
+import { acceptanceOf, jobResult, judgementOf, latenessMs, offeredLoad } from './results.js';
 
-describe('jobResults', () => {
+describe('jobResult', () => {
   it('measures from the submission to the news of the end, by the clock of the client', () => {
-    const [result] = jobResults(
-      [
-        endedJob({
-          planned: plannedJob({ tasks: 2, trueMeanMs: 80 }),
-          submittedMs: 1_000,
-          endedMs: 1_210,
-          ended: endedAs({
-            endedMs: 200,
-            starts: [20, 100],
-            runs: [60, 100],
-            tasks: { total: 2, waiting: 0, running: 0, completed: 2, failed: 0, cancelled: 0 },
-          }),
+    const result = jobResult(
+      endedJob({
+        planned: plannedJob({ tasks: 2, trueMeanMs: 80 }),
+        submittedMs: 1_000,
+        endedMs: 1_210,
+        ended: endedAs({
+          endedMs: 200,
+          starts: [20, 100],
+          runs: [60, 100],
+          tasks: { total: 2, waiting: 0, running: 0, completed: 2, failed: 0, cancelled: 0 },
         }),
-      ],
+      }),
       80,
     );
     expect(result).toEqual({
@@ -40,7 +38,7 @@ describe('jobResults', () => {
   it('divides by the true mean, whatever the cluster believed', () => {
     const ended = endedAs({ class: 'long' });
     const planned = plannedJob({ trueMeanMs: 79, estimateMs: 200 });
-    expect(jobResults([endedJob({ planned, ended })], 80)[0]).toMatchObject({ class: 'short' });
+    expect(jobResult(endedJob({ planned, ended }), 80)).toMatchObject({ class: 'short' });
   });
 
   it.each(['failed', 'cancelled'] as const)(
@@ -52,14 +50,14 @@ describe('jobResults', () => {
         runs: [50, 0],
         tasks: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
       });
-      const [result] = jobResults([endedJob({ planned: plannedJob({ tasks: 2 }), ended })], 80);
+      const result = jobResult(endedJob({ planned: plannedJob({ tasks: 2 }), ended }), 80);
       expect(result).toMatchObject({
         outcome: 'failed',
         taskCount: 2,
         tasksCompleted: 1,
         taskRunSeconds: [0.05],
       });
-      expect(result!.taskStartsSeconds).toHaveLength(1);
+      expect(result.taskStartsSeconds).toHaveLength(1);
     },
   );
 });
@@ -80,7 +78,7 @@ it('a job was accepted after it was sent, and no task of it outlives the news of
 
 it('tells the attempts, those that were lost included', () => {
   const retried = endedAs({ attempts: { total: 4, failed: 1, lost: 2 } });
-  const results = jobResults([endedJob(), endedJob({ ended: retried })], 1_000);
+  const results = [endedJob(), endedJob({ ended: retried })].map((job) => jobResult(job, 1_000));
   expect(results.map(({ attempts }) => attempts)).toEqual([1, 4]);
 });
 
@@ -102,16 +100,28 @@ it('tells how far estimates were off, and what work was taken for the wrong clas
   const jobs = [
     endedJob({
       planned: plannedJob({ trueMeanMs: 100, tasks: 3 }),
-      ended: endedAs({ class: 'long', estimateMs: 150, sampling }),
+      ended: endedAs({
+        class: 'long',
+        estimateMs: 150,
+        sampling,
+        starts: [0, 0, 0],
+        runs: [100, 100, 100],
+      }),
     }),
     endedJob({
       planned: plannedJob({ trueMeanMs: 100 }),
       ended: endedAs({ class: 'short', estimateMs: 90 }),
     }),
   ];
-  const tally = new PredictorTally(0.12);
-  for (const job of jobs) tally.add(judgementOf(job));
-  expect(tally.accuracy()).toMatchObject({
+  const meter = new RunMeter({
+    policy: 'hawk',
+    seed: 1,
+    cutoffSeconds: 0.12,
+    jobs: 2,
+    totalSlots: undefined,
+  });
+  for (const [place, job] of jobs.entries()) meter.add(place, jobResult(job, 120), judgementOf(job));
+  expect(meter.accuracy()).toMatchObject({
     jobsSampled: 1,
     pilotTasks: 2,
     meanAbsoluteErrorPercent: 30,

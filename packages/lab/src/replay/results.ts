@@ -1,14 +1,10 @@
-import { type Millis, NO_RESOURCES, present } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import type { JobResult, JudgedJob } from '@goshawk/report';
-import type { PlannedJob } from './plan.js';
+import { statedIn } from '../simulate/results.js';
 import type { EndedReplayJob } from './submitter.js';
 
-/** What was measured of the jobs of one run, as reports take it: in seconds since its first instant. */
-export function jobResults(jobs: readonly EndedReplayJob[], cutoffMs: Millis): JobResult[] {
-  return jobs.map((job) => jobResult(job, cutoffMs));
-}
-
-function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
+/** What was measured of a job, as reports take it: in seconds since the first instant of the run. */
+export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
   const { planned, submittedMs, endedMs, ended } = job;
   const acceptedMs = acceptanceOf(job);
   const isCompleted = ended.state === 'completed';
@@ -26,23 +22,13 @@ function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
     outcome: isCompleted ? 'completed' : 'failed',
     submitSeconds: submittedMs / 1_000,
     runtimeSeconds: (endedMs - submittedMs) / 1_000,
-    ...present({ deadlineSeconds: planned.job.deadlineSeconds }),
     taskCount: planned.tasks,
-    ...stagesOf(planned),
+    ...statedIn(planned.spec),
     tasksCompleted: ended.tasks.completed,
     attempts: ended.attempts.total,
     taskStartsSeconds: starts,
     taskRunSeconds: runs,
   };
-}
-
-/** Of a job of several stages, or with demands. */
-function stagesOf({ job, tasks }: PlannedJob): Pick<JobResult, 'stages' | 'weight'> {
-  const { demand = NO_RESOURCES, weight = 1, stages } = job;
-  if (stages !== undefined) {
-    return { weight, stages: stages.map((stage) => ({ ...stage, demand: stage.demand ?? demand })) };
-  }
-  return demand === NO_RESOURCES ? {} : { weight, stages: [{ tasks, after: [], demand }] };
 }
 
 /**

@@ -1,13 +1,19 @@
-import { type Context, capacityOf, type Progress as Shown, startProgress, timesAll } from '@goshawk/cli';
-import { type Millis, nearestRank } from '@goshawk/core';
-import type { CounterReading, JobRecord, JobResult, JobTimes, PlanningResults } from '@goshawk/report';
-import type { PolicyRun, ReplayTarget } from './contract.js';
+import { readFile } from 'node:fs/promises';
+import {
+  type Context,
+  capacityOf,
+  policyRecord,
+  type Progress as Shown,
+  startProgress,
+  timesAll,
+} from '@goshawk/cli';
+import { type Millis, nearestRank, type PolicySettings, sumOf } from '@goshawk/core';
+import type { CounterReading, OptionValues, PlanningResults } from '@goshawk/report';
+import type { PolicyRun, ReplayTarget, Shape } from './contract.js';
 import { CounterWatch, readingPauseMs } from './counter-watch.js';
-import { peakRssOf } from './memory.js';
 import type { ReplayOptions } from './options.js';
 import type { ReplayPlan } from './plan.js';
-import { optionsRecord } from './record.js';
-import { jobResults, judgementOf, latenessMs, offeredLoad } from './results.js';
+import { jobResult, judgementOf, latenessMs, offeredLoad } from './results.js';
 import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { planningBetween, readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
@@ -83,29 +89,27 @@ async function assess(
   { jobs, traffic: { messages, steals, incomplete }, readings, planning }: Finished,
 ): Promise<PolicyRun> {
   // The charts' library takes a while to load: not before there is something to show.
-  const { buildRun, jobRecord, PredictorTally } = await import('@goshawk/report');
-  const predictor = new PredictorTally(settings.cutoffMs / 1_000);
-  const judged = jobs.map(judgementOf);
-  for (const each of judged) predictor.add(each);
-  const results = jobResults(jobs, settings.cutoffMs);
-  const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
-  const placeOf = new Map(plan.jobs.map((job, index) => [job, index + 1]));
-  const recordOf = (result: JobResult, index: number): JobRecord => {
-    const of = { policy: label, seed: options.seed, job: placeOf.get(jobs[index]!.planned)! };
-    return jobRecord(of, result, judged[index]!);
-  };
-  const { run, series } = buildRun({
+  const { RunMeter } = await import('@goshawk/report');
+  const meter = new RunMeter({
     policy: label,
     seed: options.seed,
-    options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
-    jobs: results,
+    cutoffSeconds: settings.cutoffMs / 1_000,
+    jobs: plan.jobs.length,
+    wantsRecords: options.saveResults !== undefined,
     totalSlots,
     // What workers that were there already have, nobody said.
     capacity: isShared ? undefined : timesAll(capacityOf(shape.slots, options.resources), shape.workers),
     snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
+  });
+  const places = new Map(plan.jobs.map((job, place) => [job, place]));
+  for (const job of jobs)
+    meter.add(places.get(job.planned)!, jobResult(job, settings.cutoffMs), judgementOf(job));
+  const loadOffered = offeredLoad(jobs, { spanMs: plan.fit.spanMs, totalSlots });
+  const { run, series } = meter.finish({
+    options: { ...optionsRecord(options, shape, plan, settings), loadOffered },
     messages,
     steals,
-    predictor: options.estimator === 'oracle' ? null : predictor.accuracy(),
+    predictor: options.estimator === 'oracle' ? null : meter.accuracy(),
     wallSeconds: endOf(jobs) / 1_000,
     peakRssBytes: await peakRssOf(pids()),
     readings,
@@ -114,32 +118,64 @@ async function assess(
   return {
     run,
     series,
-    times: timesOf(plan, jobs, results, { policy: label, seed: options.seed }),
-    records: options.saveResults === undefined ? [] : results.map(recordOf),
+    times: meter.times,
+    records: meter.records,
     loadOffered,
     latenessP99Ms: nearestRank(latenessMs(jobs), 99),
     incomplete,
   };
 }
 
-function timesOf(
-  plan: ReplayPlan,
-  jobs: readonly EndedReplayJob[],
-  results: readonly JobResult[],
-  of: Pick<JobTimes, 'policy' | 'seed'>,
-): JobTimes {
-  const placeOf = new Map(plan.jobs.map((job, index) => [job, index]));
-  const runtimeSeconds = new Float64Array(plan.jobs.length).fill(Number.NaN);
-  const isLong = new Uint8Array(plan.jobs.length);
-  for (const [index, result] of results.entries()) {
-    const place = placeOf.get(jobs[index]!.planned)!;
-    isLong[place] = result.class === 'long' ? 1 : 0;
-    if (result.outcome === 'completed') runtimeSeconds[place] = result.runtimeSeconds;
-  }
-  return { ...of, runtimeSeconds, isLong };
-}
-
 /** When the last news was here. */
 function endOf(jobs: readonly EndedReplayJob[]): Millis {
   return jobs.reduce((latest, { endedMs }) => Math.max(latest, endedMs), 0);
+}
+
+/** Every setting that shaped a run. Times are in seconds of the run, as everything that is reported of it. */
+export function optionsRecord(
+  {
+    load,
+    seed,
+    estimator,
+    resources,
+    attribute,
+  }: Pick<ReplayOptions, 'load' | 'seed' | 'estimator' | 'resources' | 'attribute'>,
+  shape: Shape,
+  { fit, jobs }: ReplayPlan,
+  settings: PolicySettings,
+): OptionValues {
+  return {
+    workers: shape.workers,
+    slots: shape.slots,
+    resources: resources ?? null,
+    ...(attribute.length === 0 ? {} : { attribute }),
+    schedulers: shape.schedulers,
+    load,
+    jobs: jobs.length,
+    seed,
+    estimator,
+    scale: fit.divisor,
+    taskFactor: fit.taskFactor,
+    ...policyRecord(settings),
+  };
+}
+
+/**
+ * The most memory that each of these processes has had resident, added up. In bytes; null where the system
+ * does not say, or a process is gone.
+ */
+async function peakRssOf(pids: readonly number[]): Promise<number | null> {
+  try {
+    const peaks = await Promise.all(pids.map(peakRssOfOne));
+    return sumOf(peaks);
+  } catch {
+    return null;
+  }
+}
+
+async function peakRssOfOne(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const peak = /^VmHWM:\s*(\d+) kB$/m.exec(status);
+  if (peak === null) throw new Error(`no VmHWM of process ${pid}`);
+  return Number(peak[1]) * 1_024;
 }

@@ -3,7 +3,7 @@ import { openWorkload } from '@goshawk/traces';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PolicyRun } from './contract.js';
 import { planReplay, type ReplayPlan } from './plan.js';
-import { optionsRecord } from './record.js';
+import { optionsRecord } from './run-policy.js';
 import { misfitLines, planLines, progressNote, runLines } from './wording.js';
 
 let plan: ReplayPlan;

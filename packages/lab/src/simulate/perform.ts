@@ -9,17 +9,9 @@ import {
   timesAll,
 } from '@goshawk/cli';
 import { GoshawkError, InputError, meanOf, present, Random, RELIABLE_TIMINGS, sumOf } from '@goshawk/core';
-import type { JobTimes } from '@goshawk/figures';
+import type { JobDetails } from '@goshawk/figures';
 import { solverTimeoutMs } from '@goshawk/policies';
-import {
-  finishRun,
-  type JobRecord,
-  type JobResult,
-  type JudgedJob,
-  jobRecord,
-  PredictorTally,
-  RunTally,
-} from '@goshawk/report';
+import { type JobResult, type JudgedJob, RunMeter } from '@goshawk/report';
 import type { Solver } from '@goshawk/runtime';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import {
@@ -69,17 +61,20 @@ export async function perform(
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
   });
-  const tally = new RunTally({
+  const cutoffSeconds = request.policy.cutoffMs / 1_000;
+  const meter = new RunMeter({
     policy: request.policy.policy,
+    seed: request.seed,
+    cutoffSeconds,
+    jobs: request.jobs,
+    wantsRecords: request.wantsRecords,
     totalSlots: request.slots === 0 ? undefined : request.workers * request.slots,
     capacity: timesAll(request.capacity, request.workers),
     messageTimes: messageTimesOf(request.network),
   });
-  const predictor = new PredictorTally(request.policy.cutoffMs / 1_000);
   const shadow = shadowFor(request, estimatorStates);
   const results = new Results(request.policy.cutoffMs);
-  const jobTimes = newJobTimes(request);
-  const records: JobRecord[] | undefined = request.wantsRecords ? [] : undefined;
+  const details = request.wantsJobDetails ? newDetails(request.jobs) : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
   let jobsDone = 0;
@@ -92,16 +87,11 @@ export async function perform(
     for (const end of ended) {
       const result = results.of(end);
       if (!isCounted(end, request)) {
-        tally.addUncounted(result);
+        meter.addUncounted(result);
         continue;
       }
-      tally.add(result);
-      const judged = judgementOf(end);
-      predictor.add(judged);
-      noteJobTime(jobTimes, end, result);
-      records?.push(
-        jobRecord({ policy: request.policy.policy, seed: request.seed, job: end.index + 1 }, result, judged),
-      );
+      meter.add(end.index, result, judgementOf(end));
+      if (details !== undefined) noteDetails(details, end, result);
     }
     if (performance.now() - pausedAt < PAUSE_MS) continue;
     tell();
@@ -124,13 +114,12 @@ export async function perform(
       `${simulation.jobsUnderway} jobs neither completed nor failed: a bug in goshawk`,
     );
   }
-  const { run, series } = finishRun(tally, {
-    seed: request.seed,
+  const { run, series } = meter.finish({
     options: request.options,
     messages: messagesOf(simulation),
     steals: simulation.steals,
     planning: planningOf(simulation.planning, simulation.planningTimes, solver?.version),
-    predictor: request.estimator === 'oracle' ? null : predictor.accuracy(),
+    predictor: request.estimator === 'oracle' ? null : meter.accuracy(),
     events: simulation.events,
     wallSeconds,
     peakRssBytes: process.resourceUsage().maxRSS * 1_024,
@@ -141,7 +130,8 @@ export async function perform(
     })),
   });
   const more = present({ effectsHash: effects?.digest(), shadow: shadow?.results() });
-  return { run: { ...run, ...more }, series, jobTimes, ...present({ records }) };
+  const jobTimes = { ...meter.times, ...present({ details }) };
+  return { run: { ...run, ...more }, series, jobTimes, records: meter.records };
 }
 
 /** In a thread nothing has been loaded yet. */
@@ -170,37 +160,27 @@ async function jobsOf(source: JobSource): Promise<Jobs> {
   return (await openWorkload(spec, { features })).jobs();
 }
 
-function newJobTimes({ jobs, wantsJobDetails }: RunRequest): JobTimes {
+function newDetails(jobs: number): JobDetails {
   const column = () => new Float64Array(jobs).fill(Number.NaN);
-  const times = { runtimeSeconds: column(), isLong: new Uint8Array(jobs) };
-  if (wantsJobDetails !== true) return times;
   return {
-    ...times,
-    details: {
-      tasks: column(),
-      normalisedWaits: column(),
-      meanSeconds: column(),
-      estimateSeconds: column(),
-      ratioPercents: column(),
-    },
+    tasks: column(),
+    normalisedWaits: column(),
+    meanSeconds: column(),
+    estimateSeconds: column(),
+    ratioPercents: column(),
   };
 }
 
-function noteJobTime(
-  { runtimeSeconds, isLong, details }: JobTimes,
+function noteDetails(
+  details: JobDetails,
   { index, job, judged, sampled }: SimulatedEnd<Arrival>,
-  result: JobResult,
+  { outcome, taskStartsSeconds: starts, submitSeconds }: JobResult,
 ): void {
-  isLong[index] = result.class === 'long' ? 1 : 0;
-  const isCompleted = result.outcome === 'completed';
-  if (isCompleted) runtimeSeconds[index] = result.runtimeSeconds;
-  if (details === undefined) return;
   details.tasks[index] = job.tasks;
   details.meanSeconds[index] = job.meanMs / 1_000;
   if (judged.estimateMs !== undefined) details.estimateSeconds[index] = judged.estimateMs / 1_000;
   if (typeof sampled?.note === 'number') details.ratioPercents[index] = sampled.note;
-  if (!isCompleted || job.meanMs === 0) return;
-  const { taskStartsSeconds: starts, submitSeconds } = result;
+  if (outcome !== 'completed' || job.meanMs === 0) return;
   const meanWait = meanOf(starts, (start) => start - submitSeconds);
   details.normalisedWaits[index] = meanWait / (job.meanMs / 1_000);
 }

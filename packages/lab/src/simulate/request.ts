@@ -1,6 +1,6 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
-import type { JobTimes } from '@goshawk/figures';
-import type { JobRecord, OptionValues, Run, RunSeries } from '@goshawk/report';
+import type { JobDetails } from '@goshawk/figures';
+import type { JobRecord, JobTimes, OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
 
@@ -54,9 +54,9 @@ export type JobSource =
 export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };
   readonly series: RunSeries;
-  readonly jobTimes: JobTimes;
-  /** As the jobs ended. */
-  readonly records?: readonly JobRecord[];
+  readonly jobTimes: JobTimes & { readonly details?: JobDetails };
+  /** As the jobs ended; empty unless they are wanted. */
+  readonly records: readonly JobRecord[];
 }
 
 export interface RunProgress {

@@ -24,7 +24,6 @@ export class Results {
 
   of(end: SimulatedEnd<Arrival>): JobResult {
     const { index, job, endedMs, completed, tasksCompleted, attempts } = end;
-    const { deadlineMs } = job.spec;
     const started = this.#copyTimes(end);
     return {
       id: `${index + 1}`,
@@ -32,9 +31,8 @@ export class Results {
       outcome: completed ? 'completed' : 'failed',
       submitSeconds: job.submitMs / 1_000,
       runtimeSeconds: (endedMs - job.submitMs) / 1_000,
-      ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
       taskCount: job.tasks,
-      ...stagesOf(job.spec),
+      ...statedIn(job.spec),
       tasksCompleted,
       attempts,
       taskStartsSeconds: this.#starts.subarray(0, started),
@@ -62,10 +60,16 @@ export class Results {
   }
 }
 
-/** Of a job of several stages, or with demands. */
-function stagesOf({ stages, weight }: JobSpec): Pick<JobResult, 'stages' | 'weight'> {
-  if (stages.length === 1 && stages[0]!.demand === NO_RESOURCES) return {};
+/** What a job says of itself: its deadline, and its stages where there are several, or demands. */
+export function statedIn({
+  stages,
+  weight,
+  deadlineMs,
+}: JobSpec): Pick<JobResult, 'deadlineSeconds' | 'stages' | 'weight'> {
+  const deadline = deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 };
+  if (stages.length === 1 && stages[0]!.demand === NO_RESOURCES) return deadline;
   return {
+    ...deadline,
     weight,
     stages: stages.map(({ tasks, after, demand }) => ({ tasks: countTasks(tasks), after, demand })),
   };

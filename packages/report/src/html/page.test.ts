@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Comparison } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
-import { buildRun } from '../run.js';
-import { job, measurements, sample } from '../sample-runs.fixture.js';
+import { buildRun, job, measurements, sample } from '../sample-runs.fixture.js';
 import { buildSeries, countedSeries } from '../series.js';
 import { renderHtml } from './page.js';
 
