@@ -52,7 +52,7 @@ export function showJobs({ root, live, query, signal }: Place): void {
   const ask = new URLSearchParams({ from: String(from), limit: String(PAGE), all: String(all) });
   if (state !== '') ask.set('state', state);
   if (user !== '') ask.set('user', user);
-  const stop = live.onLook(async () => {
+  live.onLook(signal, async () => {
     try {
       const { jobs, total, next, silent } = await get<JobList>(`/v1/jobs?${ask}`, signal);
       fill(
@@ -78,7 +78,6 @@ export function showJobs({ root, live, query, signal }: Place): void {
       if (!signal.aborted) fill(problem, h('p', { class: 'error' }, (error as Error).message));
     }
   });
-  signal.addEventListener('abort', stop);
 }
 
 function jobsTable(jobs: readonly JobSummary[]): HTMLElement {

@@ -17,11 +17,11 @@ export class Live {
     void follow('/v1/events', { state, event: (name, data) => this.#take(name, data) }, this.#stop.signal);
   }
 
-  /** Calls after each look at the cluster, and now if there was one. @returns stops that */
-  onLook(listener: () => void): () => void {
+  /** Calls after each look at the cluster, and now if there was one, until the signal is aborted. */
+  onLook(signal: AbortSignal, listener: () => void): void {
     this.#listeners.add(listener);
+    signal.addEventListener('abort', () => this.#listeners.delete(listener));
     if (this.overview !== undefined) listener();
-    return () => this.#listeners.delete(listener);
   }
 
   #take(name: string, data: unknown): void {

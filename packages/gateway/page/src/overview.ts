@@ -22,7 +22,7 @@ export function showOverview({ root, live, signal }: Place): void {
       charts.map(({ element }) => element),
     ),
   );
-  const stop = live.onLook(() => {
+  live.onLook(signal, () => {
     const { overview, points } = live;
     if (overview === undefined) return;
     fill(numbers, tiles(overview));
@@ -30,7 +30,6 @@ export function showOverview({ root, live, signal }: Place): void {
     fill(waiting, waitingList(overview.waiting));
     for (const chart of charts) chart.show(points);
   });
-  signal.addEventListener('abort', stop);
 }
 
 function tiles({ workers, slots, busy, queued, schedulers, jobs, waiting, policy }: Overview): HTMLElement[] {

@@ -17,7 +17,7 @@ export function showPolicy({ root, live, signal }: Place): void {
     card('Predictor', scores),
   );
   let lookedAt = Number.NEGATIVE_INFINITY;
-  const stop = live.onLook(async () => {
+  live.onLook(signal, async () => {
     if (performance.now() - lookedAt < LOOK_MS) return;
     lookedAt = performance.now();
     try {
@@ -33,7 +33,6 @@ export function showPolicy({ root, live, signal }: Place): void {
       if (!signal.aborted) fill(problem, h('p', { class: 'error' }, (error as Error).message));
     }
   });
-  signal.addEventListener('abort', stop);
 }
 
 function originOf(jobs: Policy['cutoffJobs']): string {

@@ -58,14 +58,11 @@ export function showWorkers(place: Place): void {
   const observer = new ResizeObserver(draw);
   observer.observe(room);
   onScheme(() => grid.repaint(), signal);
-  const stop = live.onLook(() => {
+  live.onLook(signal, () => {
     draw();
     if (rest !== '') void showPanel(place, panel);
   });
-  signal.addEventListener('abort', () => {
-    stop();
-    observer.disconnect();
-  });
+  signal.addEventListener('abort', () => observer.disconnect());
 }
 
 function legendItems(workers: readonly Worker[]): HTMLElement[] {
