@@ -1,4 +1,4 @@
-import type { Counters } from '@goshawk/client';
+import { type Counters, sumCounters } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 import type { z } from 'zod';
 import type { history } from './schemas.js';
@@ -64,25 +64,17 @@ function difference(now: Counters, before: Counters): Counters {
 }
 
 function classPoint(news: readonly Counters[], kind: Class, seconds: number): ClassPoint {
-  const group = (name: string): Record<string, number> => {
-    const sum: Record<string, number> = {};
-    for (const counters of news) {
-      for (const [key, count] of Object.entries(groupOf(groupOf(counters, name), kind))) {
-        if (typeof count === 'number') sum[key] = (sum[key] ?? 0) + count;
-      }
-    }
-    return sum;
-  };
-  const delays = group('queueingMs');
-  const runs = group('jobMs');
+  const all = sumCounters(news);
+  const group = (name: string) => groupOf(groupOf(all, name), kind) as Readonly<Record<string, number>>;
   return {
     tasksPerSecond: (group('tasksEnded').completed ?? 0) / seconds,
-    delaySeconds: spread(delays, (of) => ({ p50: of(0.5), p99: of(0.99) })),
-    runSeconds: spread(runs, (of) => ({ p50: of(0.5), p90: of(0.9) })),
+    delaySeconds: spread(group('queueingMs'), (of) => ({ p50: of(0.5), p99: of(0.99) })),
+    runSeconds: spread(group('jobMs'), (of) => ({ p50: of(0.5), p90: of(0.9) })),
   };
 }
 
-function groupOf(counters: Counters, name: string): Counters {
+/** What was counted under a name; empty where nothing was. */
+export function groupOf(counters: Counters, name: string): Counters {
   const group = counters[name];
   return typeof group === 'object' ? group : {};
 }

@@ -1,5 +1,6 @@
-import type { Cluster, Counters } from '@goshawk/client';
+import { type Cluster, type Counters, sumCounters } from '@goshawk/client';
 import { isOfClients, type MessageType } from '@goshawk/core';
+import { groupOf } from './history.js';
 
 /** What the cluster schedules by, and what that costs: central and schedulers are asked what they have counted. */
 export async function policyOf(cluster: Cluster, signal: AbortSignal) {
@@ -57,38 +58,30 @@ function messagesAt({
   readonly central: Counters | undefined;
   readonly totals: { readonly schedulers: Counters };
 }): Record<string, number> {
-  const sum: Record<string, number> = {};
-  const add = (counts: Counters): void => {
-    for (const [type, count] of Object.entries(counts)) {
-      const isPriced = !MEMBERSHIP.has(type) && !isOfClients(type);
-      if (typeof count === 'number' && isPriced) sum[type] = (sum[type] ?? 0) + count;
-    }
+  const countedAt = (of: Counters, way: 'sent' | 'received') =>
+    groupOf(groupOf(of, 'messages'), way) as Readonly<Record<string, number>>;
+  // What both ends have counted is one message.
+  const elsewhere = (way: 'sent' | 'received') => {
+    const atCentral = countedAt(central ?? {}, way === 'sent' ? 'received' : 'sent');
+    const counts = Object.entries(countedAt(totals.schedulers, way));
+    return Object.fromEntries(
+      counts.map(([type, count]) => [type, count - Math.min(atCentral[type] ?? 0, count)]),
+    );
   };
-  const messages = (of: Counters, way: 'sent' | 'received') => group(group(of, 'messages'), way);
-  if (central !== undefined) {
-    for (const way of ['sent', 'received'] as const) add(messages(central, way));
-  }
-  for (const way of ['sent', 'received'] as const) {
-    for (const [type, count] of Object.entries(messages(totals.schedulers, way))) {
-      // What both ends have counted is one message.
-      const atCentral = group(group(central ?? {}, 'messages'), way === 'sent' ? 'received' : 'sent')[type];
-      const both =
-        typeof atCentral === 'number' && typeof count === 'number' ? Math.min(atCentral, count) : 0;
-      if (typeof count === 'number') add({ [type]: count - both });
-    }
-  }
-  return Object.fromEntries(Object.entries(sum).filter(([, count]) => count > 0));
+  const all = sumCounters([
+    countedAt(central ?? {}, 'sent'),
+    countedAt(central ?? {}, 'received'),
+    elsewhere('sent'),
+    elsewhere('received'),
+  ]) as Record<string, number>;
+  return Object.fromEntries(
+    Object.entries(all).filter(([type, count]) => count > 0 && !MEMBERSHIP.has(type) && !isOfClients(type)),
+  );
 }
 
-function endedTasks({ tasksEnded }: Counters): number {
-  const ended = typeof tasksEnded === 'object' ? tasksEnded : {};
+function endedTasks(counters: Counters): number {
   return ['short', 'long'].reduce((sum, kind) => {
-    const { completed = 0, failed = 0 } = group(ended, kind) as Record<string, number>;
-    return sum + completed + failed;
+    const ended = groupOf(groupOf(counters, 'tasksEnded'), kind) as Record<string, number>;
+    return sum + (ended.completed ?? 0) + (ended.failed ?? 0);
   }, 0);
-}
-
-function group(counters: Counters, name: string): Counters {
-  const found = counters[name];
-  return typeof found === 'object' ? found : {};
 }

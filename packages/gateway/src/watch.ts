@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, ClusterCounters } from '@goshawk/client';
 import { GoshawkError, type Millis, UnreachableError } from '@goshawk/core';
@@ -28,10 +29,10 @@ export class ClusterWatch {
   readonly #where: string;
   readonly #table = new WorkerTable();
   readonly #stop = new AbortController();
-  readonly #versionOfPoint = new Map<History['points'][number], number>();
+  readonly #versionOfPoint = new WeakMap<History['points'][number], number>();
+  readonly #looked = new EventEmitter().setMaxListeners(0);
   #watchers = 0;
   #wake = (): void => {};
-  #change: { readonly promise: Promise<void>; readonly resolve: () => void } = deferred();
   #overview: Overview;
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -54,7 +55,7 @@ export class ClusterWatch {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    this.#change.resolve();
+    this.#looked.emit('look');
     await this.#running;
   }
 
@@ -77,17 +78,15 @@ export class ClusterWatch {
   }
 
   /** Resolves after the next look. */
-  next(): Promise<void> {
-    return this.#change.promise;
+  next(): Promise<unknown> {
+    return once(this.#looked, 'look');
   }
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const beganAt = performance.now();
       await this.#look();
-      const change = this.#change;
-      this.#change = deferred();
-      change.resolve();
+      this.#looked.emit('look');
       const workers = Object.values(this.#overview.workers).reduce((sum, count) => sum + count, 0);
       const every = this.#watchers > 0 ? Math.max(LOOK_MS, LOOK_PER_WORKER_MS * workers) : POINT_MS;
       await this.#sleep(Math.max(LOOK_MS / 4, beganAt + every - performance.now()));
@@ -127,8 +126,6 @@ export class ClusterWatch {
     const point = this.history.add(at, counters.schedulers, { waiting: tasks, busy, slots });
     if (point === undefined) return;
     this.#versionOfPoint.set(point, this.#table.version);
-    const kept = new Set(this.history.points);
-    for (const old of this.#versionOfPoint.keys()) if (!kept.has(old)) this.#versionOfPoint.delete(old);
   }
 }
 
@@ -148,12 +145,4 @@ async function ask(cluster: Cluster): Promise<Seen> {
     part(cluster.jobs({ states: ['failed'], limit: 10 })),
   ]);
   return { view, waiting, counters, failed, problem };
-}
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
