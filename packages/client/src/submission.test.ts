@@ -65,6 +65,22 @@ describe('submitting', () => {
     expect((await cluster.submit({ ...job, key: 'k' })).id).toBe(`t${second}-1`);
   });
 
+  test('goes to another scheduler when its own has no room, unless it has a key', async () => {
+    const full: Script = (message, { refuse }) => {
+      if (message.type === 'submit') refuse('journal-full', '5 MiB are free, and 80 MiB are needed');
+    };
+    await using fake = await FakeCluster.start(3, (index) => (index === 1 ? obligingScheduler('t1') : full));
+    await using cluster = await fake.connect();
+    for (let i = 0; i < 5; i++) expect((await cluster.submit(job)).id).toMatch(/^t1-/);
+    const key = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].find((each) => ownerOf(fake, each) !== 1)!;
+    await expect(cluster.submit({ ...job, key })).rejects.toMatchObject({ code: 'journal-full' });
+    fake.schedulers[1]!.script = full;
+    await expect(cluster.submit(job)).rejects.toMatchObject({
+      code: 'journal-full',
+      message: '5 MiB are free, and 80 MiB are needed',
+    });
+  });
+
   test('fails when all are shutting down', async () => {
     await using fake = await FakeCluster.start(2, () => drainingScheduler);
     await using cluster = await fake.connect();

@@ -37,7 +37,8 @@ interface Accepted {
 }
 
 /**
- * Hands a job to the scheduler that its key belongs to, and to the next one if that is shutting down.
+ * Hands a job to the scheduler that its key belongs to, and to the next one if that is shutting down; without a key of its
+ * own also if that has no room.
  *
  * @throws InputError for a job that is none or can never run, or for a key that another job has; UnreachableError
  */
@@ -49,7 +50,8 @@ export async function submit(
   const { key: given, ...job } = submission;
   if (given !== undefined) checkKey(given);
   const spec = prepareJob(job, process.cwd(), session.user);
-  const draining = new Set<string>();
+  /** Schedulers that take no jobs now. */
+  const unwilling = new Set<string>();
   const giveUpAt = performance.now() + session.timings.requestTimeoutMs;
   let sentAtMs: Millis | undefined;
   const note = (): void => {
@@ -59,8 +61,8 @@ export async function submit(
   let mayHaveIt = false;
   for (;;) {
     await someSchedulers(session, options);
-    const key = given ?? drawKey(session, draining);
-    const choice = new Choice(session, key, draining);
+    const key = given ?? drawKey(session, unwilling);
+    const choice = new Choice(session, key, unwilling);
     try {
       const answer = await session.requests.ask({
         what: 'to take a job',
@@ -79,11 +81,13 @@ export async function submit(
       if (!(error instanceof GoshawkError)) throw error;
       const wasAsked = mayHaveIt;
       if (!choice.isAway) mayHaveIt = false;
-      if (error.code === 'draining') {
-        draining.add(choice.name);
+      // A key that was given stays with its scheduler, or would be another job's there once the disk has room.
+      if (error.code === 'draining' || (error.code === 'journal-full' && given === undefined)) {
+        unwilling.add(choice.name);
         session.roster.refreshSoon();
         const { schedulers } = session.roster;
-        if (schedulers.every(({ name }) => draining.has(name))) throw allDraining(error);
+        if (schedulers.every(({ name }) => unwilling.has(name)))
+          throw error.code === 'draining' ? allDraining(error) : error;
       } else if (ELSEWHERE.has(error.code) && performance.now() < giveUpAt) {
         // It knows of schedulers that this client has not heard of, or the other way round.
         await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
@@ -123,11 +127,11 @@ const ELSEWHERE_PAUSE_MS = 50;
 const DRAWS_MAX = 1_000;
 
 /** A new key; no job waits for a scheduler that is not there only because its key was drawn so. */
-function drawKey({ roster }: Session, draining: ReadonlySet<string>): string {
+function drawKey({ roster }: Session, unwilling: ReadonlySet<string>): string {
   for (let draws = 1; ; draws++) {
     const key = randomName();
     const owner = roster.forKey(key);
-    const isThere = owner !== undefined && !roster.isAway(owner) && !draining.has(owner.name);
+    const isThere = owner !== undefined && !roster.isAway(owner) && !unwilling.has(owner.name);
     if (isThere || draws >= DRAWS_MAX) return key;
   }
 }
