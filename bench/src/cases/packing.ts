@@ -2,6 +2,7 @@ import {
   bestConfiguration,
   CAPACITY,
   type Configuration,
+  type Group,
   kRed,
   makePacker,
   type PackingName,
@@ -109,7 +110,8 @@ function play(
   const packer = makePacker(policy, { j, arrivals: isLiteral ? 'serverOrder' : 'bestFit' });
   for (let server = 0; server < servers; server++) packer.open(server);
   packer.run(() => {});
-  const waiting = new Map<number, { readonly job: number; readonly size: number }>();
+  let next = 0;
+  const waiting = new Map<Group, { readonly job: number; readonly size: number }>();
   const running = new Map<number, { readonly server: number; readonly size: number }>();
   return script.map(({ depart = [], arrive = [] }) => {
     for (const job of depart) {
@@ -120,7 +122,15 @@ function play(
     }
     for (const [job, share] of arrive) {
       const size = unitsOf(share);
-      waiting.set(packer.arrive(size), { job, size });
+      const group = {
+        sequence: next++,
+        size,
+        family: 0,
+        needs: { demand: [], requires: undefined },
+        count: 1,
+      };
+      packer.arrive(group);
+      waiting.set(group, { job, size });
     }
     const placed: [number, number][] = [];
     packer.run((group, server) => {

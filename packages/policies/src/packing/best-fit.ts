@@ -1,9 +1,9 @@
 import type { Fit } from './fit.js';
+import type { Group } from './group.js';
 import { Packer } from './packer.js';
-import type { Waiting } from './waiting.js';
 
-/** What is stalled starts nothing until it is empty (§VIII). */
 export interface BestFitOptions {
+  /** A server that is used badly starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;
   /** Units by server. */
   readonly capacityOf: (server: number) => number;
@@ -21,22 +21,18 @@ export class BestFit extends Packer {
   /** Of the servers that are open. */
   #capacity = 0;
 
-  constructor(fitFor: (waiting: Waiting) => Fit, options: BestFitOptions) {
+  constructor(fit: Fit, options: BestFitOptions) {
     super();
-    this.fit = fitFor(this.waiting);
+    this.fit = fit;
     this.#options = options;
   }
 
-  isStalled(server: number): boolean {
-    return this.#isStalled[server] === true;
-  }
-
-  protected pack(freed: readonly number[], fresh: readonly number[]): void {
+  protected pack(freed: readonly number[], fresh: readonly Group[]): void {
     for (const server of freed) {
-      if (!this.#stalls(server) && this.waiting.tasks > 0) this.fill(server);
+      if (!this.#stalls(server) && this.tasks > 0) this.fill(server);
     }
     for (const group of fresh) {
-      while (this.waiting.count[group]! > 0) {
+      while (group.count > 0) {
         const server = this.fit.serverFor(group);
         if (server < 0) break;
         this.send(group, server);
@@ -46,36 +42,25 @@ export class BestFit extends Packer {
 
   /** What a server takes that something has left, or that is empty. */
   protected fill(server: number): void {
-    for (;;) {
-      const group = this.fit.groupFor(server);
-      if (group < 0) return;
+    for (let group = this.fit.groupFor(server); group !== undefined; group = this.fit.groupFor(server))
       this.put(group, server);
-    }
   }
 
   /** A new arrival has its server. */
-  protected send(group: number, server: number): void {
+  protected send(group: Group, server: number): void {
     this.put(group, server);
   }
 
   /** Less than half full while more waits than all servers hold. */
   protected isInefficient(server: number): boolean {
     const capacity = this.#options.capacityOf(server);
-    return 2 * this.#used[server]! < capacity && this.waiting.units > this.#capacity;
-  }
-
-  protected override freed(server: number): void {
-    this.fit.refresh(server);
-  }
-
-  override shrank(server: number): void {
-    this.fit.refresh(server);
+    return 2 * this.#used[server]! < capacity && this.units > this.#capacity;
   }
 
   protected opened(server: number): void {
     this.#used[server] ??= 0;
     this.#capacity += this.#options.capacityOf(server);
-    if (!this.isStalled(server)) this.fit.open(server);
+    if (!this.#isStalled[server]) this.fit.open(server);
   }
 
   protected closed(server: number): void {
@@ -83,27 +68,22 @@ export class BestFit extends Packer {
     this.fit.close(server);
   }
 
-  protected left(server: number, size: number): void {
-    this.#used[server]! -= size;
-    this.fit.give(server, size);
-  }
-
-  protected came(server: number, size: number): void {
+  protected used(server: number, size: number): void {
     this.#used[server] = (this.#used[server] ?? 0) + size;
-    this.fit.take(server, size);
+    this.fit.used(server, size);
   }
 
-  protected added(group: number, _count: number): void {
+  protected added(group: Group): void {
     this.fit.add(group);
   }
 
-  protected removed(group: number): void {
+  protected removed(group: Group): void {
     this.fit.remove(group);
   }
 
   #stalls(server: number): boolean {
     if (this.#options.stall !== true) return false;
-    const before = this.isStalled(server);
+    const before = this.#isStalled[server] === true;
     const stalls = this.jobs[server]! > 0 && (before || this.isInefficient(server));
     if (stalls === before) return stalls;
     this.#isStalled[server] = stalls;

@@ -1,3 +1,5 @@
+import { CAPACITY, typeOf } from './partition.js';
+
 /**
  * K_RED (Psychas and Ghaderi, INFOCOM 2019, §V-B, eq. 7): 4J − 4 configurations. For any queues the best of them weighs
  * at least 2/3 of any packing (Proposition 1).
@@ -48,4 +50,105 @@ export function bestConfiguration(
     largest = weight;
   }
   return best;
+}
+
+/**
+ * Which virtual queues a server draws on (§VIII). Servers of 2^-shift of the largest one's capacity share its queues:
+ * their types are those of the largest server, moved by 2·shift. Others are a family of their own.
+ */
+export interface ServerClass {
+  readonly family: number;
+  /** Its capacity is 2^-shift of the largest of its family. */
+  readonly shift: number;
+}
+
+export const WHOLE_SERVER: ServerClass = { family: 0, shift: 0 };
+
+interface ServerKind {
+  readonly capacity: number;
+  readonly family: number;
+  /** Virtual queue of the tasks of which a configuration has one at most. */
+  readonly largeType: number;
+  readonly configurations: readonly Configuration[];
+}
+
+/**
+ * The configuration of each server (§V-B): an empty one takes that of largest weight by the tasks that wait, and keeps to it
+ * until it is empty again. Virtual queues are numbered through all families.
+ */
+export class ActiveConfigurations {
+  readonly #j: number;
+  /** Tasks that wait, by virtual queue. */
+  readonly lengths: number[] = [];
+  readonly #classOf: (server: number) => ServerClass;
+  /** By family and shift. */
+  readonly #kinds: ServerKind[] = [];
+  readonly #kindAt: ServerKind[] = [];
+  readonly #active: (Configuration | undefined)[] = [];
+
+  /** @param j J of the largest server of each family */
+  constructor(j: number, classOf: (server: number) => ServerClass = () => WHOLE_SERVER) {
+    this.#j = j;
+    this.#classOf = classOf;
+    this.widen(0);
+  }
+
+  /** There are queues of this family. */
+  widen(family: number): void {
+    while (this.lengths.length < 2 * this.#j * (family + 1)) this.lengths.push(0);
+  }
+
+  /** A server takes work under this number, perhaps another one than before. */
+  opened(server: number): void {
+    const kind = this.#kindOf(this.#classOf(server));
+    this.#kindAt[server] = kind;
+    this.widen(kind.family);
+  }
+
+  kindAt(server: number): ServerKind {
+    this.#kindAt[server] ??= this.#kindOf(this.#classOf(server));
+    return this.#kindAt[server];
+  }
+
+  /** The virtual queue of a task. @param size units of the largest server of the family */
+  queueOf(size: number, family: number): number {
+    return family * 2 * this.#j + typeOf(size, this.#j);
+  }
+
+  of(server: number): Configuration | undefined {
+    return this.#active[server];
+  }
+
+  set(server: number, configuration: Configuration | undefined): void {
+    this.#active[server] = configuration;
+  }
+
+  /** Without one though tasks run there: another central's. */
+  choose(server: number, isEmpty: boolean): Configuration | undefined {
+    if (isEmpty || this.#active[server] === undefined) this.#active[server] = this.#heaviest(server);
+    return this.#active[server];
+  }
+
+  /** Its configuration weighs less than half of the largest (§VIII). */
+  isPoor(server: number): boolean {
+    const configuration = this.#active[server];
+    const best = this.#heaviest(server);
+    if (configuration === undefined || best === undefined) return false;
+    return 2 * weightOf(configuration, this.lengths) < weightOf(best, this.lengths);
+  }
+
+  #heaviest(server: number): Configuration | undefined {
+    return bestConfiguration(this.kindAt(server).configurations, this.lengths);
+  }
+
+  #kindOf({ family, shift }: ServerClass): ServerKind {
+    const key = family * this.#j + shift;
+    this.#kinds[key] ??= {
+      capacity: CAPACITY / 2 ** shift,
+      family,
+      largeType: 2 * key + 1,
+      configurations: kRed(this.#j - shift, 2 * key),
+    };
+    return this.#kinds[key];
+  }
 }

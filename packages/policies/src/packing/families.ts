@@ -1,7 +1,7 @@
 import { type Attributes, fitsIn, mayRun, sumOf, type Vector } from '@goshawk/core';
 import type { StageView } from '../contract.js';
+import type { ServerClass } from './configurations.js';
 import { CAPACITY } from './partition.js';
-import type { ServerClass } from './server-kinds.js';
 
 /** A server of 2^-n of another's capacity shares its virtual queues up to this n. */
 const SHIFT_MAX = 4;

@@ -1,37 +1,29 @@
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
+import type { Group } from './group.js';
 import { Packer } from './packer.js';
-import type { Waiting } from './waiting.js';
 
 /** FIFO-FF (§VII-B): the oldest task on the first server that fits; one that fits nowhere blocks the rest. */
 export class FifoFirstFit extends Packer {
   readonly #fit: Fit;
-  readonly #order = new ArrivalOrder(this.waiting);
+  readonly #order = new ArrivalOrder();
 
-  constructor(fitFor: (waiting: Waiting) => Fit) {
+  constructor(fit: Fit) {
     super();
-    this.#fit = fitFor(this.waiting);
+    this.#fit = fit;
   }
 
-  /** The group that blocks the rest; −1: nothing waits. */
-  head(): number {
+  /** The group that blocks the rest; undefined: nothing waits. */
+  head(): Group | undefined {
     return this.#order.head();
   }
 
   protected pack(): void {
-    for (let head = this.#order.head(); head >= 0; head = this.#order.head()) {
+    for (let head = this.#order.head(); head !== undefined; head = this.#order.head()) {
       const server = this.#fit.serverFor(head);
       if (server < 0) return;
       this.put(head, server);
     }
-  }
-
-  protected override freed(server: number): void {
-    this.#fit.refresh(server);
-  }
-
-  override shrank(server: number): void {
-    this.#fit.refresh(server);
   }
 
   protected opened(server: number): void {
@@ -42,19 +34,15 @@ export class FifoFirstFit extends Packer {
     this.#fit.close(server);
   }
 
-  protected left(server: number, size: number): void {
-    this.#fit.give(server, size);
+  protected used(server: number, size: number): void {
+    this.#fit.used(server, size);
   }
 
-  protected came(server: number, size: number): void {
-    this.#fit.take(server, size);
-  }
-
-  protected added(group: number): void {
+  protected added(group: Group): void {
     this.#order.add(group);
   }
 
-  protected removed(group: number): void {
+  protected removed(group: Group): void {
     this.#order.remove(group);
   }
 }

@@ -1,20 +1,19 @@
+import type { Group } from './group.js';
+
 /** Which task fits where. One resource is searched in order (`ScalarFit`); of several there is no order (`VectorFit`). */
 export interface Fit {
   /** The server takes work, with the room that it has. */
   open(server: number): void;
   close(server: number): void;
   /** The group begins to wait, or waits no more. */
-  add(group: number): void;
-  remove(group: number): void;
-  /** A task of this size has come to the server, or has left it. */
-  take(server: number, size: number): void;
-  give(server: number, size: number): void;
-  /** The server may have more room than what came and left says, or less. */
-  refresh(server: number): void;
+  add(group: Group): void;
+  remove(group: Group): void;
+  /** Tasks of so many units have come to the server, or left it if negative; 0: it has another room for another reason. */
+  used(server: number, size: number): void;
   /** Where a task of the group goes by the rule of the policy; −1: it fits nowhere. */
-  serverFor(group: number): number;
-  /** The group that a server with room takes first, the oldest of equals; −1: none fits. */
-  groupFor(server: number): number;
-  /** The largest group that fits of those with a size above the one, and at most the other; −1: none fits. */
-  largestOf(server: number, above: number, upTo: number): number;
+  serverFor(group: Group): number;
+  /** The group that a server with room takes first, the oldest of equals. */
+  groupFor(server: number): Group | undefined;
+  /** The largest group that fits of those with a size above the one, and at most the other. */
+  largestOf(server: number, above: number, upTo: number): Group | undefined;
 }

@@ -1,4 +1,5 @@
 import { IndexedHeap, Random, slopeOf, sumOf } from '@goshawk/core';
+import type { Group, Needs } from './group.js';
 import type { Packer } from './packer.js';
 import { makePacker, type PackerOptions, type PackingName } from './packers.js';
 import { sizeOf } from './partition.js';
@@ -12,6 +13,15 @@ export interface PackingJob {
   /** From its start on; in slots 1 at least. */
   readonly duration: number;
 }
+
+/** A task that waits or runs. */
+interface Task extends Group {
+  readonly duration: number;
+  server: number;
+}
+
+/** Of tasks of one resource the size says it all. */
+const NO_NEEDS: Needs = { demand: [], requires: undefined };
 
 interface PackingModel extends PackerOptions {
   readonly policy: PackingName;
@@ -49,11 +59,8 @@ class ModelRun {
   readonly #windows: number;
   readonly #ends = new IndexedHeap();
   readonly #free: number[] = [];
-  /** By number of what runs. */
-  readonly #server: number[] = [];
-  readonly #size: number[] = [];
-  /** By group that waits. */
-  readonly #duration: number[] = [];
+  /** What runs, by number. */
+  readonly #running: Task[] = [];
   readonly #queues: number[] = [];
   #now = 0;
   #area = 0;
@@ -71,7 +78,7 @@ class ModelRun {
 
   run(): PackingResult {
     const { jobs, until } = this.#model;
-    const place = (group: number, server: number) => this.#start(group, server);
+    const place = (group: Group, server: number) => this.#start(group as Task, server);
     let job = jobs.next().value as PackingJob | undefined;
     for (;;) {
       const at = Math.min(this.#ends.topKey(), job?.at ?? Number.POSITIVE_INFINITY);
@@ -79,8 +86,7 @@ class ModelRun {
       this.#pass(at);
       while (this.#ends.topKey() <= at) this.#depart();
       for (; job !== undefined && job.at <= at; job = jobs.next().value as PackingJob | undefined) {
-        this.#arrived++;
-        this.#duration[this.#packer.arrive(job.size)] = job.duration;
+        this.#packer.arrive(this.#taskOf(job));
       }
       this.#packer.run(place);
     }
@@ -96,7 +102,7 @@ class ModelRun {
 
   /** Until then nothing changes. */
   #pass(until: number): void {
-    const { tasks } = this.#packer.waiting;
+    const { tasks } = this.#packer;
     // Both sides are products, so that the last window ends where the whole time does, however its width is rounded.
     while ((this.#queues.length + 1) * this.#model.until <= until * this.#windows) this.#queues.push(tasks);
     const since = Math.max(this.#now, this.#from);
@@ -104,17 +110,23 @@ class ModelRun {
     this.#now = until;
   }
 
-  #start(group: number, server: number): void {
-    const number = this.#free.pop() ?? this.#server.length;
-    this.#server[number] = server;
-    this.#size[number] = this.#packer.waiting.size[group]!;
-    this.#ends.set(number, this.#now + this.#duration[group]!);
+  #taskOf({ size, duration }: PackingJob): Task {
+    const sequence = this.#arrived++;
+    return { sequence, size, family: 0, needs: NO_NEEDS, count: 1, duration, server: -1 };
+  }
+
+  #start(task: Task, server: number): void {
+    const number = this.#free.pop() ?? this.#running.length;
+    task.server = server;
+    this.#running[number] = task;
+    this.#ends.set(number, this.#now + task.duration);
   }
 
   #depart(): void {
     const number = this.#ends.top();
+    const { server, size } = this.#running[number]!;
     this.#ends.delete(number);
-    this.#packer.depart(this.#server[number]!, this.#size[number]!);
+    this.#packer.depart(server, size);
     this.#free.push(number);
     this.#departed++;
   }

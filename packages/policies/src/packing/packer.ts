@@ -1,22 +1,32 @@
-import { Waiting } from './waiting.js';
+import type { Group } from './group.js';
 
 /** A task of the group starts at the server. */
-type Place = (group: number, server: number) => void;
+type Place = (group: Group, server: number) => void;
 
 /**
  * A policy of packing over servers and groups of waiting tasks. Between two batches it hears what left, joined and
  * arrived; `run` is one batch: departures have freed room, arrivals are in the queue.
  */
 export abstract class Packer {
-  readonly waiting = new Waiting();
   /** Tasks by server, those on their way included. */
   protected readonly jobs: number[] = [];
   readonly #isOpen: boolean[] = [];
   #freed: number[] = [];
   readonly #isFreed: boolean[] = [];
-  #fresh: number[] = [];
-  #isReturned = false;
+  #fresh: Group[] = [];
+  #tasks = 0;
+  #units = 0;
   #place: Place = () => {};
+
+  /** Tasks that wait. */
+  get tasks(): number {
+    return this.#tasks;
+  }
+
+  /** Sum of their sizes. */
+  get units(): number {
+    return this.#units;
+  }
 
   /** The server takes work, for the first time or again, or with more room. Counts as if something had left it. */
   open(server: number): void {
@@ -30,14 +40,14 @@ export abstract class Packer {
 
   /** There is more room at the server, for whatever reason. */
   free(server: number): void {
-    this.freed(server);
-    if (this.#isFreed[server] === true) return;
-    this.#isFreed[server] = true;
-    this.#freed.push(server);
+    this.used(server, 0);
+    this.#noteFreed(server);
   }
 
   /** There is less room at the server than what came and left says. */
-  shrank(_server: number): void {}
+  shrank(server: number): void {
+    this.used(server, 0);
+  }
 
   /** Nothing new starts there; what runs goes on. */
   close(server: number): void {
@@ -46,42 +56,40 @@ export abstract class Packer {
     this.closed(server);
   }
 
-  /**
-   * @param size units, 1 at least
-   * @param sequence of tasks that come back: refused, or lost with their server
-   * @param tag whatever stands for the group elsewhere
-   * @returns their group
-   */
-  arrive(size: number, count = 1, sequence?: number, family = 0, tag?: unknown): number {
-    let group = sequence === undefined ? undefined : this.waiting.groupOf(sequence);
-    if (group === undefined) {
-      group = this.waiting.add(size, count, family, sequence, tag);
-      this.added(group, count);
-    } else {
-      this.waiting.grow(group, count);
-      this.grew(group, count);
-    }
-    this.#isReturned ||= sequence !== undefined;
+  /** All tasks of the group wait from now on. */
+  arrive(group: Group): void {
+    this.#count(group, group.count);
+    this.added(group);
     this.#fresh.push(group);
-    return group;
   }
 
-  /** So many tasks of the group wait no more, and do not run. */
-  withdraw(group: number, count: number): void {
-    this.#shrink(group, count);
+  /** More tasks of a group that waits. */
+  grow(group: Group, more: number): void {
+    group.count += more;
+    this.#count(group, more);
+    this.grew(group, more);
+    this.#fresh.push(group);
+  }
+
+  /** So many tasks of the group wait no more: they have started, or will not run. */
+  withdraw(group: Group, count: number): void {
+    group.count -= count;
+    this.#count(group, -count);
+    this.grew(group, -count);
+    if (group.count === 0) this.removed(group);
   }
 
   /** A task of this size has left the server. */
   depart(server: number, size: number): void {
     this.jobs[server]!--;
-    this.free(server);
-    this.left(server, size);
+    this.used(server, -size);
+    this.#noteFreed(server);
   }
 
   /** A task of this size runs at the server, and was not placed by this policy. */
   found(server: number, size: number): void {
     this.jobs[server] = (this.jobs[server] ?? 0) + 1;
-    this.came(server, size);
+    this.used(server, size);
   }
 
   /** Tasks at the server, those on their way included. */
@@ -104,13 +112,9 @@ export abstract class Packer {
     }
     if (freed.length > 1) freed.sort((a, b) => a - b);
     const fresh = this.#fresh;
+    if (fresh.length > 1) fresh.sort((a, b) => a.sequence - b.sequence);
     this.#freed = [];
     this.#fresh = [];
-    if (this.#isReturned) {
-      const { sequence } = this.waiting;
-      fresh.sort((a, b) => sequence[a]! - sequence[b]!);
-      this.#isReturned = false;
-    }
     this.pack(freed, fresh);
   }
 
@@ -118,34 +122,37 @@ export abstract class Packer {
    * @param freed open servers that something has left since the last batch, in order of number
    * @param fresh groups with new arrivals, in order of arrival; some may wait no more
    */
-  protected abstract pack(freed: readonly number[], fresh: readonly number[]): void;
-  protected freed(_server: number): void {}
+  protected abstract pack(freed: readonly number[], fresh: readonly Group[]): void;
   protected abstract opened(server: number): void;
   protected abstract closed(server: number): void;
-  /** `left` and `came`: a task of this size has left the server, or has come there. */
-  protected abstract left(server: number, size: number): void;
-  protected abstract came(server: number, size: number): void;
-  protected abstract added(group: number, count: number): void;
+  /** A task of this size has come to the server, or left it if negative; 0: its room has changed for another reason. */
+  protected abstract used(server: number, size: number): void;
+  protected abstract added(group: Group): void;
   /** The group that goes on waiting has more tasks, or fewer. */
-  protected grew(_group: number, _more: number): void {}
-  /** Before the group is forgotten. */
-  protected abstract removed(group: number): void;
+  protected grew(_group: Group, _more: number): void {}
+  /** Nothing of the group waits any more. */
+  protected abstract removed(group: Group): void;
 
   protected isOpen(server: number): boolean {
     return this.#isOpen[server] === true;
   }
 
-  protected put(group: number, server: number): void {
+  protected put(group: Group, server: number): void {
     this.jobs[server]!++;
     // Books have it by then: rooms of several resources are theirs.
     this.#place(group, server);
-    this.came(server, this.waiting.size[group]!);
-    this.#shrink(group, 1);
+    this.used(server, group.size);
+    this.withdraw(group, 1);
   }
 
-  #shrink(group: number, count: number): void {
-    this.grew(group, -count);
-    if (this.waiting.count[group] === count) this.removed(group);
-    this.waiting.grow(group, -count);
+  #noteFreed(server: number): void {
+    if (this.#isFreed[server] === true) return;
+    this.#isFreed[server] = true;
+    this.#freed.push(server);
+  }
+
+  #count({ size }: Group, more: number): void {
+    this.#tasks += more;
+    this.#units += more * size;
   }
 }

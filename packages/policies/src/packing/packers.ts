@@ -1,5 +1,8 @@
 import { BestFit } from './best-fit.js';
+import type { ServerClass } from './configurations.js';
 import { FifoFirstFit } from './fifo-first-fit.js';
+import type { Fit } from './fit.js';
+import type { Group } from './group.js';
 import type { Packer } from './packer.js';
 import { CAPACITY } from './partition.js';
 import { ScalarFit } from './scalar-fit.js';
@@ -16,20 +19,30 @@ export interface PackerOptions {
   readonly arrivals?: 'bestFit' | 'serverOrder';
 }
 
-/** The policy over equal servers of one resource, without messages: for cases, figures and benches. */
-export function makePacker(name: PackingName, options: PackerOptions): Packer {
-  const capacityOf = (): number => CAPACITY;
+/** Of what kind servers are, and what fits there. */
+interface Servers {
+  readonly fit: (rule: 'first' | 'best') => Fit;
+  /** Units by server. */
+  readonly capacityOf: (server: number) => number;
+  readonly classOf?: (server: number) => ServerClass;
+  readonly holds?: (server: number, group: Group) => boolean;
+}
+
+/** By default over equal servers of one resource: for cases, figures and benches. */
+export function makePacker(
+  name: PackingName,
+  options: PackerOptions,
+  servers: Servers = { fit: (rule) => new ScalarFit(rule, () => CAPACITY), capacityOf: () => CAPACITY },
+): Packer {
+  const all = { ...options, ...servers };
   switch (name) {
     case 'fifo-ff':
-      return new FifoFirstFit((waiting) => new ScalarFit(waiting, 'first', capacityOf));
+      return new FifoFirstFit(servers.fit('first'));
     case 'bfjs':
-      return new BestFit((waiting) => new ScalarFit(waiting, 'best', capacityOf), { ...options, capacityOf });
+      return new BestFit(servers.fit('best'), all);
     case 'vqs':
-      return new VirtualQueues(options);
+      return new VirtualQueues(all);
     case 'vqs-bf':
-      return new VirtualQueuesBestFit((waiting) => new ScalarFit(waiting, 'best', capacityOf), {
-        ...options,
-        capacityOf,
-      });
+      return new VirtualQueuesBestFit(servers.fit('best'), all);
   }
 }

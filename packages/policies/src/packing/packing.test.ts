@@ -2,6 +2,7 @@ import { Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Configuration } from './configurations.js';
 import { kRed } from './configurations.js';
+import type { Group } from './group.js';
 import {
   type NaiveJob,
   NaivePacking,
@@ -35,7 +36,7 @@ test.each([2, 3, 4, 5, 8])('partition and configurations are the literal ones: J
 class Pair {
   readonly naive: NaivePacking;
   readonly #packer: ReturnType<typeof makePacker>;
-  readonly #waiting = new Map<number, NaiveJob>();
+  readonly #waiting = new Map<Group, NaiveJob>();
   readonly #random: Random;
   #next = 0;
 
@@ -64,7 +65,10 @@ class Pair {
   }
 
   #arrive(job: NaiveJob): void {
-    const group = this.#packer.arrive(Number(job.size) * (CAPACITY / Number(WHOLE)), 1, job.id);
+    const size = Number(job.size) * (CAPACITY / Number(WHOLE));
+    const needs = { demand: [], requires: undefined };
+    const group = { sequence: job.id, size, family: 0, needs, count: 1 };
+    this.#packer.arrive(group);
     this.#waiting.set(group, job);
     this.naive.arrive(job);
   }

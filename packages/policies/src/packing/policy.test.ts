@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { ClusterBooks } from '../books/books.js';
 import { BookedDraft } from '../books/draft.js';
 import type { BookedStage } from '../books/entries.js';
-import { PACKING_MODULES } from './modules.js';
 import { PACKING_NAMES, type PackingName } from './packers.js';
-import type { PackingPolicy } from './policy.js';
+import { PACKING_MODULES, type PackingPolicy } from './policy.js';
 
 const SCRIPTS = 100;
 const OWNER = 1 as Address;
@@ -134,6 +133,38 @@ test('seven tasks of a seventh fill a worker', () => {
     cluster.submit([1], 8);
     expect(cluster.turn()).toHaveLength(7);
   }
+});
+
+test('under VQS what a task of one worker’s kind had is free when it ends, though the next waits for another kind', () => {
+  const cluster = new Cluster('vqs');
+  cluster.submit([1, 4000], 3);
+  const stage = cluster.submit([1, 4000], 5);
+  cluster.turn();
+  cluster.books.setWaiting(stage, 6, cluster.now);
+  cluster.turn();
+  // Half of the one, four fifths of the other.
+  cluster.join(10, [8, 8000]);
+  cluster.join(11, [8, 5000]);
+  for (let turn = 0; turn < 9; turn++) {
+    cluster.turn();
+    for (const { runs } of cluster.books.workers)
+      for (const run of [...runs]) cluster.books.end(run, 'done', cluster.now);
+  }
+  expect(cluster.books.waitingTasks).toBe(0);
+});
+
+test('under VQS what runs is counted by the size of its worker’s kind, whichever kind its like would wait for now', () => {
+  const cluster = new Cluster('vqs');
+  cluster.join(10, [8, 8000]);
+  cluster.join(11, [8, 5000]);
+  cluster.submit([1, 4000]);
+  expect(cluster.turn()).toEqual([[10, 0]]);
+  cluster.submit([1, 4000], 3);
+  expect(cluster.turn()).toEqual([[10, 1]]);
+  cluster.join(12, [8, 3000]);
+  cluster.turn();
+  cluster.end(10, 1);
+  expect(cluster.turn()).toEqual([[10, 1]]);
 });
 
 test('decisions are made at multiples of the interval', () => {

@@ -1,12 +1,4 @@
-import {
-  type Attributes,
-  formatAttributes,
-  invariant,
-  type Millis,
-  mayRun,
-  sumOf,
-  type Vector,
-} from '@goshawk/core';
+import { type Attributes, formatAttributes, invariant, type Millis, mayRun, sumOf } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -14,26 +6,26 @@ import type {
   JobView,
   News,
   PolicyExplanation,
+  PolicyModule,
   RunEnd,
   RunView,
   StageView,
   WorkerView,
 } from '../contract.js';
 import { fitsNow } from '../fitting.js';
-import { BestFit } from './best-fit.js';
+import { WHOLE_SERVER } from './configurations.js';
 import { blockedBy, lacksRequired, noConfiguration, noRoom, tooLarge } from './explaining.js';
 import { Families } from './families.js';
 import { FifoFirstFit } from './fifo-first-fit.js';
+import type { Group } from './group.js';
 import type { Packer } from './packer.js';
-import type { PackingName } from './packers.js';
+import { makePacker, type PackingName } from './packers.js';
 import { J_MAX, jFor } from './partition.js';
-import { type ServerClass, WHOLE_SERVER } from './server-kinds.js';
 import { VectorFit } from './vector-fit.js';
 import { VirtualQueues } from './virtual-queues.js';
 import { VirtualQueuesBestFit } from './virtual-queues-best-fit.js';
-import { SEQUENCE_MAX, type Waiting } from './waiting.js';
 
-export interface PackingOptions {
+interface PackingOptions {
   readonly [option: string]: number | string | boolean;
   /** J of the partition; 0: as many types as the smallest task needs. */
   readonly J: number;
@@ -42,22 +34,19 @@ export interface PackingOptions {
   readonly decisionIntervalMs: Millis;
 }
 
-/** A place in the order of arrival, which a task keeps when it comes back. */
-interface Origin {
-  sequence: number;
-}
-
 /** Tasks of a stage that arrived together. */
-interface Batch extends Origin {
-  count: number;
+interface Batch extends Group {
+  readonly entry: Entry;
+  size: number;
+  family: number;
 }
 
 /** What is known of a stage with tasks that wait or may come back. */
 interface Entry {
   readonly stage: StageView;
   readonly batches: Batch[];
-  /** Of tasks that were refused, or lost with their worker, until their owner says that they wait. */
-  readonly returning: Origin[];
+  /** Sequences of tasks that were refused, or lost with their worker, until their owner says that they wait. */
+  readonly returning: number[];
   family: number;
   /** Units; undefined: larger than every worker that may run it. */
   size: number | undefined;
@@ -67,12 +56,9 @@ interface Entry {
 
 interface Running {
   readonly entry: Entry;
-  readonly origin: Origin;
+  readonly sequence: number;
   readonly size: number;
 }
-
-/** Sequences are numbered anew before they run out. */
-const SEQUENCES_LEFT = 2 ** 20;
 
 /** A packing policy for central: the news as arrivals and departures, the placements as starts. */
 export class PackingPolicy implements CentralPolicy {
@@ -82,7 +68,6 @@ export class PackingPolicy implements CentralPolicy {
   readonly #workers: (WorkerView | undefined)[] = [];
   readonly #entries = new Map<JobView, Map<StageView, Entry>>();
   readonly #runs = new Map<RunView, Running>();
-  readonly #classes: ServerClass[] = [];
   /** What the families know to be required, by its text. */
   #required = new Map<string, Attributes>();
   /** Workers that take work, by capacity and attributes. */
@@ -107,8 +92,8 @@ export class PackingPolicy implements CentralPolicy {
 
   plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
     if (!this.#isTime(draft, now)) return;
-    if (this.#isStale || this.#nextSequence > SEQUENCE_MAX - SEQUENCES_LEFT) this.#rebuild();
-    this.#packer.run((group, server) => this.#start(draft, group, server));
+    if (this.#isStale) this.#rebuild();
+    this.#packer.run((group, server) => this.#start(draft, group as Batch, server));
   }
 
   explain(stage: StageView, { resources }: ClusterView): PolicyExplanation | undefined {
@@ -120,8 +105,8 @@ export class PackingPolicy implements CentralPolicy {
     const facts = { resources, open };
     if (entry.size === undefined) return tooLarge(stage.demand, facts);
     if (this.#packer instanceof FifoFirstFit) {
-      const head = this.#packer.waiting.tag[this.#packer.head()] as Entry | undefined;
-      if (head !== undefined && head !== entry) return blockedBy(head.stage, facts);
+      const head = this.#packer.head() as Batch | undefined;
+      if (head !== undefined && head.entry !== entry) return blockedBy(head.entry.stage, facts);
     }
     if (this.#packer instanceof VirtualQueues) {
       const { configurations } = this.#packer;
@@ -153,7 +138,7 @@ export class PackingPolicy implements CentralPolicy {
     for (const { batches, size } of this.#all()) {
       if (size !== undefined) for (const { count } of batches) waiting += count;
     }
-    const { tasks } = this.#packer.waiting;
+    const { tasks } = this.#packer;
     if (!this.#isStale) invariant(waiting === tasks, () => `${waiting} tasks wait, ${tasks} are queued`);
   }
 
@@ -164,7 +149,7 @@ export class PackingPolicy implements CentralPolicy {
       case 'opened':
         this.#count(news.worker, 1);
         if (this.#families.classOf(news.worker) === undefined) this.#isStale = true;
-        this.#know(news.worker);
+        this.#workers[news.worker.id] = news.worker;
         return this.#packer.open(news.worker.id);
       case 'closed':
         this.#count(news.worker, -1);
@@ -197,11 +182,6 @@ export class PackingPolicy implements CentralPolicy {
     }
   }
 
-  #know(worker: WorkerView): void {
-    this.#workers[worker.id] = worker;
-    this.#classes[worker.id] = this.#families.classOf(worker) ?? WHOLE_SERVER;
-  }
-
   /** Families have no class without a worker that takes work, or tasks would wait for one. */
   #count({ capacity, attributes }: WorkerView, change: 1 | -1): void {
     const key = `${capacity} ${formatAttributes(attributes)}`;
@@ -213,10 +193,10 @@ export class PackingPolicy implements CentralPolicy {
 
   #found(run: RunView): void {
     const { stage, worker } = run;
-    this.#know(worker);
+    this.#workers[worker.id] = worker;
     const entry = this.#entryFor(stage);
-    const size = entry.size ?? 1;
-    this.#runs.set(run, { entry, origin: { sequence: this.#nextSequence++ }, size });
+    const size = this.#sizeAt(worker, entry) ?? 1;
+    this.#runs.set(run, { entry, sequence: this.#nextSequence++, size });
     this.#packer.found(worker.id, size);
   }
 
@@ -225,44 +205,55 @@ export class PackingPolicy implements CentralPolicy {
     if (running === undefined) return;
     this.#runs.delete(run);
     this.#packer.depart(run.worker.id, running.size);
-    if (how !== 'done') running.entry.returning.push(running.origin);
+    if (how !== 'done') running.entry.returning.push(running.sequence);
   }
 
   #waits(stage: StageView): void {
     const entry = this.#entryFor(stage);
-    let more = stage.waiting - sumOf(entry.batches, ({ count }) => count);
+    const { batches, returning } = entry;
+    let more = stage.waiting - sumOf(batches, ({ count }) => count);
     if (more < 0) this.#withdraw(entry, -more);
-    for (; more > 0 && entry.returning.length > 0; more--) {
-      const { sequence } = entry.returning.shift()!;
-      const batch = entry.batches.find((each) => each.sequence === sequence);
-      if (batch === undefined) entry.batches.unshift({ sequence, count: 1 });
+    for (; more > 0 && returning.length > 0; more--) {
+      const sequence = returning.shift()!;
+      const batch = batches.find((each) => each.sequence === sequence);
+      if (batch === undefined) batches.unshift(this.#arrive(entry, sequence, 1));
+      else if (this.#isQueued(entry)) this.#packer.grow(batch, 1);
       else batch.count++;
-      this.#queue(entry, sequence, 1);
     }
-    if (more <= 0) return;
-    const sequence = this.#nextSequence++;
-    entry.batches.push({ sequence, count: more });
-    this.#queue(entry, sequence, more);
+    if (more > 0) batches.push(this.#arrive(entry, this.#nextSequence++, more));
   }
 
   /** So many tasks, the youngest first. */
-  #withdraw({ batches, size }: Entry, tasks: number): void {
+  #withdraw(entry: Entry, tasks: number): void {
+    const { batches } = entry;
     for (let left = tasks; left > 0 && batches.length > 0; ) {
       const batch = batches.at(-1)!;
       const count = Math.min(left, batch.count);
       left -= count;
-      batch.count -= count;
+      if (this.#isQueued(entry)) this.#packer.withdraw(batch, count);
+      else batch.count -= count;
       if (batch.count === 0) batches.pop();
-      if (size === undefined || this.#isStale) continue;
-      this.#packer.withdraw(this.#packer.waiting.groupOf(batch.sequence)!, count);
     }
   }
 
-  #queue(entry: Entry, sequence: number, count: number): void {
-    if (this.#isStale || entry.size === undefined) return;
+  /** The packer has the batches of the stage. */
+  #isQueued({ size }: Entry): boolean {
+    return !this.#isStale && size !== undefined;
+  }
+
+  #arrive(entry: Entry, sequence: number, count: number): Batch {
+    const batch = { entry, sequence, count, family: 0, size: 1, needs: entry.stage };
+    this.#queue(batch);
+    return batch;
+  }
+
+  #queue(batch: Batch): void {
+    const { entry } = batch;
+    if (entry.size === undefined || this.#isStale) return;
+    batch.family = entry.family;
+    batch.size = entry.size;
     this.#isStale = this.#hasTypes && this.#jFor(entry.size) > this.#j;
-    if (this.#isStale) return;
-    this.#packer.arrive(entry.size, count, sequence, entry.family, entry);
+    if (!this.#isStale) this.#packer.arrive(batch);
   }
 
   #entryFor(stage: StageView): Entry {
@@ -306,16 +297,12 @@ export class PackingPolicy implements CentralPolicy {
     return true;
   }
 
-  #start(draft: Draft, group: number, server: number): void {
-    const { waiting } = this.#packer;
-    const entry = waiting.tag[group] as Entry;
-    const sequence = waiting.sequence[group]!;
-    const at = entry.batches.findIndex((each) => each.sequence === sequence);
-    const batch = entry.batches[at]!;
-    if (--batch.count === 0) entry.batches.splice(at, 1);
+  #start(draft: Draft, batch: Batch, server: number): void {
+    const { entry, sequence, size } = batch;
+    if (batch.count === 1) entry.batches.splice(entry.batches.indexOf(batch), 1);
     const run = draft.start(entry.stage, this.#workers[server]!);
     invariant(run !== undefined, () => `stage ${entry.stage.id} does not fit worker ${server}`);
-    this.#runs.set(run, { entry, origin: { sequence }, size: entry.size! });
+    this.#runs.set(run, { entry, sequence, size });
   }
 
   // ---- the packer
@@ -331,7 +318,6 @@ export class PackingPolicy implements CentralPolicy {
       this.#name !== 'vqs',
       [...this.#required.values()],
     );
-    this.#renumber();
     for (const entry of this.#all()) this.#measure(entry);
     const before = this.#packer;
     this.#j = Math.max(
@@ -342,28 +328,33 @@ export class PackingPolicy implements CentralPolicy {
     this.#packer = this.#makePacker();
     this.#isStale = false;
     for (const worker of workers) {
-      this.#know(worker);
-      for (const run of worker.runs) this.#recount(run, worker.id);
+      for (const run of worker.runs) this.#recount(run);
       if (worker.open) this.#packer.open(worker.id);
       this.#keepConfiguration(before, worker, families);
     }
     // Nothing waits there yet: only what has left its old servers counts as freed.
     this.#packer.run(() => {});
     for (const server of before.freedServers) if (this.#workers[server]?.open) this.#packer.free(server);
-    const batches = [...this.#all()].flatMap((entry) => entry.batches.map((batch) => ({ entry, batch })));
-    batches.sort((one, other) => one.batch.sequence - other.batch.sequence);
-    for (const { entry, batch } of batches) {
-      this.#chooseFamily(entry);
-      this.#queue(entry, batch.sequence, batch.count);
+    const batches = [...this.#all()].flatMap((entry) => entry.batches);
+    for (const batch of batches.sort((one, other) => one.sequence - other.sequence)) {
+      this.#chooseFamily(batch.entry);
+      this.#queue(batch);
     }
   }
 
-  #recount(run: RunView, server: number): void {
+  #recount(run: RunView): void {
     const running = this.#runs.get(run);
     if (running === undefined) return;
-    const size = running.entry.size ?? running.size;
+    const size = this.#sizeAt(run.worker, running.entry) ?? running.size;
     this.#runs.set(run, { ...running, size });
-    this.#packer.found(server, size);
+    this.#packer.found(run.worker.id, size);
+  }
+
+  /** Units of the family of the worker; undefined: larger than every worker that may run it. */
+  #sizeAt(worker: WorkerView, { stage, size }: Entry): number | undefined {
+    const family = this.#families.classOf(worker)?.family;
+    if (size === undefined || family === undefined) return size;
+    return this.#families.sizeIn(family, stage) ?? size;
   }
 
   /** By interval: a type that a greater J has split keeps the upper part. One whose types mean other sizes is chosen anew. */
@@ -380,41 +371,21 @@ export class PackingPolicy implements CentralPolicy {
   }
 
   #makePacker(): Packer {
-    const { stall } = this.#options;
+    const families = this.#families;
     const serverAt = (server: number): WorkerView => this.#workers[server]!;
-    const classOf = (server: number) => this.#classes[server]!;
-    const { largest } = this.#families;
-    const fit = (rule: 'first' | 'best') => (waiting: Waiting) => {
-      const demandOf = (group: number): Vector => (waiting.tag[group] as Entry).stage.demand;
-      const requiresOf = (group: number) => (waiting.tag[group] as Entry).stage.requires;
-      return new VectorFit(waiting, rule, { serverAt, demandOf, requiresOf, largest });
-    };
-    const capacityOf = (server: number): number => {
-      const worker = this.#workers[server];
-      return (worker && this.#families.sizeIn(0, { demand: worker.capacity, requires: undefined })) ?? 0;
-    };
-    switch (this.#name) {
-      case 'fifo-ff':
-        return new FifoFirstFit(fit('first'));
-      case 'bfjs':
-        return new BestFit(fit('best'), { stall, capacityOf });
-      case 'vqs': {
-        const packer: VirtualQueues = new VirtualQueues({
-          j: this.#j,
-          stall,
-          classOf,
-          holds: (server, group) => fitsNow((packer.waiting.tag[group] as Entry).stage, serverAt(server)),
-        });
-        return packer;
-      }
-      case 'vqs-bf':
-        return new VirtualQueuesBestFit(fit('best'), {
-          j: this.#j,
-          stall,
-          capacityOf,
-          classOf,
-        });
-    }
+    return makePacker(
+      this.#name,
+      { j: this.#j, stall: this.#options.stall },
+      {
+        fit: (rule) => new VectorFit(rule, serverAt, families.largest),
+        capacityOf: (server) => {
+          const worker = this.#workers[server];
+          return (worker && families.sizeIn(0, { demand: worker.capacity, requires: undefined })) ?? 0;
+        },
+        classOf: (server) => families.classOf(serverAt(server)) ?? WHOLE_SERVER,
+        holds: (server, { needs }) => fitsNow(needs, serverAt(server)),
+      },
+    );
   }
 
   /** The family whose queues are shortest of those that hold the task. */
@@ -449,22 +420,44 @@ export class PackingPolicy implements CentralPolicy {
     return Math.min(J_MAX, J === 0 ? jFor(size) : J) + this.#families.shift;
   }
 
-  #renumber(): void {
-    if (this.#nextSequence <= SEQUENCE_MAX - SEQUENCES_LEFT) return;
-    const running = [...this.#runs.values()].map(({ origin }) => origin);
-    const origins = [...this.#all()].flatMap(({ batches, returning }) => [...batches, ...returning]);
-    const all = [...origins, ...running].sort((one, other) => one.sequence - other.sequence);
-    let next = -1;
-    let before = -1;
-    for (const origin of all) {
-      if (origin.sequence !== before) next++;
-      before = origin.sequence;
-      origin.sequence = next;
-    }
-    this.#nextSequence = next + 1;
-  }
-
   *#all(): Iterable<Entry> {
     for (const ofJob of this.#entries.values()) yield* ofJob.values();
   }
 }
+
+const OPTIONS: PolicyModule<PackingOptions>['options'] = {
+  J: {
+    default: 0,
+    min: 0,
+    max: 8,
+    help: 'types of virtual queues are 2·J; 0: as many as the smallest task asks for, 16 at most',
+  },
+  stall: {
+    default: false,
+    help: 'a worker that is used badly while tasks wait starts nothing until it is empty',
+  },
+  decisionIntervalMs: {
+    default: 0,
+    min: 0,
+    max: 60_000,
+    help: 'tasks are placed at multiples of this time only; 0: at once',
+  },
+};
+
+function packing(name: PackingName, title: string): PolicyModule<PackingOptions> {
+  return {
+    title,
+    declares: false,
+    packs: true,
+    options: OPTIONS,
+    make: (options) => new PackingPolicy(name, options),
+  };
+}
+
+/** Psychas and Ghaderi, INFOCOM 2019; `docs/PACKING.md`. */
+export const PACKING_MODULES: Readonly<Record<PackingName, PolicyModule<PackingOptions>>> = {
+  'fifo-ff': packing('fifo-ff', 'first come, first served: the oldest task at the first worker with room'),
+  bfjs: packing('bfjs', 'best fit: tasks where the least room is left over, the largest task first'),
+  vqs: packing('vqs', 'virtual queues by size: an empty worker chooses which sizes it takes'),
+  'vqs-bf': packing('vqs-bf', 'virtual queues by size, and best fit for what room is left'),
+};

@@ -1,111 +1,103 @@
 import { MaxTree, OrderedNumbers } from '@goshawk/core';
 import type { Fit } from './fit.js';
-import { remainder } from './remainder.js';
-import { SEQUENCE_MAX, type Waiting } from './waiting.js';
+import type { Group } from './group.js';
 
-/** Server numbers are below this: they share 52 bits with a room. */
-const SERVERS_MAX = 2 ** 27;
+/** Server numbers and sequences are below this: they share 52 bits with a room or a size. */
+const NUMBERS = 2 ** 27;
 
 /**
  * One resource, in units below 2^25. Servers by number, for the first that fits; or by room, for the one of least room
  * that fits, the lowest number of equals. Groups by size and age.
  */
 export class ScalarFit implements Fit {
-  readonly #waiting: Waiting;
   readonly #capacityOf: (server: number) => number;
   readonly #byNumber: MaxTree | undefined;
   readonly #byRoom: OrderedNumbers | undefined;
   readonly #bySize = new OrderedNumbers();
-  /** The last that was added, until somebody asks for sizes: most are placed before, and need no order. −1: none. */
-  #unordered = -1;
+  /** Those of `#bySize`, by sequence. */
+  readonly #groups = new Map<number, Group>();
+  /** The last that was added, until somebody asks for sizes: most are placed before, and need no order. */
+  #unordered: Group | undefined;
   readonly #room: number[] = [];
   readonly #isOpen: boolean[] = [];
 
-  constructor(waiting: Waiting, rule: 'first' | 'best', capacityOf: (server: number) => number) {
-    this.#waiting = waiting;
+  constructor(rule: 'first' | 'best', capacityOf: (server: number) => number) {
     this.#capacityOf = capacityOf;
     this.#byNumber = rule === 'first' ? new MaxTree() : undefined;
     this.#byRoom = rule === 'best' ? new OrderedNumbers() : undefined;
   }
 
-  /** Units that are free at the server. */
-  room(server: number): number {
-    return this.#room[server] ?? this.#capacityOf(server);
-  }
-
   open(server: number): void {
     this.#isOpen[server] = true;
-    this.#setRoom(server, this.room(server));
+    this.used(server, 0);
   }
 
   close(server: number): void {
     this.#byNumber?.set(server, -1);
-    this.#byRoom?.delete(this.room(server) * SERVERS_MAX + server);
+    this.#byRoom?.delete(this.#roomAt(server) * NUMBERS + server);
     this.#isOpen[server] = false;
   }
 
   // First fit asks for no size.
-  add(group: number): void {
+  add(group: Group): void {
     if (this.#byRoom === undefined) return;
     this.#order();
-    this.#unordered = this.#keyOf(group);
+    this.#unordered = group;
   }
 
-  remove(group: number): void {
-    if (this.#byRoom === undefined) return;
-    const key = this.#keyOf(group);
-    if (key === this.#unordered) this.#unordered = -1;
-    else this.#bySize.delete(key);
+  remove(group: Group): void {
+    if (group === this.#unordered) this.#unordered = undefined;
+    else if (this.#bySize.delete(keyOf(group))) this.#groups.delete(group.sequence);
   }
 
-  take(server: number, size: number): void {
-    this.#setRoom(server, this.room(server) - size);
+  used(server: number, size: number): void {
+    const before = this.#roomAt(server);
+    const room = before - size;
+    this.#room[server] = room;
+    if (!this.#isOpen[server]) return;
+    this.#byNumber?.set(server, room);
+    this.#byRoom?.delete(before * NUMBERS + server);
+    this.#byRoom?.add(room * NUMBERS + server);
   }
 
-  give(server: number, size: number): void {
-    this.#setRoom(server, this.room(server) + size);
-  }
-
-  // Its rooms are what came and left.
-  refresh(): void {}
-
-  serverFor(group: number): number {
-    const size = this.#waiting.size[group]!;
+  serverFor({ size }: Group): number {
     if (this.#byNumber !== undefined) return this.#byNumber.firstFrom(0, size);
-    const key = this.#byRoom!.atLeast(size * SERVERS_MAX);
-    return Number.isNaN(key) ? -1 : remainder(key, SERVERS_MAX);
+    const key = this.#byRoom!.atLeast(size * NUMBERS);
+    return Number.isNaN(key) ? -1 : numberOf(key);
   }
 
-  groupFor(server: number): number {
+  groupFor(server: number): Group | undefined {
     return this.largestOf(server, 0, Number.POSITIVE_INFINITY);
   }
 
-  largestOf(server: number, above: number, upTo: number): number {
+  largestOf(server: number, above: number, upTo: number): Group | undefined {
     this.#order();
-    const bound = Math.min(this.room(server), upTo);
-    const key = this.#bySize.atMost((bound + 1) * SEQUENCE_MAX - 1);
+    const bound = Math.min(this.#roomAt(server), upTo);
+    const key = this.#bySize.atMost((bound + 1) * NUMBERS - 1);
     // No number at all fails the comparison as well.
-    if (!(key >= (above + 1) * SEQUENCE_MAX)) return -1;
-    return this.#waiting.groupOf(SEQUENCE_MAX - 1 - remainder(key, SEQUENCE_MAX))!;
+    if (!(key >= (above + 1) * NUMBERS)) return undefined;
+    return this.#groups.get(NUMBERS - 1 - numberOf(key));
+  }
+
+  #roomAt(server: number): number {
+    return this.#room[server] ?? this.#capacityOf(server);
   }
 
   #order(): void {
-    if (this.#unordered >= 0) this.#bySize.add(this.#unordered);
-    this.#unordered = -1;
+    const group = this.#unordered;
+    if (group === undefined) return;
+    this.#bySize.add(keyOf(group));
+    this.#groups.set(group.sequence, group);
+    this.#unordered = undefined;
   }
+}
 
-  /** Larger sizes later, of equal ones the older. */
-  #keyOf(group: number): number {
-    const { size, sequence } = this.#waiting;
-    return size[group]! * SEQUENCE_MAX + (SEQUENCE_MAX - 1 - sequence[group]!);
-  }
+/** Larger sizes later, of equal ones the older. */
+function keyOf({ size, sequence }: Group): number {
+  return size * NUMBERS + (NUMBERS - 1 - sequence);
+}
 
-  #setRoom(server: number, room: number): void {
-    if (this.#isOpen[server]) {
-      this.#byNumber?.set(server, room);
-      this.#byRoom?.delete(this.room(server) * SERVERS_MAX + server);
-      this.#byRoom?.add(room * SERVERS_MAX + server);
-    }
-    this.#room[server] = room;
-  }
+/** The number in a key. The engine's own `%` calls a function for numbers of more than 32 bits. */
+function numberOf(key: number): number {
+  return key - Math.floor(key / NUMBERS) * NUMBERS;
 }

@@ -1,7 +1,7 @@
 import { fitsIn, Random, type Vector } from '@goshawk/core';
 import { expect, test } from 'vitest';
+import type { Group } from './group.js';
 import { tetrisScore, VectorFit, type VectorServer } from './vector-fit.js';
-import { Waiting } from './waiting.js';
 
 const CAPACITIES: readonly Vector[] = [
   [Number.POSITIVE_INFINITY, 4000, 2 ** 33],
@@ -15,19 +15,12 @@ interface Server extends VectorServer {
   isOpen: boolean;
 }
 
-interface Task {
-  readonly group: number;
-  readonly demand: Vector;
-  readonly size: number;
-  readonly sequence: number;
-}
-
 /** The rules, read literally: all servers are looked at, and all tasks. */
 class Scan {
   readonly servers: Server[] = [];
-  readonly tasks = new Map<number, Task>();
+  readonly tasks: Group[] = [];
 
-  serverFor(rule: 'first' | 'best', { demand }: Task): number {
+  serverFor(rule: 'first' | 'best', { needs: { demand } }: Group): number {
     const score = (server: Server) =>
       server.capacity.length === 1 ? -server.free[0]! : tetrisScore(demand, server);
     const fitting = [...this.servers.keys()].filter(
@@ -37,28 +30,28 @@ class Scan {
     return fitting[0] ?? -1;
   }
 
-  groupFor(server: Server): number {
-    const sum = ({ demand }: Task) =>
+  groupFor(server: Server): Group | undefined {
+    const sum = ({ needs: { demand } }: Group) =>
       demand.reduce(
         (total, amount, index) => total + (amount === 0 ? 0 : amount / server.capacity[index]!),
         0,
       );
-    const fitting = [...this.tasks.values()].filter(({ demand }) => fitsIn(demand, server.free));
+    const fitting = this.tasks.filter(({ needs }) => fitsIn(needs.demand, server.free));
     fitting.sort(
       (one, other) =>
-        tetrisScore(other.demand, server) - tetrisScore(one.demand, server) ||
+        tetrisScore(other.needs.demand, server) - tetrisScore(one.needs.demand, server) ||
         sum(other) - sum(one) ||
         one.sequence - other.sequence,
     );
-    return server.isOpen ? (fitting[0]?.group ?? -1) : -1;
+    return server.isOpen ? fitting[0] : undefined;
   }
 
-  largestOf({ isOpen, free }: Server, above: number, upTo: number): number {
-    const fitting = [...this.tasks.values()].filter(
-      ({ demand, size }) => size > above && size <= upTo && fitsIn(demand, free),
+  largestOf({ isOpen, free }: Server, above: number, upTo: number): Group | undefined {
+    const fitting = this.tasks.filter(
+      ({ needs, size }) => size > above && size <= upTo && fitsIn(needs.demand, free),
     );
     fitting.sort((one, other) => other.size - one.size || one.sequence - other.sequence);
-    return isOpen ? (fitting[0]?.group ?? -1) : -1;
+    return isOpen ? fitting[0] : undefined;
   }
 }
 
@@ -67,13 +60,9 @@ function compareWithScan(rule: 'first' | 'best', seed: number): void {
   const random = Random.seeded(seed);
   const draw = (count: number) => Math.floor(random.next() * count);
   const scan = new Scan();
-  const waiting = new Waiting();
   const kinds = seed % 2 === 0 ? CAPACITIES : CAPACITIES.slice(1, 2);
-  const fit = new VectorFit(waiting, rule, {
-    serverAt: (server) => scan.servers[server]!,
-    demandOf: (group) => scan.tasks.get(group)!.demand,
-    largest: [Number.POSITIVE_INFINITY, 4000, 2 ** 33],
-  });
+  const largest = [Number.POSITIVE_INFINITY, 4000, 2 ** 33];
+  const fit = new VectorFit(rule, (server) => scan.servers[server]!, largest);
   for (let server = 0; server < 150; server++) {
     const capacity = kinds[draw(kinds.length)]!;
     scan.servers.push({ capacity, free: [...capacity], isOpen: true });
@@ -90,23 +79,20 @@ function compareWithScan(rule: 'first' | 'best', seed: number): void {
     server.capacity.forEach((all, index) => {
       server.free[index] = Number.isFinite(all) ? Math.floor((all * draw(9)) / 8) : all;
     });
-    fit.refresh(at);
+    fit.used(at);
     if (draw(3) > 0) {
       const demand = [1, 125 * draw(20), 2 ** 29 * draw(10)].slice(0, 1 + draw(3));
       const size = Math.ceil(Math.max((demand[1] ?? 0) / 250, (demand[2] ?? 0) / 2 ** 30) + 1);
-      const group = waiting.add(size, 1, 0);
-      scan.tasks.set(group, { group, demand, size, sequence: waiting.sequence[group]! });
+      const group = { sequence: step, size, family: 0, needs: { demand, requires: undefined }, count: 1 };
+      scan.tasks.push(group);
       fit.add(group);
-    } else {
-      const [group] = [...scan.tasks.keys()].slice(draw(scan.tasks.size));
-      if (group !== undefined) {
-        fit.remove(group);
-        scan.tasks.delete(group);
-        waiting.grow(group, -1);
-      }
+    } else if (scan.tasks.length > 0) {
+      const [group] = scan.tasks.splice(draw(scan.tasks.length), 1) as [Group];
+      group.count = 0;
+      fit.remove(group);
     }
-    const task = [...scan.tasks.values()].at(-1);
-    if (task !== undefined) expect(fit.serverFor(task.group)).toBe(scan.serverFor(rule, task));
+    const task = scan.tasks.at(-1);
+    if (task !== undefined) expect(fit.serverFor(task)).toBe(scan.serverFor(rule, task));
     expect(fit.groupFor(at)).toBe(scan.groupFor(server));
     const [above, upTo] = [draw(10), 5 + draw(20)];
     expect(fit.largestOf(at, above, upTo)).toBe(scan.largestOf(server, above, upTo));

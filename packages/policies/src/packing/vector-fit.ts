@@ -1,15 +1,8 @@
-import {
-  type Attributes,
-  fitsIn,
-  formatAttributes,
-  mayRun,
-  type PointSearch,
-  Points,
-  type Vector,
-} from '@goshawk/core';
+import { type Attributes, fitsIn, mayRun, type PointSearch, Points, type Vector } from '@goshawk/core';
+import { needsOf } from '../fitting.js';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
-import type { Waiting } from './waiting.js';
+import type { Group, Needs } from './group.js';
 
 /** A server of several resources, as its books have it. */
 export interface VectorServer {
@@ -18,22 +11,11 @@ export interface VectorServer {
   readonly attributes?: Attributes;
 }
 
-/** What servers and groups are like. */
-interface VectorFacts {
-  readonly serverAt: (server: number) => VectorServer;
-  readonly demandOf: (group: number) => Vector;
-  /** Attributes that a server must have for the group; absent: any will do for all. */
-  readonly requiresOf?: (group: number) => Attributes | undefined;
-  /** The most that any server has of each resource. */
-  readonly largest: Vector;
-}
-
 /** Groups of one demand that require the same, in order of arrival. */
 interface Shape {
   readonly id: number;
   readonly key: string;
-  readonly demand: Vector;
-  readonly requires: Attributes | undefined;
+  readonly needs: Needs;
   readonly size: number;
   readonly order: ArrivalOrder;
 }
@@ -44,8 +26,8 @@ interface Shape {
  * are found by where their rooms lie, and tasks by what they need.
  */
 export class VectorFit implements Fit {
-  readonly #waiting: Waiting;
-  readonly #facts: VectorFacts;
+  readonly #serverAt: (server: number) => VectorServer;
+  readonly #resources: number;
   /** Of those that are open, what is free there and their capacity. */
   readonly #servers: Points;
   readonly #serverFor: ServerSearch;
@@ -57,25 +39,25 @@ export class VectorFit implements Fit {
   /** By id. */
   readonly #shapeAt: (Shape | undefined)[] = [];
   readonly #freeIds: number[] = [];
-  readonly #shapeOf: Shape[] = [];
+  readonly #shapeOf = new Map<Group, Shape>();
 
-  constructor(waiting: Waiting, rule: 'first' | 'best', facts: VectorFacts) {
-    const { serverAt, largest } = facts;
-    this.#waiting = waiting;
-    this.#facts = facts;
+  /** @param largest the most that any server has of each resource */
+  constructor(rule: 'first' | 'best', serverAt: (server: number) => VectorServer, largest: Vector) {
+    this.#serverAt = serverAt;
+    this.#resources = largest.length;
     this.#servers = new Points(2 * largest.length, rule === 'first' ? [] : largest);
     this.#serverFor = new ServerSearch(rule, largest.length, serverAt);
     this.#shapes = new Points(largest.length + 1, largest);
     const shapeAt = (id: number): Shape => this.#shapeAt[id]!;
-    this.#groupFor = new ShapeSearch(waiting, shapeAt);
-    this.#largestOf = new SizeSearch(waiting, shapeAt, largest.length);
+    this.#groupFor = new ShapeSearch(shapeAt);
+    this.#largestOf = new SizeSearch(shapeAt);
   }
 
   open(server: number): void {
-    const { capacity, free } = this.#facts.serverAt(server);
-    const { length } = this.#facts.largest;
-    const point = Array.from({ length: 2 * length }, (_, column) =>
-      column < length ? (free[column] ?? 0) : (capacity[column - length] ?? 0),
+    const { capacity, free } = this.#serverAt(server);
+    const resources = this.#resources;
+    const point = Array.from({ length: 2 * resources }, (_, column) =>
+      column < resources ? (free[column] ?? 0) : (capacity[column - resources] ?? 0),
     );
     this.#servers.set(server, point);
   }
@@ -84,29 +66,27 @@ export class VectorFit implements Fit {
     this.#servers.delete(server);
   }
 
-  add(group: number): void {
-    const demand = this.#facts.demandOf(group);
-    const requires = this.#facts.requiresOf?.(group);
-    const key = requires === undefined ? `${demand}` : `${demand} ${formatAttributes(requires)}`;
+  add(group: Group): void {
+    const { needs, size } = group;
+    const key = needsOf(needs);
     let shape = this.#shapeByKey.get(key);
     if (shape === undefined) {
       const id = this.#freeIds.pop() ?? this.#shapeAt.length;
-      const order = new ArrivalOrder(this.#waiting);
-      shape = { id, key, demand, requires, size: this.#waiting.size[group]!, order };
+      shape = { id, key, needs, size, order: new ArrivalOrder() };
       this.#shapeByKey.set(key, shape);
       this.#shapeAt[id] = shape;
-      const { length } = this.#facts.largest;
-      const point = Array.from({ length }, (_, column) => demand[column] ?? 0);
-      this.#shapes.set(id, [...point, shape.size]);
+      const point = Array.from({ length: this.#resources }, (_, column) => needs.demand[column] ?? 0);
+      this.#shapes.set(id, [...point, size]);
     }
     shape.order.add(group);
-    this.#shapeOf[group] = shape;
+    this.#shapeOf.set(group, shape);
   }
 
-  remove(group: number): void {
-    const { id, key, order } = this.#shapeOf[group]!;
+  remove(group: Group): void {
+    const { id, key, order } = this.#shapeOf.get(group)!;
+    this.#shapeOf.delete(group);
     order.remove(group);
-    if (order.head() >= 0) return;
+    if (order.head() !== undefined) return;
     this.#shapeByKey.delete(key);
     this.#shapeAt[id] = undefined;
     this.#freeIds.push(id);
@@ -114,36 +94,30 @@ export class VectorFit implements Fit {
   }
 
   // Rooms are the books'.
-  take(server: number): void {
-    this.refresh(server);
-  }
-
-  give(server: number): void {
-    this.refresh(server);
-  }
-
-  refresh(server: number): void {
+  used(server: number): void {
     if (this.#servers.has(server)) this.open(server);
   }
 
-  serverFor(group: number): number {
-    this.#serverFor.begin(this.#facts.demandOf(group), this.#facts.requiresOf?.(group));
+  serverFor({ needs }: Group): number {
+    this.#serverFor.begin(needs);
     this.#servers.search(this.#serverFor);
     return this.#serverFor.found;
   }
 
-  groupFor(server: number): number {
-    if (!this.#servers.has(server)) return -1;
-    this.#groupFor.begin(this.#facts.serverAt(server));
-    this.#shapes.search(this.#groupFor);
-    return this.#groupFor.found?.order.head() ?? -1;
+  groupFor(server: number): Group | undefined {
+    return this.#search(server, this.#groupFor);
   }
 
-  largestOf(server: number, above: number, upTo: number): number {
-    if (!this.#servers.has(server)) return -1;
-    this.#largestOf.begin(this.#facts.serverAt(server), above, upTo);
-    this.#shapes.search(this.#largestOf);
-    return this.#largestOf.found?.order.head() ?? -1;
+  largestOf(server: number, above: number, upTo: number): Group | undefined {
+    this.#largestOf.within(above, upTo);
+    return this.#search(server, this.#largestOf);
+  }
+
+  #search(server: number, search: TaskSearch): Group | undefined {
+    if (!this.#servers.has(server)) return undefined;
+    search.begin(this.#serverAt(server));
+    this.#shapes.search(search);
+    return search.found?.order.head();
   }
 }
 
@@ -152,8 +126,7 @@ class ServerSearch implements PointSearch {
   readonly #rule: 'first' | 'best';
   readonly #resources: number;
   readonly #serverAt: (server: number) => VectorServer;
-  #demand: Vector = [];
-  requires: Attributes | undefined;
+  #needs: Needs = { demand: [], requires: undefined };
   best = Number.NEGATIVE_INFINITY;
   bestTie = 0;
   found = -1;
@@ -164,9 +137,8 @@ class ServerSearch implements PointSearch {
     this.#serverAt = serverAt;
   }
 
-  begin(demand: Vector, requires: Attributes | undefined): void {
-    this.#demand = demand;
-    this.requires = requires;
+  begin(needs: Needs): void {
+    this.#needs = needs;
     this.best = Number.NEGATIVE_INFINITY;
     this.found = -1;
   }
@@ -174,7 +146,7 @@ class ServerSearch implements PointSearch {
   // The same sums as of a score, so that rounding does not part them.
   bound(lows: Float64Array, highs: Float64Array): number {
     const resources = this.#resources;
-    const demand = this.#demand;
+    const { demand } = this.#needs;
     let score = 0;
     for (let index = 0; index < resources && index < demand.length; index++) {
       const amount = demand[index]!;
@@ -195,8 +167,9 @@ class ServerSearch implements PointSearch {
 
   look(server: number): void {
     const at = this.#serverAt(server);
-    if (!fitsIn(this.#demand, at.free) || !mayRun(at, this)) return;
-    const score = this.#rule === 'first' ? 0 : placeScore(this.#demand, at);
+    const { demand } = this.#needs;
+    if (!fitsIn(demand, at.free) || !mayRun(at, this.#needs)) return;
+    const score = this.#rule === 'first' ? 0 : placeScore(demand, at);
     if (score < this.best || (score === this.best && -server < this.bestTie)) return;
     this.best = score;
     this.bestTie = -server;
@@ -204,28 +177,45 @@ class ServerSearch implements PointSearch {
   }
 }
 
-/** The task that a server with room takes: of highest score; of equal ones the largest sum of demands, then the oldest. */
-class ShapeSearch implements PointSearch {
-  readonly #waiting: Waiting;
-  readonly #shapeAt: (id: number) => Shape;
-  #server: VectorServer = { capacity: [], free: [] };
+/** The best task for a server with room, of equal ones the oldest. */
+abstract class TaskSearch implements PointSearch {
+  protected readonly shapeAt: (id: number) => Shape;
+  protected server: VectorServer = { capacity: [], free: [] };
   best = Number.NEGATIVE_INFINITY;
   bestTie = 0;
   found: Shape | undefined;
 
-  constructor(waiting: Waiting, shapeAt: (id: number) => Shape) {
-    this.#waiting = waiting;
-    this.#shapeAt = shapeAt;
+  constructor(shapeAt: (id: number) => Shape) {
+    this.shapeAt = shapeAt;
   }
 
   begin(server: VectorServer): void {
-    this.#server = server;
+    this.server = server;
     this.best = Number.NEGATIVE_INFINITY;
     this.found = undefined;
   }
 
+  abstract bound(lows: Float64Array, highs: Float64Array): number;
+  abstract tieBound(lows: Float64Array, highs: Float64Array): number;
+  abstract look(id: number): void;
+
+  protected fits({ needs }: Shape): boolean {
+    return fitsIn(needs.demand, this.server.free) && mayRun(this.server, needs);
+  }
+
+  protected take(shape: Shape, score: number, tie: number): void {
+    if (score < this.best || (score === this.best && tie < this.bestTie)) return;
+    if (score === this.best && tie === this.bestTie && !isOlder(shape, this.found!)) return;
+    this.best = score;
+    this.bestTie = tie;
+    this.found = shape;
+  }
+}
+
+/** Of highest score; of equal ones the largest sum of demands. */
+class ShapeSearch extends TaskSearch {
   bound(lows: Float64Array, highs: Float64Array): number {
-    const { capacity, free } = this.#server;
+    const { capacity, free } = this.server;
     let score = 0;
     for (let index = 0; index < highs.length - 1; index++) {
       const room = free[index] ?? 0;
@@ -240,7 +230,7 @@ class ShapeSearch implements PointSearch {
   }
 
   tieBound(_lows: Float64Array, highs: Float64Array): number {
-    const { capacity, free } = this.#server;
+    const { capacity, free } = this.server;
     let sum = 0;
     for (let index = 0; index < highs.length - 1; index++) {
       const most = Math.min(highs[index]!, free[index] ?? 0);
@@ -250,66 +240,42 @@ class ShapeSearch implements PointSearch {
   }
 
   look(id: number): void {
-    const shape = this.#shapeAt(id);
-    if (!fitsIn(shape.demand, this.#server.free) || !mayRun(this.#server, shape)) return;
-    const score = tetrisScore(shape.demand, this.#server);
-    const sum = sumOf(shape.demand, this.#server);
-    if (score < this.best || (score === this.best && sum < this.bestTie)) return;
-    if (score === this.best && sum === this.bestTie && !isOlder(shape, this.found!, this.#waiting)) return;
-    this.best = score;
-    this.bestTie = sum;
-    this.found = shape;
+    const shape = this.shapeAt(id);
+    if (!this.fits(shape)) return;
+    const { demand } = shape.needs;
+    this.take(shape, tetrisScore(demand, this.server), sumOf(demand, this.server));
   }
 }
 
-/** The largest task that fits, within bounds of its size; of equal ones the oldest. */
-class SizeSearch implements PointSearch {
-  readonly #waiting: Waiting;
-  readonly #shapeAt: (id: number) => Shape;
-  readonly #resources: number;
-  #server: VectorServer = { capacity: [], free: [] };
+/** The largest within bounds of its size. */
+class SizeSearch extends TaskSearch {
   #above = 0;
   #upTo = 0;
-  best = Number.NEGATIVE_INFINITY;
-  /** Ages are not told by bounds. */
-  readonly bestTie = 0;
-  found: Shape | undefined;
 
-  constructor(waiting: Waiting, shapeAt: (id: number) => Shape, resources: number) {
-    this.#waiting = waiting;
-    this.#shapeAt = shapeAt;
-    this.#resources = resources;
-  }
-
-  begin(server: VectorServer, above: number, upTo: number): void {
-    this.#server = server;
+  within(above: number, upTo: number): void {
     this.#above = above;
     this.#upTo = upTo;
-    this.best = Number.NEGATIVE_INFINITY;
-    this.found = undefined;
   }
 
   bound(lows: Float64Array, highs: Float64Array): number {
-    const { free } = this.#server;
-    const [smallest, largest] = [lows[this.#resources]!, highs[this.#resources]!];
-    if (largest <= this.#above || smallest > this.#upTo) return Number.NEGATIVE_INFINITY;
-    for (let index = 0; index < this.#resources; index++)
+    const { free } = this.server;
+    const resources = highs.length - 1;
+    const largest = highs[resources]!;
+    if (largest <= this.#above || lows[resources]! > this.#upTo) return Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < resources; index++)
       if (lows[index]! > (free[index] ?? 0)) return Number.NEGATIVE_INFINITY;
     return largest < this.#upTo ? largest : this.#upTo;
   }
 
+  // Ages are not told by bounds.
   tieBound(): number {
     return 0;
   }
 
   look(id: number): void {
-    const shape = this.#shapeAt(id);
-    const { size, demand } = shape;
-    if (size <= this.#above || size > this.#upTo || size < this.best) return;
-    if (!fitsIn(demand, this.#server.free) || !mayRun(this.#server, shape)) return;
-    if (size === this.best && !isOlder(shape, this.found!, this.#waiting)) return;
-    this.best = size;
-    this.found = shape;
+    const shape = this.shapeAt(id);
+    if (shape.size > this.#above && shape.size <= this.#upTo && this.fits(shape))
+      this.take(shape, shape.size, 0);
   }
 }
 
@@ -337,6 +303,6 @@ function sumOf(demand: Vector, { capacity }: VectorServer): number {
   return sum;
 }
 
-function isOlder(one: Shape, other: Shape, { sequence }: Waiting): boolean {
-  return sequence[one.order.head()]! < sequence[other.order.head()]!;
+function isOlder(one: Shape, other: Shape): boolean {
+  return one.order.head()!.sequence < other.order.head()!.sequence;
 }

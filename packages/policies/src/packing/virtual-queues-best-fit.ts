@@ -1,11 +1,9 @@
 import { grown } from '@goshawk/core';
-import { ActiveConfigurations } from './active-configurations.js';
 import { BestFit, type BestFitOptions } from './best-fit.js';
-import type { Configuration } from './configurations.js';
+import { ActiveConfigurations, type Configuration, type ServerClass } from './configurations.js';
 import type { Fit } from './fit.js';
+import type { Group } from './group.js';
 import { sizesOf } from './partition.js';
-import type { ServerClass } from './server-kinds.js';
-import type { Waiting } from './waiting.js';
 
 interface VirtualQueuesBestFitOptions extends BestFitOptions {
   readonly j: number;
@@ -26,8 +24,8 @@ export class VirtualQueuesBestFit extends BestFit {
   /** Tasks by type, of each server in turn. */
   #held = new Uint32Array(0);
 
-  constructor(fitFor: (waiting: Waiting) => Fit, options: VirtualQueuesBestFitOptions) {
-    super(fitFor, options);
+  constructor(fit: Fit, options: VirtualQueuesBestFitOptions) {
+    super(fit, options);
     const { j } = options;
     this.configurations = new ActiveConfigurations(j, options.classOf);
     this.#bounds = Array.from({ length: 2 * j }, (_, type) => sizesOf(type, j));
@@ -39,7 +37,7 @@ export class VirtualQueuesBestFit extends BestFit {
     this.configurations.set(server, configuration);
   }
 
-  protected override pack(freed: readonly number[], fresh: readonly number[]): void {
+  protected override pack(freed: readonly number[], fresh: readonly Group[]): void {
     for (const server of freed) {
       if (this.jobs[server] === 0) this.configurations.set(server, undefined);
     }
@@ -60,7 +58,7 @@ export class VirtualQueuesBestFit extends BestFit {
     super.fill(server);
   }
 
-  protected override send(group: number, server: number): void {
+  protected override send(group: Group, server: number): void {
     if (this.jobs[server] === 0) this.fill(server);
     else super.send(group, server);
   }
@@ -71,35 +69,29 @@ export class VirtualQueuesBestFit extends BestFit {
 
   protected override opened(server: number): void {
     this.configurations.opened(server);
-    this.#widen(server);
     super.opened(server);
   }
 
-  protected override left(server: number, size: number): void {
-    this.#held[this.#heldAt(server, this.#typeOf(size))]!--;
-    super.left(server, size);
-  }
-
-  protected override came(server: number, size: number): void {
+  protected override used(server: number, size: number): void {
     this.#widen(server);
-    this.#held[this.#heldAt(server, this.#typeOf(size))]!++;
-    super.came(server, size);
+    if (size !== 0) this.#held[this.#heldAt(server, this.#typeOf(Math.abs(size)))]! += Math.sign(size);
+    super.used(server, size);
   }
 
-  protected override added(group: number, count: number): void {
-    this.grew(group, count);
-    super.added(group, count);
+  protected override added(group: Group): void {
+    this.grew(group, group.count);
+    super.added(group);
   }
 
-  protected override grew(group: number, more: number): void {
-    this.configurations.lengths[this.#typeOf(this.waiting.size[group]!)]! += more;
+  protected override grew({ size }: Group, more: number): void {
+    this.configurations.lengths[this.#typeOf(size)]! += more;
   }
 
   #putLargest(server: number, type: number): boolean {
     if (this.configurations.lengths[type] === 0) return false;
     const { above, upTo } = this.#bounds[type]!;
     const group = this.fit.largestOf(server, above, upTo);
-    if (group < 0) return false;
+    if (group === undefined) return false;
     this.put(group, server);
     return true;
   }

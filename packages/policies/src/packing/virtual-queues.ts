@@ -1,10 +1,9 @@
 import { MaxTree } from '@goshawk/core';
-import { ActiveConfigurations } from './active-configurations.js';
 import { ArrivalOrder } from './arrival-order.js';
-import type { Configuration } from './configurations.js';
+import { ActiveConfigurations, type Configuration, type ServerClass } from './configurations.js';
+import type { Group } from './group.js';
 import { Packer } from './packer.js';
 import { reservedSize } from './partition.js';
-import type { ServerClass } from './server-kinds.js';
 
 interface VirtualQueuesOptions {
   readonly j: number;
@@ -13,7 +12,7 @@ interface VirtualQueuesOptions {
   /** Of servers that differ. */
   readonly classOf?: (server: number) => ServerClass;
   /** Where sizes stand for several resources: whether the task really fits. */
-  readonly holds?: (server: number, group: number) => boolean;
+  readonly holds?: (server: number, group: Group) => boolean;
 }
 
 /**
@@ -70,11 +69,11 @@ export class VirtualQueues extends Packer {
       if (this.#options.stall === true) this.#isStalled[server] = this.#stalls(server);
     }
     // With nothing to place, what has changed is for whoever comes next.
-    if (this.waiting.tasks === 0) {
+    if (this.tasks === 0) {
       for (const server of freed) this.#ready(server);
       return;
     }
-    for (let left = freed; this.#pass(left) && this.waiting.tasks > 0; left = []);
+    for (let left = freed; this.#pass(left) && this.tasks > 0; left = []);
   }
 
   /** @returns whether it has placed anything */
@@ -89,7 +88,7 @@ export class VirtualQueues extends Packer {
     let at = 0;
     for (let cursor = 0; ; ) {
       while (at < freed.length && freed[at]! < cursor) at++;
-      if (this.waiting.tasks === 0) {
+      if (this.tasks === 0) {
         for (; at < freed.length; at++) this.#ready(freed[at]!);
         break;
       }
@@ -97,13 +96,13 @@ export class VirtualQueues extends Packer {
       if (server === Number.POSITIVE_INFINITY) break;
       cursor = server + 1;
       this.#touches = 0;
-      const tasks = this.waiting.tasks;
+      const tasks = this.tasks;
       this.#visited = server;
       this.#visit(server);
       this.#visited = -1;
       this.#ready(server);
-      hasPlaced ||= this.waiting.tasks < tasks;
-      if (this.waiting.tasks === 0) continue;
+      hasPlaced ||= this.tasks < tasks;
+      if (this.tasks === 0) continue;
       for (let touch = 0; touch < this.#touches; touch++) {
         const queue = this.#touched[touch]!;
         if (!active.includes(queue)) active.push(queue);
@@ -122,7 +121,7 @@ export class VirtualQueues extends Packer {
   #nextOf(active: readonly number[], from: number, freed: number): number {
     let server = freed;
     for (const queue of active) server = Math.min(server, this.#candidates[queue]!);
-    const empty = this.waiting.tasks > 0 ? this.#empty.firstFrom(from, 0) : -1;
+    const empty = this.tasks > 0 ? this.#empty.firstFrom(from, 0) : -1;
     return empty < 0 ? server : Math.min(server, empty);
   }
 
@@ -137,7 +136,7 @@ export class VirtualQueues extends Packer {
   /** The next server, from this number on, that the head of the queue may go to; infinity: there is none. */
   #nextFor(queue: number, from: number): number {
     const head = this.#queues[queue]!.head();
-    if (head < 0) return Number.POSITIVE_INFINITY;
+    if (head === undefined) return Number.POSITIVE_INFINITY;
     const filling = this.#fillers[queue]?.firstFrom(from, this.#reserved(head)) ?? -1;
     const wanting = this.#wanting[queue]?.firstFrom(from, 0) ?? -1;
     if (filling < 0) return wanting < 0 ? Number.POSITIVE_INFINITY : wanting;
@@ -154,8 +153,8 @@ export class VirtualQueues extends Packer {
 
   /** @returns whether the head of the queue has fitted */
   #putHead(queue: number, server: number): boolean {
-    const head = this.#queues[queue]?.head() ?? -1;
-    if (head < 0) return false;
+    const head = this.#queues[queue]?.head();
+    if (head === undefined) return false;
     const room = this.#isLarge(server, queue) ? Number.POSITIVE_INFINITY : this.#fillerRoom(server);
     if (this.#reserved(head) > room || this.#options.holds?.(server, head) === false) return false;
     this.put(head, server);
@@ -169,7 +168,7 @@ export class VirtualQueues extends Packer {
 
   /** Fillers may use the whole server, or 1/3 of it where the rest is kept for a large task. */
   #fillerRoom(server: number): number {
-    const { capacity } = this.configurations.kindOf(server);
+    const { capacity } = this.configurations.kindAt(server);
     const used = this.#used[server] ?? 0;
     if (this.configurations.of(server)?.large !== 1) return capacity - used;
     return capacity / 3 - (used - (this.#usedLarge[server] ?? 0));
@@ -180,8 +179,8 @@ export class VirtualQueues extends Packer {
     return this.#isStalled[server] === true || this.configurations.isPoor(server);
   }
 
-  #reserved(group: number): number {
-    return Math.max(this.waiting.size[group]!, this.#leastReserved);
+  #reserved({ size }: Group): number {
+    return Math.max(size, this.#leastReserved);
   }
 
   /** Enters the server where the heads of queues look for one. */
@@ -217,47 +216,41 @@ export class VirtualQueues extends Packer {
     this.#ready(server);
   }
 
-  // Entered anew when it is visited.
-  protected left(server: number, size: number): void {
-    this.#use(server, size, -1);
-  }
-
-  protected came(server: number, size: number): void {
-    this.#use(server, size, 1);
-    if (server !== this.#visited) this.#ready(server);
-  }
-
-  #use(server: number, size: number, sign: 1 | -1): void {
-    const reserved = sign * Math.max(size, this.#leastReserved);
+  // One that a task has left is entered anew when it is visited.
+  protected used(server: number, size: number): void {
+    if (size === 0) return;
+    const units = Math.abs(size);
+    const reserved = Math.sign(size) * Math.max(units, this.#leastReserved);
     this.#used[server] = (this.#used[server] ?? 0) + reserved;
-    const { family, largeType } = this.configurations.kindOf(server);
-    if (this.configurations.queueOf(size, family) === largeType) {
+    const { family, largeType } = this.configurations.kindAt(server);
+    if (this.configurations.queueOf(units, family) === largeType)
       this.#usedLarge[server] = (this.#usedLarge[server] ?? 0) + reserved;
-    }
+    if (size > 0 && server !== this.#visited) this.#ready(server);
   }
 
-  protected added(group: number, count: number): void {
+  protected added(group: Group): void {
     const queue = this.#queueOf(group);
-    this.configurations.widen(this.waiting.family[group]!);
-    this.configurations.lengths[queue]! += count;
-    this.#queues[queue] ??= new ArrivalOrder(this.waiting);
+    this.configurations.widen(group.family);
+    this.configurations.lengths[queue]! += group.count;
+    this.#queues[queue] ??= new ArrivalOrder();
     const order = this.#queues[queue];
     const before = order.head();
     order.add(group);
     if (order.head() !== before) this.#mark(queue);
   }
 
-  protected override grew(group: number, more: number): void {
+  protected override grew(group: Group, more: number): void {
     this.configurations.lengths[this.#queueOf(group)]! += more;
   }
 
-  protected removed(group: number): void {
+  protected removed(group: Group): void {
     const queue = this.#queueOf(group);
-    if (this.#queues[queue]!.head() === group) this.#mark(queue);
-    this.#queues[queue]!.remove(group);
+    const order = this.#queues[queue]!;
+    if (order.head() === group) this.#mark(queue);
+    order.remove(group);
   }
 
-  #queueOf(group: number): number {
-    return this.configurations.queueOf(this.waiting.size[group]!, this.waiting.family[group]!);
+  #queueOf({ size, family }: Group): number {
+    return this.configurations.queueOf(size, family);
   }
 }
