@@ -1,5 +1,5 @@
 import type { ClusterShares, JobShare } from '@goshawk/client';
-import { counted, formatResources, largestShare, type Resources } from '@goshawk/core';
+import { addTo, counted, formatResources, largestShare, type Resources } from '@goshawk/core';
 import { defineCommand, ExitCode } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { painter, plain } from '../terminal/paint.js';
@@ -88,8 +88,9 @@ function byUser(jobs: readonly JobShare[]): Holder[] {
 }
 
 function sumOf(one: Resources, other: Resources): Resources {
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return Object.fromEntries([...names].map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]));
+  const sum = { ...one };
+  addTo(sum, other, 1);
+  return sum;
 }
 
 function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {

@@ -3,6 +3,7 @@ import {
   countTasks,
   cutoffOrigin,
   effectiveScope,
+  fits,
   type JobClass,
   type JobSpec,
   type JobSummary,
@@ -121,10 +122,6 @@ function classOf(estimateMs: Millis | undefined, estimator: string, cutoffMs: Mi
   if (!BELIEVE.includes(estimator)) return undefined;
   if (estimateMs !== undefined) return estimateMs >= cutoffMs ? 'long' : 'short';
   return estimator === 'given' ? 'short' : undefined;
-}
-
-function fits(demand: Resources, capacity: Resources): boolean {
-  return Object.entries(demand).every(([name, amount]) => amount <= (capacity[name] ?? 0));
 }
 
 function aheadOf(waiting: readonly JobSummary[]): Ahead {

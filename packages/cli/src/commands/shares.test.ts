@@ -1,0 +1,30 @@
+import type { Cluster, JobShare } from '@goshawk/client';
+import { afterEach, expect, it, vi } from 'vitest';
+import { recordingContext } from '../jobs/jobs.fixture.js';
+import * as opening from '../jobs/open-cluster.js';
+import { sharesCommand } from './shares.js';
+
+afterEach(() => vi.restoreAllMocks());
+
+it('adds up what the jobs of a user have, decimal amounts exactly', async () => {
+  const job = (id: string, cpu: number): JobShare => ({
+    id,
+    user: 'ann',
+    weight: 1,
+    running: 1,
+    waiting: 0,
+    has: { cpu },
+    due: { cpu: 1 },
+  });
+  const shares = { by: 'user', capacity: { cpu: 2 }, jobs: [job('a-1', 0.1), job('a-2', 0.2)], total: 2 };
+  vi.spyOn(opening, 'openCluster').mockResolvedValue({
+    shares: async () => shares,
+    [Symbol.asyncDispose]: async () => {},
+  } as unknown as Cluster);
+  const { context, written } = recordingContext({ global: { json: true } });
+  const none = { words: [], afterDashes: undefined };
+  expect(await sharesCommand.run(context, { by: undefined, limit: 100 }, none, {})).toBe(0);
+  expect(JSON.parse(written.stdout).shares).toMatchObject([
+    { user: 'ann', jobs: 2, running: 2, has: { cpu: 0.3 }, due: { cpu: 2 } },
+  ]);
+});
