@@ -10,8 +10,9 @@ export interface Positionals {
 
 export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly name: string;
-  /** How its words are written, for help: `[FILE.json | -- CMD ARG…]`. */
+  /** How its words are written, for help: `ID`, `[ID]` where it may be left out, `ID…` for any number. */
   readonly words: string;
+  /** As that says. */
   readonly wordsMin: number;
   readonly wordsMax: number;
   readonly describe: string;
@@ -40,12 +41,19 @@ export type Completed = (typeof COMPLETED)[number];
 
 /** Keeps the option types that `run` gets. */
 export function defineCommand<const S extends Record<string, OptionSpec>>(
-  command: Partial<
-    Pick<Command<S>, 'words' | 'wordsMin' | 'wordsMax' | 'examples' | 'completes' | 'needsNoCluster'>
-  > &
+  command: Partial<Pick<Command<S>, 'words' | 'examples' | 'completes' | 'needsNoCluster'>> &
     Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
 ): Command<S> {
-  return { words: '', wordsMin: 0, wordsMax: 0, examples: [], ...command };
+  const { words = '' } = command;
+  const takesNone = words === '' || words.startsWith('[--');
+  const takesMany = /\w…\]?$/.test(words);
+  return {
+    examples: [],
+    ...command,
+    words,
+    wordsMin: takesNone || words.startsWith('[') ? 0 : 1,
+    wordsMax: takesNone ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1,
+  };
 }
 
 export const ExitCode = {

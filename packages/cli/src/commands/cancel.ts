@@ -8,8 +8,6 @@ export const cancelCommand = defineCommand({
   name: 'cancel',
   words: 'ID…',
   completes: 'ids',
-  wordsMin: 1,
-  wordsMax: Number.POSITIVE_INFINITY,
   describe: 'cancel jobs: waiting tasks never start, running tasks are killed',
   examples: [['goshawk cancel $id', 'does nothing to a job that has ended']],
   options: {},

@@ -19,7 +19,6 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
     name: 'completion',
     words: '[bash|zsh|fish]',
-    wordsMax: 1,
     describe: 'print a completion script for a shell (default: $SHELL)',
     examples: [
       ['source <(goshawk completion bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc'],

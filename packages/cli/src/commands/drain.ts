@@ -16,8 +16,6 @@ export const drainCommand = defineCommand({
   name: 'drain',
   words: 'WORKER',
   completes: 'workers',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'stop new tasks on a worker; running tasks finish, waiting ones move to other workers',
   examples: [
     ['goshawk drain w3 --wait', 'until the worker is empty'],

@@ -14,8 +14,6 @@ export const jobCommand = defineCommand({
   name: 'job',
   words: 'ID',
   completes: 'ids',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'show progress, failures and, after the end, a summary of one job',
   examples: [
     ['goshawk job $id --watch', 'until the job ends'],

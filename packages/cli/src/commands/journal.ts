@@ -10,20 +10,16 @@ import { ago } from '../terminal/ago.js';
 import { VERSION } from '../version.js';
 import { JOURNAL_OPTION } from './daemon-options.js';
 
-/**
- * `goshawk journal …`: what a scheduler has written down. `inspect`, `verify` and `export` read without changing it; the
- * scheduler may be at work meanwhile.
- */
-const FOLDER = { words: 'FOLDER', wordsMin: 1, wordsMax: 1 } as const;
-const PLACE = { words: 'FOLDER|URL', wordsMin: 1, wordsMax: 1 } as const;
-
 const TAG_OPTION = {
   tag: { type: 'text', value: 'TAG', describe: 'in PostgreSQL: the journal whose job ids begin with TAG' },
 } as const satisfies OptionSpecs;
 
+/**
+ * `goshawk journal …`: what a scheduler has written down. `inspect`, `verify` and `export` read without changing it; the
+ * scheduler may be at work meanwhile.
+ */
 export const journalInitCommand = defineCommand({
   words: '[URL]',
-  wordsMax: 1,
   name: 'journal init',
   describe: 'make or upgrade the tables of journals in PostgreSQL',
   examples: [['goshawk journal init postgres://goshawk:…@db1/goshawk', 'once, before schedulers use it']],
@@ -44,7 +40,7 @@ export const journalInitCommand = defineCommand({
 });
 
 export const journalInspectCommand = defineCommand({
-  ...PLACE,
+  words: 'FOLDER|URL',
   name: 'journal inspect',
   describe: 'show owner, jobs and size of a journal',
   examples: [['goshawk journal inspect .goshawk/s0', 'journal of the first scheduler of `goshawk up`']],
@@ -64,7 +60,7 @@ export const journalInspectCommand = defineCommand({
 });
 
 export const journalVerifyCommand = defineCommand({
-  ...PLACE,
+  words: 'FOLDER|URL',
   name: 'journal verify',
   describe: 'read every record of a journal, and list damaged ones',
   examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 if a record is damaged']],
@@ -95,7 +91,7 @@ export const journalVerifyCommand = defineCommand({
 });
 
 export const journalExportCommand = defineCommand({
-  ...PLACE,
+  words: 'FOLDER|URL',
   name: 'journal export',
   describe: 'print every readable record of a journal, one JSON line each',
   examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one line for each record, by job']],
@@ -124,7 +120,7 @@ export const journalExportCommand = defineCommand({
 });
 
 export const journalRepairCommand = defineCommand({
-  ...FOLDER,
+  words: 'FOLDER',
   name: 'journal repair',
   describe: 'make a new journal from the readable records of a damaged one, and keep the old one beside it',
   examples: [['goshawk journal repair .goshawk/s0', 'while no scheduler uses that folder']],
@@ -157,7 +153,7 @@ export const journalRepairCommand = defineCommand({
 });
 
 export const journalImportCommand = defineCommand({
-  ...PLACE,
+  words: 'FOLDER|URL',
   name: 'journal import',
   describe: 'make a journal from the lines of `goshawk journal export` on stdin',
   examples: [

@@ -24,7 +24,6 @@ const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
 export const keygenCommand = defineCommand({
   name: 'keygen',
   words: '[FOLDER]',
-  wordsMax: 1,
   describe: 'make the keys of a cluster, one file for each role, and a token for HTTP, readable only by you',
   examples: [
     ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],

@@ -8,8 +8,6 @@ export const logsCommand = defineCommand({
   name: 'logs',
   words: 'JOB[/TASK]',
   completes: 'ids',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'print the output of the tasks of a job, task by task; stdout to stdout, stderr to stderr',
   examples: [
     ['goshawk logs $id > all.txt', 'all tasks, in order'],

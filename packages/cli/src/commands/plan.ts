@@ -21,7 +21,6 @@ import { sourcesOf } from './submit.js';
 export const planCommand = defineCommand({
   name: 'plan',
   words: '[FILE.json | -- CMD ARG…]',
-  wordsMax: 2,
   describe:
     'predict class, fitting workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if the job can never run',
   examples: [

@@ -10,7 +10,6 @@ import { renderTable } from '../terminal/table.js';
 export const policiesCommand = defineCommand({
   name: 'policies',
   words: '[NAME|FILE]',
-  wordsMax: 1,
   describe: 'list the policies, or all settings of one',
   examples: [
     ['goshawk policies', 'all policies'],

@@ -7,8 +7,6 @@ export const retryCommand = defineCommand({
   name: 'retry',
   words: 'ID',
   completes: 'ids',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'submit the failed tasks of an ended job as a new job, and print its id',
   examples: [['goshawk wait $(goshawk retry $id)', 'once more, and its outcome']],
   options: {

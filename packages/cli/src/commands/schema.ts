@@ -6,8 +6,6 @@ const SCHEMAS: Readonly<Record<string, () => unknown>> = { job: jobJsonSchema };
 export const schemaCommand = defineCommand({
   name: 'schema',
   words: 'job',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'print the JSON Schema of job files',
   examples: [['goshawk schema job > job.schema.json', 'docs/USE.md says the same for people']],
   options: {},

@@ -21,7 +21,6 @@ import { plain } from '../terminal/paint.js';
 export const submitCommand = defineCommand({
   name: 'submit',
   words: '[FILE.json | -- CMD ARG…]',
-  wordsMax: 2,
   describe:
     'submit a job, and print its id; the job is a command, a job file (- is stdin), a function of a module, or sleeps',
   examples: [

@@ -6,8 +6,6 @@ import { plain } from '../terminal/paint.js';
 export const takeoverCommand = defineCommand({
   name: 'takeover',
   words: 'SCHEDULER',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'let another scheduler take over the jobs of this one; a running one ends',
   examples: [['goshawk takeover s3', 'at once, rather than when its lease has ended']],
   options: {},

@@ -10,8 +10,6 @@ export const waitCommand = defineCommand({
   name: 'wait',
   words: 'ID…',
   completes: 'ids',
-  wordsMin: 1,
-  wordsMax: Number.POSITIVE_INFINITY,
   describe: 'wait for the end of jobs; exit with 0 if all tasks completed, with 4 if a deadline was missed',
   examples: [
     ['goshawk wait $id', 'from any machine; returns at once if the job has ended'],

@@ -11,8 +11,6 @@ export const whyCommand = defineCommand({
   name: 'why',
   words: '[ID[/TASK]]',
   completes: 'ids',
-  wordsMin: 0,
-  wordsMax: 1,
   describe:
     'explain why a job or task waits or was slow; without an id, what waits in the cluster and what would help',
   examples: [

@@ -14,8 +14,6 @@ const OPTIONS = {
 export const compareCommand = defineCommand({
   name: 'compare',
   words: 'FILE.json…',
-  wordsMin: 1,
-  wordsMax: Number.POSITIVE_INFINITY,
   describe: 'compare results of `simulate --json` and `replay --json` on one workload in one table',
   examples: [
     ['goshawk compare a.json b.json --report both.html', 'equal policies carry the names of their files'],

@@ -9,7 +9,6 @@ export const figureCommand = defineCommand({
   name: 'figure',
   words: '[ID…]',
   completes: 'figures',
-  wordsMax: Number.POSITIVE_INFINITY,
   describe:
     'reproduce a figure of a paper: run it, compare with the numbers of the paper, check its claims, draw it',
   examples: [

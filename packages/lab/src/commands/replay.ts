@@ -11,8 +11,6 @@ export const replayCommand = defineCommand({
   name: 'replay',
   words: 'WORKLOAD',
   completes: 'workloads',
-  wordsMin: 1,
-  wordsMax: 1,
   describe:
     'compare policies on a workload, one real cluster after another; the workload is a trace file, or a generator such as google-like:jobs=3300,seed=7',
   examples: [

@@ -21,8 +21,6 @@ export const simulateCommand = defineCommand({
   name: 'simulate',
   words: 'WORKLOAD',
   completes: 'workloads',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'compare policies on a workload in virtual time, with the code of the live cluster',
   examples: [
     ['goshawk simulate google-like:jobs=10000 --policy hawk,sparrow --workers 15000', 'Hawk against Sparrow'],

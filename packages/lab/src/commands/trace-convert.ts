@@ -29,8 +29,6 @@ export const traceConvertCommand = defineCommand({
   name: 'trace convert',
   words: 'WORKLOAD',
   completes: 'workloads',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: `convert a trace into another format, and report what the format cannot hold: ${names.join('; ')}`,
   examples: [
     ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'the official Google tables'],

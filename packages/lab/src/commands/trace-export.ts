@@ -8,7 +8,6 @@ import { ChromeTracing } from '../trace-export/chrome.js';
 export const traceExportCommand = defineCommand({
   name: 'trace export',
   words: '[FOLDER|URL…]',
-  wordsMax: Number.POSITIVE_INFINITY,
   describe:
     'write a timeline of jobs and workers from the journals of the schedulers; ui.perfetto.dev and chrome://tracing show it',
   examples: [

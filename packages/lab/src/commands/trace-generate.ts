@@ -9,8 +9,7 @@ const generators = Object.values(GENERATORS);
 
 export const traceGenerateCommand = defineCommand({
   name: 'trace generate',
-  words: 'GENERATOR[:OPTION=VALUE,…]',
-  wordsMax: 1,
+  words: '[GENERATOR[:OPTION=VALUE,…]]',
   describe: `make a workload, and write it as a trace: ${Object.keys(GENERATORS).join(', ')}`,
   examples: [
     [

@@ -6,8 +6,6 @@ export const traceSampleCommand = defineCommand({
   name: 'trace sample',
   words: 'WORKLOAD',
   completes: 'workloads',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'write a part of a workload: a time window, random jobs, or fewer tasks of each job',
   examples: [
     ['goshawk trace sample google.tr --jobs 1000 --seed 7 --out some.tr', 'a thousand jobs, drawn at random'],

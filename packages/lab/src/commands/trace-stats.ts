@@ -8,8 +8,6 @@ export const traceStatsCommand = defineCommand({
   name: 'trace stats',
   words: 'WORKLOAD',
   completes: 'workloads',
-  wordsMin: 1,
-  wordsMax: 1,
   describe: 'print statistics of a trace file or of a generator',
   examples: [
     ['goshawk trace stats trace.tr', 'jobs, run times, and the share of work in the longest tenth'],

@@ -83,7 +83,6 @@ type Options = Resolved<typeof OPTIONS>;
 export const whatifCommand = defineCommand({
   name: 'whatif',
   words: '[FOLDER|URL…]',
-  wordsMax: Number.POSITIVE_INFINITY,
   describe:
     'simulate the past jobs of a cluster, from the journals of its schedulers, under other settings, and compare delays',
   examples: [
