@@ -1,10 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Context, findCluster, journalIn } from '@goshawk/cli';
-import { InputError, type JobRecord } from '@goshawk/core';
-
-/** A record, with the id of its job. */
-export type RecordWithId = JobRecord & { readonly id: string };
+import { InputError } from '@goshawk/core';
+import type { JournalEntry } from '@goshawk/traces';
 
 /**
  * Where the journals are that words name: data folders of schedulers, folders of such, `postgres://…`; without words, those of the
@@ -34,7 +32,7 @@ export async function journalPlaces(context: Context, words: readonly string[]):
  */
 export async function readJournals(
   places: readonly string[],
-  read: (record: RecordWithId) => void,
+  read: (record: JournalEntry) => void,
   damaged: () => void,
 ): Promise<void> {
   const { isJournalUrl, journalsAt } = await import('@goshawk/journal');

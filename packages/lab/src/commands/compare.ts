@@ -38,15 +38,8 @@ export const compareCommand = defineCommand({
       if (!(error instanceof ComparisonError)) throw error;
       throw new InputError('bad-comparison', `compare: ${error.message}`, '', { cause: error });
     }
-    const made =
-      report === undefined
-        ? undefined
-        : {
-            file: report,
-            command: commandLine('compare', words, OPTIONS, options),
-            series: [],
-          };
-    return tellComparison(context, options, comparison, made);
+    const command = commandLine('compare', words, OPTIONS, options);
+    return tellComparison(context, options, comparison, { file: report, command, series: [] });
   },
 });
 

@@ -73,14 +73,10 @@ async function tell(
     runs: runs.map(({ run }) => run),
     times: runs.length > 1 ? runs.map(({ times }) => times) : [],
   });
-  const report =
-    file === undefined
-      ? undefined
-      : {
-          file,
-          command: commandLine('replay', words, REPLAY_OPTIONS, options),
-          series: runs.map(({ series }) => series),
-          note: scaleLine(plan),
-        };
-  return tellComparison(context, options, comparison, report);
+  return tellComparison(context, options, comparison, {
+    file,
+    command: commandLine('replay', words, REPLAY_OPTIONS, options),
+    series: runs.map(({ series }) => series),
+    note: scaleLine(plan),
+  });
 }

@@ -100,15 +100,12 @@ async function tell(
     times: outcomes.map(({ jobTimes }) => jobTimes),
   });
   const references = referenceLines(comparison.runs.map(({ policy }) => policy));
-  const report =
-    file === undefined
-      ? undefined
-      : {
-          file,
-          command: commandLine('simulate', words, SIMULATE_OPTIONS, options),
-          series: outcomes.map((outcome) => outcome.series),
-          ...(references.length === 0 ? {} : { note: references.join(' ') }),
-        };
+  const report = {
+    file,
+    command: commandLine('simulate', words, SIMULATE_OPTIONS, options),
+    series: outcomes.map((outcome) => outcome.series),
+    note: references.length === 0 ? undefined : references.join(' '),
+  };
   const after = [...references, renderShadow(comparison)].filter((text) => text !== '');
   return tellComparison(context, options, comparison, report, after);
 }

@@ -1,7 +1,7 @@
 import { TestCluster } from '@goshawk/cli/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokenRules } from '../trace-export/chrome.fixture.js';
-import type { ChromeEvent, ChromeTrace } from '../trace-export/chrome.js';
+import type { ChromeTrace } from '../trace-export/chrome.js';
 
 /** What a small cluster has run, simulated again from the journals of its schedulers. */
 const JOBS = 120;
@@ -80,7 +80,7 @@ describe('goshawk whatif', () => {
     expect(brokenRules(JSON.parse(stdout))).toEqual([]);
     const [first, ...others] = traceEvents.filter(({ ph }) => ph === 'b');
     expect(others).toHaveLength(JOBS - 1);
-    const { id, args } = first as Extract<ChromeEvent, { ph: 'b' | 'e' }>;
+    const { id = '', args } = first!;
     const one = await cluster.goshawk(['trace', 'export', 'data', '--job', id, '--out', '-']);
     const shown = (JSON.parse(one.stdout) as ChromeTrace).traceEvents;
     expect(shown.filter(({ ph }) => ph === 'X')).toHaveLength(args.runs as number);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Column,
   type Context,
@@ -27,6 +28,7 @@ import type { Distribution } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import { formatTally, packed, type RecordedJob, Tally } from '@goshawk/traces';
 import { journalPlaces } from '../journals.js';
+import { PARALLEL_OPTION } from '../simulate/options.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
@@ -70,12 +72,7 @@ const OPTIONS = {
     describe: 'one-way delay of every message (default: drawn from those of jobs that found free workers)',
   },
   seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
-  parallel: {
-    type: 'count',
-    min: 1,
-    max: 64,
-    describe: 'concurrent simulations (default: one for each core)',
-  },
+  parallel: PARALLEL_OPTION,
 } as const satisfies OptionSpecs;
 
 type Options = Resolved<typeof OPTIONS>;
@@ -175,7 +172,11 @@ async function asItRan(context: Context, options: Options, words: readonly strin
     if (active.length === 0)
       throw new InputError('no-workers', `the cluster at ${found.url} has no workers`, 'start some');
     const [first] = active;
-    if (active.some(({ slots, capacity }) => slots !== first!.slots || !isSame(capacity, first!.capacity)))
+    if (
+      active.some(
+        ({ slots, capacity }) => slots !== first!.slots || !isDeepStrictEqual(capacity, first!.capacity),
+      )
+    )
       context.note('its workers differ; all are simulated as the first of them');
     const { slots, capacity } = first!;
     return {
@@ -207,10 +208,6 @@ async function asItRan(context: Context, options: Options, words: readonly strin
       places: await journalPlaces(context, words),
     };
   }
-}
-
-function isSame(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): boolean {
-  return JSON.stringify(Object.entries(one).sort()) === JSON.stringify(Object.entries(other).sort());
 }
 
 /** As it ran, then each policy on each number of workers, with the settings that `up` would give it. */

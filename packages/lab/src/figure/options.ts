@@ -1,5 +1,5 @@
 import type { OptionSpecs, Resolved } from '@goshawk/cli';
-import { ON_OPTION } from '../simulate/options.js';
+import { ON_OPTION, PARALLEL_OPTION } from '../simulate/options.js';
 
 export const FIGURE_OPTIONS = {
   list: { type: 'flag', flagOnly: true, describe: 'list the figures' },
@@ -34,12 +34,7 @@ export const FIGURE_OPTIONS = {
     describe: 'sizes of the cluster: 10000,15000; only one if the figure varies another setting',
   },
   seeds: { type: 'count', default: 1, min: 1, max: 1_000, describe: 'number of seeds to average over' },
-  parallel: {
-    type: 'count',
-    min: 1,
-    max: 64,
-    describe: 'concurrent simulations (default: one for each core)',
-  },
+  parallel: PARALLEL_OPTION,
   on: ON_OPTION,
   for: {
     type: 'duration',

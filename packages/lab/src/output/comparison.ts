@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/cli';
-import { InputError } from '@goshawk/core';
+import { InputError, present } from '@goshawk/core';
 import type { Comparison, RunSeries } from '@goshawk/report';
 import { writeReportFile } from './files.js';
 
@@ -31,11 +31,12 @@ export function checkOutput({ global }: Context, { csv }: { readonly csv: boolea
 
 /** A page of a comparison. */
 interface Report {
-  readonly file: string;
+  /** Undefined: none is wanted. */
+  readonly file: string | undefined;
   /** The command that makes it again. */
   readonly command: string;
   readonly series: readonly RunSeries[];
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 /**
@@ -48,14 +49,15 @@ export async function tellComparison(
   context: Context,
   { csv }: { readonly csv: boolean },
   comparison: Comparison,
-  report: Report | undefined,
+  report: Report,
   after: readonly string[] = [],
 ): Promise<number> {
   const { comparisonCsv, renderTable } = await import('@goshawk/report');
-  if (report !== undefined)
+  const { file } = report;
+  if (file !== undefined)
     await untilInterrupted(
       context,
-      () => writeReport(context, comparison, report),
+      () => writeReport(context, comparison, file, report),
       () =>
         `everything was ${comparison.cluster.mode === 'live' ? 'run' : 'simulated'}, but the report was still being written; there is none`,
     );
@@ -66,16 +68,23 @@ export async function tellComparison(
     const table = renderTable(comparison, { color: context.color, columns: context.columns });
     context.out([table, ...after].join('\n\n'));
   }
-  if (report !== undefined) context.note(`\nthe report with charts is in ${report.file}`);
+  if (file !== undefined) context.note(`\nthe report with charts is in ${file}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }
 
-async function writeReport(context: Context, comparison: Comparison, report: Report): Promise<void> {
+async function writeReport(
+  context: Context,
+  comparison: Comparison,
+  file: string,
+  { series, command, note }: Report,
+): Promise<void> {
   context.note('writing the report');
   const { renderHtml } = await import('@goshawk/report');
-  const { file, series, command, note } = report;
-  const made = { command, generator: `goshawk ${VERSION}` };
-  const page = renderHtml(comparison, series, note === undefined ? made : { ...made, note });
+  const page = renderHtml(comparison, series, {
+    command,
+    generator: `goshawk ${VERSION}`,
+    ...present({ note }),
+  });
   // Drawing takes a while in which nothing is heard.
   await setImmediate();
   await writeReportFile(file, page, context.interrupted);

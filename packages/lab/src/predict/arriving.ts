@@ -1,6 +1,6 @@
 import { meanOf } from '@goshawk/core';
 import type { ArrivingJob } from '@goshawk/predictor';
-import type { PastJob, TraceJob } from '@goshawk/traces';
+import type { TraceJob } from '@goshawk/traces';
 
 /**
  * What an estimator is told of a job of a trace; the truth included, for those that are about it.
@@ -45,17 +45,4 @@ function stagesOf({ stages, durationsSeconds, demand: ofJob }: TraceJob): Arrivi
       trueMeanMs: meanOf(own) * 1_000,
     };
   });
-}
-
-/** The same of a job of the past. */
-export function pastArrivingOf(job: PastJob, submittedAt: number): ArrivingJob {
-  return {
-    name: job.name ?? 'job',
-    logicalName: job.logicalName,
-    user: job.user,
-    schedulingClass: job.schedulingClass,
-    tasks: job.tasks,
-    startable: job.tasks,
-    submittedAt,
-  };
 }

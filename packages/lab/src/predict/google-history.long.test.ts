@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { DEFAULT_HISTORY, History } from '@goshawk/predictor';
 import { type PastJob, readPastJobs } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
-import { pastArrivingOf } from './arriving.js';
+import { pastArrivingOf } from './past.js';
 
 const TRACE = join(resolve(import.meta.dirname, '../../../..'), '../shared/traces/google-history.csv.gz');
 

@@ -1,7 +1,13 @@
 import { type Millis, meanOf } from '@goshawk/core';
-import { type EndedJob, type Estimator, makeEstimator, type ScoreboardSettings } from '@goshawk/predictor';
+import {
+  type ArrivingJob,
+  type EndedJob,
+  type Estimator,
+  makeEstimator,
+  type ScoreboardSettings,
+} from '@goshawk/predictor';
 import { type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
-import { arrivingJobOf, pastArrivingOf } from './arriving.js';
+import { arrivingJobOf } from './arriving.js';
 
 /** A job that ended before a workload begins, as estimators learn from it. */
 export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;
@@ -21,6 +27,19 @@ export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
     runtimeMs: (job.endSeconds - job.submitSeconds) * 1_000,
     runsMs: [job.runSeconds * 1_000],
   }));
+}
+
+/** What an estimator is told of a job of the past. */
+export function pastArrivingOf(job: PastJob, submittedAt: number): ArrivingJob {
+  return {
+    name: job.name ?? 'job',
+    logicalName: job.logicalName,
+    user: job.user,
+    schedulingClass: job.schedulingClass,
+    tasks: job.tasks,
+    startable: job.tasks,
+    submittedAt,
+  };
 }
 
 /** A job of a trace that has run by itself, without waiting. */

@@ -1,6 +1,6 @@
 import { type MeasuredMessage, type NetworkModel, PROFILE_SCHEMA } from '@goshawk/simulator';
 import { expect, test } from 'vitest';
-import { messageTimesOf } from './message-times.js';
+import { messageTimesOf } from './network.js';
 
 const PHASE = {
   fromMs: 0,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { InputError } from '@goshawk/core';
+import { InputError, type MessageType, type Millis, meanOf } from '@goshawk/core';
+import type { MessageTimes } from '@goshawk/report';
 import { type NetworkModel, parseNetwork } from '@goshawk/simulator';
 import type { SimulateOptions } from './options.js';
 
@@ -26,4 +27,30 @@ export function networkOf(
       );
     }
   });
+}
+
+/**
+ * What the messages around a task take in a network: to ask for it and be told, and to say that it has ended.
+ *
+ * @returns means, in seconds
+ */
+export function messageTimesOf(network: NetworkModel): MessageTimes {
+  const binding = meanMs(network, 'ask') + meanMs(network, 'run');
+  return { binding: binding / 1_000, news: meanMs(network, 'ended') / 1_000 };
+}
+
+function meanMs(network: NetworkModel, type: MessageType): Millis {
+  switch (network.kind) {
+    case 'constant':
+      return network.delayMs;
+    case 'normal':
+      return network.meanMs;
+    case 'measured': {
+      const messages = network.profile.phases.flatMap((phase) => phase.messages);
+      const own = messages.filter((one) => one.type === type);
+      // As the network draws them.
+      const all = (own.length > 0 ? own : messages).flatMap(({ ms }) => ms);
+      return meanOf(all);
+    }
+  }
 }

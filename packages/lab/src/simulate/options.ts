@@ -22,6 +22,13 @@ export const ON_OPTION = {
     'cluster that runs the simulations, each as a task; its workers see this folder and installation at the same paths',
 } as const;
 
+export const PARALLEL_OPTION = {
+  type: 'count',
+  min: 1,
+  max: 64,
+  describe: 'concurrent simulations (default: one for each core)',
+} as const;
+
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
@@ -124,12 +131,7 @@ export const SIMULATE_OPTIONS = {
     rare: true,
     describe: 'ignore jobs submitted within this time before the last one',
   },
-  parallel: {
-    type: 'count',
-    min: 1,
-    max: 64,
-    describe: 'concurrent runs (default: one for each core)',
-  },
+  parallel: { ...PARALLEL_OPTION, describe: 'concurrent runs (default: one for each core)' },
   on: ON_OPTION,
   effectsHash: {
     type: 'flag',

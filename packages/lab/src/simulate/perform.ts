@@ -28,7 +28,7 @@ import { trainedBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, type Submitted, submissionEstimates } from '../replay/estimates.js';
 import { EffectsHash } from './effects-hash.js';
-import { messageTimesOf } from './message-times.js';
+import { messageTimesOf } from './network.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Arrival, Results } from './results.js';
 

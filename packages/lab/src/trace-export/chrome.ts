@@ -1,35 +1,23 @@
 import type { Millis, Outcome } from '@goshawk/core';
-import type { RecordWithId } from '../journals.js';
+import type { JournalEntry } from '@goshawk/traces';
 
-/** An event of Chrome's trace format (Trace Event Format), which Perfetto reads. Times are µs. */
-export type ChromeEvent =
-  | {
-      readonly ph: 'X';
-      readonly name: string;
-      readonly cat: string;
-      readonly ts: number;
-      readonly dur: number;
-      readonly pid: number;
-      readonly tid: number;
-      readonly args: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly ph: 'b' | 'e';
-      readonly name: string;
-      readonly cat: string;
-      readonly id: string;
-      readonly ts: number;
-      readonly pid: number;
-      readonly tid: number;
-      readonly args: Readonly<Record<string, unknown>>;
-    }
-  | {
-      readonly ph: 'M';
-      readonly name: 'process_name' | 'process_sort_index';
-      readonly pid: number;
-      readonly tid: number;
-      readonly args: Readonly<Record<string, unknown>>;
-    };
+/**
+ * An event of Chrome's trace format (Trace Event Format), which Perfetto reads: a complete one, the begin or end of an
+ * asynchronous one, or metadata. Times are µs.
+ */
+export interface ChromeEvent {
+  readonly ph: 'X' | 'b' | 'e' | 'M';
+  readonly name: string;
+  readonly cat?: string;
+  /** Of an asynchronous one. */
+  readonly id?: string;
+  readonly ts?: number;
+  /** Of a complete one. */
+  readonly dur?: number;
+  readonly pid: number;
+  readonly tid: number;
+  readonly args: Readonly<Record<string, unknown>>;
+}
 
 export interface ChromeTrace {
   readonly displayTimeUnit: 'ms';
@@ -59,7 +47,7 @@ interface TracedJob {
 export class ChromeTracing {
   readonly #jobs = new Map<string, TracedJob>();
 
-  note(record: RecordWithId): void {
+  note(record: JournalEntry): void {
     const job = this.#jobs.get(record.id);
     switch (record.kind) {
       case 'accepted':

@@ -1,15 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { InputError, type Millis } from '@goshawk/core';
-import {
-  type JournalEntry,
-  packed,
-  type RecordedJob,
-  RecordedRuns,
-  Tally,
-  unpackedJobs,
-  type Workload,
-} from '@goshawk/traces';
+import { packed, type RecordedJob, RecordedRuns, Tally, unpackedJobs, type Workload } from '@goshawk/traces';
 import { readJournals } from '../journals.js';
 
 /**
@@ -27,7 +19,7 @@ export async function recordedJobs(
   const runs = new RecordedRuns();
   await readJournals(
     places,
-    (record) => runs.note(record as unknown as JournalEntry),
+    (record) => runs.note(record),
     () => tally.add({ code: 'records-damaged', what: 'records that cannot be read: left out' }),
   );
   const jobs = runs.jobs(tally, since);

@@ -1,4 +1,12 @@
-import { present } from '@goshawk/core';
+import {
+  countTasks,
+  type JobRecord,
+  type JobSpec,
+  type JobState,
+  present,
+  type Resources,
+  type StageSpec,
+} from '@goshawk/core';
 import { quote, WorkloadError } from '../errors.js';
 import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { inBatches, type PackedJobs } from '../packed-jobs.js';
@@ -6,17 +14,8 @@ import { Tally } from '../tally.js';
 import { readLineBatches } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
-/** As much of a journal's records as a workload is made of. Times are ms; `at` since 1970. */
-export interface JournalEntry {
-  readonly id: string;
-  readonly kind: string;
-  readonly at: number;
-  readonly spec?: Spec;
-  readonly task?: number;
-  readonly outcome?: { readonly kind: string };
-  readonly runMs?: number;
-  readonly state?: string;
-}
+/** A record, with the id of its job. */
+export type JournalEntry = JobRecord & { readonly id: string };
 
 /** A job that has run. */
 export interface RecordedJob {
@@ -25,35 +24,13 @@ export interface RecordedJob {
   readonly runtimeSeconds: number | undefined;
 }
 
-interface Spec {
-  readonly name: string;
-  readonly user?: string;
-  readonly logicalName?: string;
-  readonly estimateMs?: number;
-  readonly maxRunning?: number;
-  readonly deadlineMs?: number;
-  readonly value?: number;
-  readonly weight?: number;
-  readonly stages: readonly {
-    readonly name: string;
-    readonly after: readonly number[];
-    readonly demand?: Readonly<Record<string, number>>;
-    readonly estimateMs?: number;
-    readonly tasks: {
-      readonly count?: number;
-      readonly each?: ArrayLike<unknown>;
-      readonly sleepsMs?: ArrayLike<number>;
-    };
-  }[];
-}
-
 /** A job, as far as it has been read. */
 interface JournaledJob {
   readonly at: number;
-  readonly spec: Spec;
+  readonly spec: JobSpec;
   /** By task, of the attempt that completed. ms */
   readonly runs: Map<number, number>;
-  ended: { readonly at: number; readonly state: string | undefined } | undefined;
+  ended: { readonly at: number; readonly state: JobState } | undefined;
 }
 
 /**
@@ -90,12 +67,15 @@ async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<P
 export class RecordedRuns {
   readonly #jobs = new Map<string, JournaledJob>();
 
-  note({ id, kind, at, spec, task, outcome, runMs, state }: JournalEntry): void {
+  note(entry: JournalEntry): void {
+    const { id, kind, at } = entry;
     const job = this.#jobs.get(id);
-    if (kind === 'accepted' && spec !== undefined)
-      this.#jobs.set(id, { at, spec, runs: new Map(), ended: undefined });
-    else if (kind === 'attempt' && outcome?.kind === 'completed') job?.runs.set(task!, runMs!);
-    else if (kind === 'ended' && job !== undefined) job.ended = { at, state };
+    // A file may have been written by others.
+    if (kind === 'accepted' && entry.spec !== undefined)
+      this.#jobs.set(id, { at, spec: entry.spec, runs: new Map(), ended: undefined });
+    else if (kind === 'attempt' && entry.outcome?.kind === 'completed')
+      job?.runs.set(entry.task, entry.runMs);
+    else if (kind === 'ended' && job !== undefined) job.ended = { at, state: entry.state };
   }
 
   /**
@@ -146,7 +126,7 @@ function ranJobOf(
   const counts: number[] = [];
   let first = 0;
   for (const { tasks } of spec.stages) {
-    const count = tasks.count ?? tasks.each?.length ?? tasks.sleepsMs?.length ?? 0;
+    const count = countTasks(tasks);
     const before = durations.length;
     for (let task = first; task < first + count; task++) {
       const runMs = runs.get(task);
@@ -178,13 +158,11 @@ function ranJobOf(
   };
 }
 
-function stageOf({ name, after, demand, estimateMs }: Spec['stages'][number], tasks: number): TraceStage {
+function stageOf({ name, after, demand, estimateMs }: StageSpec, tasks: number): TraceStage {
   const estimate = estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 };
   return { name, after, tasks, ...demandOf(demand), ...estimate };
 }
 
-function demandOf(demand: Readonly<Record<string, number>> = {}): {
-  demand?: Readonly<Record<string, number>>;
-} {
+function demandOf(demand: Resources): { demand?: Resources } {
   return Object.keys(demand).length === 0 ? {} : { demand };
 }
