@@ -25,14 +25,14 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly needsNoCluster?: boolean;
   /**
    * @param origins where each of its options comes from, by name
-   * @returns the exit code
+   * @returns the exit code; nothing where all is done
    */
   run(
     context: Context,
     options: Resolved<S>,
     positionals: Positionals,
     origins: Readonly<Record<string, Origin>>,
-  ): Promise<number>;
+  ): Promise<number | undefined>;
 }
 
 /** `goshawk completion KIND` lists them, one a line. */

@@ -91,7 +91,7 @@ async function runCommand(
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
   const { values, origins } = resolveOptions(command.options, sources);
   const options = namesOwn(values) ? await withOwn(values, terminal.cwd) : values;
-  return command.run(contextOf(global, terminal), options, positionals, origins);
+  return (await command.run(contextOf(global, terminal), options, positionals, origins)) ?? ExitCode.done;
 }
 
 /** Policies and estimators are loaded by the commands that need them. */

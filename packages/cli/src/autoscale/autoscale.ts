@@ -1,6 +1,5 @@
 import type { Cluster } from '@goshawk/client';
 import { counted, formatDuration, InputError, type Millis } from '@goshawk/core';
-import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { openCluster } from '../jobs/open-cluster.js';
@@ -34,7 +33,7 @@ export async function autoscale(
   context: Context,
   options: ScaleOptions,
   makePool: (found: FoundCluster) => Pool,
-): Promise<number> {
+): Promise<void> {
   const { pool: name, min, max } = options;
   if (max === undefined) throw new InputError('usage', 'autoscale: --max is missing', 'give --max WORKERS');
   if (min > max) throw new InputError('usage', `autoscale: --min ${min} is more than --max ${max}`);
@@ -43,7 +42,6 @@ export async function autoscale(
   const found = await findCluster(context);
   await using driver = new Driver(context, { ...options, max }, makePool(found), found);
   await keepLooking(context, options.every, () => driver.look());
-  return ExitCode.done;
 }
 
 class Driver implements AsyncDisposable {

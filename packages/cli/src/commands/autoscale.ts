@@ -31,7 +31,7 @@ export const autoscaleKubernetesCommand = defineCommand({
   async run(context, options) {
     const api = apiOptions(context, options, 'autoscale');
     const namespace = options.namespace ?? ownNamespace() ?? 'goshawk';
-    return autoscale(context, options, () => new StatefulSetPool(options.pool, namespace, api));
+    await autoscale(context, options, () => new StatefulSetPool(options.pool, namespace, api));
   },
 });
 
@@ -52,7 +52,7 @@ export const autoscaleSlurmCommand = defineCommand({
   },
   async run(context, options, { afterDashes = [] }) {
     const { pool: name, slots } = options;
-    return autoscale(
+    await autoscale(
       context,
       options,
       (found) =>

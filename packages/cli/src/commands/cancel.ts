@@ -1,5 +1,5 @@
 import { isFinal } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { painter, paintState } from '../terminal/paint.js';
@@ -28,6 +28,5 @@ export const cancelCommand = defineCommand({
       }
     }
     if (problems.length > 0) throw problems[0];
-    return ExitCode.done;
   },
 });

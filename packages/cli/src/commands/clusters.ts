@@ -1,5 +1,5 @@
 import type { LocalCluster } from '@goshawk/client';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { ago } from '../terminal/ago.js';
 import { painter } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
@@ -39,7 +39,7 @@ export const clustersCommand = defineCommand({
       }));
       const total = shown.length;
       context.json({ schema: 'goshawk.clusters/1', clusters: shown, total, truncated: false, next: null });
-      return ExitCode.done;
+      return;
     }
     if (clusters.length === 0) context.note('no cluster is running on this machine; `goshawk up` starts one');
     else {
@@ -52,6 +52,5 @@ export const clustersCommand = defineCommand({
       ]);
       context.out(renderTable(COLUMNS, rows, painter(context)));
     }
-    return ExitCode.done;
   },
 });

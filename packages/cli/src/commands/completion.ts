@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { InputError } from '@goshawk/core';
-import { COMPLETED, type Command, type Completed, defineCommand, ExitCode } from '../command.js';
+import { COMPLETED, type Command, type Completed, defineCommand } from '../command.js';
 import { type Context, GLOBAL_OPTIONS } from '../context.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { laboratoryFor } from '../laboratory.js';
@@ -29,7 +29,7 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
       const kind = COMPLETED.find((each) => each === words[0]);
       if (kind !== undefined) {
         for (const name of await completed(context, kind)) context.out(name);
-        return ExitCode.done;
+        return;
       }
       const shell = words[0] ?? basename(context.environment.SHELL ?? '');
       if (!SHELLS.includes(shell as Shell)) {
@@ -40,7 +40,6 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
         );
       }
       context.out(completionScript(shell as Shell, await commands()));
-      return ExitCode.done;
     },
   });
 }

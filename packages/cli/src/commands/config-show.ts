@@ -1,4 +1,4 @@
-import { type Command, defineCommand, ExitCode } from '../command.js';
+import { type Command, defineCommand } from '../command.js';
 import { type Context, GLOBAL_OPTIONS } from '../context.js';
 import {
   kebab,
@@ -47,7 +47,6 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
       } else {
         context.out(table(context, settings, options.origin));
       }
-      return ExitCode.done;
     },
   });
 }

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import type { Role, Token } from '@goshawk/gateway';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
@@ -80,7 +80,6 @@ export const dashboardCommand = defineCommand({
       if (options.withParent) process.stdin.destroy();
       await gateway.close();
     }
-    return ExitCode.done;
   },
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, DrainAnswer } from '@goshawk/client';
 import { counted, InputError } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { plain } from '../terminal/paint.js';
@@ -37,7 +37,6 @@ export const drainCommand = defineCommand({
     if (options.wait) answer = await untilDrained(context, cluster, answer);
     if (context.global.json) context.json({ schema: 'goshawk.drain/1', ...answer });
     else context.out(sentence(answer));
-    return ExitCode.done;
   },
 });
 

@@ -1,5 +1,5 @@
 import type { Cluster } from '@goshawk/client';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { openCluster } from '../jobs/open-cluster.js';
@@ -23,7 +23,6 @@ export const followNodesCommand = defineCommand({
     await using cluster = await openCluster(context);
     const follower = new NodeFollower();
     await keepLooking(context, options.every, () => follow(context, cluster, follower, nodes));
-    return ExitCode.done;
   },
 });
 

@@ -35,7 +35,6 @@ export const journalInitCommand = defineCommand({
     if (context.global.json) context.json({ schema: 'goshawk.journal-init/1', before, version });
     else if (before === version) context.out(`${shown} is at version ${version} already`);
     else context.out(`${shown} is ready for journals (version ${version})`);
-    return ExitCode.done;
   },
 });
 
@@ -148,7 +147,6 @@ export const journalRepairCommand = defineCommand({
         `the new journal has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}; the damaged one is ${kept}`,
       );
     }
-    return ExitCode.done;
   },
 });
 
@@ -190,7 +188,6 @@ export const journalImportCommand = defineCommand({
     } else {
       context.out(`${folder} has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}`);
     }
-    return ExitCode.done;
   },
 });
 

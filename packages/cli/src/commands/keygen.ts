@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InputError, present, RIGHTS, type Right, ROLES } from '@goshawk/core';
 import type { ClusterKeys, RotationStep } from '@goshawk/transport';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
 
 const DEFAULT_FOLDER = 'goshawk-keys';
@@ -82,7 +82,6 @@ export const keygenCommand = defineCommand({
       context.json({ schema: 'goshawk.keygen/1', folder, files, step, client: made.client ?? null });
     }
     announce(context, folder, made);
-    return ExitCode.done;
   },
 });
 

@@ -1,5 +1,5 @@
 import { InputError } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { showLogs } from '../jobs/show-logs.js';
@@ -53,6 +53,5 @@ export const logsCommand = defineCommand({
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));
     await showLogs(context, job, { task, failed, follow, tail, isPrefixed }, signal);
-    return ExitCode.done;
   },
 });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { PolicyOption } from '@goshawk/policies';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { flagOf, type OptionSpec } from '../options.js';
 import { isOwn } from '../own-names.js';
 import { settingsUsedBy } from '../policy-options.js';
@@ -71,7 +71,6 @@ export const policiesCommand = defineCommand({
         settings.map(({ flag, default: normal, help }) => [flag, normal, help]),
       );
     }
-    return ExitCode.done;
   },
 });
 

@@ -1,5 +1,5 @@
 import { formatCount } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
 
@@ -29,6 +29,5 @@ export const retryCommand = defineCommand({
       const them = tasks.total === 1 ? '1 task is' : `${formatCount(tasks.total)} tasks are`;
       context.note(`${them} run again; \`goshawk wait ${again.id}\` waits for the end`);
     }
-    return ExitCode.done;
   },
 });

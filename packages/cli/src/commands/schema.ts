@@ -1,5 +1,5 @@
 import { InputError, jobJsonSchema } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 
 const SCHEMAS: Readonly<Record<string, () => unknown>> = { job: jobJsonSchema };
 
@@ -17,6 +17,5 @@ export const schemaCommand = defineCommand({
     }
     if (context.global.json) context.json(schema());
     else context.out(JSON.stringify(schema(), undefined, 2));
-    return ExitCode.done;
   },
 });

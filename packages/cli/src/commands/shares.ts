@@ -1,6 +1,6 @@
 import type { ClusterShares, JobShare } from '@goshawk/client';
 import { addTo, counted, formatResources, largestShare, type Resources } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
@@ -44,7 +44,7 @@ export const sharesCommand = defineCommand({
         truncated,
         next: truncated ? shown.length : null,
       });
-      return ExitCode.done;
+      return;
     }
     if (shown.length > 0) {
       const rows = shown.map((holder) => row(holder, by, shares));
@@ -52,7 +52,6 @@ export const sharesCommand = defineCommand({
     }
     if (truncated) context.note(`${counted(all.length - shown.length, `more ${by}`)}`);
     context.note(summary(shares));
-    return ExitCode.done;
   },
 });
 

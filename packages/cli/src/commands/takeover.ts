@@ -1,5 +1,5 @@
 import { counted } from '@goshawk/core';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { plain } from '../terminal/paint.js';
 
@@ -17,6 +17,5 @@ export const takeoverCommand = defineCommand({
       context.out(
         `another scheduler goes on with ${counted(answer.jobs, 'job')} of ${plain(answer.scheduler)}`,
       );
-    return ExitCode.done;
   },
 });

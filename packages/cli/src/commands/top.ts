@@ -1,4 +1,4 @@
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { topPage } from '../jobs/top-page.js';
 import { findCluster } from '../local/whereabouts.js';
@@ -29,6 +29,5 @@ export const topCommand = defineCommand({
     }
     context.interrupted.removeEventListener('abort', stop);
     await watch.close();
-    return ExitCode.done;
   },
 });

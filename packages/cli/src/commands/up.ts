@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { counted, cutoffOrigin, InputError, LIMITS, type PolicySettings, sumOf } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
-import { defineCommand, ExitCode } from '../command.js';
+import { defineCommand } from '../command.js';
 import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { whenAborted } from '../interruption.js';
@@ -96,7 +96,6 @@ export const upCommand = defineCommand({
     } finally {
       await claim.release();
     }
-    return ExitCode.done;
   },
 });
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineCommand, ExitCode } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/cli';
 import type { FigureResult } from '@goshawk/figures';
 import { checkOutFolder } from '../figure/files.js';
 import { FIGURE_OPTIONS } from '../figure/options.js';
@@ -24,7 +24,7 @@ export const figureCommand = defineCommand({
     if (options.list) {
       const { listFigures } = await import('../figure/list.js');
       listFigures(context);
-      return ExitCode.done;
+      return;
     }
     const chosen = chooseFigures(words, options);
     const { filesOf, make, tell, write } = await import('../figure/make.js');
@@ -50,6 +50,5 @@ export const figureCommand = defineCommand({
       const verdicts = addVerdicts(results.map((result) => result.verdicts));
       context.out(`\n${results.length} figures: ${verdictLine(verdicts)}`);
     }
-    return ExitCode.done;
   },
 });

@@ -1,4 +1,4 @@
-import { defineCommand, ExitCode, openCluster } from '@goshawk/cli';
+import { defineCommand, openCluster } from '@goshawk/cli';
 import { scoresOf } from '@goshawk/predictor';
 
 export const predictorCommand = defineCommand({
@@ -12,17 +12,16 @@ export const predictorCommand = defineCommand({
     const scores = scoresOf(totals.schedulers.shadow);
     if (context.global.json) {
       context.json({ schema: 'goshawk.predictor/1', estimators: scores, silent });
-      return ExitCode.done;
+      return;
     }
     if (silent.length > 0) context.note(`no answer from ${silent.join(', ')}`);
     if (scores.length === 0) {
       context.note(
         'no estimator runs in shadow, or no job came yet; `goshawk up --shadow pilot,history,hybrid`',
       );
-      return ExitCode.done;
+      return;
     }
     const { renderScores } = await import('@goshawk/report');
     context.out(renderScores('estimators in shadow', scores));
-    return ExitCode.done;
   },
 });

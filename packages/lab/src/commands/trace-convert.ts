@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Context, defineCommand, ExitCode, type OptionSpecs } from '@goshawk/cli';
+import { type Context, defineCommand, type OptionSpecs } from '@goshawk/cli';
 import { counted, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { jobsShown, openShown } from '../workload.js';
@@ -54,7 +54,6 @@ export const traceConvertCommand = defineCommand({
   },
   async run(context, options, { words }) {
     await writeWorkload(context, 'trace convert', words[0]!, options);
-    return ExitCode.done;
   },
 });
 

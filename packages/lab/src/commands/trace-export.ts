@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defineCommand, ExitCode } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/cli';
 import { counted, InputError } from '@goshawk/core';
 import { journalPlaces, readJournals } from '../journals.js';
 import { ChromeTracing } from '../trace-export/chrome.js';
@@ -65,6 +65,5 @@ export const traceExportCommand = defineCommand({
     if (damaged > 0) context.note(`${counted(damaged, 'record')} cannot be read: left out`);
     if (out !== '-')
       context.note(`${counted(trace.traceEvents.length, 'event')} in ${out}; open it at ui.perfetto.dev`);
-    return ExitCode.done;
   },
 });

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineCommand, ExitCode } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/cli';
 import { formatCount, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
 import { jobsShown } from '../workload.js';
@@ -28,7 +28,7 @@ export const traceGenerateCommand = defineCommand({
     if (list) {
       if (json) context.json(listing());
       else context.out(listingText());
-      return ExitCode.done;
+      return;
     }
     const [spec] = words;
     if (spec === undefined)
@@ -40,13 +40,12 @@ export const traceGenerateCommand = defineCommand({
     const format = formatToWrite(out === '-' ? 'stdout.tr' : out, name);
     if (out === '-') {
       for await (const text of format.write(jobs)) context.stdout.write(text);
-      return ExitCode.done;
+      return;
     }
     const file = resolve(context.cwd, out);
     await writeTrace(file, format, jobs);
     if (json) context.json({ schema: 'goshawk.trace-file/1', workload: canonical, file, jobs: jobCount });
     else context.note(`${canonical}: ${formatCount(jobCount)} jobs in ${out}`);
-    return ExitCode.done;
   },
 });
 

@@ -1,4 +1,4 @@
-import { defineCommand, ExitCode } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import { TARGET_OPTIONS, writeWorkload } from './trace-convert.js';
 
@@ -50,6 +50,5 @@ export const traceSampleCommand = defineCommand({
       tasksMax,
       seed,
     });
-    return ExitCode.done;
   },
 });

@@ -1,4 +1,4 @@
-import { defineCommand, ExitCode } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
 import { checkOutput } from '../output/comparison.js';
@@ -44,16 +44,15 @@ export const traceStatsCommand = defineCommand({
     if (options.csv) {
       const { csvOf } = await import('@goshawk/report');
       context.out(csvOf([{ workload: name, ...stats, tallied }]));
-      return ExitCode.done;
+      return;
     }
     if (context.global.json) {
       context.json({ ...stats, workload: name, tallied });
-      return ExitCode.done;
+      return;
     }
     context.out(`${name}\n${formatStats(stats).trimEnd()}`);
     if (tallied.length > 0) context.out(`\non reading\n${formatTally(tallied).join('\n')}`);
     if (options.plot) context.out(`\n${plotStats(stats, Math.min(context.columns, 100)).trimEnd()}`);
-    return ExitCode.done;
   },
 });
 
