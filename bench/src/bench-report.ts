@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { nearestRank } from '@goshawk/core';
 
 export interface BenchResult {
   readonly name: string;
@@ -71,9 +72,7 @@ function shown(value: number): string {
 
 /** By nearest rank. */
 export function percentile(values: readonly number[], fraction: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const rank = Math.max(1, Math.ceil(fraction * sorted.length));
-  return sorted[rank - 1] ?? Number.NaN;
+  return nearestRank(Float64Array.from(values).sort(), 100 * fraction);
 }
 
 /** Columns as wide as their widest cell; the first to the left, the others to the right. */

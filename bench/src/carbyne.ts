@@ -9,6 +9,7 @@ import {
   trialPolicy,
 } from '@goshawk/policies';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
+import { percentile, table } from './bench-report.js';
 import { readOptions } from './script.js';
 
 /**
@@ -62,40 +63,32 @@ for (const seed of seeds) {
 
 process.stdout.write(
   `${options.workload}, ${Math.round(tasks / seeds.length)} tasks, ${options.machines} machines, ` +
-    `mean longest path ${median(longestPaths).toFixed(1)} s\n`,
+    `mean longest path ${percentile(longestPaths, 0.5).toFixed(1)} s\n`,
 );
-process.stdout.write(
-  'policy                mean s  x drf  makespan  jain need  jain raw  slower  < 0.8  ms\n',
-);
+const head = ['policy', 'mean s', 'x drf', 'makespan', 'jain need', 'jain raw', 'slower', '< 0.8', 'ms'];
 const drf = rows.get('drf');
-for (const [name, runs] of rows) {
-  const factors = runs.map((run, i) =>
-    run.jctSeconds.map((jct, job) => (drf?.[i]?.jctSeconds[job] ?? jct) / jct),
-  );
-  const share = (limit: number) =>
-    median(factors.map((each) => each.filter((factor) => factor < limit).length / each.length));
-  const cells = [
-    median(runs.map(({ meanSeconds }) => meanSeconds))
-      .toFixed(1)
-      .padStart(8),
-    median(runs.map(({ meanSeconds }, i) => (drf?.[i]?.meanSeconds ?? meanSeconds) / meanSeconds))
-      .toFixed(3)
-      .padStart(6),
-    median(runs.map(({ makespanSeconds }) => makespanSeconds))
-      .toFixed(0)
-      .padStart(9),
-    median(runs.map(({ jainByNeed }) => jainByNeed))
-      .toFixed(3)
-      .padStart(10),
-    median(runs.map(({ jainRaw }) => jainRaw))
-      .toFixed(3)
-      .padStart(9),
-    `${(100 * share(1 - 1e-9)).toFixed(0)}%`.padStart(7),
-    `${(100 * share(0.8)).toFixed(0)}%`.padStart(6),
-    (times.get(name)! / runs.length).toFixed(0).padStart(7),
+const body = [...rows].map(([name, runs]) => {
+  const median = (value: (run: TrialMetrics, seed: number) => number, digits: number): string =>
+    percentile(runs.map(value), 0.5).toFixed(digits);
+  /** Of the jobs that are so many times as fast as under drf, or slower. */
+  const share = (limit: number): string =>
+    `${median(({ jctSeconds }, seed) => {
+      const slower = jctSeconds.filter((jct, job) => (drf?.[seed]?.jctSeconds[job] ?? jct) / jct < limit);
+      return (100 * slower.length) / jctSeconds.length;
+    }, 0)}%`;
+  return [
+    name,
+    median(({ meanSeconds }) => meanSeconds, 1),
+    median(({ meanSeconds }, seed) => (drf?.[seed]?.meanSeconds ?? meanSeconds) / meanSeconds, 3),
+    median(({ makespanSeconds }) => makespanSeconds, 0),
+    median(({ jainByNeed }) => jainByNeed, 3),
+    median(({ jainRaw }) => jainRaw, 3),
+    share(1 - 1e-9),
+    share(0.8),
+    (times.get(name)! / runs.length).toFixed(0),
   ];
-  process.stdout.write(`${name.padEnd(20)}${cells.join(' ')}\n`);
-}
+});
+process.stdout.write(`${table([head, ...body])}\n`);
 
 /** Of stages, one after another. s */
 function longestPath({ stages = [], durationsSeconds }: TracedJob): number {
@@ -106,10 +99,4 @@ function longestPath({ stages = [], durationsSeconds }: TracedJob): number {
     first += count;
   }
   return Math.max(0, ...ends);
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

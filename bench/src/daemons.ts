@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Daemon, startDaemon } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
+import type { Millis } from '@goshawk/core';
 
 export { type Daemon, firstLine, GOSHAWK } from '@goshawk/cli/testing';
 
@@ -33,13 +35,21 @@ export class Daemons {
     return daemon;
   }
 
+  /** Workers `w0`, `w1`, …, so many a process. */
+  async startWorkers(url: string, all: number, perProcess: number, slots: number): Promise<void> {
+    for (let first = 0; first < all; first += perProcess) {
+      const args = workerArgs(url, first, Math.min(perProcess, all - first), all, this.folder);
+      await this.start(`w${first}`, [...args, '--slots', `${slots}`]);
+    }
+  }
+
   /** Ends all as a crash would, the last one first. */
   async stop(): Promise<void> {
     for (const daemon of this.all.splice(0).reverse()) await daemon.kill();
   }
 }
 
-/** Of a process that has so many of the workers `w0`, `w1`, … of a cluster. */
+/** Of a process that has so many of all the workers `w0`, `w1`, … of a cluster. */
 export function workerArgs(url: string, first: number, count: number, all: number, folder: string): string[] {
   const numbers = ['--name', 'w', '--numbered', '--workers', `${count}`, '--first-number', `${first}`];
   const data = ['--data-folder', join(folder, `w${first}`), '--memory-shares', `${all}`];
@@ -48,9 +58,25 @@ export function workerArgs(url: string, first: number, count: number, all: numbe
 
 /** Returns when so many belong to the cluster. */
 export async function allJoined(client: Cluster, workers: number, schedulers = 0): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const seen = await client.describe();
-    if (seen.workers.length >= workers && seen.schedulers.length >= schedulers) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return seen.workers.length >= workers && seen.schedulers.length >= schedulers;
+  });
+}
+
+/** Returns when it is so, which is asked again and again. */
+export async function until(isSo: () => boolean | Promise<boolean>, everyMs: Millis = 50): Promise<void> {
+  while (!(await isSo())) await pause(everyMs);
+}
+
+/** Jobs of tasks that do nothing, so many at a time, each to its end. */
+export async function runJobs(client: Cluster, jobs: number, tasks: number, atOnce: number): Promise<void> {
+  let left = jobs;
+  const lane = async (): Promise<void> => {
+    while (left-- > 0) {
+      const job = await client.submit({ name: 'load', tasks: { count: tasks, run: { sleep: 0 } } });
+      await job.wait();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
 }

@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sumOf } from '@goshawk/core';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
 import type { Flooded } from './overload/flooder.js';
-import { metricsOf, RealCluster, residentMebibytes, type Target } from './real-cluster.js';
+import { residentMebibytes } from './proc.js';
+import { metricsOf, RealCluster, type Target } from './real-cluster.js';
 import { Folder, readOptions } from './script.js';
 
 /**
@@ -77,9 +78,9 @@ async function measure(cluster: RealCluster, seconds: number): Promise<BenchResu
   await pause(200);
   still.kill('SIGSTOP');
   const warm = await phase('flood', cluster.url, seconds, FLOOD);
-  const before = residentMebibytes(scheduler);
+  const before = residentMebibytes(scheduler.daemon.pid);
   const flood = await phase('flood, later', cluster.url, seconds, FLOOD);
-  const after = residentMebibytes(scheduler);
+  const after = residentMebibytes(scheduler.daemon.pid);
   still.kill('SIGKILL');
   const dropped = (await metricsOf(scheduler)).get('goshawk_mailbox_dropped_total{reason="overflow"}') ?? 0;
   return [

@@ -19,7 +19,7 @@ import { Daemons, GOSHAWK } from './daemons.js';
 import { type MeasuredTable, writeMeasurement } from './measurement.js';
 import { openPages, watchPage } from './page/chromium.js';
 import { openReaders } from './page/readers.js';
-import { processorTime } from './processor-time.js';
+import { processorTime } from './proc.js';
 import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Daemon, startDaemonWithHttp } from '@goshawk/cli/testing';
 
@@ -90,12 +89,6 @@ export class RealCluster {
     this.targets.push(target);
     return target;
   }
-}
-
-/** Resident memory of a process, in MiB. Linux only. */
-export function residentMebibytes({ daemon }: Target): number {
-  const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
 }
 
 /** What a process says of itself at `/metrics`, by name and labels. */

@@ -1,7 +1,9 @@
-import { meanOf, sumOf } from '@goshawk/core';
+import { setTimeout as pause } from 'node:timers/promises';
+import { slopeOf, sumOf } from '@goshawk/core';
 import { percentile, table } from './bench-report.js';
+import { runJobs, until } from './daemons.js';
 import { type MeasuredTable, writeMeasurement } from './measurement.js';
-import { type Costs, pauseMs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.js';
+import { type Costs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.js';
 import { note, readOptions } from './script.js';
 
 /**
@@ -42,7 +44,7 @@ async function steady(shape: Shape): Promise<Point> {
   await using cluster = await ScaledCluster.start(shape);
   await run(cluster, WARM_UP_JOBS);
   const before = cluster.costs();
-  await pauseMs(IDLE_MS);
+  await pause(IDLE_MS);
   const idle = minus(cluster.costs(), before);
   const mebibytes = cluster.residentMebibytes();
   const busyBefore = cluster.costs();
@@ -54,16 +56,7 @@ async function steady(shape: Shape): Promise<Point> {
   return { costs: perTask(busy, JOBS * TASKS_A_JOB), idle: { processors, mebibytes } };
 }
 
-async function run({ client }: ScaledCluster, jobs: number): Promise<void> {
-  let left = jobs;
-  const one = async (): Promise<void> => {
-    while (left-- > 0) {
-      const job = await client.submit({ tasks: { count: TASKS_A_JOB, run: { sleep: 0 } } });
-      await job.wait();
-    }
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, one));
-}
+const run = ({ client }: ScaledCluster, jobs: number) => runJobs(client, jobs, TASKS_A_JOB, IN_FLIGHT);
 
 /** So many jobs of one task wait, until all slots become free at once. */
 async function backlog(jobs: number): Promise<Point> {
@@ -73,7 +66,7 @@ async function backlog(jobs: number): Promise<Point> {
   const all = { count: shape.workers, run: { sleep: '1h' } };
   // Said to be short: pilots would go first, and long work would leave slots free.
   const inTheWay = await cluster.client.submit({ tasks: all, estimate: '1ms' });
-  while ((await inTheWay.describe()).tasks.running < shape.workers) await pauseMs(50);
+  await until(async () => (await inTheWay.describe()).tasks.running >= shape.workers);
   const handles = await Promise.all(
     Array.from({ length: jobs }, () => cluster.client.submit({ tasks: [{ sleep: 0 }] })),
   );
@@ -85,11 +78,7 @@ async function backlog(jobs: number): Promise<Point> {
 
 /** b of cost = a · n^b. */
 function exponent(points: readonly (readonly [n: number, cost: number])[]): number {
-  const logs = points.map(([n, cost]) => [Math.log(n), Math.log(cost)] as const);
-  const mean = (at: 0 | 1): number => meanOf(logs, (point) => point[at]);
-  const [x, y] = [mean(0), mean(1)];
-  const covariance = sumOf(logs, (point) => (point[0] - x) * (point[1] - y));
-  return covariance / sumOf(logs, (point) => (point[0] - x) ** 2);
+  return slopeOf(points.map(([n, cost]) => [Math.log(n), Math.log(cost)]));
 }
 
 const SERIES = [

@@ -2,7 +2,7 @@ import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { PostgresServer } from '@goshawk/journal/testing';
 import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
-import { processorTime } from './processor-time.js';
+import { processorTime } from './proc.js';
 import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';

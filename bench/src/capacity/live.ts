@@ -1,9 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
 import { startScheduler, startWorkers } from '@goshawk/runtime';
 import { SILENT_LOGGER } from '@goshawk/transport';
 import { ANY_PORT, Daemons } from '../daemons.js';
-import { processorTime } from '../processor-time.js';
+import { processorTime } from '../proc.js';
 import { Folder } from '../script.js';
 
 const WORKERS = 200;
@@ -77,7 +78,7 @@ async function offer(
   const underway: Promise<void>[] = [];
   for (let i = 0; i < jobs; i++) {
     const waitMs = began + i * gapMs - performance.now();
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (waitMs > 0) await pause(waitMs);
     const at = performance.now();
     const tasks = { count: TASKS_A_JOB, run: { sleep: 0 } };
     const done = cluster.submit({ name: 'load', estimate: '1ms', tasks }).then((job) => job.wait());

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CASE_KINDS } from './kinds.js';
+import { CARBYNE_CASES } from './carbyne.js';
+import type { CaseContent, CaseKind } from './kind.js';
+import { PACKING_CASES } from './packing.js';
+import { THREE_SIGMA_CASES } from './three-sigma.js';
+
+/** The first that accepts a file checks it. */
+const CASE_KINDS: readonly CaseKind[] = [...PACKING_CASES, ...THREE_SIGMA_CASES, ...CARBYNE_CASES];
 
 interface CaseLine {
   readonly file: string;
@@ -25,7 +31,7 @@ export function checkFile(file: string, text: string): CaseLine[] {
   }));
 }
 
-function parsed(file: string, text: string): Record<string, unknown> {
+function parsed(file: string, text: string): CaseContent {
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -35,5 +41,5 @@ function parsed(file: string, text: string): Record<string, unknown> {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw new TypeError(`${file}: not a JSON object`);
   }
-  return content as Record<string, unknown>;
+  return content as CaseContent;
 }

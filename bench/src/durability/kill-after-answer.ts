@@ -1,4 +1,5 @@
-import { connect } from '@goshawk/client';
+import { type Cluster as Client, connect } from '@goshawk/client';
+import { until } from '../daemons.js';
 import type { Cluster } from './cluster.js';
 
 interface KillReport {
@@ -73,15 +74,12 @@ export async function killAfterAnswer(
   return { kills: times, accepted: accepted.length, lost, completed, doubled };
 }
 
-type Client = Awaited<ReturnType<typeof connect>>;
-
 /** Returns when central has heard of the scheduler at this endpoint: before, its jobs seem to be nobody's. */
 async function listed(client: Client, endpoint: string): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { schedulers } = await client.describe();
-    if (schedulers.some((scheduler) => scheduler.endpoint === endpoint)) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return schedulers.some((scheduler) => scheduler.endpoint === endpoint);
+  }, 20);
 }
 
 async function isThere(client: Client, id: string): Promise<boolean> {

@@ -1,7 +1,9 @@
 import { connect } from '@goshawk/client';
+import { runJobs, until } from '../daemons.js';
 import type { Cluster } from './cluster.js';
 
 const JOBS_AT_ONCE = 64;
+const TASKS_A_JOB = 4;
 
 /**
  * Jobs a second through one scheduler: so many of them are on their way at any time, each of four tasks that do
@@ -11,28 +13,17 @@ export async function throughput(cluster: Cluster, withJournal: boolean, jobs: n
   const scheduler = await cluster.startScheduler(withJournal ? 'written' : 'remembered', withJournal);
   try {
     await using client = await connect(cluster.url);
-    const run = async (count: number): Promise<number> => {
-      let left = count;
-      const began = performance.now();
-      const lane = async (): Promise<void> => {
-        while (left-- > 0) {
-          const job = await client.submit({ name: 'load', tasks: { count: 4, run: { sleep: 0 } } });
-          await job.wait();
-        }
-      };
-      await Promise.all(Array.from({ length: JOBS_AT_ONCE }, lane));
-      return (count * 1_000) / (performance.now() - began);
-    };
     // The first ones find cold code.
-    await run(jobs / 4);
-    return await run(jobs);
+    await runJobs(client, jobs / 4, TASKS_A_JOB, JOBS_AT_ONCE);
+    const began = performance.now();
+    await runJobs(client, jobs, TASKS_A_JOB, JOBS_AT_ONCE);
+    return (jobs * 1_000) / (performance.now() - began);
   } finally {
     await scheduler.kill();
     // Nobody else must be sent its jobs.
-    for (;;) {
+    await until(async () => {
       await using client = await connect(cluster.url);
-      if ((await client.describe()).schedulers.length === 0) break;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+      return (await client.describe()).schedulers.length === 0;
+    }, 200);
   }
 }

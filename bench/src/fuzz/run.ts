@@ -1,9 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Random } from '@goshawk/core';
 import { generateKeys, type KeyRing, keyRing, writeKeyFolder } from '@goshawk/transport';
-import { metricsOf, RealCluster, residentMebibytes } from '../real-cluster.js';
+import { residentMebibytes } from '../proc.js';
+import { metricsOf, RealCluster } from '../real-cluster.js';
 import { Folder } from '../script.js';
 import {
   type Attacker,
@@ -87,7 +89,7 @@ async function attackAll(
   ring: KeyRing | undefined,
 ): Promise<FuzzResult> {
   const { targets } = cluster;
-  await new Promise((resolve) => setTimeout(resolve, CALM_MS));
+  await pause(CALM_MS);
   const calm = await reported(submitter);
   const attackers = attackersOf(
     seed,
@@ -111,7 +113,7 @@ async function attackAll(
       }),
     );
     if (total >= inputs / 10 && memory.central === undefined) {
-      for (const each of targets) memory[each.role] = [residentMebibytes(each), 0];
+      for (const each of targets) memory[each.role] = [residentMebibytes(each.daemon.pid), 0];
     }
     if (total - shown >= inputs / 10) {
       shown = total;
@@ -125,8 +127,8 @@ async function attackAll(
   const alive = targets.filter(({ hasEnded }) => !hasEnded);
   const delayMs: Record<string, number> = {};
   for (const each of alive) delayMs[each.role] = delayOf(await metricsOf(each));
-  await new Promise((resolve) => setTimeout(resolve, REST_MS));
-  for (const each of alive) memory[each.role]![1] = residentMebibytes(each);
+  await pause(REST_MS);
+  for (const each of alive) memory[each.role]![1] = residentMebibytes(each.daemon.pid);
   return {
     inputs: thrown,
     seconds,

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@goshawk/client';
 import { present } from '@goshawk/core';
 
@@ -36,5 +37,5 @@ for (;;) {
   } catch {
     failed++;
   }
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  await pause(PAUSE_MS);
 }

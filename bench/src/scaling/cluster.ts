@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cluster, connect } from '@goshawk/client';
 import { sumOf } from '@goshawk/core';
 import { ANY_PORT, allJoined, Daemons } from '../daemons.js';
-import { processorTime } from '../processor-time.js';
+import { processorTime, residentMebibytes } from '../proc.js';
 
 export interface Shape {
   readonly workers: number;
@@ -40,19 +40,7 @@ export class ScaledCluster implements AsyncDisposable {
     const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT]);
     const schedulers = fork(SCHEDULERS, ['scheduler', `${count}`, url, folder]);
     await once(schedulers, 'message');
-    for (let first = 0; first < workers; first += WORKERS_A_PROCESS) {
-      const here = Math.min(WORKERS_A_PROCESS, workers - first);
-      const name = `w${first}`;
-      const size = ['--workers', `${here}`, '--slots', `${slots}`, '--name', name];
-      await daemons.start(name, [
-        'worker',
-        ...size,
-        '--central-url',
-        url,
-        '--data-folder',
-        join(folder, name),
-      ]);
-    }
+    await daemons.startWorkers(url, workers, WORKERS_A_PROCESS, slots);
     const client = await connect(url, { requestTimeoutMs: 120_000 });
     await allJoined(client, workers);
     return new ScaledCluster(daemons, schedulers, client);
@@ -66,11 +54,7 @@ export class ScaledCluster implements AsyncDisposable {
 
   /** Of all its processes. MiB */
   residentMebibytes(): number {
-    const pids = [this.#schedulers.pid, ...this.#daemons.all.map(({ pid }) => pid)];
-    const kibibytes = pids.map((pid) =>
-      Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]),
-    );
-    return sumOf(kibibytes) / 1_024;
+    return sumOf([this.#schedulers.pid!, ...this.#daemons.all.map(({ pid }) => pid)], residentMebibytes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -81,8 +65,4 @@ export class ScaledCluster implements AsyncDisposable {
     await this.#daemons.stop();
     rmSync(this.#daemons.folder, { recursive: true, force: true });
   }
-}
-
-export function pauseMs(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, EndedJob, JobHandle } from '@goshawk/client';
 import type { Millis, Random } from '@goshawk/core';
 
@@ -130,7 +131,7 @@ export class Load {
         const { code, message } = error as { code?: string; message: string };
         if (code === undefined || !WAITS_FOR.has(code)) throw error;
         this.#options.note(`asked again: ${message}`);
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        await pause(500);
       }
     }
   }

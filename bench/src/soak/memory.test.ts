@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryWatch, slopeOf } from './memory.js';
-
-test('the slope of a line is its growth a minute', () => {
-  const line = Array.from({ length: 10 }, (_, i) => ({ atMs: i * 30_000, mebibytes: 50 + i }));
-  expect(slopeOf(line)).toBeCloseTo(2);
-  expect(slopeOf(line.map(({ atMs }) => ({ atMs, mebibytes: 7 })))).toBe(0);
-  expect(slopeOf(line.slice(0, 1))).toBe(0);
-});
+import { MemoryWatch } from './memory.js';
 
 test('a process that is gone is left out', () => {
   const watch = new MemoryWatch();

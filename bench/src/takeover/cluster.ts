@@ -1,6 +1,6 @@
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
-import { ANY_PORT, allJoined, type Daemon, Daemons, workerArgs } from '../daemons.js';
+import { ANY_PORT, allJoined, type Daemon, Daemons } from '../daemons.js';
 
 interface Shape {
   readonly schedulers: number;
@@ -33,10 +33,7 @@ export class SharedCluster {
     await (await inPostgres()).initStore(journal);
     const daemons = new Daemons(folder);
     const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT, '--cutoff', '60']);
-    for (let first = 0; first < workers; first += workersPerProcess) {
-      const args = workerArgs(url, first, workersPerProcess, workers, folder);
-      await daemons.start(`w${first}`, [...args, '--slots', `${slots}`]);
-    }
+    await daemons.startWorkers(url, workers, workersPerProcess, slots);
     const cluster = new SharedCluster(daemons, journal, url);
     for (let i = 0; i < schedulers; i++) await cluster.startScheduler(`s${i}`);
     await using client = await connect(url);

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '@goshawk/core';
 import { PostgresServer } from '@goshawk/journal/testing';
+import { until } from '../daemons.js';
 import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
 import { writtenDown } from './results.js';
@@ -47,7 +48,7 @@ export async function failovers(
       await standby.sql('alter system reset synchronous_standby_names');
       await standby.sql('select pg_reload_conf()');
       const before = load.accepted.length;
-      while (load.accepted.length < before + 2 * LANES) await pause(20);
+      await until(() => load.accepted.length >= before + 2 * LANES, 20);
       gapMs.push(load.longestGapMs(killedAt));
       note(
         `failover ${round + 1}: no job was accepted for ${gapMs.at(-1)!.toFixed(0)} ms, the standby was promoted after ${promotedMs.toFixed(0)} ms`,
@@ -75,10 +76,10 @@ export async function failovers(
 
 /** From now on a commit is answered when the standby has it. */
 async function mustWait(primary: { sql(statement: string): Promise<string> }): Promise<void> {
-  while ((await primary.sql('select count(*) from pg_stat_replication where state = $$streaming$$')) === '0')
-    await pause(50);
+  const some = (where: string) => async () =>
+    (await primary.sql(`select count(*) from pg_stat_replication where ${where}`)) !== '0';
+  await until(some(`state = 'streaming'`));
   await primary.sql(`alter system set synchronous_standby_names = '*'`);
   await primary.sql('select pg_reload_conf()');
-  while ((await primary.sql('select count(*) from pg_stat_replication where sync_state = $$sync$$')) === '0')
-    await pause(50);
+  await until(some(`sync_state = 'sync'`));
 }

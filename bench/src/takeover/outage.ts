@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 import { PostgresServer } from '@goshawk/journal/testing';
+import { until } from '../daemons.js';
 import { SharedCluster } from './cluster.js';
 import { Load } from './load.js';
 import { writtenDown } from './results.js';
@@ -45,7 +46,7 @@ export async function outage(
     const startedAt = performance.now();
     await server.start();
     const readyMs = performance.now() - startedAt;
-    while (load.accepted.length === before) await pause(10);
+    await until(() => load.accepted.length > before, 10);
     const backMs = load.accepted[before]!.atMs - startedAt;
     note(
       `started, it was ready after ${readyMs.toFixed(0)} ms; the next job accepted after ${backMs.toFixed(0)} ms`,
@@ -69,11 +70,11 @@ export async function outage(
 
 /** Reads are answered, and new jobs refused with what to do. */
 async function askedMeanwhile(url: string, awayMs: Millis): Promise<string[]> {
-  const until = performance.now() + awayMs;
+  const untilMs = performance.now() + awayMs;
   const refusals: string[] = [];
   await using client = await connect(url, { requestTimeoutMs: 3_000 });
   await pause(Math.min(3_000, awayMs / 2));
-  while (performance.now() < until) {
+  while (performance.now() < untilMs) {
     await client.jobs({ all: true });
     try {
       await client.submit({ name: 'meanwhile', tasks: [{ sleep: 1 }] });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect, type JobHandle } from '@goshawk/client';
 import { type Millis, sumOf } from '@goshawk/core';
-import { GOSHAWK } from '../daemons.js';
+import { GOSHAWK, until } from '../daemons.js';
 import type { SharedCluster } from './cluster.js';
 
 interface RoundsOptions {
@@ -123,13 +123,10 @@ async function waitingCommands(
 }
 
 async function tagOf(client: Cluster, name: string): Promise<string> {
-  for (;;) {
-    const found = (await client.describe()).schedulers.find((scheduler) => scheduler.name === name);
-    if (found !== undefined) return found.tag;
-    await pause(50);
-  }
-}
-
-async function until(met: () => Promise<boolean>): Promise<void> {
-  while (!(await met())) await pause(50);
+  let tag: string | undefined;
+  await until(async () => {
+    tag = (await client.describe()).schedulers.find((scheduler) => scheduler.name === name)?.tag;
+    return tag !== undefined;
+  });
+  return tag!;
 }

@@ -21,6 +21,11 @@ export function processorTime(root: number): Map<string, number> {
   return times;
 }
 
+/** Memory that a process has, in MiB; NaN once it is gone, and where there is no /proc. */
+export function residentMebibytes(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
+}
+
 function familyOf(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirOr('/proc')) {
