@@ -69,9 +69,11 @@ function declarationOf(name: string, files: readonly (readonly string[])[]): Dec
     if (at < 0) continue;
     const kind = pattern.exec(lines[at]!)![1]!;
     const hasMembers = kind === 'class' || kind === 'interface';
-    const last = lines.findIndex(
-      (line, index) => index >= at && /^(?:\}|.*;$|.*\};?$)/.test(line) && !/^ /.test(line),
-    );
+    const last = lines.findIndex((line, index) => {
+      if (index < at) return false;
+      if (kind === 'type') return line.endsWith(';') && !lines[index + 1];
+      return /^(?:\}|.*;$|.*\};?$)/.test(line) && !/^ /.test(line);
+    });
     const body = hasMembers ? lines.slice(at + 1, last) : [];
     return {
       name,

@@ -9,6 +9,8 @@ describe('the word that was meant', () => {
     ['stealcap', 'steal-cap'],
     ['steeling', 'stealing'],
     ['al', 'all'],
+    ['slost', 'slots'],
+    ['lal', 'all'],
     ['slots', 'slots'],
   ])('by %s is %s', (word, meant) => {
     expect(nearest(word, WORDS)).toBe(meant);

@@ -13,16 +13,19 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return best;
 }
 
-/** Letters to insert, delete or replace (Levenshtein). */
+/** Letters to insert, delete, replace, or swap with the next one (Damerau and Levenshtein). */
 function distance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, i) => i);
+  let twoAbove = above;
   for (let i = 1; i <= from.length; i++) {
     const row = [i];
     for (let j = 1; j <= to.length; j++) {
       const replaced = above[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1));
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwap ? twoAbove[j - 2]! + 1 : replaced;
+      row.push(Math.min(replaced, swapped, above[j]! + 1, row[j - 1]! + 1));
     }
-    above = row;
+    [twoAbove, above] = [above, row];
   }
   return above[to.length]!;
 }

@@ -35,7 +35,7 @@ export function openJournalFile(folder: string): LmdbFile {
     throw new JournalError(
       'no-journal',
       `there is no journal in ${folder}`,
-      'give the folder that holds jobs.mdb',
+      'give the data folder of a scheduler, such as .goshawk/s0',
     );
   }
   try {

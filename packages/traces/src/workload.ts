@@ -211,8 +211,9 @@ async function hashJobs(generator: ConfiguredGenerator, signal?: AbortSignal): P
       await setImmediate();
       signal?.throwIfAborted();
     }
-    hash.update(Float64Array.of(job.submitSeconds, job.meanSeconds, job.durationsSeconds.length));
-    hash.update(job.durationsSeconds);
+    const { durationsSeconds, ...others } = job;
+    hash.update(JSON.stringify({ ...others, tasks: durationsSeconds.length }));
+    hash.update(durationsSeconds);
   }
   return hash.digest('hex');
 }

@@ -116,7 +116,7 @@ export function noTakeover(
       ? {
           code: 'unknown-scheduler',
           message: `there is no scheduler ${name}, and none is away`,
-          hint: '`goshawk workers` lists all workers',
+          hint: 'give the name that it was started with (`goshawk scheduler --name`)',
         }
       : {
           code: 'not-shared',

@@ -1,4 +1,4 @@
-import { type CentralLine, expectedWaitMs, type Millis, type NeedView, SLOT } from '@goshawk/core';
+import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, SLOT } from '@goshawk/core';
 import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks, QueueLine } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import type { StartTimes, WaitBasis } from './start-times.js';
@@ -17,21 +17,23 @@ export function lineOf(
 ): CentralLine {
   const line = policy.line?.(now);
   const standing = standingOf(books, line);
-  const needs = (job === undefined ? [] : waitingStages(job)).map((stage): NeedView => {
-    const place = placeOf(books, line, stage, now);
-    const why = policy.explain?.(stage, books, now)?.sentence;
-    const start = starts.expect(basisOf(place, standing));
-    return {
-      stage: stage.index,
-      tasks: stage.waiting,
-      demand: books.names.resourcesOf(stage.demand),
-      waitedMs: now - stage.waitsSince,
-      kept: line?.keptFor(stage) ?? 0,
-      ...place,
-      ...(why === undefined ? {} : { why }),
-      ...(start === undefined ? {} : { starts: start }),
-    };
-  });
+  const needs = (job === undefined ? [] : waitingStages(job).slice(0, LIMITS.stagesPerJobMax)).map(
+    (stage): NeedView => {
+      const place = placeOf(books, line, stage, now);
+      const why = policy.explain?.(stage, books, now)?.sentence;
+      const start = starts.expect(basisOf(place, standing));
+      return {
+        stage: stage.index,
+        tasks: stage.waiting,
+        demand: books.names.resourcesOf(stage.demand),
+        waitedMs: now - stage.waitsSince,
+        kept: line?.keptFor(stage) ?? 0,
+        ...place,
+        ...(why === undefined ? {} : { why }),
+        ...(start === undefined ? {} : { starts: start }),
+      };
+    },
+  );
   return { needs, ...standing };
 }
 

@@ -154,7 +154,9 @@ describe('journal', () => {
   it('says clearly what is no journal', async () => {
     const { exitCode, stderr } = await journal('inspect', '.');
     expect(exitCode).toBe(2);
-    expect(stderr).toBe(`goshawk: there is no journal in ${cwd}; give the folder that holds jobs.mdb\n`);
+    expect(stderr).toBe(
+      `goshawk: there is no journal in ${cwd}; give the data folder of a scheduler, such as .goshawk/s0\n`,
+    );
     await writeFile(join(cwd, 'jobs.mdb'), 'not lmdb');
     expect((await journal('inspect', '.')).stderr).toContain('is damaged: it is no file of lmdb');
   });

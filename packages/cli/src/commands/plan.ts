@@ -22,10 +22,10 @@ export const planCommand = defineCommand({
   name: 'plan',
   words: '[FILE.json | -- CMD ARG…]',
   describe:
-    'predict class, fitting workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if the job can never run',
+    'predict class, fitting workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if no worker could run it now',
   examples: [
     ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'before the submission'],
-    ['goshawk plan job.json && goshawk submit job.json', 'only if the job can run here'],
+    ['goshawk plan job.json && goshawk submit job.json', 'only if the job can run here now'],
   ],
   options: PLAN_OPTIONS,
   async run(context, options, positionals) {
@@ -89,7 +89,10 @@ function planPage(
     [
       ['class', classLines(outlook)],
       ['workers', outlook.stages.map(fittingLine)],
-      ['start', canRun ? startLine(outlook) : 'never: no worker that takes work has what such a task needs'],
+      [
+        'start',
+        canRun ? startLine(outlook) : 'not before a worker that has what such a task needs takes work',
+      ],
       ...section('behind', behind),
     ],
     paint,

@@ -12,8 +12,11 @@ export const schemaCommand = defineCommand({
   async run(context, _options, { words }) {
     const schema = SCHEMAS[words[0]!];
     if (schema === undefined) {
-      const known = Object.keys(SCHEMAS).join(', ');
-      throw new InputError('usage', `schema: unknown schema "${words[0]}"`, `there is one of ${known}`);
+      throw new InputError(
+        'usage',
+        `schema: unknown schema "${words[0]}"`,
+        `known: ${Object.keys(SCHEMAS).join(', ')}`,
+      );
     }
     if (context.global.json) context.json(schema());
     else context.out(JSON.stringify(schema(), undefined, 2));

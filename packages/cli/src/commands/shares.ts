@@ -109,7 +109,7 @@ function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[
 function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
   const { id, user, jobs, weight, running, waiting, has } = holder;
   const { share, of } = largestShare(has, capacity);
-  const who = user === '' ? '(nobody)' : plain(user);
+  const who = user === '' ? '(unknown)' : plain(user);
   return [
     ...(by === 'job' ? [plain(id ?? ''), who] : [who, `${jobs}`]),
     `${weight}`,

@@ -163,8 +163,17 @@ async function whatRuns(url: string, keys: string | undefined): Promise<string> 
  */
 async function claimedFolder(dataFolder: string, url: () => string | undefined): Promise<FolderClaim> {
   const { claimFolder } = await import('@goshawk/journal');
-  // Its logs and journals hold what users gave their jobs.
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  try {
+    // Its logs and journals hold what users gave their jobs.
+    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new InputError(
+      'bad-data-folder',
+      `cannot make the data folder ${dataFolder}: ${(error as Error).message}`,
+      'give another one with --data-folder',
+      { cause: error },
+    );
+  }
   return claimFolder(dataFolder, {
     about: () => url() ?? 'which is starting',
     inUse: (folder, owner) =>

@@ -35,6 +35,17 @@ it('says how many long tasks run, and how many may', () => {
   expect(text).toContain('20 slots, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
 });
 
+it('has a line each for the first ten of many stages', () => {
+  const waiting = waits({ jobs: 0, tasks: 0, workMs: 0 });
+  const stages = Array.from({ length: 1_000 }, (_, stage) => ({
+    ...waiting.waiting[0]!,
+    stage: `s${stage}`,
+  }));
+  const text = page({ ...waiting, waiting: stages });
+  expect(text).toMatch(/of s9, .*\n.*and 990 more lines \(--json has all\)\n/);
+  expect(text).not.toContain('of s10,');
+});
+
 it('says nothing of a time that nobody can know', () => {
   const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });
   expect(page(unknown)).toContain(

@@ -29,6 +29,9 @@ import { classWords, cutoffWords, heading, measures } from './words.js';
 /** Workers that are shown of a list. */
 const SHOWN = 5;
 
+/** Stages that have a line each. */
+const STAGES_SHOWN = 10;
+
 /** What waits in the cluster, and what would help. */
 export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
   const total = sumOf(waiting, ({ tasks }) => tasks);
@@ -76,10 +79,7 @@ export function whyPage(
   const sections: Section[] = [
     ['class', classLines(explained, cutoff)],
     ...section('task', task === undefined ? [] : taskLines(task)),
-    ...section(
-      'waiting',
-      waiting.map((wait) => waitLine(wait, workers)),
-    ),
+    ...section('waiting', firstStages(waiting.map((wait) => waitLine(wait, workers)))),
     ...section('after', (explained.after ?? []).map(afterLine)),
     ...section('line', isFinal(job.state) ? [] : lineLines(explained)),
     ...section('probes', probeLines(explained)),
@@ -111,6 +111,13 @@ function classLines({ job, sampling }: ExplainedJob, cutoff: Background['cutoff'
   const { pilotTasks, decidedMs } = sampling;
   const decided = decidedMs === undefined ? '' : `, decided after ${formatDuration(decidedMs)}`;
   return [`${head}; ${counted(pilotTasks, 'pilot')}${decided}`, ...divide];
+}
+
+function firstStages(lines: readonly string[]): string[] {
+  const more = lines.length - STAGES_SHOWN;
+  return more <= 0
+    ? [...lines]
+    : [...lines.slice(0, STAGES_SHOWN), `and ${counted(more, 'more line')} (--json has all)`];
 }
 
 /** A job that does not speak of stages has one of this name. */
@@ -182,7 +189,7 @@ function taskLines({
 function lineLines({ central, matches }: ExplainedJob): string[] {
   if (central === undefined) return ['central does not answer'];
   const found = matches === 0 ? [] : [`${counted(matches, 'worker')} found for it so far`];
-  return [...central.needs.map((need) => needLine(need, central)), ...found];
+  return [...firstStages(central.needs.map((need) => needLine(need, central))), ...found];
 }
 
 function needLine(need: NeedView, central: CentralLine): string {

@@ -1,5 +1,5 @@
 import { choice, count, list, number, optional, view } from '../messages/fields.js';
-import { name } from '../messages/records.js';
+import { line, name } from '../messages/records.js';
 import type { Resources } from '../resources.js';
 import { amounts } from './amounts.js';
 
@@ -7,7 +7,8 @@ import { amounts } from './amounts.js';
 export const SHARES_MAX = 1_000;
 
 const jobShare = view({
-  id: name,
+  /** Of a job whose owner is not known, the party that it came from, and its number there. */
+  id: line,
   /** Empty: unknown. */
   user: name,
   weight: number,

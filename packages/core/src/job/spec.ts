@@ -35,7 +35,12 @@ const demand = () =>
 
 const attributes = () =>
   z
-    .record(name(), z.union([name(), z.array(name()).min(1).max(LIMITS.attributeValuesMax)]))
+    .record(
+      name(),
+      z.union([name(), z.array(name()).min(1).max(LIMITS.attributeValuesMax)], {
+        error: () => `expected a text, or a list of 1 to ${LIMITS.attributeValuesMax} texts`,
+      }),
+    )
     .refine(
       (named) => Object.keys(named).length <= LIMITS.attributesMax,
       `at most ${LIMITS.attributesMax} attributes`,

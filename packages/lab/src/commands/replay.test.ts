@@ -44,7 +44,7 @@ describe('replay refuses before it starts anything', () => {
       '--scale and --for: one decides the other; give one of them',
     ],
     ['a time without a unit', ['prototype', '--for', '5'], '"5" is not a duration'],
-    ['no time', ['prototype', '--for', '0s'], '--for: a run takes more than no time'],
+    ['no time', ['prototype', '--for', '0s'], '--for: the time of a run must be more than 0'],
     ['a negative cutoff', ['prototype', '--cutoff', '-1'], '--cutoff'],
     ['a short partition of everything', ['prototype', '--short-partition', '1'], '--short-partition'],
     [

@@ -55,7 +55,7 @@ function checkOptions(options: ReplayOptions): void {
     throw new InputError('bad-option', '--scale and --for: one decides the other', 'give one of them');
   }
   if (options.for !== undefined && !(options.for > 0)) {
-    throw new InputError('bad-option', '--for: a run takes more than no time', 'write --for 60s');
+    throw new InputError('bad-option', '--for: the time of a run must be more than 0', 'write --for 60s');
   }
 }
 

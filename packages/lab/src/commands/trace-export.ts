@@ -55,7 +55,7 @@ export const traceExportCommand = defineCommand({
       throw new InputError(
         'nothing-recorded',
         job === undefined
-          ? `no job has ended of which ${places.join(', ')} tells`
+          ? `${places.join(', ')}: no job has ended`
           : `${job} has not ended, or there is no such job`,
         '`goshawk jobs` lists them',
       );

@@ -26,9 +26,9 @@ export class RunsTracker {
 
   /** Beside a bar. */
   describe(): string {
-    const rate = this.#sum('events') / (performance.now() - this.#startedAt) / 1_000;
+    const perMs = this.#sum('events') / (performance.now() - this.#startedAt);
     const at = Math.max(...[...this.#latest.values()].map(({ simulatedSeconds }) => simulatedSeconds));
-    return `${rate.toFixed(1)} M events/s, at ${seconds(at)}`;
+    return `${formatCount(Math.round(perMs))} k events/s, at ${seconds(at)}`;
   }
 
   /**

@@ -26,7 +26,7 @@ export async function recordedJobs(
   if (jobs.length > 0) return jobs;
   throw new InputError(
     'nothing-recorded',
-    `no job has ended${since === undefined ? '' : ' within that time'} of which ${places.join(', ')} tells`,
+    `${places.join(', ')}: no job has ended${since === undefined ? '' : ' within that time'}`,
     'run some, or look further back with --since',
   );
 }

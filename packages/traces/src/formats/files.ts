@@ -7,6 +7,8 @@ import { WorkloadError } from '../errors.js';
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 10;
+/** What editors of Windows write before the first line of UTF-8. */
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
  * Content of a file in chunks, decompressed where its first bytes say gzip (whatever it is called).
@@ -19,8 +21,13 @@ async function* readChunks(file: string, lineNow: () => number): AsyncGenerator<
   // `pipe` does not pass a read error on, and without it the reader would wait for ever.
   const content = gzipped ? source.pipe(createGunzip({ chunkSize: CHUNK_BYTES })) : source;
   source.on('error', (error) => content.destroy(error));
+  let isFirst = true;
   try {
-    for await (const chunk of content) yield chunk as Buffer;
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      const isMarked = isFirst && chunk.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+      yield isMarked ? chunk.subarray(BYTE_ORDER_MARK.length) : chunk;
+      isFirst = false;
+    }
   } catch (cause) {
     throw gzipped ? brokenGzip(file, lineNow(), cause) : unreadable(file, cause);
   } finally {

@@ -45,6 +45,11 @@ describe('readTr', () => {
     ]);
   });
 
+  it.each(['trace.tr', 'marked'])('reads %s that begins with a byte order mark', async (name) => {
+    const workload = await openWorkload(await fileOf('\uFEFF0 1 5 5\n', name));
+    expect(plain(await collect(workload.jobs()))).toEqual([[0, 5, 5]]);
+  });
+
   it('keeps the order of the file, sorted or not, and the mean of the file, right or not', async () => {
     expect(plain(await read('9 1 70 7\n3 1 3 3\n'))).toEqual([
       [9, 70, 7],

@@ -90,6 +90,21 @@ describe('what was encoded is decoded to the same', () => {
     );
   });
 
+  test('a share of a job that goes by the name of its party, longer than an id', () => {
+    const share = {
+      id: `${'x'.repeat(300)} 7`,
+      user: '',
+      weight: 1,
+      running: 1,
+      waiting: 0,
+      has: {},
+      due: undefined,
+    };
+    const value = { by: undefined, capacity: {}, jobs: [share], total: 1 };
+    const message: MessageOf<'shares'> = { type: 'shares', request: 1, value };
+    expect(codec.decode(bodyOf(message))).toEqual(message);
+  });
+
   test('a body is the code and the fields in their order, addresses by name and choices by number', () => {
     expect(codec.encode({ ...probe, demand: NO_RESOURCES })).toEqual([
       codeOf('probe'),

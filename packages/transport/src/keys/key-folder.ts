@@ -68,9 +68,10 @@ function readKeyFile(path: string): KeyFile {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof InputError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
     throw new InputError(
       'no-keys',
-      `cannot read the key file ${path}: ${(error as Error).message}`,
+      `cannot read the key file ${path}: ${code === 'ENOENT' ? 'there is no such file' : message}`,
       '`goshawk keygen` makes a cluster’s keys',
       { cause: error },
     );
