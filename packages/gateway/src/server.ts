@@ -113,11 +113,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       .headers(status === 401 ? { 'www-authenticate': 'Bearer' } : {})
       .send(body);
   });
-  app.setNotFoundHandler(({ url }) => {
+  app.setNotFoundHandler(({ method, url }) => {
     throw new Refused(
       404,
       'not-found',
-      `there is no ${url.slice(0, 100)} here`,
+      `there is no ${method} ${url.slice(0, 100)} here`,
       '/v1/openapi.json lists all paths',
     );
   });

@@ -33,7 +33,15 @@ export function showJob(place: Place): void {
       timeline,
       behind('Table', () => attemptTable(job?.attempts ?? [])),
     ),
-    card('Log', h('p', {}, failedOnly, h('label', { for: 'failed' }, 'of tasks that failed only')), log),
+    card(
+      'Log',
+      h(
+        'div',
+        { class: 'filters' },
+        h('span', {}, failedOnly, h('label', { for: 'failed' }, 'of tasks that failed only')),
+      ),
+      log,
+    ),
   );
   const showLog = async (): Promise<void> => {
     const { chunks, truncated } = await get<Logs>(

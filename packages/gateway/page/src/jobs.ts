@@ -23,7 +23,7 @@ export function showJobs({ root, live, query, signal }: Place): void {
     'select',
     { name: 'state', id: 'state' },
     h('option', { value: '' }, 'any'),
-    h('option', { value: 'waiting,running', selected: state === 'waiting,running' }, 'goes on'),
+    h('option', { value: 'waiting,running', selected: state === 'waiting,running' }, 'active'),
     STATES.map((one) => h('option', { value: one, selected: one === state }, one)),
   );
   const userField = h('input', { name: 'user', id: 'user', value: user, autocomplete: 'off', size: 12 });
@@ -40,10 +40,8 @@ export function showJobs({ root, live, query, signal }: Place): void {
     h(
       'form',
       { class: 'filters', onsubmit: apply, onchange: apply },
-      h('label', { for: 'state' }, 'State'),
-      stateChoice,
-      h('label', { for: 'user' }, 'User'),
-      userField,
+      h('span', {}, h('label', { for: 'state' }, 'State'), stateChoice),
+      h('span', {}, h('label', { for: 'user' }, 'User'), userField),
       h('span', {}, allBox, h('label', { for: 'all' }, 'all that ended')),
     ),
     problem,

@@ -93,7 +93,8 @@ function waitingList(groups: readonly WaitingRow[]): HTMLElement {
           { class: 'hint' },
           `${why}; longest `,
           h('a', { href: `#/jobs/${example}` }, example),
-          `, accepted ${duration(exampleAgeSeconds)} ago. Helps: ${helps}.`,
+          `, accepted ${duration(exampleAgeSeconds)} ago. Helps: `,
+          ticked(`${helps}.`),
         ),
       );
     }),
