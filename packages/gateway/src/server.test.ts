@@ -48,3 +48,9 @@ it('a body no longer counts when its client has left before the answer', async (
   await expect(left).rejects.toThrow('aborted');
   await expect.poll(async () => (await post('last')).status).toBe(200);
 });
+
+it('a path that cannot be read is told so in the shape of all errors', async () => {
+  const answer = await fetch(`${await gatewayTo({})}/v1/jobs/%ff`);
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ schema: 'goshawk.error/1', code: 'bad-request' });
+});

@@ -79,6 +79,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     bodyLimit: LIMITS.bodyBytesMax,
     serverFactory: (handle) => createServer(TIMES, oneAtATime(handle)),
     forceCloseConnections: true,
+    // A path that is no path comes to no route.
+    frameworkErrors: (error, _, reply: FastifyReply) => {
+      const { status, body } = answerTo(error);
+      void reply.status(status).send(body);
+    },
     // A HEAD of a stream would read it for ever.
     exposeHeadRoutes: false,
     // What is too long is said by each route's own shape, as all that is wrong.
