@@ -59,11 +59,13 @@ export class Needer {
     for (const batch of batchesInNeed(job)) this.#tell(job, batch, now);
   }
 
-  /** Tells again what central has not answered since then. */
+  /** Tells again what central has not answered since then, and what is much less by now: workers that serve a job come by themselves. */
   tellAgain(job: Job, since: Millis, now: Millis): void {
-    const silent = batchesInNeed(job).filter(({ needSentAt }) => needSentAt <= since);
-    if (silent.length > 0) this.#declare(job, now);
-    for (const batch of silent) this.#tell(job, batch, now);
+    const due = batchesInNeed(job).filter(
+      (batch) => batch.needSentAt <= since || batch.needSent > OVERSTATED * tasksInNeed(job, batch),
+    );
+    if (due.length > 0) this.#declare(job, now);
+    for (const batch of due) this.#tell(job, batch, now);
   }
 
   /** No task of the stage waits any more. */
@@ -115,6 +117,9 @@ export class Needer {
     });
   }
 }
+
+/** Central plans by what it was told: so many times as many tasks as wait are too many. */
+const OVERSTATED = 1.1;
 
 /** What central is told of. Pilots need workers by themselves, and the rest needs them in another way meanwhile. */
 function batchesInNeed(job: Job): readonly Batch[] {
