@@ -4,6 +4,10 @@
 export const ENDS = ['completed', 'failed', 'cancelled'] as const;
 export type End = (typeof ENDS)[number];
 
+/** Of the log of a daemon, the severest first. */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** What a worker does. `quarantined`: it takes nothing for a while, since nothing can be started there. */
 export const WORKER_STATES = ['active', 'draining', 'drained', 'quarantined'] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];

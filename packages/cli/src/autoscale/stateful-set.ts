@@ -1,5 +1,5 @@
 import { UnreachableError } from '@goshawk/core';
-import { type ApiOptions, askApi } from '../kubernetes/api.js';
+import { type ApiOptions, askApi, readAnswer } from '../kubernetes/api.js';
 import type { Pool } from './pool.js';
 import type { Member } from './scaler.js';
 
@@ -50,23 +50,14 @@ export class StatefulSetPool implements Pool {
         : { metadata: { resourceVersion: this.#version }, spec: { replicas } };
     const { status, body } = await askApi(path, this.#api, signal, patch);
     if (status !== 200) throw this.#refused(status, patch === undefined ? 'read' : 'set');
-    try {
-      const { metadata, spec } = JSON.parse(body) as {
+    readAnswer(this.#api, body, 'a scale', (answer) => {
+      const { metadata, spec } = answer as {
         metadata?: { resourceVersion?: string };
         spec: { replicas?: number };
       };
       this.#replicas = spec.replicas ?? 0;
       this.#version = metadata?.resourceVersion;
-    } catch (error) {
-      throw new UnreachableError(
-        'kubernetes',
-        `${this.#api.api} answers with something other than a scale`,
-        '',
-        {
-          cause: error,
-        },
-      );
-    }
+    });
   }
 
   #refused(status: number, verb: string): UnreachableError {

@@ -1,12 +1,7 @@
 import type { CloseReason, Daemon } from '@goshawk/runtime';
-import { LOG_LEVELS } from '@goshawk/runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Context } from '../context.js';
-import { DAEMON_OPTIONS, keep } from './daemon-options.js';
-
-it('the levels of logging are those of the runtime', () => {
-  expect(DAEMON_OPTIONS.logLevel.choices).toEqual(LOG_LEVELS);
-});
+import { keep } from './daemon-options.js';
 
 describe('a daemon that is told to end', () => {
   beforeEach(() => void vi.useFakeTimers());

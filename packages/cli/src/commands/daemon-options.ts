@@ -1,18 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { InputError, type Millis, TIMER_MAX_MS } from '@goshawk/core';
+import { InputError, LOG_LEVELS, type Millis, TIMER_MAX_MS } from '@goshawk/core';
 import type { Daemon, HttpOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
 import type { DaemonIsUp } from '../local/child.js';
 import type { OptionSpecs } from '../options.js';
-
-/**
- * Those of the runtime, written down here: what a daemon runs on takes longer to load than most commands take, so
- * it is loaded by whoever starts one.
- */
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** Options of every daemon. */
 export const DAEMON_OPTIONS = {
@@ -117,24 +111,28 @@ export async function httpOptions(
   const { http: bind, httpTokenFile: file, httpPortFile } = options;
   if (bind === undefined) return undefined;
   const given = environment.GOSHAWK_HTTP_TOKEN || undefined;
-  const token =
-    file === undefined
-      ? given && checkToken(given, 'GOSHAWK_HTTP_TOKEN')
-      : await readToken(resolve(cwd, file));
-  return { bind, token, portFile: httpPortFile && resolve(cwd, httpPortFile) };
+  const portFile = httpPortFile && resolve(cwd, httpPortFile);
+  if (file === undefined) return { bind, token: given && checkToken(given, 'GOSHAWK_HTTP_TOKEN'), portFile };
+  const path = resolve(cwd, file);
+  const token = (await readSecret(path, '--http-token-file')).trim();
+  return { bind, token: checkToken(token, `--http-token-file: ${path}`), portFile };
 }
 
-async function readToken(path: string): Promise<string> {
+/**
+ * What a file holds that nobody else may read.
+ *
+ * @param option that names it
+ * @throws InputError for a file that is not there, or that others may read
+ */
+export async function readSecret(path: string, option: string): Promise<string> {
   const { checkOwner } = await import('@goshawk/transport');
-  let token: string;
   try {
     checkOwner(path, statSync(path));
-    token = readFileSync(path, 'utf8').trim();
+    return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw new InputError('bad-token', `--http-token-file: ${(error as Error).message}`, '', { cause: error });
+    throw new InputError('bad-token', `${option}: ${(error as Error).message}`, '', { cause: error });
   }
-  return checkToken(token, `--http-token-file: ${path}`);
 }
 
 function checkToken(token: string, source: string): string {

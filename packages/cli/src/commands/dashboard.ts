@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { InputError } from '@goshawk/core';
 import type { Role, Token } from '@goshawk/gateway';
 import { defineCommand } from '../command.js';
 import { connect } from '../connect.js';
@@ -11,7 +9,7 @@ import { keySource } from '../keys.js';
 import type { DaemonIsUp } from '../local/child.js';
 import { findCluster } from '../local/whereabouts.js';
 import { VERSION } from '../version.js';
-import { DAEMON_OPTIONS } from './daemon-options.js';
+import { DAEMON_OPTIONS, readSecret } from './daemon-options.js';
 
 const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 
@@ -91,16 +89,9 @@ function ownToken(): Token {
 /** @throws InputError for a file that is not there or holds something else */
 async function readTokens({ cwd, environment }: Context, file: string | undefined): Promise<Token[]> {
   const { parseTokens } = await import('@goshawk/gateway');
-  const { checkOwner } = await import('@goshawk/transport');
   const text = environment.GOSHAWK_DASHBOARD_TOKENS;
   if (file === undefined)
     return text === undefined || text === '' ? [] : parseTokens(text, 'GOSHAWK_DASHBOARD_TOKENS');
   const path = resolve(cwd, file);
-  try {
-    checkOwner(path, statSync(path));
-    return parseTokens(readFileSync(path, 'utf8'), path);
-  } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError('bad-token', `--token-file: ${(error as Error).message}`, '', { cause: error });
-  }
+  return parseTokens(await readSecret(path, '--token-file'), path);
 }

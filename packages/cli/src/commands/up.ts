@@ -15,8 +15,8 @@ import { checkSlots, policySettings } from '../settings.js';
 import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
 import {
+  DAEMON_OPTIONS,
   JOURNAL_OPTION,
-  LOG_LEVELS,
   QUOTA_OPTION,
   RETENTION_OPTIONS,
   SHADOW_OPTION,
@@ -56,13 +56,7 @@ export const upCommand = defineCommand({
     shadow: SHADOW_OPTION,
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
     ...RETENTION_OPTIONS,
-    logLevel: {
-      type: 'text',
-      default: 'info',
-      choices: LOG_LEVELS,
-      value: 'LEVEL',
-      describe: 'least severe level of the logs',
-    },
+    logLevel: { ...DAEMON_OPTIONS.logLevel, describe: 'least severe level of the logs' },
     ...POLICY_OPTIONS,
   },
   async run(context, options) {

@@ -114,6 +114,21 @@ export function askApi(
   });
 }
 
+/** @param what it should be @throws UnreachableError when it is something else */
+export function readAnswer<T>(
+  { api }: ApiOptions,
+  body: string,
+  what: string,
+  read: (answer: unknown) => T,
+): T {
+  try {
+    return read(JSON.parse(body));
+  } catch (cause) {
+    const message = `${api} answers with something other than ${what}`;
+    throw new UnreachableError('kubernetes', message, '', { cause });
+  }
+}
+
 function readOrFail(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();

@@ -1,5 +1,5 @@
 import { UnreachableError } from '@goshawk/core';
-import { type ApiOptions, askApi } from './api.js';
+import { type ApiOptions, askApi, readAnswer } from './api.js';
 
 /** What the API server has in memory serves. */
 const CORDONED = '/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&resourceVersion=0';
@@ -15,17 +15,8 @@ export async function cordonedNodes(options: ApiOptions, signal: AbortSignal): P
     const hint = status === 403 ? 'its service account has to be allowed to list nodes' : '';
     throw new UnreachableError('kubernetes', `${options.api} answers ${status} when asked for nodes`, hint);
   }
-  try {
-    const { items } = JSON.parse(body) as { items: { metadata: { name: string } }[] };
+  return readAnswer(options, body, 'a list of nodes', (answer) => {
+    const { items } = answer as { items: { metadata: { name: string } }[] };
     return new Set(items.map(({ metadata }) => metadata.name));
-  } catch (error) {
-    throw new UnreachableError(
-      'kubernetes',
-      `${options.api} answers with something other than a list of nodes`,
-      '',
-      {
-        cause: error,
-      },
-    );
-  }
+  });
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
+import { GoshawkError, type LogLevel, type Millis, type PolicySettings } from '@goshawk/core';
 import { centralCommand } from '../commands/central.js';
-import type { LOG_LEVELS } from '../commands/daemon-options.js';
 import { schedulerCommand } from '../commands/scheduler.js';
 import { workerCommand } from '../commands/worker.js';
 import { connect } from '../connect.js';
@@ -33,7 +32,7 @@ interface LocalClusterOptions {
   readonly keep?: Millis | undefined;
   readonly keepJobs?: number | undefined;
   readonly userWaitingTasksMax?: number | undefined;
-  readonly logLevel: (typeof LOG_LEVELS)[number];
+  readonly logLevel: LogLevel;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
   /** Told what happens to the processes, in lines for people. */

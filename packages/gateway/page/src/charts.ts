@@ -26,43 +26,35 @@ const BRIDGED = 6;
 /** Rows of the table behind a chart, the newest. */
 const ROWS = 60;
 
+const CLASSES = ['short', 'long'] as const;
+
 export const CHARTS: readonly ChartSpec[] = [
   {
     title: 'Throughput, tasks a second',
     format: (value) => `${Number(value.toPrecision(3))}`,
-    lines: [
-      { label: 'short', colour: 'short', of: ({ short }) => short.tasksPerSecond },
-      { label: 'long', colour: 'long', of: ({ long }) => long.tasksPerSecond },
-    ],
+    lines: CLASSES.map((kind) => ({ label: kind, colour: kind, of: (point) => point[kind].tasksPerSecond })),
   },
-  {
-    title: 'Scheduling delay of tasks',
-    format: duration,
-    isLog: true,
-    lines: [
-      { label: 'short p50', colour: 'short', of: ({ short }) => short.delaySeconds?.p50 ?? null },
-      {
-        label: 'short p99',
-        colour: 'short',
-        dash: [4, 3],
-        of: ({ short }) => short.delaySeconds?.p99 ?? null,
-      },
-      { label: 'long p50', colour: 'long', of: ({ long }) => long.delaySeconds?.p50 ?? null },
-      { label: 'long p99', colour: 'long', dash: [4, 3], of: ({ long }) => long.delaySeconds?.p99 ?? null },
-    ],
-  },
-  {
-    title: 'Run time of jobs',
-    format: duration,
-    isLog: true,
-    lines: [
-      { label: 'short p50', colour: 'short', of: ({ short }) => short.runSeconds?.p50 ?? null },
-      { label: 'short p90', colour: 'short', dash: [4, 3], of: ({ short }) => short.runSeconds?.p90 ?? null },
-      { label: 'long p50', colour: 'long', of: ({ long }) => long.runSeconds?.p50 ?? null },
-      { label: 'long p90', colour: 'long', dash: [4, 3], of: ({ long }) => long.runSeconds?.p90 ?? null },
-    ],
-  },
+  spread('Scheduling delay of tasks', 'p99', ({ delaySeconds }) => delaySeconds),
+  spread('Run time of jobs', 'p90', ({ runSeconds }) => runSeconds),
 ];
+
+/** The median, and a high percentile with a dashed line. */
+function spread<High extends string>(
+  title: string,
+  high: High,
+  of: (point: Point['short']) => Readonly<Record<'p50' | High, number>> | null,
+): ChartSpec {
+  const lines = CLASSES.flatMap((kind) => [
+    { label: `${kind} p50`, colour: kind, of: (point: Point) => of(point[kind])?.p50 ?? null },
+    {
+      label: `${kind} ${high}`,
+      colour: kind,
+      dash: [4, 3],
+      of: (point: Point) => of(point[kind])?.[high] ?? null,
+    },
+  ]);
+  return { title, format: duration, isLog: true, lines };
+}
 
 /** A chart of an hour, with its table behind it. */
 export class Chart {

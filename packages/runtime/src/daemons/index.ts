@@ -7,7 +7,7 @@ export type { HttpOptions } from '../http/index.js';
 export type { CentralOptions } from './central.js';
 export type { Daemon } from './daemon.js';
 export { type JournalPlace, newTag } from './journal-port.js';
-export { createLogger, LOG_LEVELS } from './logging.js';
+export { createLogger } from './logging.js';
 export type { CloseReason } from './process.js';
 export type { SchedulerOptions } from './scheduler.js';
 export type { WorkersOptions } from './workers.js';

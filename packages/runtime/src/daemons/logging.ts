@@ -1,9 +1,7 @@
 import { createRequire } from 'node:module';
-import { InputError } from '@goshawk/core';
+import type { LogLevel } from '@goshawk/core';
 import pino from 'pino';
 import { LogSink, toStderr } from './log-sink.js';
-
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 let stderr: LogSink | undefined;
 
@@ -12,19 +10,8 @@ export function droppedLogLines(): number {
   return stderr?.dropped ?? 0;
 }
 
-/**
- * The logger of a daemon: JSON lines on stderr, or lines for people when that is a terminal.
- *
- * @throws InputError for a level that there is not
- */
-export function createLogger(level: string, fields: Record<string, unknown> = {}): pino.Logger {
-  if (!LOG_LEVELS.includes(level as (typeof LOG_LEVELS)[number])) {
-    throw new InputError(
-      'bad-log-level',
-      `--log-level: there is no level "${level}"`,
-      `levels: ${LOG_LEVELS.join(', ')}`,
-    );
-  }
+/** The logger of a daemon: JSON lines on stderr, or lines for people when that is a terminal. */
+export function createLogger(level: LogLevel, fields: Record<string, unknown> = {}): pino.Logger {
   stderr ??= new LogSink(toStderr());
   const logger = loggerTo(stderr, level, fields, process.stderr.isTTY === true);
   stderr.onRecovered = (dropped) =>
@@ -34,7 +21,7 @@ export function createLogger(level: string, fields: Record<string, unknown> = {}
 
 function loggerTo(
   sink: Pick<LogSink, 'write'>,
-  level: string,
+  level: LogLevel,
   fields: Record<string, unknown>,
   isForPeople: boolean,
 ): pino.Logger {
