@@ -23,9 +23,11 @@ export type ToThread =
   /** The run is to end: only said where it listens. */
   | { readonly kind: 'kill'; readonly reason: KillReason };
 
-/** What a thread says of its run, in order: `started` first and `ended` last. */
-export type FromThread =
-  | { readonly kind: 'started' }
+/** What a thread says. It is `ready` once, and takes runs from then on; one that came before starts now. */
+export type FromThread = { readonly kind: 'ready' } | FromRun;
+
+/** What a thread says of a run, `ended` last. */
+export type FromRun =
   /** The run wants to hear of its end. */
   | { readonly kind: 'listens' }
   | { readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array }

@@ -9,7 +9,7 @@ import {
   type RunSink,
 } from './contract.js';
 import { CLOSE_MARGIN_MS, STUCK_THREADS_MAX } from './limits.js';
-import type { FromThread, ThreadOrder, ThreadResult } from './module-protocol.js';
+import type { FromRun, ThreadOrder, ThreadResult } from './module-protocol.js';
 import { modulePath } from './payload.js';
 import { ThreadLink } from './thread-link.js';
 
@@ -160,11 +160,13 @@ class ModuleRun implements Run {
     }
   }
 
-  heard(message: FromThread): void {
+  started(): void {
+    this.#startedAt = performance.now();
+    this.#sink.started?.();
+  }
+
+  heard(message: FromRun): void {
     switch (message.kind) {
-      case 'started':
-        this.#startedAt = performance.now();
-        return this.#sink.started?.();
       case 'listens':
         this.#listens = true;
         return;

@@ -3,7 +3,7 @@ import type { KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
 import { type FailedOutcome, failed } from './contract.js';
 import { MODULE_THREAD_IDLE_MS } from './limits.js';
-import type { FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
+import type { FromRun, FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
 import { describeThrown } from './thrown.js';
 
 interface ThreadLinkOptions {
@@ -20,7 +20,9 @@ interface ThreadLinkOptions {
 /** A run in a thread: hears what the thread says of it up to `ended`, or that the thread is gone. */
 interface LinkedRun {
   readonly order: ThreadOrder;
-  heard(message: FromThread): void;
+  /** The thread has it and runs nothing else. */
+  started(): void;
+  heard(message: FromRun): void;
   broke(outcome: FailedOutcome): void;
 }
 
@@ -33,6 +35,7 @@ export class ThreadLink {
   readonly #worker: Worker;
   readonly #port: MessagePort;
   #run: LinkedRun | undefined;
+  #isReady = false;
   #idleTimer: NodeJS.Timeout | undefined;
   #thrown: unknown;
 
@@ -76,6 +79,7 @@ export class ThreadLink {
     this.#post({ kind: 'run', order: run.order });
     clearTimeout(this.#idleTimer);
     this.#run = run;
+    if (this.#isReady) run.started();
   }
 
   /** Says to the run that it is to end. */
@@ -100,6 +104,10 @@ export class ThreadLink {
   }
 
   readonly #heard = (message: FromThread): void => {
+    if (message.kind === 'ready') {
+      this.#isReady = true;
+      return this.#run?.started();
+    }
     this.#run?.heard(message);
     if (message.kind !== 'ended') return;
     this.#run = undefined;
@@ -119,8 +127,10 @@ export class ThreadLink {
   #exited(code: number): void {
     // The thread's last words may still be on their way.
     this.#port.off('message', this.#heard);
-    for (let left = receiveMessageOnPort(this.#port); left; left = receiveMessageOnPort(this.#port))
-      this.#run?.heard(left.message as FromThread);
+    for (let left = receiveMessageOnPort(this.#port); left; left = receiveMessageOnPort(this.#port)) {
+      const message = left.message as FromThread;
+      if (message.kind !== 'ready') this.#run?.heard(message);
+    }
     this.#port.close();
     clearTimeout(this.#idleTimer);
     this.#run?.broke(this.#failure(code));

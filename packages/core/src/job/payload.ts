@@ -111,6 +111,19 @@ export const payloadSchema = z.lazy(() => {
   return z.union(kinds, { error: ({ input }) => describeNoPayload(input, fields) });
 });
 
+let kindSchemas:
+  | { sleep: z.ZodType<Payload>; exec: z.ZodType<Payload>; module: z.ZodType<Payload> }
+  | undefined;
+
+/** The schema of the kind that a field of the payload names; where none does, of all kinds. */
+export function payloadSchemaOf(payload: unknown): z.ZodType<Payload> {
+  kindSchemas ??= { sleep: sleepPayload(), exec: execPayload(), module: modulePayload() };
+  if (typeof payload !== 'object' || payload === null) return payloadSchema;
+  if ('sleep' in payload) return kindSchemas.sleep;
+  if ('exec' in payload) return kindSchemas.exec;
+  return 'module' in payload ? kindSchemas.module : payloadSchema;
+}
+
 /** Fields of a task, of whichever kind. */
 export function payloadFields(): readonly string[] {
   return [sleepPayload(), execPayload(), modulePayload()].flatMap(({ shape }) => Object.keys(shape));

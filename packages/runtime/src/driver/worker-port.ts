@@ -5,7 +5,7 @@ import {
   type Machine,
   NO_RESOURCES,
   type Outcome,
-  payloadSchema,
+  payloadSchemaOf,
   type Resources,
 } from '@goshawk/core';
 import type { Executor, Run, RunOrder } from '@goshawk/executors';
@@ -143,7 +143,7 @@ function runOrder(
   traceparent: string | undefined,
   { cpu, memory }: Resources,
 ): RunOrder | { readonly problem: string } {
-  const parsed = payloadSchema.safeParse(payload);
+  const parsed = payloadSchemaOf(payload).safeParse(payload);
   if (!parsed.success) {
     return {
       problem: `not a task, which is one of {sleep}, {exec}, {module}: ${describeIssue(parsed.error)}`,
