@@ -53,7 +53,7 @@ export function endCame(w: WorkerState, slot: number): boolean {
 
 /** @returns whether there were any */
 export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolean = () => true): boolean {
-  const taken = w.knownAhead?.take(matches) ?? [];
+  const taken = [...(w.knownAhead?.take(matches) ?? []), ...(w.knownChunks?.take(matches) ?? [])];
   for (const { owner, message } of taken) giveBackTask(w, owner, message, message.stage);
   return taken.length > 0;
 }

@@ -31,8 +31,8 @@ const NOTHING_HELD: readonly HeldRun[] = [];
 
 /** The task runs at the worker or is about to, or has ended there without its owner's confirmation. */
 export function hasHad(w: WorkerState, owner: Address, task: TaskRef): boolean {
-  const isHere = w.slots.indexOfTask(owner, task) >= 0 || w.knownAhead?.has(owner, task) === true;
-  return isHere || w.reports.has(owner, task);
+  if (w.slots.indexOfTask(owner, task) >= 0 || w.reports.has(owner, task)) return true;
+  return w.knownAhead?.has(owner, task) === true || w.knownChunks?.holds(owner, task) === true;
 }
 
 /** Tells an owner all that is here of its tasks, what runs and what has ended without its confirmation, and those ends. */
@@ -45,7 +45,7 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
     const { job, task, attempt } = w.slots.taskAt(slot);
     tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]! });
   }
-  for (const { owner: by, message } of w.knownAhead?.kept ?? []) {
+  for (const { owner: by, message } of [...(w.knownAhead?.kept ?? []), ...(w.knownChunks?.tasks() ?? [])]) {
     const { job, task, attempt } = message;
     if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0 });
   }

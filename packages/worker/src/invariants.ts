@@ -2,7 +2,7 @@ import { invariant } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
 /** What holds of a worker between any two steps. */
-export function checkWorker({ queue, slots, takesWork, knownAhead: ahead }: WorkerState): void {
+export function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownChunks }: WorkerState): void {
   slots.checkInvariants();
   const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;
   invariant(long === queue.longEntries, () => `${long} long entries wait, counted ${queue.longEntries}`);
@@ -17,5 +17,10 @@ export function checkWorker({ queue, slots, takesWork, knownAhead: ahead }: Work
     invariant(kept === 0 || slots.idleCount === 0, 'a slot is idle and a task is kept for one');
     invariant(takesWork || kept === 0, 'a worker that takes nothing keeps tasks');
   }
+  for (const [ask, { owner }] of knownChunks?.firsts() ?? [])
+    invariant(
+      takesWork && slots.indexOfAnswered(owner, ask) >= 0,
+      () => `a chunk waits behind a slot that does not run: question ${ask}`,
+    );
   invariant(takesWork || queue.isEmpty, 'a worker that takes nothing holds entries');
 }

@@ -1,4 +1,5 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
+import type { KeptTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
 import { endCame, foresee, giveBackKeptTask } from './foreseeing.js';
 import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
@@ -6,6 +7,10 @@ import { hasHad } from './held-tasks.js';
 import { giveBackAll, noticeGap, sayIfDrained, takeAgain } from './lifecycle.js';
 import type { WorkerParts } from './parts.js';
 import { askFor } from './questions.js';
+import type { Series } from './series.js';
+
+/** What is left of a chunk is given back after so much of what a series may last: its tasks are not as tiny as was believed. */
+const CHUNK_SHARE = 1 / 10;
 
 // How an entry becomes a task that runs, and how that ends.
 
@@ -86,11 +91,26 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   }
   // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
   if (hasHad(w, from, message)) return;
+  if (message.ask > 0 && w.takesWork && slots.indexOfAnswered(from, message.ask) >= 0)
+    return keepBehind(w, from, message, now);
   const entry = w.finder?.accept(from, message);
   if (entry === undefined) giveBackTask(w, from, message, message.stage);
   else if (slots.idleCount === 0) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), entry, from, message, now);
   w.finder?.settled(message, now);
+}
+
+/** Another answer to a question: the task waits behind the one that came first. */
+function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
+  const { ask } = message;
+  if (!w.chunks.has(ask)) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
+  w.chunks.add(ask, { owner, message, entry: entryOfGiven(owner, message) });
+}
+
+/** What still waits behind a task that this question was answered with runs elsewhere. */
+export function giveBackChunk(w: WorkerParts, ask: number): void {
+  for (const { owner, message } of w.knownChunks?.takeRest(ask) ?? [])
+    giveBackTask(w, owner, message, message.stage);
 }
 
 /** The owner has no task for this probe (left): the slot goes on to the next entry. */
@@ -178,7 +198,9 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
 
   const isAnnounced = endCame(w, slot);
   const goesOn = !wasApart && !isAnnounced && continuesSeries(w, slot, outcome, runMs, now);
-  const ask = goesOn ? ++w.asks : 0;
+  const answered = slots.askOf(slot);
+  const follower = goesOn ? w.knownChunks?.next(answered) : undefined;
+  const ask = goesOn && follower === undefined ? ++w.asks : 0;
   const row = slots.rowOf(slot);
   const { long, since } = w.memory.slots;
   const entry = slots.entryAt(slot)!;
@@ -187,6 +209,11 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   // One that was cut may have been long.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
+  if (follower !== undefined) {
+    const series = { since: since[row]!, report };
+    slots.release(slot);
+    return runFollower(w, answered, follower, series, now);
+  }
   if (goesOn) {
     const next = entryOfGiven(task.owner, {
       job: task.job,
@@ -199,9 +226,24 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
     slots.ask(next, ask, now, series);
     return w.armSweep(now);
   }
+  giveBackChunk(w, answered);
   slots.release(slot);
   serveOrFind(w, now, isAnnounced);
   if (wasApart) takeAgain(w, now);
+}
+
+/** The next task of a chunk runs in a slot that is free, if what it needs is. */
+function runFollower(
+  w: WorkerParts,
+  ask: number,
+  { owner, message, entry }: KeptTask,
+  series: Series,
+  now: Millis,
+): void {
+  if (w.canRun(entry.demand)) return run(w, w.slots.ask(entry, ask, now, series), entry, owner, message, now);
+  giveBackTask(w, owner, message, message.stage);
+  giveBackChunk(w, ask);
+  serveOrFind(w, now);
 }
 
 /** Whether a slot goes on with another task of the same owner, since its tasks are tiny. */

@@ -269,6 +269,17 @@ export class Slots {
     return this.#find(ASKING, (row) => slots.ask[row] === ask);
   }
 
+  /** The question that the task in the slot came of; 0: of none. */
+  askOf(index: number): number {
+    return this.#memory.slots.ask[this.rowOf(index)]!;
+  }
+
+  /** The slot that runs a task which the owner gave in answer to this question; −1: none does. */
+  indexOfAnswered(owner: Address, ask: number): number {
+    const { slots } = this.#memory;
+    return this.#find(RUNNING, (row) => slots.ask[row] === ask && slots.owner[row] === owner);
+  }
+
   /** The slot that asks for any task of the stage, since it was probed for; −1: none does. */
   indexOfProbe(owner: Address, job: JobNumber, stage: StageIndex): number {
     const { entries, series } = this.#memory;

@@ -8,6 +8,7 @@ import {
   type Timings,
 } from '@goshawk/core';
 import { Ahead } from './ahead.js';
+import { Chunks } from './chunks.js';
 import type { WorkerConfig, WorkerCounters, WorkerEnvironment } from './contract.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
@@ -28,6 +29,8 @@ export class WorkerState {
   #health: StartHealth | undefined;
   /** Made when the end of a task was foreseen for the first time. */
   #ahead: Ahead | undefined;
+  /** Made when several tasks came for one slot for the first time. */
+  #chunks: Chunks | undefined;
   /** Questions, and ends of tasks, each of which has its number. */
   asks = 0;
   tasksEnded = 0;
@@ -90,6 +93,16 @@ export class WorkerState {
   get ahead(): Ahead {
     this.#ahead ??= new Ahead();
     return this.#ahead;
+  }
+
+  /** Undefined while no slot was given several tasks. */
+  get knownChunks(): Chunks | undefined {
+    return this.#chunks;
+  }
+
+  get chunks(): Chunks {
+    this.#chunks ??= new Chunks();
+    return this.#chunks;
   }
 
   /** It neither drains nor is quarantined. */

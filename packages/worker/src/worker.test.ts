@@ -423,6 +423,93 @@ describe('a series of tiny tasks', () => {
   });
 });
 
+describe('a chunk: several tasks in answer to one question', () => {
+  const OTHER = 9 as typeof OWNER;
+  const run: MessageOf<'run'> = {
+    type: 'run',
+    match: 1,
+    job: 1,
+    stage: 0,
+    task: 0,
+    attempt: 1,
+    payload: {},
+    jobId: 'j1',
+    long: false,
+    demand: {},
+    timeoutMs: undefined,
+    apartMs: undefined,
+    expectedMs: undefined,
+    ask: 0,
+  };
+  /** Tasks 1 to 3 have come for the slot in which task 0 has ended. */
+  const begun = () => {
+    const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 100 });
+    bench.receive(OWNER, run);
+    bench.end();
+    const [{ ask }] = bench.take('ended') as [MessageOf<'ended'>];
+    for (let task = 1; task <= 3; task++) bench.receive(OWNER, { ...run, match: 0, ask, task });
+    return { bench, ask };
+  };
+  const givenBack = (bench: Bench) => bench.take('declined').map(({ placed }) => placed?.task);
+
+  test('runs in one slot, one task after another, and the last asks for more', () => {
+    const { bench } = begun();
+    const asks: boolean[] = [];
+    for (let task = 1; task <= 3; task++) {
+      expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1, 2, 3].slice(0, task + 1));
+      bench.now += 1;
+      bench.end();
+      asks.push(...bench.take('ended').map(({ ask }) => ask > 0));
+    }
+    expect(asks).toEqual([false, false, true]);
+  });
+
+  test('is given back when its tasks take longer than tiny ones', () => {
+    const { bench } = begun();
+    bench.pass(9);
+    expect(givenBack(bench)).toEqual([]);
+    bench.pass(2);
+    expect(givenBack(bench)).toEqual([2, 3]);
+    bench.end();
+    expect(bench.take('ended')[0]!.ask).toBeGreaterThan(0);
+  });
+
+  test('is given back when one of its tasks fails, and when the worker takes no more work', () => {
+    const failed = begun().bench;
+    failed.end(0, { ...COMPLETED, kind: 'failed' });
+    expect(givenBack(failed)).toEqual([2, 3]);
+    const draining = begun().bench;
+    draining.receive(CENTRAL, { type: 'drain', on: true });
+    expect(givenBack(draining)).toEqual([2, 3]);
+  });
+
+  test('gives back what is cancelled or turns out to be long, and goes on with the rest', () => {
+    const { bench } = begun();
+    bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 2, attempt: 1 });
+    expect(givenBack(bench)).toEqual([2]);
+    bench.receive(OWNER, { type: 'nowLong', job: 1, task: 3, attempt: 1 });
+    expect(givenBack(bench)).toEqual([3]);
+    bench.end();
+    expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1]);
+  });
+
+  test('has each task once, however often it comes, and none of another owner', () => {
+    const { bench, ask } = begun();
+    bench.receive(OWNER, { ...run, match: 0, ask, task: 2 });
+    bench.receive(OTHER, { ...run, match: 0, ask, task: 7 });
+    expect(givenBack(bench)).toEqual([7]);
+    for (let task = 1; task <= 3; task++) bench.end();
+    expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1, 2, 3]);
+  });
+
+  test('is held for its owner, which hears of all of it', () => {
+    const { bench } = begun();
+    bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
+    const [{ tasks }] = bench.take('holding') as [MessageOf<'holding'>];
+    expect(tasks.map(({ task }) => task).sort()).toEqual([0, 1, 2, 3]);
+  });
+});
+
 describe('a worker on which nothing can be started', () => {
   const notStarted: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'process-limit', errorMessage: 'why' };
 

@@ -35,6 +35,7 @@ import {
   ended,
   enqueue,
   evict,
+  giveBackChunk,
   given,
   nowLong,
   refused,
@@ -121,6 +122,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return flush(this, key);
       case 'ahead':
         return endIsNear(this, key, now);
+      case 'chunk':
+        return giveBackChunk(this, key);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':

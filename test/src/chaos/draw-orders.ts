@@ -49,22 +49,26 @@ const ENDURING_MS = 90_000;
 
 function drawJob(draw: Draw, key: string, memory: number): JobInput {
   const long = draw.chance(0.35);
-  const fails = draw.chance(0.25) ? draw.pick([0.1, 0.5, 1]) : 0;
+  // Many that are tiny go to slots in chunks.
+  const tiny = !long && draw.chance(0.2);
+  const fails = draw.chance(tiny ? 0.1 : 0.25) ? draw.pick([0.1, 0.5, 1]) : 0;
   const task = () => {
     const input: TaskInput = {
       key,
-      ms: long ? draw.int(CUTOFF_MS, 3_000) : draw.int(1, 200),
+      ms: long ? draw.int(CUTOFF_MS, 3_000) : draw.int(1, tiny && draw.chance(0.95) ? 5 : 200),
       fails,
       prints: draw.chance(0.2) ? draw.int(1, 3) : 0,
     };
     return { module: 'chaos', input };
   };
-  const tasks = () => Array.from({ length: draw.int(1, 8) }, task);
-  const stages = draw.int(1, 4);
+  const tasks = () => Array.from({ length: tiny ? draw.int(10, 32) : draw.int(1, 8) }, task);
+  const stages = tiny ? 1 : draw.int(1, 4);
   const demanding = memory > 0 && draw.chance(0.6);
   return {
     name: draw.pick(['daily', 'hourly', 'once']),
-    ...(draw.chance(0.9) ? { estimate: long ? CUTOFF_MS * draw.int(1, 4) : draw.int(0, CUTOFF_MS - 1) } : {}),
+    ...(draw.chance(0.9)
+      ? { estimate: long ? CUTOFF_MS * draw.int(1, 4) : draw.int(0, tiny ? 5 : CUTOFF_MS - 1) }
+      : {}),
     retries: draw.pick([0, 0, 1, 3]),
     ...(draw.chance(0.1) ? { timeout: long ? 1_000 : 100 } : {}),
     ...(draw.chance(0.25) ? { maxRunning: draw.int(1, 4) } : {}),

@@ -51,7 +51,7 @@ export function drawSettings(
       reserve: draw.pick([0, 0.3, 'auto', 'auto'] as const),
       seekCap: draw.pick([0, 1, 2, 2, 10]),
       bitmapMs: draw.pick([0, 100, 1_000]),
-      seriesMs: draw.pick([0, 100, 400]),
+      seriesMs: draw.pick([0, 100, 400, 2_000, 2_000]),
     },
     timings: LIVE_TIMINGS,
   };

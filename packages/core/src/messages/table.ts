@@ -282,7 +282,10 @@ export const MESSAGES = {
     'worker',
     'Lost: asked for again by the worker that asked; of a match, central hears that the worker knows nothing of it. Late: declined. Doubled: the second is recognised.',
     {
-      /** The worker's question that this answers: an `ask`, a `seek`, or that of an `ended`. 0: nobody has asked. */
+      /**
+       * The worker's question that this answers: an `ask`, a `seek`, or that of an `ended`. 0: nobody has asked. Further tasks
+       * in answer to the same question are a chunk: they wait behind the first one in its slot.
+       */
       ask: count,
       /** The match of central's that this task is for; 0: central has no part in it. */
       match: count,

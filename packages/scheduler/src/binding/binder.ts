@@ -7,6 +7,7 @@ import {
   type Millis,
   NO_RESOURCES,
   NOBODY,
+  type Resources,
   sharedByNumber,
   type TaskIndex,
 } from '@goshawk/core';
@@ -23,6 +24,11 @@ import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import type { Delivery } from './delivery.js';
 import { type HeldSlot, HeldSlots } from './held-slots.js';
+
+/** Tasks that a slot is given at once. */
+const CHUNK_TASKS_MAX = 16;
+/** How long they take together, by what is believed of them: of what a series may last. */
+const CHUNK_SHARE = 1 / 50;
 
 /** Messages that ask for tasks of a job. */
 type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
@@ -120,12 +126,33 @@ export class Binder {
     if (ask === 0) return;
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
-    const demand = this.#s.jobs.byNumber(ended)?.dag.stageOf(task).spec.demand;
-    const offer = this.#routing.offers.firstIfTiny(demand ?? NO_RESOURCES, now, this.#suits(from, now));
+    const spare = this.#s.jobs.byNumber(ended)?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
+    const offer = this.#routing.offers.firstIfTiny(spare, now, this.#suits(from, now));
     // While something waits anywhere, a slot does not wait.
     if (offer === undefined && this.#held.mayHold && this.#routing.offers.size === 0)
-      return this.#hold({ worker: from, ask, spare: demand ?? NO_RESOURCES }, now);
+      return this.#hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);
+    if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
+  }
+
+  /**
+   * The slot that was given a task of the job is given more of what comes first, as a chunk: it runs them one after another, and
+   * asks once for all. The less waits, the smaller is the chunk, so that no slot is free while another has tasks waiting
+   * (guided self-scheduling, Polychronopoulos and Kuck 1987).
+   */
+  #giveBehind(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
+    const { offers } = this.#routing;
+    const { members, policy } = this.#s.cluster;
+    let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
+    let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
+    for (; left > 0 && leftMs > 0; left--) {
+      const offer = offers.firstIfTiny(spare, now, this.#suits(worker, now));
+      // An attempt that may end its worker takes no others with it.
+      if (offer === undefined || offer.job.history.blame !== undefined) return;
+      leftMs -= offer.job.meanRunMs!;
+      if (leftMs < 0 || !this.#give(offer.job, offer.batch, worker, assignment, now)) return;
+      this.#afterProbe(offer.job, offer.batch, now);
+    }
   }
 
   #hold(slot: HeldSlot, now: Millis): void {

@@ -23,6 +23,7 @@ export class Offers {
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
   #arrived = 0;
+  #waiting = 0;
 
   constructor(cluster: Pick<Cluster, 'policy'>) {
     this.#cluster = cluster;
@@ -32,6 +33,11 @@ export class Offers {
     return this.#heap.size;
   }
 
+  /** Tasks of all of them. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** The tasks of the batch that wait, or may run, are more or fewer than before. */
   update(job: Job, batch: Batch, now: Millis): void {
     const id = this.#ids.get(batch);
@@ -39,6 +45,7 @@ export class Offers {
     if (id === undefined) return this.#add(job, batch, now);
     const offer = this.#offers[id]!;
     if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
+    this.#waiting += batch.waiting - offer.waiting;
     offer.waiting = batch.waiting;
     this.#heap.set(id, keyOf(offer));
   }
@@ -110,6 +117,7 @@ export class Offers {
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
     this.#arrivals[id] = this.#arrived++;
+    this.#waiting += offer.waiting;
     this.#heap.set(id, keyOf(offer));
     this.#byWait.set(id, now);
   }
@@ -118,6 +126,7 @@ export class Offers {
     this.#heap.delete(id);
     this.#byWait.delete(id);
     this.#ids.delete(batch);
+    this.#waiting -= this.#offers[id]!.waiting;
     this.#offers[id] = undefined;
     this.#freeIds.push(id);
   }

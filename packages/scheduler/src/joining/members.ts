@@ -51,6 +51,11 @@ export class Members {
     return this.#byAddress.size;
   }
 
+  /** Of all workers that take work. */
+  get slotCount(): number {
+    return this.#placesIn('all').length;
+  }
+
   get(address: Address): Member | undefined {
     return this.#byAddress.get(address);
   }

@@ -1,0 +1,62 @@
+import type { Address } from '@goshawk/core';
+import { isTask, type KeptTask } from './ahead.js';
+import type { TaskRef } from './entry.js';
+
+/**
+ * Tiny tasks that one question of a slot was answered with: the first runs there, the others wait behind it, each for the end
+ * of the one before. By the number of the question.
+ */
+export class Chunks {
+  readonly #waiting = new Map<number, KeptTask[]>();
+
+  add(ask: number, task: KeptTask): void {
+    const waiting = this.#waiting.get(ask);
+    if (waiting === undefined) this.#waiting.set(ask, [task]);
+    else waiting.push(task);
+  }
+
+  has(ask: number): boolean {
+    return this.#waiting.has(ask);
+  }
+
+  /** The next one, which waits no longer. */
+  next(ask: number): KeptTask | undefined {
+    const waiting = this.#waiting.get(ask);
+    const next = waiting?.shift();
+    if (waiting?.length === 0) this.#waiting.delete(ask);
+    return next;
+  }
+
+  /** All that waits behind this one. */
+  takeRest(ask: number): readonly KeptTask[] {
+    const waiting = this.#waiting.get(ask) ?? [];
+    this.#waiting.delete(ask);
+    return waiting;
+  }
+
+  /** Those that match wait no longer. */
+  take(matches: (task: KeptTask) => boolean): readonly KeptTask[] {
+    const taken = this.tasks().filter(matches);
+    for (const [ask, waiting] of taken.length === 0 ? [] : this.#waiting) {
+      const left = waiting.filter((task) => !taken.includes(task));
+      if (left.length > 0) this.#waiting.set(ask, left);
+      else this.#waiting.delete(ask);
+    }
+    return taken;
+  }
+
+  holds(owner: Address, task: TaskRef): boolean {
+    for (const waiting of this.#waiting.values())
+      for (const kept of waiting) if (isTask(kept, owner, task)) return true;
+    return false;
+  }
+
+  /** The next task of each, by the question. */
+  *firsts(): Iterable<[number, KeptTask]> {
+    for (const [ask, [first]] of this.#waiting) yield [ask, first!];
+  }
+
+  tasks(): KeptTask[] {
+    return [...this.#waiting.values()].flat();
+  }
+}
