@@ -16,8 +16,6 @@ describe('a command line', () => {
       ['a.tr'],
     ],
     ['trace stats a.tr -q', 'trace stats', { quiet: true }, ['a.tr']],
-    ['logs a1-3 -qn5', 'logs', { quiet: true, tail: '5' }, ['a1-3']],
-    ['logs a1-3 -n=5 -f', 'logs', { follow: true, tail: '5' }, ['a1-3']],
     // Options before the command.
     ['--json jobs', 'jobs', { json: true }, []],
     ['-q --limit 5 jobs', 'jobs', { quiet: true, limit: '5' }, []],
@@ -44,7 +42,6 @@ describe('a command line', () => {
     ['trace --json', 'trace needs one of: stats, generate, convert, sample, export'],
     ['jobs --limit', '--limit needs a value'],
     ['jobs --limit --json', '--limit needs a value'],
-    ['logs a1-3 -n', '-n needs a value'],
     ['jobs --one -z', 'unknown options: --one, -z'],
   ])('%s: %s', async (line, message) => {
     await expect(parse(line.split(' '), 100)).rejects.toThrow(message);

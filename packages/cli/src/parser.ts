@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import { InputError, nearest } from '@goshawk/core';
+import { Parser } from 'yargs/helpers';
 import type { Command } from './command.js';
 import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed, commandsNamedIn } from './commands/index.js';
 import { GLOBAL_OPTIONS } from './context.js';
 import { helpOn, unknownCommand } from './help.js';
-import { flagOf, kebab, type OptionSpecs } from './options.js';
+import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
 
 /** What a command line says. */
 interface GivenLine {
@@ -33,10 +33,11 @@ export async function parse(words: readonly string[], columns: number): Promise<
     return { given: undefined, help: await helpOn(argv, columns) };
   }
   const command = await commandOf(argv);
-  const taken = takeApart(argv, optionsOf(command));
-  checkOptions(command, taken);
-  const { flags, words: all } = taken;
-  return { given: { command, flags, words: all.slice(command.name.split(' ').length) }, help: '' };
+  const { argv: parsed, error } = split(argv, optionsOf(command));
+  const { _: positionals, ...flags } = parsed;
+  const given = { command, flags, words: positionals.slice(command.name.split(' ').length).map(String) };
+  checkOptions(given, error, argv);
+  return { given, help: '' };
 }
 
 /** `help COMMAND`, `COMMAND help` and `-h`, alone or among other letters, are all asked as `COMMAND --help`. */
@@ -52,7 +53,7 @@ async function commandOf(argv: readonly string[]): Promise<Command> {
   const isFirst = !argv[0]!.startsWith('-');
   const candidates = isFirst ? [] : await commandsNamedIn(argv);
   const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
-  const [first, second] = isFirst ? argv : takeApart(argv, specs).words;
+  const [first, second] = isFirst ? argv : split(argv, specs).argv._.map(String);
   if (first === undefined) {
     throw new InputError('usage', 'no command: `goshawk --help` lists them', '`goshawk --help` shows how');
   }
@@ -69,69 +70,45 @@ function optionsOf({ options }: Command): OptionSpecs {
   return { ...options, ...GLOBAL_OPTIONS };
 }
 
-/** What stands on a command line: nothing is converted, and no default is filled in, since variables and files come between. */
-interface TakenApart {
-  readonly flags: Readonly<Record<string, unknown>>;
-  readonly words: readonly string[];
-  /** As they were typed: options that there are not, and those whose value is missing. */
-  readonly unknown: readonly string[];
-  readonly missing: readonly string[];
-}
-
-function takeApart(argv: readonly string[], specs: OptionSpecs): TakenApart {
-  const names = new Map(Object.keys(specs).flatMap((name) => [[name, name] as const, [kebab(name), name]]));
-  const grammar = Array.from(names, ([typed, name]) => {
-    const { type, alias } = specs[name]!;
-    const short = alias === undefined ? {} : { short: alias };
-    return [typed, { type: type === 'flag' ? 'boolean' : 'string', ...short }] as const;
+/** Nothing is converted, and no default is filled in: variables and files come between. */
+function split(argv: readonly string[], specs: OptionSpecs): ReturnType<typeof Parser.detailed> {
+  const named = (is: (spec: OptionSpec) => boolean): string[] =>
+    Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
+  const valued = named(({ type }) => type !== 'flag');
+  return Parser.detailed([...argv], {
+    boolean: named(({ type }) => type === 'flag'),
+    string: valued,
+    array: named(({ type }) => type === 'texts'),
+    narg: Object.fromEntries(valued.map((name) => [name, 1])),
+    alias: Object.fromEntries(
+      Object.entries(specs).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[name, [alias]]])),
+    ),
+    configuration: {
+      'strip-dashed': true,
+      'strip-aliased': true,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+      'dot-notation': false,
+    },
   });
-  const { tokens } = parseArgs({
-    args: [...argv],
-    options: Object.fromEntries(grammar),
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  const flags: Record<string, unknown> = {};
-  const words: string[] = [];
-  const unknown: string[] = [];
-  const missing: string[] = [];
-  /** A flag that stands just before: `--json false`. */
-  let flag: string | undefined;
-  for (const token of tokens) {
-    const before = flag;
-    flag = undefined;
-    if (token.kind === 'positional') {
-      if (before !== undefined && /^(true|false)$/.test(token.value)) flags[before] = token.value === 'true';
-      else words.push(token.value);
-    }
-    if (token.kind !== 'option') continue;
-    const { name: typed, rawName, inlineValue } = token;
-    // `-n=5` is `-n5`.
-    const value = rawName.startsWith('--') ? token.value : token.value?.replace(/^=/, '');
-    const isNo = typed.startsWith('no-') && !names.has(typed);
-    const name = names.get(isNo ? typed.slice(3) : typed);
-    if (name === undefined) unknown.push(rawName);
-    else if (isNo) flags[name] = false;
-    else if (specs[name]!.type === 'flag') {
-      flags[name] = value ?? true;
-      if (value === undefined) flag = name;
-    } else if (value === undefined || (!inlineValue && /^-[^0-9]/.test(value))) missing.push(rawName);
-    else if (name in flags || specs[name]!.type === 'texts') flags[name] = [flags[name] ?? [], value].flat();
-    else flags[name] = value;
-  }
-  return { flags, words, unknown, missing };
 }
 
 /** @throws InputError for options that the command does not have, or whose value is missing */
-function checkOptions(command: Command, { unknown, missing }: TakenApart): void {
+function checkOptions(
+  { command, flags }: GivenLine,
+  error: Error | null | undefined,
+  argv: readonly string[],
+): void {
+  const specs = optionsOf(command);
   const hint = `\`goshawk ${command.name} --help\` shows how`;
+  const unknown = Object.keys(flags).filter((name) => !Object.hasOwn(specs, name));
   if (unknown.length > 0) {
-    const options = [...new Set(unknown)];
+    const options = unknown.map((name) => asTyped(kebab(name), argv));
     const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
-    throw new InputError('usage', line + question(nearestOption(options[0]!, optionsOf(command))), hint);
+    throw new InputError('usage', line + question(nearestOption(options[0]!, specs)), hint);
   }
-  if (missing.length > 0) throw new InputError('usage', `${missing[0]} needs a value`, hint);
+  // The one mistake that the parser finds: `Not enough arguments following: NAME`.
+  if (error) throw new InputError('usage', `--${error.message.split(': ')[1]} needs a value`, hint);
 }
 
 function unknownInGroup(first: string, second: string): InputError {
@@ -142,6 +119,12 @@ function unknownInGroup(first: string, second: string): InputError {
 
 function question(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/** `--no-x`, where that is what stands there: the parser takes it for `x`. */
+function asTyped(name: string, argv: readonly string[]): string {
+  if (argv.some((word) => word === `--no-${name}` || word.startsWith(`--no-${name}=`))) return `--no-${name}`;
+  return name.length > 1 ? flagOf(name) : `-${name}`;
 }
 
 /** Also of an option that somebody cut short, such as `--no-steal`. */

@@ -106,7 +106,7 @@ describe('packages as they are published', () => {
     expect(names.filter((name) => name.startsWith('@goshawk/')).sort()).toEqual(
       CLIENT.map((name) => `@goshawk/${name}`),
     );
-    const heavy = /^(lmdb|@lmdb|@opentelemetry|pg|pino|highs|echarts)/;
+    const heavy = /^(lmdb|@lmdb|@opentelemetry|pg|pino|highs|echarts|yargs)/;
     expect(names.filter((name) => heavy.test(name))).toEqual([]);
 
     const home = await install('command', PRODUCT);
