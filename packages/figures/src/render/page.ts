@@ -1,14 +1,4 @@
-import {
-  figure,
-  html,
-  legend,
-  type Markup,
-  percentileTable,
-  renderChart,
-  renderDocument,
-  section,
-  table,
-} from '@goshawk/report';
+import { figure, html, type Markup, percentileTable, renderDocument, section, table } from '@goshawk/report';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel } from '../result.js';
 import { describe, drawingOf, unitOf } from './drawings.js';
@@ -34,12 +24,8 @@ ${provenance(result)}`,
 function chartOf(result: FigureResult, panel: MeasuredPanel, id: string): Markup | undefined {
   const drawing = drawingOf(result, panel);
   if (drawing === undefined) return undefined;
-  const chart = renderChart({ id, label: describe(result, panel), option: drawing.option });
-  return figure(
-    panel.title,
-    html`${drawing.legend.length > 1 ? legend(drawing.legend) : null}${chart}`,
-    numbersOf(result, panel),
-  );
+  const { title } = panel;
+  return figure({ ...drawing, id, title, label: describe(result, panel), numbers: numbersOf(result, panel) });
 }
 
 function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {

@@ -1,6 +1,6 @@
 import { visible } from '../markup.js';
 import { shortest } from '../numbers.js';
-import { sentinel } from './palette.js';
+import { color } from './palette.js';
 import { linearScale, logScale, ratioScale, type Scale } from './ticks.js';
 
 export const FONT_SIZE = 13;
@@ -83,9 +83,9 @@ function nameGapBeside({ scale, format }: FittedAxis): number {
 
 const AXIS_COMMON = {
   nameLocation: 'middle',
-  nameTextStyle: { color: sentinel('muted'), fontSize: FONT_SIZE },
+  nameTextStyle: { color: color('muted'), fontSize: FONT_SIZE },
   // At the edge also where 0 lies inside, as the logarithm of 1 often does.
-  axisLine: { show: true, onZero: false, lineStyle: { color: sentinel('rule') } },
+  axisLine: { show: true, onZero: false, lineStyle: { color: color('rule') } },
 } as const;
 
 /** A numeric axis along the bottom with exactly the ticks of its scale. */
@@ -107,15 +107,15 @@ function valueAxis({ spec, scale, format }: FittedAxis, nameGap: number, splitLi
     nameGap,
     min,
     max,
-    axisTick: { show: true, customValues: [...ticks], lineStyle: { color: sentinel('rule') } },
+    axisTick: { show: true, customValues: [...ticks], lineStyle: { color: color('rule') } },
     axisLabel: {
       customValues: [...ticks],
       formatter: format,
-      color: sentinel('muted'),
+      color: color('muted'),
       fontSize: FONT_SIZE,
       hideOverlap: true,
     },
-    splitLine: { show: splitLines, lineStyle: { color: sentinel('grid') } },
+    splitLine: { show: splitLines, lineStyle: { color: color('grid') } },
   } as const;
 }
 
@@ -129,7 +129,7 @@ export function categoryAxis(names: readonly string[], labelWidthMax: number, na
     data: names.map(visible),
     axisTick: { show: false },
     axisLabel: {
-      color: sentinel('text'),
+      color: color('text'),
       fontSize: FONT_SIZE,
       interval: 0,
       width: labelWidthMax,

@@ -18,8 +18,7 @@ export interface Size {
 }
 
 /**
- * Draws a chart as what stands inside an `<svg>` of the size, in the colours of the option: sentinels stay
- * what they are. Without the library's hover styles and bookkeeping, and with ids that begin with `id`: the
+ * Draws a chart as what stands inside an `<svg>` of the size, in the colours of the option. Without the library's hover styles and bookkeeping, and with ids that begin with `id`: the
  * library numbers them by process, so that two charts of two pages would differ.
  */
 export function draw(option: EChartsCoreOption, { width, height }: Size, id: string): string {

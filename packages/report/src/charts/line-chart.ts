@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import { type AxisSpec, fitAxis, marginsFor, xAxis, yAxis } from './axes.js';
 import { type Drawn, type GappedPoint, lineSeries } from './lines.js';
-import { type LineLook, lineLook, sentinel } from './palette.js';
+import { color, type LineLook, lineLook } from './palette.js';
 import type { SwatchKind } from './swatch.js';
 
 export interface LineSpec {
@@ -74,7 +74,7 @@ export function across(placed: readonly number[]) {
     silent: true,
     symbol: 'none',
     label: { show: false },
-    lineStyle: { color: sentinel('muted'), type: 'solid', width: 1 },
+    lineStyle: { color: color('muted'), type: 'solid', width: 1 },
     data: placed.map((at) => ({ yAxis: at })),
   } as const;
 }

@@ -1,5 +1,5 @@
 import { sumOf } from '@goshawk/core';
-import { type LineLook, sentinel } from './palette.js';
+import { color, type LineLook } from './palette.js';
 
 export type Point = readonly [x: number, y: number];
 
@@ -36,13 +36,13 @@ export function lineSeries(
     // The first policy is the one in question: where lines coincide, it lies on top.
     z: TOPMOST - index,
     lineStyle: {
-      color: sentinel(look.color),
+      color: color(look.color),
       width: drawn === 'points' ? 0 : 2,
       type: look.dash.length === 0 ? 'solid' : [...look.dash],
     },
     // Up or down at the point before, and then across.
     step: drawn === 'steps' ? 'start' : false,
-    itemStyle: { color: sentinel(look.color) },
+    itemStyle: { color: color(look.color) },
     symbol: 'none',
     showSymbol: true,
     showAllSymbol: true,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { declarations, lineLook, PALETTE, type Role, sentinel, toVariables } from './palette.js';
+import { color, declarations, lineLook, PALETTE, type Role, toLiterals } from './palette.js';
 
 /** WCAG 2.2: contrast ratio of two colours by relative luminance. */
 function contrast(one: string, other: string): number {
@@ -42,10 +42,10 @@ test('24 policies have 24 looks, and neighbours differ in colour, dash and marke
   }
 });
 
-test('a sentinel becomes its variable in attributes, and stays in text', () => {
-  const grid = sentinel('grid');
-  expect(toVariables(`<path stroke="${grid}"/><text>${grid}</text>`)).toBe(
-    `<path stroke="var(--grid)"/><text>${grid}</text>`,
+test('a role becomes its colour in attributes, and stays in text', () => {
+  const grid = color('grid');
+  expect(toLiterals(`<path stroke="${grid}"/><text>${grid}</text>`, 'dark')).toBe(
+    `<path stroke="${PALETTE.grid!.dark}"/><text>var(--grid)</text>`,
   );
   expect(declarations('dark')).toContain('--grid:#');
 });

@@ -1,7 +1,7 @@
 /**
- * Colours by role, once for a light page and once for a dark one. Charts are drawn on the server, before
- * anybody knows which it will be: there each role stands as a sentinel colour, which `toVariables` turns
- * into a reference to the page's CSS variable, and `toLiterals` into a colour for pictures that stand alone.
+ * Colours by role, once for a light page and once for a dark one. Charts are drawn before anybody knows which it will
+ * be: in them each role is a CSS variable of the page, which `toLiterals` turns into a colour for pictures that stand
+ * alone.
  */
 interface Shade {
   readonly light: string;
@@ -47,30 +47,23 @@ export const PALETTE: Readonly<Record<string, Shade>> = {
   ...Object.fromEntries(SERIES.map((shade, index) => [`series-${index}`, shade])),
 };
 
-const NAMES = Object.keys(PALETTE);
-const SENTINEL = /="#fe01([0-9a-f]{2})"/g;
+const VARIABLE = /="var\(--([a-z0-9-]+)\)"/g;
 
-/** The colour to give to the chart library where the page is to put the colour of a role. */
-export function sentinel(role: Role): string {
-  return `#fe01${NAMES.indexOf(role).toString(16).padStart(2, '0')}`;
+/** The colour of a role, as a page with these variables reads it. */
+export function color(role: Role): string {
+  return `var(--${role})`;
 }
 
-/** Replaces sentinel colours, in attribute values only, by the page's variables. */
-export function toVariables(svg: string): string {
-  return svg.replaceAll(SENTINEL, (_, index: string) => `="var(--${NAMES[Number.parseInt(index, 16)]})"`);
-}
-
-/** Replaces sentinel colours, in attribute values only, by those of one kind of page. */
+/** Replaces variables, in attribute values only, by the colours of one kind of page. */
 export function toLiterals(svg: string, kind: keyof Shade): string {
-  return svg.replaceAll(
-    SENTINEL,
-    (_, index: string) => `="${PALETTE[NAMES[Number.parseInt(index, 16)]!]![kind]}"`,
-  );
+  return svg.replaceAll(VARIABLE, (_, role: string) => `="${PALETTE[role]![kind]}"`);
 }
 
 /** The variables of one kind of page, as CSS declarations. */
 export function declarations(kind: keyof Shade): string {
-  return NAMES.map((name) => `--${name}:${PALETTE[name]![kind]}`).join(';');
+  return Object.entries(PALETTE)
+    .map(([name, shade]) => `--${name}:${shade[kind]}`)
+    .join(';');
 }
 
 export type MarkerShape = 'circle' | 'rect' | 'triangle' | 'diamond';

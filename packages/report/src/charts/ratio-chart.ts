@@ -1,7 +1,7 @@
 import { factor, shortest } from '../numbers.js';
 import { type AxisSpec, categoryAxis, FONT_SIZE, fitAxis, marginsFor, yAxis } from './axes.js';
 import { across, type ChartDrawing } from './line-chart.js';
-import { type LineLook, lineLook, sentinel } from './palette.js';
+import { color, type LineLook, lineLook } from './palette.js';
 
 /** More bars than these stand too close for their numbers. */
 const BARS_WITH_LABELS = 12;
@@ -57,7 +57,7 @@ function barSeries(
     type: 'bar',
     barGap: '12%',
     barCategoryGap: '28%',
-    itemStyle: { color: sentinel(look.color) },
+    itemStyle: { color: color(look.color) },
     data: ratios.map((ratio) => {
       const placed = ratio === null ? null : place(ratio);
       if (placed === null) return '-';
@@ -67,7 +67,7 @@ function barSeries(
       show: isLabelled,
       distance: 3,
       fontSize: FONT_SIZE - 2,
-      color: sentinel('muted'),
+      color: color('muted'),
       formatter: ({ value }: { value: number }) => factor(10 ** value).replace('×', ''),
     },
   } as const;

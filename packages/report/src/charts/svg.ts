@@ -2,7 +2,7 @@ import { html, trusted } from '../markup.js';
 import { FONT_SIZE, LETTER_WIDTH } from './axes.js';
 import { draw, type Size } from './draw.js';
 import type { ChartDrawing, LegendEntry } from './line-chart.js';
-import { sentinel, toLiterals } from './palette.js';
+import { color, toLiterals } from './palette.js';
 import { swatchBody, swatchWidth } from './swatch.js';
 
 const MARGIN = 16;
@@ -41,8 +41,8 @@ export function renderSvg(
     described === null ? '' : ` ${id}-description`
   }" font-family="${FONTS}" font-size="${FONT_SIZE}">
 <title id="${id}-title">${title}</title>${described}
-<rect width="${width}" height="${height}" fill="${sentinel('page')}"/>
-<text x="${MARGIN}" y="${MARGIN + TITLE_SIZE}" font-size="${TITLE_SIZE}" font-weight="600" fill="${sentinel('text')}">${title}</text>
+<rect width="${width}" height="${height}" fill="${color('page')}"/>
+<text x="${MARGIN}" y="${MARGIN + TITLE_SIZE}" font-size="${TITLE_SIZE}" font-weight="600" fill="${color('text')}">${title}</text>
 ${rows.map((row, index) => row.map((entry) => legendEntry(entry, MARGIN + TITLE_HEIGHT + index * LEGEND_ROW)))}<g transform="translate(0 ${top})">
 ${trusted(chart)}
 </g>
@@ -72,8 +72,8 @@ function legendRows(legend: readonly LegendEntry[], width: number): PlacedEntry[
 }
 
 function legendEntry({ name, look, kind, x }: PlacedEntry, y: number) {
-  return html`<g transform="translate(${x} ${y + 5})">${trusted(swatchBody(look, sentinel(look.color), kind))}<text x="${
+  return html`<g transform="translate(${x} ${y + 5})">${trusted(swatchBody(look, kind))}<text x="${
     swatchWidth(kind) + SWATCH_GAP
-  }" y="10.5" fill="${sentinel('text')}">${name}</text></g>
+  }" y="10.5" fill="${color('text')}">${name}</text></g>
 `;
 }

@@ -1,4 +1,4 @@
-import type { LineLook, MarkerShape } from './palette.js';
+import { color, type LineLook, type MarkerShape } from './palette.js';
 
 const SHAPES: Readonly<Record<MarkerShape, string>> = {
   circle: '<circle cx="17" cy="6" r="3.5"/>',
@@ -17,10 +17,10 @@ export function swatchWidth(kind: SwatchKind): number {
 }
 
 /** What stands inside an `<svg>` of that width and height. */
-export function swatchBody(look: LineLook, color: string, kind: SwatchKind): string {
-  if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" fill="${color}"/>`;
-  const marker = `<g fill="${color}">${SHAPES[look.marker]}</g>`;
+export function swatchBody(look: LineLook, kind: SwatchKind): string {
+  if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" fill="${color(look.color)}"/>`;
+  const marker = `<g fill="${color(look.color)}">${SHAPES[look.marker]}</g>`;
   if (kind === 'points') return `<g transform="translate(-10)">${marker}</g>`;
   const dash = look.dash.length === 0 ? '' : ` stroke-dasharray="${look.dash.join(' ')}"`;
-  return `<path d="M1 6h32" stroke="${color}" stroke-width="2"${dash} fill="none"/>${marker}`;
+  return `<path d="M1 6h32" stroke="${color(look.color)}" stroke-width="2"${dash} fill="none"/>${marker}`;
 }

@@ -1,4 +1,6 @@
 import { sumOf } from '@goshawk/core';
+import type { EChartsCoreOption } from 'echarts/core';
+import { draw } from '../charts/draw.js';
 import type { LegendEntry } from '../charts/line-chart.js';
 import type { LineLook } from '../charts/palette.js';
 import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
@@ -8,7 +10,7 @@ import { type Content, html, type Markup, trusted } from '../markup.js';
 export function swatch(look: LineLook, kind: SwatchKind = 'line'): Markup {
   const width = swatchWidth(kind);
   return html`<svg class="swatch" width="${width}" viewBox="0 0 ${width} ${SWATCH_HEIGHT}" aria-hidden="true">${trusted(
-    swatchBody(look, `var(--${look.color})`, kind),
+    swatchBody(look, kind),
   )}</svg>`;
 }
 
@@ -76,10 +78,34 @@ export function percentileTable(
   );
 }
 
-/** A chart with its title, and its numbers as a table for who cannot or would rather not read a chart. */
-export function figure(title: Content, chart: Markup, numbers: Markup): Markup {
-  return html`<figure><figcaption>${title}</figcaption>${chart}
+const CHART_WIDTH = 500;
+const CHART_HEIGHT = 310;
+
+interface Figure {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly title: Content;
+  /** What the chart shows and the main numbers on it, for who cannot see it. */
+  readonly label: string;
+  readonly option: EChartsCoreOption;
+  readonly height?: number;
+  /** Shown where there is more than one. */
+  readonly legend?: readonly LegendEntry[];
+  /** As a table, for who cannot or would rather not read a chart. */
+  readonly numbers: Markup;
+}
+
+/** A chart with its title, which takes its colours and its font from the page, and its numbers. */
+export function figure(of: Figure): Markup {
+  const { id, title, label, option, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
+  const chart = draw(option, { width: CHART_WIDTH, height }, id);
+  return html`<figure><figcaption>${title}</figcaption>${entries.length > 1 ? legend(entries) : null}<svg viewBox="0 0 ${CHART_WIDTH} ${height}" role="img" aria-label="${label}">${trusted(chart)}</svg>
 <details><summary>Numbers</summary>${numbers}</details></figure>`;
+}
+
+/** Figures side by side; null where none has anything to show. */
+export function pair(figures: readonly (Markup | null)[]): Markup | null {
+  return figures.every((each) => each === null) ? null : html`<div class="pair">${figures}</div>`;
 }
 
 export function section(title: string, ...content: readonly Content[]): Markup {

@@ -2,8 +2,17 @@ import type { Comparison, OptionValue, Run } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { whole } from '../numbers.js';
 import { section, table } from './elements.js';
-import type { PageMeta } from './page-meta.js';
 import { runsTable } from './summary-tables.js';
+
+/** What the page says about itself beyond the comparison. */
+export interface PageMeta {
+  /** The command line that makes the page again. */
+  readonly command: string;
+  /** Name and version of the program, "goshawk 0.1.0". */
+  readonly generator: string;
+  /** A sentence under the heading: a scale, a caveat. */
+  readonly note?: string;
+}
 
 /** Options that the page shows elsewhere for every run. */
 const OWN_PLACE = new Set(['policy', 'seed']);

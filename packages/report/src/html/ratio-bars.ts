@@ -3,8 +3,7 @@ import { JOB_CLASSES, type JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { factor } from '../numbers.js';
-import { figure, policyLegend, section, table } from './elements.js';
-import { renderChart } from './inline-chart.js';
+import { figure, pair, policyLegend, section, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99];
@@ -19,14 +18,14 @@ interface Bars {
 /** The first policy's run times over those of each other one, percentile by percentile. */
 export function ratioSection(policies: readonly PolicyView[]): Markup | null {
   const [first, ...others] = policies;
-  const figures = JOB_CLASSES.map((of) => ratioFigure(first!, others, of));
-  if (figures.every((each) => each === null)) return null;
+  const figures = pair(JOB_CLASSES.map((of) => ratioFigure(first!, others, of)));
+  if (figures === null) return null;
   return section(
     `${first!.policy} against ${others.length === 1 ? others[0]!.policy : 'the others'}, by percentile`,
     html`<p>A percentile of ${first!.policy}’s run times divided by the same percentile of the other policy’s: below 1×,
 ${first!.policy} is faster. The axis is logarithmic, so that half and double are equally far from 1×.</p>`,
     others.length > 1 ? policyLegend(others, 'box') : null,
-    html`<div class="pair">${figures}</div>`,
+    figures,
   );
 }
 
@@ -37,7 +36,8 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
   );
   if (!bars.some(({ ratios }) => ratios.some((ratio) => ratio !== null && ratio > 0))) return null;
   const names = percents.map((percent) => `p${percent}`);
-  const chart = renderChart({
+  return figure({
+    title: `${of === 'short' ? 'Short' : 'Long'} jobs`,
     id: `ratio-${of}`,
     label: `Run times of ${of} jobs under ${first.policy} divided by those under the others. ${bars
       .map(
@@ -49,13 +49,12 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
       groups: names,
       bars: bars.map(({ baseline, ratios }) => ({ name: baseline.policy, ratios, look: baseline.look })),
     }).option,
+    numbers: table(
+      'against',
+      names.map((title) => ({ title })),
+      bars.map(({ baseline, ratios }) => ({ head: baseline.policy, cells: ratios.map(factor) })),
+    ),
   });
-  const numbers = table(
-    'against',
-    names.map((title) => ({ title })),
-    bars.map(({ baseline, ratios }) => ({ head: baseline.policy, cells: ratios.map(factor) })),
-  );
-  return figure(`${of === 'short' ? 'Short' : 'Long'} jobs`, chart, numbers);
 }
 
 function ratioAt(first: PolicyView, baseline: PolicyView, of: JobClass, percent: number): number | null {

@@ -4,22 +4,21 @@ import { JOB_CLASSES, type JobClass } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { duration, tickDuration, whole } from '../numbers.js';
-import { figure, percentileTable, policyLegend, section } from './elements.js';
-import { renderChart } from './inline-chart.js';
+import { figure, pair, percentileTable, policyLegend, section } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 0.9, 1];
 
 /** Cumulative distributions of job run times, short and long apart, a line a policy. */
 export function runtimeSection(policies: readonly PolicyView[]): Markup | null {
-  const charts = JOB_CLASSES.map((of) => runtimeFigure(policies, of));
-  if (charts.every((chart) => chart === null)) return null;
+  const figures = pair(JOB_CLASSES.map((of) => runtimeFigure(policies, of)));
+  if (figures === null) return null;
   return section(
     'Distribution of run times',
     html`<p>The share of jobs that ended within a time, submission to end of the last task. Further left is faster; the
 time axis is logarithmic.</p>`,
     policyLegend(policies),
-    html`<div class="pair">${charts}</div>`,
+    figures,
   );
 }
 
@@ -35,7 +34,8 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
     ({ policy, ascending }) =>
       `${policy}: half within ${duration(percentileOfSorted(ascending[of], 50))}, 90% within ${duration(percentileOfSorted(ascending[of], 90))}`,
   );
-  const chart = renderChart({
+  return figure({
+    title: `Run times of ${of} jobs (${whole(present[0]!.runtimeSeconds[of].count)})`,
     id: `cdf-${of}`,
     label: `Cumulative distribution of the run times of ${of} jobs. ${medians.join('; ')}.`,
     option: lineChart({
@@ -47,14 +47,12 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
         look,
       })),
     }).option,
+    numbers: percentileTable(
+      `${of} jobs`,
+      present.map(({ policy, ascending }) => ({
+        head: policy,
+        at: (percent) => duration(percentileOfSorted(ascending[of], percent)),
+      })),
+    ),
   });
-  const numbers = percentileTable(
-    `${of} jobs`,
-    present.map(({ policy, ascending }) => ({
-      head: policy,
-      at: (percent) => duration(percentileOfSorted(ascending[of], percent)),
-    })),
-  );
-  const count = whole(present[0]!.runtimeSeconds[of].count);
-  return figure(`Run times of ${of} jobs (${count})`, chart, numbers);
 }

@@ -1,11 +1,10 @@
 import { sumOf } from '@goshawk/core';
 import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts/axes.js';
-import { sentinel } from '../charts/palette.js';
+import { color } from '../charts/palette.js';
 import { JOB_CLASSES, type JobClass, type TimeParts } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { duration, durationTicks, unbroken } from '../numbers.js';
-import { figure, section, table } from './elements.js';
-import { renderChart } from './inline-chart.js';
+import { figure, pair, section, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const PARTS = ['queueing', 'binding', 'running', 'reporting'] as const;
@@ -23,8 +22,8 @@ interface Bar {
 
 /** Queueing, binding and running along each job's last task, in mean seconds a job. */
 export function timePartsSection(policies: readonly PolicyView[]): Markup | null {
-  const figures = JOB_CLASSES.map((of) => timePartsFigure(policies, of));
-  if (figures.every((each) => each === null)) return null;
+  const figures = pair(JOB_CLASSES.map((of) => timePartsFigure(policies, of)));
+  if (figures === null) return null;
   const all = policies.flatMap(({ timeParts: { short, long } }) => [short, long]);
   const present = presentParts(all);
   return section(
@@ -35,7 +34,7 @@ export function timePartsSection(policies: readonly PolicyView[]): Markup | null
         : 'waiting until that task started, the round trip that bound it to its slot included'
     }, its run${present.includes('reporting') ? ', and the news of its end' : ''}. ${invisibleParts(all, present)}</p>`,
     html`<ul class="legend">${present.map((part) => html`<li><span class="box ${part}"></span>${part}</li>`)}</ul>`,
-    html`<div class="pair">${figures}</div>`,
+    figures,
   );
 }
 
@@ -64,7 +63,8 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
   const longest = Math.max(...bars.map(({ parts }) => total(parts)));
   const names = bars.map(({ policy }) => policy.policy);
   const labelWidth = Math.min(LABEL_WIDTH_MAX, Math.max(...names.map((name) => name.length)) * LETTER_WIDTH);
-  const chart = renderChart({
+  return figure({
+    title: `${of === 'short' ? 'Short' : 'Long'} jobs`,
     id: `parts-${of}`,
     height: bars.length * ROW_HEIGHT + 64,
     label: `Mean run time of ${of} jobs by part. ${bars
@@ -83,16 +83,15 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
       ),
       series: [...present.map((part) => partSeries(bars, part, longest)), totalSeries(bars)],
     },
+    numbers: table(
+      'policy',
+      [...present.map((title) => ({ title })), { title: 'in all' }],
+      bars.map(({ policy, parts }) => ({
+        head: policy.policy,
+        cells: [...present.map((part) => duration(parts[part] ?? 0)), duration(total(parts))],
+      })),
+    ),
   });
-  const numbers = table(
-    'policy',
-    [...present.map((title) => ({ title })), { title: 'in all' }],
-    bars.map(({ policy, parts }) => ({
-      head: policy.policy,
-      cells: [...present.map((part) => duration(parts[part] ?? 0)), duration(total(parts))],
-    })),
-  );
-  return figure(`${of === 'short' ? 'Short' : 'Long'} jobs`, chart, numbers);
 }
 
 function partSeries(bars: readonly Bar[], part: keyof TimeParts, longest: number) {
@@ -100,8 +99,8 @@ function partSeries(bars: readonly Bar[], part: keyof TimeParts, longest: number
     type: 'bar',
     stack: 'parts',
     barWidth: 22,
-    itemStyle: { color: sentinel(part) },
-    label: { color: sentinel('ink'), fontSize: FONT_SIZE - 1, position: 'inside' },
+    itemStyle: { color: color(part) },
+    label: { color: color('ink'), fontSize: FONT_SIZE - 1, position: 'inside' },
     data: bars.map(({ parts }) => {
       const seconds = parts[part] ?? 0;
       return {
@@ -118,7 +117,7 @@ function totalSeries(bars: readonly Bar[]) {
     type: 'bar',
     stack: 'parts',
     itemStyle: { color: 'none' },
-    label: { show: true, color: sentinel('text'), fontSize: FONT_SIZE - 1, position: 'right' },
+    label: { show: true, color: color('text'), fontSize: FONT_SIZE - 1, position: 'right' },
     data: bars.map(({ parts }) => ({ value: 0, label: { formatter: () => duration(total(parts)) } })),
   } as const;
 }

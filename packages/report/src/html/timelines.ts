@@ -3,8 +3,7 @@ import { type Point, thinned } from '../charts/lines.js';
 import type { Comparison, CountedSeries, Series } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { compact, percent, shortest, span, unbroken } from '../numbers.js';
-import { figure, policyLegend, section, table } from './elements.js';
-import { renderChart } from './inline-chart.js';
+import { figure, pair, policyLegend, section, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const POINTS_MAX = 400;
@@ -110,16 +109,16 @@ export function timelineSection(policies: readonly PolicyView[], { cluster }: Co
   const draw = (timeline: Timeline) => timelineFigure(policies, timeline, frame);
   const queues = draw(QUEUED);
   const rows = [
-    [draw(BUSY), queues ?? draw(UNDERWAY)],
-    [draw(WAITING_SHORT), draw(WAITING_LONG)],
-    [draw(ATTEMPTS), draw(SUCCESSES)],
-  ].filter((row) => row.some((each) => each !== null));
-  if (rows.length === 0) return null;
+    pair([draw(BUSY), queues ?? draw(UNDERWAY)]),
+    pair([draw(WAITING_SHORT), draw(WAITING_LONG)]),
+    pair([draw(ATTEMPTS), draw(SUCCESSES)]),
+  ];
+  if (rows.every((row) => row === null)) return null;
   return section(
     'The cluster over time',
     html`<p>${explanation(policies, frame.until, queues !== null)}</p>`,
     policyLegend(policies),
-    rows.map((row) => html`<div class="pair">${row}</div>`),
+    rows,
   );
 }
 
@@ -179,7 +178,8 @@ function timelineFigure(
   const all = lines.flatMap(({ points }) => points);
   if (all.length === 0) return null;
   const unit = UNITS.findLast(({ seconds }) => until >= 3 * seconds) ?? UNITS[0];
-  const chart = renderChart({
+  return figure({
+    title: timeline.title,
     id: timeline.id,
     label: `${timeline.title} over time. ${lines
       .map(
@@ -197,8 +197,8 @@ function timelineFigure(
         ...(timeline.isRate ? { drawn: 'steps' } : {}),
       })),
     }).option,
+    numbers: timelineTable(lines, timeline, until),
   });
-  return figure(timeline.title, chart, timelineTable(lines, timeline, until));
 }
 
 function timelineTable(
