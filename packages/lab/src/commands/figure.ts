@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { defineCommand } from '@goshawk/cli';
 import type { FigureResult } from '@goshawk/figures';
-import { checkOutFolder } from '../figure/files.js';
 import { FIGURE_OPTIONS } from '../figure/options.js';
-import { RunStore } from '../figure/run-store.js';
+import { checkOutFolder } from '../output/files.js';
 
 export const figureCommand = defineCommand({
   name: 'figure',
@@ -28,6 +27,7 @@ export const figureCommand = defineCommand({
     }
     const chosen = chooseFigures(words, options);
     const { filesOf, make, tell, write } = await import('../figure/make.js');
+    const { RunStore } = await import('../figure/making.js');
     const folder = resolve(context.cwd, options.out);
     await checkOutFolder(
       folder,

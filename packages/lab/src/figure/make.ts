@@ -8,7 +8,7 @@ import {
   renderFigureSvg,
   renderFigureText,
 } from '@goshawk/figures';
-import { writeTogether } from './files.js';
+import { writeTogether } from '../output/files.js';
 import { runLive } from './live.js';
 import type { Making } from './making.js';
 import { runModelled } from './modelled.js';

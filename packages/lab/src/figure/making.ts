@@ -1,9 +1,43 @@
-import type { Context } from '@goshawk/cli';
-import type { RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
+import { setImmediate } from 'node:timers/promises';
+import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import { counted } from '@goshawk/core';
+import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
 import type { Workload } from '@goshawk/report';
+import { configureGenerator, openWorkload, packed } from '@goshawk/traces';
+import type { RunRequest } from '../simulate/request.js';
+import { survey } from '../simulate/survey.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
-import type { RunStore } from './run-store.js';
+
+/** What has been made so far: figures share runs, such as Hawk's at each size of the cluster. */
+export class RunStore {
+  readonly #made = new Map<string, unknown>();
+
+  /** Made once, by what it is made of. */
+  async once<T>(parts: readonly unknown[], make: () => Promise<T>): Promise<T> {
+    const key = JSON.stringify(parts);
+    if (!this.#made.has(key)) this.#made.set(key, await make());
+    return this.#made.get(key) as T;
+  }
+
+  /**
+   * A run of a workload for each request, which is plain data that says all of it.
+   *
+   * @param make those that there are not yet, each once and all together
+   */
+  async runs(
+    workload: string,
+    requests: readonly RunRequest[],
+    make: (missing: readonly RunRequest[]) => Promise<readonly FinishedRun[]>,
+  ): Promise<FinishedRun[]> {
+    const keys = requests.map((request) => JSON.stringify([workload, request]));
+    const missing = new Map(keys.map((key, index) => [key, requests[index]!]));
+    for (const key of missing.keys()) if (this.#made.has(key)) missing.delete(key);
+    const made = missing.size === 0 ? [] : await make([...missing.values()]);
+    for (const [index, key] of [...missing.keys()].entries()) this.#made.set(key, made[index]);
+    return keys.map((key) => this.#made.get(key) as FinishedRun);
+  }
+}
 
 /** A figure that is being made. */
 export interface Making {
@@ -35,4 +69,64 @@ export function placesOf<Run>(
     tick,
     byVariant: Object.fromEntries(figure.variants.map((each) => [each.name, runsOf(tick, each, place)])),
   }));
+}
+
+/** Does one of the steps, unless the command has been interrupted before. */
+type Step = <T>(make: () => T | Promise<T>) => Promise<T>;
+
+/**
+ * Work of so many steps, whose progress is shown from the first one on.
+ *
+ * @param what `['run', 'made']`: `2 of 8 runs were made` is said of work that was cut short
+ * @throws InterruptedError
+ */
+export function inSteps<T>(
+  { context, chosen, lost }: Making,
+  total: number,
+  [noun, done]: readonly [noun: string, done: string],
+  work: (step: Step) => Promise<T>,
+): Promise<T> {
+  let steps = 0;
+  let progress: Progress | undefined;
+  const step: Step = async (make) => {
+    progress ??= startProgress(context, chosen.figure.id, total);
+    await setImmediate();
+    context.interrupted.throwIfAborted();
+    const made = await make();
+    progress.update(++steps);
+    return made;
+  };
+  const shown = () => work(step).finally(() => progress?.stop());
+  return untilInterrupted(context, shown, () => `${steps} of ${counted(total, noun)} were ${done}; ${lost}`);
+}
+
+/**
+ * All runs of a figure of policies by themselves: at each place each policy, once for each seed, one after another.
+ *
+ * @throws InterruptedError
+ */
+export async function runTrials<Run>(
+  making: Making,
+  run: (workload: string, settings: RunSettings, seed: number) => Promise<Run>,
+): Promise<FigureRuns<Run> & { readonly workers: number | null }> {
+  const { context, chosen, options } = making;
+  const { figure, axis, workers, workload } = chosen;
+  const total = axis.ticks.length * figure.variants.length * options.seeds;
+  return inSteps(making, total, ['run', 'made'], async (step) => {
+    const places: RunsAt<Run>[] = [];
+    for (const tick of axis.ticks) {
+      const byVariant: Record<string, Run[]> = {};
+      for (const variant of figure.variants) {
+        const settings = settingsOf(chosen, tick, variant);
+        const runs: Run[] = [];
+        for (let seed = 1; seed <= options.seeds; seed++)
+          runs.push(await step(() => run(workload, settings, seed)));
+        byVariant[variant.name] = runs;
+      }
+      places.push({ tick, byVariant });
+    }
+    const jobs = packed(configureGenerator(workload).generate());
+    const { record } = await survey(await openWorkload(workload), [jobs], context.interrupted);
+    return { workload: record, places, workers: workers ?? figure.settings.workers ?? null };
+  });
 }

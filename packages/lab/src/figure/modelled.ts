@@ -3,8 +3,7 @@ import { sumOf } from '@goshawk/core';
 import type { Figure } from '@goshawk/figures';
 import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
 import { readTaskRuns } from '@goshawk/traces';
-import { type FigureRuns, type Making, placesOf } from './making.js';
-import { inSteps } from './steps.js';
+import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
 
 interface Made {
   /** One a place of the axis. */

@@ -5,8 +5,7 @@ import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
 import { normalBelief } from '../gangs/normal-belief.js';
-import type { Making } from './making.js';
-import { runTrials } from './trials.js';
+import { type Making, runTrials } from './making.js';
 
 const RACKS = 8;
 /** Jobs before the first one, of the same kind. */

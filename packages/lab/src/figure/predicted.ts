@@ -1,8 +1,30 @@
-import { counted } from '@goshawk/core';
-import { readExtracted } from './extract.js';
-import { type FigureRuns, type Making, placesOf } from './making.js';
-import { Predictors, TASKS_MAX } from './predictions.js';
-import { inSteps } from './steps.js';
+import { counted, Random } from '@goshawk/core';
+import {
+  type ArrivingJob,
+  type Estimator,
+  type EstimatorSettings,
+  inverseSquareEstimate,
+  type Judgement,
+  makeEstimator,
+  playPilots,
+  SLEARN_SETTINGS,
+} from '@goshawk/predictor';
+import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from '../predict/arriving.js';
+import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict/past.js';
+import { byEnd, drawInOrder, drawJobs, endOf, readExtracted } from './extract.js';
+import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
+
+/** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
+const JOBS_DRAWN = 1_250;
+export const TASKS_MAX = 150;
+const WIDE_TASKS = 3;
+
+/** Classes are not asked for, so no sample is cut short. */
+const NO_CUTOFF = Number.POSITIVE_INFINITY;
+
+const ESTIMATORS = ['pilot', 'history', 'hybrid'];
+const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, distributions: true };
 
 /**
  * How wrong the estimators of a predicted figure are about jobs drawn from a workload, once for each seed; the same at
@@ -27,4 +49,86 @@ export async function runPredicted(making: Making): Promise<FigureRuns<readonly 
       places: placesOf(chosen, (_, { name }) => draws.map((errors) => errors[name]!)),
     };
   });
+}
+
+/** What the estimators of a figure have learnt from the past, so that each draw begins there. */
+export class Predictors {
+  readonly #estimatorStates: Readonly<Record<string, unknown>>;
+
+  constructor(past: readonly TrainingJob[]) {
+    this.#estimatorStates = trainedOn(ESTIMATORS, past, { ...SETTINGS, cutoffMs: NO_CUTOFF });
+  }
+
+  /**
+   * Draws jobs and predicts them in order of submission, as each is submitted; each ends, and is learnt from, when its
+   * longest task does.
+   *
+   * @returns |estimate − truth| ÷ truth of the drawn jobs of three tasks and more, by variant
+   */
+  draw(jobs: readonly TraceJob[], seed: number): Record<'pilot' | '3sigma' | 'history' | 'hybrid', number[]> {
+    const random = Random.seeded(seed).fork('slearn-error');
+    const [pilot, history, hybrid] = ESTIMATORS.map((name) => this.#again(name));
+    const errors = { pilot: [], '3sigma': [], history: [], hybrid: [] } as Record<
+      'pilot' | '3sigma' | 'history' | 'hybrid',
+      number[]
+    >;
+    const queue = new EndQueue();
+    for (const traced of drawJobs(jobs, JOBS_DRAWN, random)) {
+      const ended = trainingJobOf(traced);
+      const job = arrivingJobOf(traced);
+      for (const each of queue.until(job.submittedAt)) {
+        for (const estimator of [pilot!, history!, hybrid!]) learnAll(estimator, [each], NO_CUTOFF);
+      }
+      queue.add(ended);
+      if (job.tasks < WIDE_TASKS) continue;
+      const note = (variant: keyof typeof errors, estimateMs: number | undefined) => {
+        const truth = job.trueMeanMs!;
+        if (estimateMs === undefined || !(truth > 0)) return;
+        errors[variant].push(Math.abs(estimateMs - truth) / truth);
+      };
+      note('pilot', believed(pilot!, job, pilot!.judge(job), ended, random));
+      note('hybrid', believed(hybrid!, job, hybrid!.judge(job), ended, random));
+      const judgement = history!.judge(job);
+      if (judgement.kind !== 'estimate') continue;
+      note('history', judgement.estimate.meanMs);
+      note('3sigma', inverseSquareEstimate(judgement.estimate.distribution ?? []));
+    }
+    return errors;
+  }
+
+  #again(name: string): Estimator {
+    const estimator = makeEstimator(name, SETTINGS, () => 0);
+    estimator.load(this.#estimatorStates[name]);
+    return estimator;
+  }
+}
+
+/** An estimate, of which pilots may have been part. */
+function believed(
+  estimator: Estimator,
+  job: ArrivingJob,
+  judgement: Judgement,
+  { runsMs }: TrainingJob,
+  random: Random,
+): number | undefined {
+  if (judgement.kind === 'estimate') return judgement.estimate.meanMs;
+  if (judgement.kind !== 'sample') return undefined;
+  const pilots = drawInOrder(runsMs.length, judgement.pilots, random).map((task) => runsMs[task]!);
+  return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
+}
+
+/** Jobs that run, until they end. */
+class EndQueue {
+  #jobs: TrainingJob[] = [];
+
+  add(job: TrainingJob): void {
+    this.#jobs.push(job);
+  }
+
+  /** Those that have ended by then, in order; each once. */
+  until(now: number): TrainingJob[] {
+    const ended = this.#jobs.filter((job) => endOf(job) <= now).sort(byEnd);
+    if (ended.length > 0) this.#jobs = this.#jobs.filter((job) => endOf(job) > now);
+    return ended;
+  }
 }

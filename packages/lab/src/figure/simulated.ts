@@ -1,6 +1,6 @@
 import { optionsGiven, untilInterrupted } from '@goshawk/cli';
 import { counted, formatCount, Random } from '@goshawk/core';
-import type { FinishedRun, RunSettings, Tick, Variant } from '@goshawk/figures';
+import type { FinishedRun, RunSettings } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { Workload } from '@goshawk/report';
 import { packed, type TraceJob } from '@goshawk/traces';
@@ -48,28 +48,26 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
   const { record, parts, learnt } = await (figure.workload.draw === undefined
     ? wholeWorkload(making)
     : drawnParts(making));
-  const requestsOf = (part: Part, tick: Tick, variant: Variant): RunRequest[] =>
-    requestsFor(settingsOf(chosen, tick, variant), part.surveyed, part.seeds);
+  const runsOf = new Map<Part, FinishedRun[]>();
   for (const part of parts) {
-    const { name, workload, surveyed, label } = part;
-    const all = axis.ticks.flatMap((tick) => figure.variants.flatMap((each) => requestsOf(part, tick, each)));
-    const missing = store.missing(name, all);
-    if (missing.length === 0) continue;
-    if (learnt === undefined) context.note(`${label}: ${missing.length} runs of ${inWords(record)}`);
-    const requests =
-      learnt === undefined
-        ? missing
-        : missing.map((request) => ({ ...request, estimatorStates: learnt(request.estimator) }));
-    const { parallel, on } = options;
-    const source = sourceOf(workload, surveyed);
-    const outcomes = await performShown(context, requests, source, { parallel, on, label, lost });
-    for (const [i, outcome] of outcomes.entries()) store.keep(name, missing[i]!, finished(outcome));
+    const { name, workload, surveyed, seeds, label } = part;
+    const all = axis.ticks.flatMap((tick) =>
+      figure.variants.flatMap((each) => requestsFor(settingsOf(chosen, tick, each), surveyed, seeds)),
+    );
+    const runs = await store.runs(name, all, async (missing) => {
+      if (learnt === undefined) context.note(`${label}: ${missing.length} runs of ${inWords(record)}`);
+      const requests =
+        learnt === undefined
+          ? missing
+          : missing.map((request) => ({ ...request, estimatorStates: learnt(request.estimator) }));
+      const { parallel, on } = options;
+      const shown = { parallel, on, label, lost };
+      return (await performShown(context, requests, sourceOf(workload, surveyed), shown)).map(finished);
+    });
+    runsOf.set(part, runs);
   }
-  const places = placesOf(chosen, (tick, variant) =>
-    parts.flatMap((part) =>
-      requestsOf(part, tick, variant).map((request) => store.finished(part.name, request)),
-    ),
-  );
+  // In the order in which they were asked for.
+  const places = placesOf(chosen, () => parts.flatMap((part) => runsOf.get(part)!.splice(0, part.seeds[1])));
   return { workload: record, places };
 }
 

@@ -8,8 +8,7 @@ import {
   trialPolicy,
 } from '@goshawk/policies';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
-import type { Making } from './making.js';
-import { runTrials } from './trials.js';
+import { type Making, runTrials } from './making.js';
 
 const MODULES: Readonly<Record<string, PolicyModule>> = CARBYNE_POLICIES;
 /** Slower than so much of the speed of the first variant is much slower. */

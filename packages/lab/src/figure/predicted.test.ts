@@ -2,7 +2,7 @@ import type { TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
 import { trainingJobsOf } from '../predict/past.js';
 import { extract } from './extract.js';
-import { Predictors, TASKS_MAX } from './predictions.js';
+import { Predictors, TASKS_MAX } from './predicted.js';
 
 function job(index: number, durations: readonly number[], more: Partial<TraceJob> = {}): TraceJob {
   const meanSeconds = durations.reduce((sum, each) => sum + each, 0) / durations.length;
