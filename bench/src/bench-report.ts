@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { nearestRank } from '@goshawk/core';
+import { aligned, nearestRank } from '@goshawk/core';
 
 export interface BenchResult {
   readonly name: string;
@@ -75,17 +75,6 @@ export function percentile(values: readonly number[], fraction: number): number 
   return nearestRank(Float64Array.from(values).sort(), 100 * fraction);
 }
 
-/** Columns as wide as their widest cell; the first to the left, the others to the right. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return aligned(rows).join('\n');
 }

@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'executors',
   ],
   traces: ['core'],
-  report: ['core'],
+  report: ['core', 'predictor'],
   figures: ['core', 'report'],
   client: ['core', 'transport'],
   gateway: ['core', 'predictor', 'client'],

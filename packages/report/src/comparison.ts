@@ -1,3 +1,4 @@
+import type { EstimatorScore } from '@goshawk/predictor';
 import type { Distribution } from './distribution.js';
 
 export const COMPARISON_SCHEMA = 'goshawk.comparison/1';
@@ -118,35 +119,6 @@ export interface PredictorAccuracy {
   readonly decisionSeconds: Distribution | null;
 }
 
-/** How good an estimator was over a group of jobs; percentages, null where there is nothing to take them of. */
-export interface GroupScore {
-  readonly group: string;
-  readonly jobs: number;
-  /** |estimate − truth| ÷ truth. */
-  readonly errorPercent: {
-    readonly p50: number | null;
-    readonly p90: number | null;
-    readonly mean: number | null;
-  };
-  /** Jobs taken for the other class, and the share of the group's task seconds in them. */
-  readonly misclassifiedJobsPercent: number | null;
-  readonly misclassifiedTaskSecondsPercent: number | null;
-}
-
-/** An estimator that was asked about every job, and of whose answers nothing came but this. */
-export interface ShadowScore extends Omit<GroupScore, 'group'> {
-  readonly estimator: string;
-  /** Jobs of which something was believed. */
-  readonly estimated: number;
-  /** Jobs of which some tasks would have run first, and those tasks. */
-  readonly sampled: number;
-  readonly pilots: number;
-  /** From submission to decision over all jobs, had their pilots started at once. */
-  readonly delaySeconds: { readonly mean: number; readonly p50: number; readonly p90: number } | null;
-  readonly bySize: readonly GroupScore[];
-  readonly byRecurrence: readonly GroupScore[];
-}
-
 export interface Messages {
   readonly total: number;
   readonly byType: Readonly<Record<string, number>>;
@@ -247,7 +219,7 @@ export interface Run {
   readonly series: Series;
   readonly predictor: PredictorAccuracy | null;
   /** Estimators that ran in shadow, where some did. */
-  readonly shadow?: readonly ShadowScore[];
+  readonly shadow?: readonly EstimatorScore[];
   /** Where jobs have deadlines. */
   readonly deadlines?: DeadlineResults;
   /** Where the policy plans ahead. */

@@ -1,11 +1,12 @@
+import type { EstimatorScore } from '@goshawk/predictor';
 import { expect, test } from 'vitest';
 import { buildComparison } from './compare.js';
-import type { Comparison, ShadowScore } from './comparison.js';
+import type { Comparison } from './comparison.js';
 import { renderHtml } from './html/page.js';
 import { sampleRun } from './sample-runs.fixture.js';
 import { renderShadow } from './shadow-table.js';
 
-function score(estimator: string, p50: number | null): ShadowScore {
+function score(estimator: string, p50: number | null): EstimatorScore {
   const group = {
     jobs: 120,
     errorPercent: { p50, p90: p50 === null ? null : 3 * p50, mean: p50 },
@@ -24,7 +25,7 @@ function score(estimator: string, p50: number | null): ShadowScore {
   };
 }
 
-function comparisonWith(shadow?: readonly ShadowScore[]): Comparison {
+function comparisonWith(shadow?: readonly EstimatorScore[]): Comparison {
   const { run } = sampleRun('hawk', 1, 1);
   return buildComparison({
     workload: { name: 'w', sha256: 'f', jobs: 120, tasks: 240, taskSeconds: 50, spanSeconds: 6 },

@@ -1,4 +1,5 @@
-import type { Comparison, GroupScore, Run, ShadowScore } from './comparison.js';
+import type { EstimatorScore, GroupScore } from '@goshawk/predictor';
+import type { Comparison, Run } from './comparison.js';
 import { duration, ofHundred, threeDigits, whole } from './numbers.js';
 import { bare } from './text-table.js';
 
@@ -10,12 +11,12 @@ export function renderShadow({ runs }: Pick<Comparison, 'runs'>): string {
   return runs.flatMap((run) => (run.shadow === undefined ? [] : [shadowOf(run, run.shadow)])).join('\n\n');
 }
 
-function shadowOf({ policy, seed }: Run, scores: readonly ShadowScore[]): string {
+function shadowOf({ policy, seed }: Run, scores: readonly EstimatorScore[]): string {
   return renderScores(`estimators in shadow of ${policy}, seed ${seed}`, scores);
 }
 
 /** How good estimators were over the same jobs. Ends without a newline. */
-export function renderScores(title: string, scores: readonly ShadowScore[]): string {
+export function renderScores(title: string, scores: readonly EstimatorScore[]): string {
   const jobs = scores[0]?.jobs ?? 0;
   return [
     `${title}: ${whole(jobs)} jobs`,
@@ -31,8 +32,8 @@ export function renderScores(title: string, scores: readonly ShadowScore[]): str
 /** One column a group; a group that has jobs has them for every estimator. */
 function groups(
   title: string,
-  scores: readonly ShadowScore[],
-  of: (score: ShadowScore) => readonly GroupScore[],
+  scores: readonly EstimatorScore[],
+  of: (score: EstimatorScore) => readonly GroupScore[],
 ): string {
   const [first] = scores;
   if (first === undefined) return '';
@@ -50,7 +51,7 @@ export function errorsOf({ errorPercent: { p50, p90 } }: GroupScore): string {
 /** What is shown of each estimator, on a terminal and on a page. */
 export const SHADOW_COLUMNS: readonly {
   readonly title: string;
-  readonly cell: (score: ShadowScore) => string;
+  readonly cell: (score: EstimatorScore) => string;
 }[] = [
   { title: 'error p50', cell: ({ errorPercent }) => ofHundred(errorPercent.p50) },
   { title: 'p90', cell: ({ errorPercent }) => ofHundred(errorPercent.p90) },

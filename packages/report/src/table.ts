@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { counted } from '@goshawk/core';
 import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from './comparison.js';
 import { renderDeadlines } from './deadlines.js';
 import {
@@ -166,10 +167,6 @@ function failures(summaries: readonly PolicySummary[], columns: number, paint: P
 
 function threeOrWhole(value: number): string {
   return Number.isInteger(value) ? whole(value) : threeDigits(value);
-}
-
-function counted(count: number, noun: string): string {
-  return `${whole(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Text from outside, without what would move the cursor or change colours. */

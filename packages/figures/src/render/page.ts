@@ -1,3 +1,4 @@
+import { formatCount } from '@goshawk/core';
 import { figure, html, type Markup, percentileTable, renderDocument, section, table } from '@goshawk/report';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel } from '../result.js';
@@ -78,11 +79,11 @@ function provenance({ workload, workers, mode, seeds, runs, command, generator }
     'How this was made',
     html`<dl><dt>Workload</dt><dd>${workload.name}</dd>
 <dt>SHA-256 of the workload</dt><dd><code>${workload.sha256}</code></dd>
-<dt>Jobs, tasks</dt><dd>${workload.jobs.toLocaleString('en-US')}, ${workload.tasks.toLocaleString('en-US')}</dd>
+<dt>Jobs, tasks</dt><dd>${formatCount(workload.jobs)}, ${formatCount(workload.tasks)}</dd>
 ${
   workers === null
     ? null
-    : html`<dt>Workers</dt><dd>${workers.toLocaleString('en-US')}</dd>
+    : html`<dt>Workers</dt><dd>${formatCount(workers)}</dd>
 `
 }${
   runs.length === 0

@@ -1,4 +1,4 @@
-import { formatCount } from '@goshawk/core';
+import { aligned, formatCount } from '@goshawk/core';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
@@ -61,22 +61,12 @@ function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Paint): str
   const { name, places } = result.axis;
   const rows = panel.series.flatMap(rowsOf);
   const labels = places.map(({ label }) => label);
-  const heads = rows.map(({ head }) => head);
-  const headWidth = Math.max(name.length, ...heads.map((head) => head.length));
-  const widths = labels.map((label, at) =>
-    Math.max(label.length, ...rows.map(({ cells }) => cells[at]!.length)),
-  );
-  const line = (head: string, cells: readonly string[]) =>
-    [INDENT + head.padEnd(headWidth), ...cells.map((cell, at) => cell.padStart(widths[at]!))]
-      .join(GAP)
-      .trimEnd();
-  const header = labels.every((label) => label === '') ? [] : [ink(line(name, labels), 'dim')];
+  const lines = aligned([[name, ...labels], ...rows.map(({ head, cells }) => [head, ...cells])]);
+  const [header, ...body] = lines.map((line) => `${INDENT}${line}`.trimEnd());
   return [
     panel.axisName === '' ? panel.title : `${panel.title}, ${panel.axisName}`,
-    ...header,
-    ...rows.map(({ head, cells, isReference }) =>
-      isReference ? ink(line(head, cells), 'dim') : line(head, cells),
-    ),
+    ...(labels.every((label) => label === '') ? [] : [ink(header!, 'dim')]),
+    ...body.map((line, at) => (rows[at]!.isReference ? ink(line, 'dim') : line)),
   ];
 }
 

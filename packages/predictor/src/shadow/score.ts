@@ -14,28 +14,30 @@ interface ScoredJob {
   readonly seenBefore: number | undefined;
 }
 
-/** Percentages of |estimate − truth| ÷ truth; null where there was no estimate. */
-interface ErrorPercent {
-  readonly p50: number | null;
-  readonly p90: number | null;
-  readonly mean: number | null;
-}
-
+/** How good an estimator was over a group of jobs; percentages, null where there is nothing to take them of. */
 export interface GroupScore {
   readonly group: string;
   readonly jobs: number;
-  readonly errorPercent: ErrorPercent;
+  /** |estimate − truth| ÷ truth. */
+  readonly errorPercent: {
+    readonly p50: number | null;
+    readonly p90: number | null;
+    readonly mean: number | null;
+  };
+  /** Jobs taken for the other class, and the share of the group's task seconds in them. */
   readonly misclassifiedJobsPercent: number | null;
   readonly misclassifiedTaskSecondsPercent: number | null;
 }
 
+/** An estimator that was asked about every job, and of whose answers nothing came but this. */
 export interface EstimatorScore extends Omit<GroupScore, 'group'> {
   readonly estimator: string;
   /** Jobs of which something was believed. */
   readonly estimated: number;
+  /** Jobs of which some tasks would have run first, and those tasks. */
   readonly sampled: number;
   readonly pilots: number;
-  /** What the decisions cost, over all jobs; null for no jobs. */
+  /** From submission to decision over all jobs, had their pilots started at once; null for no jobs. */
   readonly delaySeconds: { readonly mean: number; readonly p50: number; readonly p90: number } | null;
   readonly bySize: readonly GroupScore[];
   readonly byRecurrence: readonly GroupScore[];

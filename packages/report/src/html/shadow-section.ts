@@ -1,4 +1,5 @@
-import type { Comparison, GroupScore, ShadowScore } from '../comparison.js';
+import type { EstimatorScore, GroupScore } from '@goshawk/predictor';
+import type { Comparison } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { whole } from '../numbers.js';
 import { errorsOf, SHADOW_COLUMNS } from '../shadow-table.js';
@@ -18,9 +19,9 @@ ${shown.map(({ name, shadow }) => tablesOf(name, shadow))}`,
   );
 }
 
-function tablesOf(name: string, shadow: readonly ShadowScore[]): Markup {
+function tablesOf(name: string, shadow: readonly EstimatorScore[]): Markup {
   const [first] = shadow;
-  const grouped = (of: (score: ShadowScore) => readonly GroupScore[]) =>
+  const grouped = (of: (score: EstimatorScore) => readonly GroupScore[]) =>
     table(
       'error p50 / p90',
       of(first!).map(({ group, jobs }) => ({ title: `${group} (${whole(jobs)})` })),

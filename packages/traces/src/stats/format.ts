@@ -1,4 +1,4 @@
-import type { SixNumbers } from '@goshawk/core';
+import { aligned, type SixNumbers } from '@goshawk/core';
 import type { TraceStats } from './stats.js';
 
 const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
@@ -12,7 +12,7 @@ export function formatStats(stats: TraceStats): string {
       ? `submitted over ${number(stats.spanSeconds)} s, one each ${number(arrivals.meanInterarrivalSeconds!)} s (spread ${number(arrivals.interarrivalSpread!)}; Poisson has 1)`
       : 'all submitted at once',
     '',
-    ...table([
+    ...aligned([
       ['', ...COLUMNS],
       distributionRow('tasks per job', stats.tasksPerJob),
       distributionRow('task duration, s', stats.taskDurationSeconds),
@@ -52,23 +52,12 @@ function userLines(users: NonNullable<TraceStats['users']>): string[] {
   ]);
   return [
     `${number(users.count)} users; the heaviest`,
-    ...table([['user', 'jobs', 'tasks', 'task seconds'], ...rows]),
+    ...aligned([['user', 'jobs', 'tasks', 'task seconds'], ...rows]),
   ];
 }
 
 function distributionRow(label: string, distribution: SixNumbers): string[] {
   return [label, ...COLUMNS.map((column) => number(distribution[column]))];
-}
-
-/** Rows with their first cell flush left and the others flush right. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 /** Whole numbers in full; others with three digits or, above 100, none after the point. */
