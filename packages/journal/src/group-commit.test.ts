@@ -66,7 +66,7 @@ describe('group commit', () => {
     expect(commits.groups).toHaveLength(1);
     expect(heard.counts).toEqual([]);
     expect(heard.states).toEqual([{ kind: 'failed', message: 'EIO: i/o error, fdatasync' }]);
-    commits.setFull(undefined);
+    commits.setState('full', undefined);
     expect(commits.state.kind).toBe('failed');
     await commits.end(async () => {});
   });

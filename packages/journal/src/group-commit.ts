@@ -108,16 +108,10 @@ export abstract class GroupCommit {
     return filed.values();
   }
 
-  /** There is room for new jobs again, or none. What has failed stays so. */
-  setFull(message: string | undefined): void {
-    if (this.state.kind === 'failed' || (this.state.kind === 'full') === (message !== undefined)) return;
-    this.#change(message === undefined ? OPEN : { kind: 'full', message });
-  }
-
-  /** It does not answer, or does again. What has failed stays so. */
-  setAway(message: string | undefined): void {
-    if (this.state.kind === 'failed' || (this.state.kind === 'away') === (message !== undefined)) return;
-    this.#change(message === undefined ? OPEN : { kind: 'away', message });
+  /** There is no room for new jobs, or it does not answer; undefined: that is over. What has failed stays so. */
+  setState(kind: 'full' | 'away', message: string | undefined): void {
+    if (this.state.kind === 'failed' || (this.state.kind === kind) === (message !== undefined)) return;
+    this.#change(message === undefined ? OPEN : { kind, message });
   }
 
   /** Nothing will be written any more. */

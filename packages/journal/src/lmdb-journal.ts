@@ -91,7 +91,7 @@ class LmdbJournal extends GroupCommit implements Journal {
     this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
       // Asked as often as the disk: a reader that was killed keeps pages from being used again, and the file grows.
       if (!this.isEnding) store.clearDeadReaders();
-      this.setFull(problem);
+      this.setState('full', problem);
     });
   }
 

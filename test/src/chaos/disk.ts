@@ -202,7 +202,7 @@ export class ChaosJournal extends GroupCommit {
   }
 
   tellRoom(): void {
-    this.setFull(this.#disk.isFull ? 'the disk is full' : undefined);
+    this.setState('full', this.#disk.isFull ? 'the disk is full' : undefined);
   }
 
   /** @param isWritten what becomes of the group that is on its way */

@@ -83,7 +83,7 @@ export class SharedChaosJournal extends GroupCommit {
       const answered = (written: Written): void => {
         if (isAnswered || this.#isDead) return;
         isAnswered = true;
-        this.setAway(undefined);
+        this.setState('away', undefined);
         for (const { job, key } of this.#groups.answered(sent, written.taken)) {
           const by = this.#disk.holderOf(key);
           this.#turn(() => this.#events.keyTaken(job, by));
@@ -97,7 +97,7 @@ export class SharedChaosJournal extends GroupCommit {
         this.#send(sent, answered);
         this.#after(ANSWER_MS, () => {
           if (isAnswered || this.#isDead) return;
-          this.setAway('it does not answer');
+          this.setState('away', 'it does not answer');
           this.#after(PAUSE_MS, send);
         });
       };

@@ -86,7 +86,7 @@ export class PostgresJournals {
     link.listen({
       away: (problem) => {
         for (const journal of this.#open)
-          journal.setAway(problem && `${link.shown} does not answer: ${problem}`);
+          journal.setState('away', problem && `${link.shown} does not answer: ${problem}`);
       },
       connected: () => {
         for (const { tag, epoch } of this.#open) void this.#lock(tag, epoch).catch(() => {});

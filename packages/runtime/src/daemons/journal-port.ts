@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Address, Millis } from '@goshawk/core';
-import type { Journal, PostgresJournals } from '@goshawk/journal';
+import type { Journal, JournalState, PostgresJournals } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
@@ -138,33 +138,29 @@ export class JournalPort<J extends Journal = Journal> {
     };
     const tellAway = (message: string | undefined): void =>
       enter('journal away or not', (scheduler, now) => scheduler.journalAway(message, now));
+    const changed = (state: JournalState): void => {
+      switch (state.kind) {
+        case 'open':
+          this.#logger.info({}, 'the journal takes new jobs again');
+          tellAway(undefined);
+          return tell(undefined);
+        case 'away':
+          this.#logger.error({}, `no new jobs are taken: ${state.message}; what runs goes on`);
+          return tellAway(state.message);
+        case 'full':
+          this.#logger.error({}, `no new jobs are taken: ${state.message}`);
+          return tell(state.message);
+        case 'failed':
+          return fail(state.message);
+      }
+    };
     this.journal.listen({
       stopped: (isStopped) => this.#stopped(isStopped, enter),
       recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),
       keyTaken: (job, by) => enter(`the key of ${job} is taken`, (scheduler) => scheduler.keyTaken(job, by)),
-      stateChanged: (state) => {
-        switch (state.kind) {
-          case 'open':
-            this.#logger.info({}, 'the journal takes new jobs again');
-            tellAway(undefined);
-            return tell(undefined);
-          case 'away':
-            this.#logger.error({}, `no new jobs are taken: ${state.message}; what runs goes on`);
-            return tellAway(state.message);
-          case 'full':
-            this.#logger.error({}, `no new jobs are taken: ${state.message}`);
-            return tell(state.message);
-          case 'failed':
-            return fail(state.message);
-        }
-      },
+      stateChanged: changed,
     });
-    const { state } = this.journal;
-    if (state.kind === 'failed') return fail(state.message);
-    if (state.kind === 'away') return tellAway(state.message);
-    if (state.kind !== 'full') return;
-    this.#logger.error({}, `no new jobs are taken: ${state.message}`);
-    tell(state.message);
+    if (this.journal.state.kind !== 'open') changed(this.journal.state);
   }
 
   #stopped(isStopped: boolean, enter: Enter<Scheduler>): void {

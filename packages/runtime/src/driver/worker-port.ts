@@ -39,11 +39,12 @@ export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: 
 /** Adds a worker to a host, with the executor as its hands. */
 export function addWorker<M extends WorkerEntries>(
   host: Host,
-  { index, name, executor, gpuNames, traceparentOf, onRunEnded, onDrained }: WorkerOptions,
+  options: WorkerOptions,
   build: (environment: WorkerEnvironment) => M,
 ): Hosted<M> {
+  const { index, name, onDrained } = options;
   return host.add<M>({ index, name, role: 'worker' }, (environment, enter) => {
-    const port = new WorkerPort(executor, enter, onRunEnded, gpuNames, traceparentOf);
+    const port = new WorkerPort(options, enter);
     return build({
       ...environment,
       execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
@@ -66,39 +67,28 @@ interface CurrentRun {
  * the current one of its slot.
  */
 class WorkerPort {
-  readonly #executor: Executor;
+  readonly #options: WorkerOptions;
   readonly #enter: Enter<WorkerEntries>;
-  readonly #onRunEnded: RunEnded | undefined;
-  readonly #gpuNames: readonly string[] | undefined;
-  readonly #traceparentOf: TraceparentOf | undefined;
   readonly #bySlot = new Map<number, CurrentRun>();
 
-  constructor(
-    executor: Executor,
-    enter: Enter<WorkerEntries>,
-    onRunEnded: RunEnded | undefined,
-    gpuNames: readonly string[] | undefined,
-    traceparentOf: TraceparentOf | undefined,
-  ) {
-    this.#executor = executor;
-    this.#gpuNames = gpuNames;
-    this.#traceparentOf = traceparentOf;
-    this.#onRunEnded = onRunEnded;
+  constructor(options: WorkerOptions, enter: Enter<WorkerEntries>) {
+    this.#options = options;
     this.#enter = enter;
   }
 
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand: Resources = NO_RESOURCES): void {
+    const { executor, gpuNames, traceparentOf } = this.#options;
     // The machine gives a slot away only when its task has ended; if not, nobody waits for that task.
     this.#bySlot.get(slot)?.run?.kill('cancelled');
-    const names = gpus?.map((gpu) => this.#gpuNames?.[gpu] ?? `${gpu}`);
+    const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
     const current: CurrentRun = { run: undefined, gpus: names ?? [] };
     this.#bySlot.set(slot, current);
-    const checked = runOrder(order, names?.join(','), this.#traceparentOf?.(order), demand);
+    const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
     }
-    current.run = this.#executor.start(checked, {
+    current.run = executor.start(checked, {
       started: () =>
         this.#report(slot, current, 'taskStarted', (worker, now) => worker.taskStarted(slot, now)),
       output: ({ stream, bytes }) =>
@@ -117,7 +107,7 @@ class WorkerPort {
     this.#report(slot, current, 'taskEnded', (worker, now) => {
       // Before the machine hears of it, since it may give the slot its next task at once.
       this.#bySlot.delete(slot);
-      this.#onRunEnded?.(order, outcome, runMs, now);
+      this.#options.onRunEnded?.(order, outcome, runMs, now);
       const gpus = current.gpus.map((name) => name.slice(0, LIMITS.nameLengthMax));
       worker.taskEnded(slot, gpus.length === 0 ? outcome : { ...outcome, gpus }, runMs, now);
     });

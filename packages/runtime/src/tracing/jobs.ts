@@ -32,7 +32,6 @@ export class JobTracing {
     const from = this.#waitingAgain.get(job)?.get(task) ?? job.dag.stageOf(task).releasedAt;
     this.#tracing.add({
       job: job.id,
-      name: 'queue',
       key: `queue ${task}/${attempt}`,
       parent: 'job',
       from,
@@ -46,7 +45,6 @@ export class JobTracing {
     const isGood = outcome.kind === 'completed';
     this.#tracing.add({
       job: job.id,
-      name: 'attempt',
       key: `attempt ${task}/${attempt}`,
       parent: 'job',
       from: job.tasks.startedAt[task]!,
@@ -69,7 +67,6 @@ export class JobTracing {
     const { id, state, spec, counts } = job;
     this.#tracing.add({
       job: id,
-      name: 'job',
       key: 'job',
       parent: undefined,
       from: job.acceptedAt,
@@ -90,7 +87,6 @@ export class JobTracing {
     const { id, estimateMs } = job;
     this.#tracing.add({
       job: id,
-      name: 'classify',
       key: 'classify',
       parent: 'job',
       from: job.acceptedAt,

@@ -82,7 +82,7 @@ export class OtlpTracing implements Tracing {
   }
 
   add(span: Spanned): void {
-    const { job, name, key, parent, attributes, error, cameOf } = span;
+    const { job, key, parent, attributes, error, cameOf } = span;
     const context = parent === undefined ? ROOT_CONTEXT : this.#below(job, parent);
     if (context === undefined) return;
     const wallMs = this.#wallAtZero();
@@ -93,7 +93,7 @@ export class OtlpTracing implements Tracing {
     };
     this.#ids.traceId = traceIdOf(job);
     this.#ids.spanId = spanIdOf(job, key);
-    const made = this.#tracer.startSpan(name, options, context);
+    const made = this.#tracer.startSpan(key.split(' ')[0]!, options, context);
     if (error !== undefined) made.setStatus({ code: SpanStatusCode.ERROR, message: error });
     made.end(wallMs + Math.max(span.from, span.to));
   }

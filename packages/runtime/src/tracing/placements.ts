@@ -84,7 +84,6 @@ export class PlacementTracing {
     if (tag === undefined || from === undefined) return;
     this.#tracing.add({
       job: `${tag}-${job}`,
-      name: 'match',
       key: `match ${stage}/${this.#nextMatch++}`,
       parent: 'job',
       from,
@@ -104,7 +103,6 @@ export class PlacementTracing {
       if (tag === undefined || from === undefined) continue;
       this.#tracing.add({
         job: `${tag}-${job}`,
-        name: 'place',
         key: `place ${task}/${attempt}`,
         parent: 'job',
         from,

@@ -18,7 +18,6 @@ export function traceRun(
 ): void {
   tracing.add({
     job: jobId,
-    name: 'run',
     key: `run ${task}/${attempt}`,
     parent: `attempt ${task}/${attempt}`,
     from: now - runMs,

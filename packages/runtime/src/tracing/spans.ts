@@ -17,13 +17,11 @@ type SpanKey =
   /** Central's choice of a worker for a task that it places. */
   | `place ${number}/${number}`;
 
-type SpanName = 'job' | 'classify' | 'queue' | 'attempt' | 'run' | 'match' | 'place';
-
 /** Something that has happened to a job. Times are of this process's clock. ms */
 export interface Spanned {
   /** Id of the job. */
   readonly job: string;
-  readonly name: SpanName;
+  /** Its first word is the span's name. */
   readonly key: SpanKey;
   readonly parent: SpanKey | undefined;
   readonly from: number;
