@@ -61,6 +61,10 @@ export function describeFailure(error: unknown): Failure {
     return { exitCode: ExitCode.usage, code: 'bad-workload', message: error.message, hint: '' };
   }
   const message = error instanceof Error ? error.message : String(error);
+  if (FILE_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')) {
+    const hint = 'check the path, who may write there, and the free space';
+    return { exitCode: ExitCode.usage, code: 'bad-file', message, hint };
+  }
   return {
     exitCode: ExitCode.failed,
     code: 'internal',
@@ -68,6 +72,20 @@ export function describeFailure(error: unknown): Failure {
     hint: 'run again with --verbose for the details',
   };
 }
+
+/** Of the files and folders that a command was given: none of these is a fault of the program. */
+const FILE_ERRORS: ReadonlySet<string> = new Set([
+  'EACCES',
+  'EDQUOT',
+  'EEXIST',
+  'EISDIR',
+  'ENAMETOOLONG',
+  'ENOENT',
+  'ENOSPC',
+  'ENOTDIR',
+  'EPERM',
+  'EROFS',
+]);
 
 /** One line: what is wrong, and what to do. */
 export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {

@@ -54,6 +54,15 @@ describe('goshawk keygen', () => {
     expect(said.map((line) => /keygen --rotate again/.test(line))).toStrictEqual([true, true, false]);
   });
 
+  it('says in one line that its folder cannot be made', async () => {
+    writeFileSync(join(cwd, 'file'), '');
+    const { exitCode, stderr } = await goshawk('keygen', 'file/keys');
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      /^goshawk: E[A-Z]+: .*file.keys.*; check the path, who may write there, and the free space\n$/,
+    );
+  });
+
   it('rotates nothing that is not there', async () => {
     const { exitCode, stderr } = await goshawk('keygen', 'keys', '--rotate');
     expect(exitCode).toBe(2);

@@ -105,6 +105,16 @@ describe('on a terminal', () => {
     for (const jump of ['\u001b7', '\u001b8']) expect(raw()).not.toContain(jump);
   });
 
+  it('a bar that is too long is cut where it shows, and leaves room for the ^C of the terminal', () => {
+    const { context, written } = contextWith({}, true);
+    const shown = startProgress(context, 'jobs', 10);
+    shown.update(5, 'as long as this, it has no room on a terminal that is so narrow');
+    shown.stop();
+    const last = written().trimEnd().split('\r').at(-1)!;
+    expect(last).toHaveLength(78);
+    expect(last.endsWith('…')).toBe(true);
+  });
+
   it('--progress plain draws none', () => {
     const { context, written } = contextWith({ progress: 'plain' }, true);
     startProgress(context, 'jobs', 10).stop();

@@ -14,6 +14,8 @@ export interface Progress {
 /** Between two lines where there is no bar. */
 const PLAIN_INTERVAL_MS = 5_000;
 const BAR_WIDTH = 24;
+/** For the `^C` that a terminal shows: it would begin a new line, and leave the bar above it. */
+const MARGIN = 2;
 const FRAME_MS = 250;
 /** To the beginning of the line, and away with what is on it. */
 const CLEAR_LINE = '\r\u001b[K';
@@ -100,7 +102,8 @@ class Shown implements Progress {
     const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);
     const percentage = `${this.#percentage()}`.padStart(3);
     const line = `${this.#label} ${bar} ${percentage}%  ${formatCount(this.#done)}/${formatCount(this.#total)}  ${note}`;
-    return `${CLEAR_LINE}${line.slice(0, this.#stderr.columns || 80)}`;
+    const room = (this.#stderr.columns || 80) - MARGIN;
+    return `${CLEAR_LINE}${line.length > room ? `${line.slice(0, room - 1)}…` : line}`;
   }
 
   #line(note: string): string {

@@ -4,8 +4,6 @@ import { counted, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { jobsShown, openShown } from '../workload.js';
 
-const names = Object.values(FORMATS).map(({ name, description }) => `${name} (${description})`);
-
 /** Of the commands that read a workload and write a file. */
 export const TARGET_OPTIONS = {
   out: {
@@ -29,7 +27,7 @@ export const traceConvertCommand = defineCommand({
   name: 'trace convert',
   words: 'WORKLOAD',
   completes: 'workloads',
-  describe: `convert a trace into another format, and report what the format cannot hold: ${names.join('; ')}`,
+  describe: `convert a trace into another format, and report what the format cannot hold; reads ${Object.keys(FORMATS).join(', ')} (docs/USE.md)`,
   examples: [
     ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'the official Google tables'],
     [

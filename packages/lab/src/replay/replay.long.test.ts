@@ -56,7 +56,7 @@ describe('goshawk replay', () => {
     const args = ['replay', 'prototype:seed=2', ...SMALL, '--seed', '7', '--json', '--report', report];
     args.push('--save-jobs', saved);
     const { exitCode, stdout, stderr } = await runGoshawk([...args, '--progress', 'plain']);
-    expect(stderr).toMatch(/^durations ÷ [\d.,]+/m);
+    expect(stderr).toMatch(/^durations divided by [\d.,]+/m);
     expect(stderr).toMatch(/^hawk: .*, load really offered \d+/m);
     expect(exitCode).toBe(0);
     const comparison = JSON.parse(stdout) as Comparison;

@@ -30,7 +30,7 @@ describe('what is said before a run', () => {
     const lines = planLines(plan, { load: 0.9, workers: 100 }, settings);
     expect(lines).toEqual([
       expect.stringMatching(/^motivation:jobs=200,.*: 100 of 200 jobs with [\d,]+ tasks$/),
-      'durations ÷ 1,000, tasks ÷ 10 (each so much longer)',
+      'durations divided by 1,000; tasks of a job divided by 10, each that much longer',
       expect.stringMatching(/^submitted over .* for a load of 90%; a policy takes about .*$/),
       expect.stringMatching(
         new RegExp(

@@ -5,8 +5,11 @@ import type { Progress } from './submitter.js';
 
 /** How the workload was fitted to the cluster. */
 export function scaleLine({ fit }: ReplayPlan): string {
-  const tasks = fit.taskFactor < 1 ? `, tasks ÷ ${number(1 / fit.taskFactor)} (each so much longer)` : '';
-  return `durations ÷ ${number(fit.divisor)}${tasks}`;
+  const tasks =
+    fit.taskFactor < 1
+      ? `; tasks of a job divided by ${number(1 / fit.taskFactor)}, each that much longer`
+      : '';
+  return `durations divided by ${number(fit.divisor)}${tasks}`;
 }
 
 /** What is going to be run, in lines for people. */

@@ -25,7 +25,6 @@ interface Row {
  */
 export const alibaba2018 = {
   name: 'alibaba2018',
-  description: "batch_task.csv of Alibaba's cluster trace of 2018: a stage a row; gzip'd or not",
   aJob: `no row has ended: ${LAYOUT}`,
   endings: ['.csv'],
   recognises: (firstLine) => {

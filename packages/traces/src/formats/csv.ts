@@ -15,7 +15,6 @@ const LAYOUT = '`submit,tasks,duration`, in seconds; `name`, `user` and `estimat
 /** A job a row, all of its tasks of one duration: what a spreadsheet or a query exports. */
 export const csv = {
   name: 'csv',
-  description: `a job a row under a line that names the columns: ${LAYOUT}; gzip'd or not`,
   aJob: `each row is a job: ${LAYOUT}`,
   endings: ['.csv'],
   recognises: (firstLine) => {

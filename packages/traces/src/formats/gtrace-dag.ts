@@ -20,7 +20,6 @@ const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
  */
 export const gtraceDag = {
   name: 'gtrace-dag',
-  description: `jobs that ran before (${COLUMNS.join(', ')}), two to five of one user and name a job of stages; gzip'd or not`,
   aJob: 'jobs of one user and name make a job of stages, two at least',
   endings: ['.csv'],
   recognises: (firstLine) => {

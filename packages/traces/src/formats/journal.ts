@@ -39,7 +39,6 @@ interface JournaledJob {
  */
 export const journal = {
   name: 'journal',
-  description: "what `goshawk journal export` prints: one's own jobs, as they ran; gzip'd or not",
   aJob: 'no job of the journal has ended with a task that completed',
   endings: ['.journal.jsonl'],
   recognises: (firstLine) => /^\s*\{"id":"[^"]*","kind":"[a-z]+"/.test(firstLine),

@@ -22,8 +22,6 @@ const PROGRAM = 13;
  */
 export const swf = {
   name: 'swf',
-  description:
-    "the Parallel Workloads Archive's text: a job a line of 18 numbers, comments begin with ;; a task for each processor; gzip'd or not",
   aJob: 'no line is a job that ran: 18 numbers, the fourth its run time in seconds',
   endings: ['.swf'],
   recognises: (firstLine) => {

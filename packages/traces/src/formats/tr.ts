@@ -15,7 +15,6 @@ const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
 
 export const tr = {
   name: 'tr',
-  description: `the Sparrow, Hawk and Eagle simulators' text: a job a line, ${TR_LAYOUT}; gzip'd or not`,
   aJob: `each line is a job: ${TR_LAYOUT}`,
   endings: ['.tr'],
   recognises: looksLikeTr,

@@ -7,8 +7,6 @@ import { readGoogle2011 } from './read.js';
 /** The official 2011 Google cluster trace (ClusterData2011_2), as it is downloaded. */
 export const google2011 = {
   name: 'google2011',
-  description:
-    "the official 2011 Google trace: a folder that holds job_events and task_events, of CSV parts gzip'd or not",
   aJob: 'take more parts',
   endings: [],
   // One part of one table: `read` says what to name in its place.

@@ -12,7 +12,6 @@ const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 /** Our own format: all that a job can have. docs/USE.md lists the fields. */
 export const jsonl = {
   name: 'jsonl',
-  description: `JSON lines with all that a job can have: first ${HEADER}, then a job a line; gzip'd or not`,
   aJob: `a job is a line of JSON after ${HEADER}`,
   endings: ['.jsonl', '.ndjson'],
   recognises: (firstLine) => firstLine.trimStart().startsWith('{'),
