@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { InputError, UnreachableError } from '@goshawk/core';
-import type { Pool } from './pool.js';
-import type { Member } from './scaler.js';
+import type { Member, Pool } from './scaler.js';
 
 interface AllocationsOptions {
   /** Of the jobs in Slurm, and the beginning of their workers' names. */

@@ -1,14 +1,12 @@
-import type { Cluster } from '@goshawk/client';
-import { counted, formatDuration, InputError, type Millis } from '@goshawk/core';
+import type { Cluster, ClusterView, ClusterWaiting } from '@goshawk/client';
+import { counted, formatDuration, InputError, type Millis, sumOf, type WaitingReason } from '@goshawk/core';
 import type { Context } from '../context.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { openCluster } from '../jobs/open-cluster.js';
 import { keepLooking } from '../keep-looking.js';
 import { type FoundCluster, findCluster } from '../local/whereabouts.js';
 import type { OptionSpecs, Resolved } from '../options.js';
-import { tasksToHelp } from './demand.js';
-import type { Pool } from './pool.js';
-import { type Member, type Orders, Scaler } from './scaler.js';
+import { type Member, type Orders, type Pool, Scaler } from './scaler.js';
 
 /** Options of every kind of pool. */
 export const SCALE_OPTIONS = {
@@ -160,4 +158,26 @@ function enough(wanted: number, cooldownMs: Millis): string {
 function listed(names: readonly string[]): string {
   const more = names.length - NAMES_SHOWN;
   return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** What another worker may help. What waits for its own job, for pilots or for central would wait with it, too. */
+const HELPED: ReadonlySet<WaitingReason> = new Set([
+  'no-worker',
+  'drained',
+  'placing',
+  'queued',
+  'probing',
+  'matching',
+  'resources',
+  'seeking',
+  'required',
+]);
+
+/** Tasks that another worker might run; undefined while somebody who may have some does not answer. */
+function tasksToHelp(
+  { waiting, silent }: Pick<ClusterWaiting, 'waiting' | 'silent'>,
+  { complete, schedulersAway }: Pick<ClusterView, 'complete' | 'schedulersAway'>,
+): number | undefined {
+  if (!complete || silent.length > 0 || schedulersAway.length > 0) return undefined;
+  return sumOf(waiting, ({ reason, tasks }) => (HELPED.has(reason) ? tasks : 0));
 }

@@ -9,6 +9,19 @@ export interface Member {
   readonly endsUnjoined: boolean;
 }
 
+/** Where workers come from: a StatefulSet, allocations of Slurm. */
+export interface Pool {
+  readonly name: string;
+  /** See `ScalerOptions`. */
+  readonly lastLeavesFirst: boolean;
+  /** @throws UnreachableError with what keeps it from an answer; so do the others */
+  members(signal: AbortSignal): Promise<readonly Member[]>;
+  /** @returns the members that were started */
+  start(count: number, signal: AbortSignal): Promise<readonly Member[]>;
+  /** @param members of the last answer of `members` and `start` */
+  end(members: readonly Member[], signal: AbortSignal): Promise<void>;
+}
+
 /** What is seen at one moment. */
 export interface Look {
   /** Tasks that another worker might run; undefined while not all of the cluster answers. */

@@ -1,7 +1,6 @@
 import { UnreachableError } from '@goshawk/core';
 import { type ApiOptions, askApi, readAnswer } from '../kubernetes/api.js';
-import type { Pool } from './pool.js';
-import type { Member } from './scaler.js';
+import type { Member, Pool } from './scaler.js';
 
 /**
  * Pods of a StatefulSet, by its `scale` subresource alone. Not of a Deployment, which chooses itself which pods leave: here it

@@ -2,9 +2,9 @@ import { jobJson } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { jobsNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
-import { outcomeText } from '../jobs/outcome.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
+import { outcomeText } from '../jobs/words.js';
 
 export const waitCommand = defineCommand({
   name: 'wait',

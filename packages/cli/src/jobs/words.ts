@@ -8,7 +8,7 @@ import {
   metDeadline,
   type TaskFailure,
 } from '@goshawk/core';
-import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { type Painter, painter, paintState, plain } from '../terminal/paint.js';
 
 /** Failures that are shown without being asked for. */
 const FAILURES_SHOWN = 5;
@@ -85,6 +85,20 @@ export function remedyLines(job: JobDetail): string[] {
 export function alignedCommands(commands: readonly (readonly [command: string, does: string])[]): string[] {
   const width = Math.max(...commands.map(([command]) => command.length));
   return commands.map(([command, does]) => `${command.padEnd(width)}   ${does}`);
+}
+
+/** How an ended job came out, where its time went, and what to do after a failure. */
+export function outcomeText(job: JobDetail, isColored: boolean): string {
+  const paint = painter({ color: isColored });
+  const reason = job.cancelReason === undefined ? [] : [plain(job.cancelReason)];
+  const details = [...reason, ...failureLines(job), ...measureLines(job, paint), ...remedyLines(job)];
+  return [outcomeLine(job, paint), ...details.map((line) => `  ${line}`)].join('\n');
+}
+
+function measureLines(job: JobDetail, paint: Painter): string[] {
+  const lines = measures(job);
+  const width = Math.max(0, ...lines.map(([label]) => label.length));
+  return lines.map(([label, value]) => `${paint.dim(label.padEnd(width))}  ${value}`);
 }
 
 /** Where the time of an ended job went: label and value. */

@@ -2,7 +2,6 @@ import type { JobSubmission } from '@goshawk/client';
 import { InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
 import type { Positionals } from '../command.js';
 import { absoluteJob, folderOf } from './folders.js';
-import { readJobFile } from './job-file.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
 import { buildTasks, type Sources } from './tasks.js';
@@ -29,6 +28,34 @@ export async function buildJob(
   const { key: _, ...spec } = job;
   parseJobSpec(spec, 'submit');
   return job;
+}
+
+/**
+ * A job as a file says it, `-` being stdin.
+ *
+ * @returns what the file says, checked
+ * @throws InputError with the file and the field
+ */
+async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
+  const name = path === '-' ? 'stdin' : path;
+  const bytes = await sources.read(path, 'submit');
+  const job = parseJson(bytes, name);
+  parseJobSpec(job, name);
+  return job as JobInput;
+}
+
+function parseJson(bytes: Uint8Array, name: string): unknown {
+  const text = new TextDecoder('utf-8').decode(bytes);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InputError(
+      'bad-job',
+      `${name}: not JSON: ${(error as Error).message}`,
+      'a job file is such as {"tasks": {"count": 10, "run": {"sleep": 100}}}',
+      { cause: error },
+    );
+  }
 }
 
 /** @param file what the job file says, which options go before, name by name */

@@ -5,7 +5,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import { cannotListen, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
-import { HTTP_LIMITS } from './limits.js';
+
+/** What somebody at the HTTP server may cost. */
+const HTTP_LIMITS = {
+  headersBytesMax: 8 * 1024,
+  headersTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  keepAliveMs: 5_000,
+  connectionsMax: 128,
+  requestsPerConnectionMax: 1_000,
+  /** Characters of a path that is looked up; there is none half as long. */
+  pathLengthMax: 256,
+} as const;
 
 export interface Page {
   readonly status: number;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitLines, textOf } from './lines.js';
+import { splitLines, textOf } from './shares.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
