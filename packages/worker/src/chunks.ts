@@ -15,8 +15,9 @@ export class Chunks {
     else waiting.push(task);
   }
 
-  has(ask: number): boolean {
-    return this.#waiting.has(ask);
+  /** The one that is next; undefined: none waits. */
+  first(ask: number): KeptTask | undefined {
+    return this.#waiting.get(ask)?.[0];
   }
 
   /** The next one, which waits no longer. */

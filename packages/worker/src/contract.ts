@@ -13,7 +13,7 @@ export type WorkerTimer =
   | 'output'
   /** The task in slot `key` is about to end, or should have ended. */
   | 'ahead'
-  /** What is left of the chunk that answered question `key` is to run elsewhere. */
+  /** Look whether a task of the chunk that answered question `key` takes long. */
   | 'chunk'
   /** Tell central of a slot that has been free for a while. */
   | 'pull'

@@ -9,7 +9,7 @@ import type { WorkerParts } from './parts.js';
 import { askFor } from './questions.js';
 import type { Series } from './series.js';
 
-/** What is left of a chunk is given back after so much of what a series may last: its tasks are not as tiny as was believed. */
+/** A task that takes so much of what a series may last is not tiny. */
 const CHUNK_SHARE = 1 / 10;
 
 // How an entry becomes a task that runs, and how that ends.
@@ -103,12 +103,21 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
 /** Another answer to a question: the task waits behind the one that came first. */
 function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
   const { ask } = message;
-  if (!w.chunks.has(ask)) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
+  if (w.chunks.first(ask) === undefined) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
   w.chunks.add(ask, { owner, message, entry: entryOfGiven(owner, message) });
 }
 
-/** What still waits behind a task that this question was answered with runs elsewhere. */
-export function giveBackChunk(w: WorkerParts, ask: number): void {
+/** What waits behind a task that is not tiny after all runs elsewhere. */
+export function chunkIsDue(w: WorkerParts, ask: number, now: Millis): void {
+  const first = w.knownChunks?.first(ask);
+  if (first === undefined) return;
+  const row = w.slots.rowOf(w.slots.indexOfAnswered(first.owner, ask));
+  const dueAt = w.memory.slots.changedAt[row]! + CHUNK_SHARE * w.seriesMs;
+  if (now < dueAt) w.env.setTimer('chunk', ask, dueAt);
+  else giveBackChunk(w, ask);
+}
+
+function giveBackChunk(w: WorkerParts, ask: number): void {
   for (const { owner, message } of w.knownChunks?.takeRest(ask) ?? [])
     giveBackTask(w, owner, message, message.stage);
 }

@@ -32,10 +32,10 @@ import {
   assigned,
   cancel,
   cancelProbes,
+  chunkIsDue,
   ended,
   enqueue,
   evict,
-  giveBackChunk,
   given,
   nowLong,
   refused,
@@ -123,7 +123,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'ahead':
         return endIsNear(this, key, now);
       case 'chunk':
-        return giveBackChunk(this, key);
+        return chunkIsDue(this, key, now);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
