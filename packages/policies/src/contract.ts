@@ -201,9 +201,9 @@ export interface Draft {
   ): readonly RunView[] | undefined;
   /** Kills the run; its task waits again, as another attempt that is counted against nobody. Its room is free when it has ended; it may be asked for again. */
   preempt(run: RunView): void;
-  /** For `why`: the job is expected to start then and there. */
+  /** For `why`: the job is expected to start then and there. @throws InputError where that is no time, or no text */
   expect(job: JobView, at: Millis, where?: string): void;
-  /** Ask again at this time, though nothing else may have changed. The least of several counts. */
+  /** Ask again at this time, though nothing else may have changed. The least of several counts. @throws InputError unless it is after now */
   again(at: Millis): void;
   /** Hands a problem to the solver; `solved` is heard when there is an answer. One problem at a time: a later one replaces it. */
   solve(problem: SolverProblem): SolveId;

@@ -1,4 +1,4 @@
-import { InputError, LIMITS, type Millis, SLOT } from '@goshawk/core';
+import { LIMITS, type Millis, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -8,9 +8,6 @@ import type {
   PolicyExplanation,
   PolicyShares,
   QueueLine,
-  RunView,
-  SolveId,
-  SolverProblem,
   StageView,
   WorkerView,
 } from './contract.js';
@@ -62,7 +59,7 @@ export class GuardedPolicy implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     const failures = this.#failures;
-    this.#try(() => this.#inner.plan(cluster, new CheckedDraft(draft, now), now));
+    this.#try(() => this.#inner.plan(cluster, draft, now));
     if (this.#failures === failures) return;
     if (!this.#gangs) this.#planByArrival(cluster, draft);
     draft.again(now + AGAIN_MS);
@@ -143,47 +140,4 @@ function isFree({ open, free }: WorkerView): boolean {
 /** What it says of numbers of tasks and workers, where that is one. */
 function countOf(said: unknown): number {
   return Number.isSafeInteger(said) ? Math.max(0, said as number) : 0;
-}
-
-/** Refuses what would keep central busy for ever, or what it cannot read. */
-class CheckedDraft implements Draft {
-  readonly #draft: Draft;
-  readonly #now: Millis;
-
-  constructor(draft: Draft, now: Millis) {
-    this.#draft = draft;
-    this.#now = now;
-  }
-
-  start(stage: StageView, worker: WorkerView): RunView | undefined {
-    return this.#draft.start(stage, worker);
-  }
-
-  place(stage: StageView, worker: WorkerView): RunView | undefined {
-    return this.#draft.place(stage, worker);
-  }
-
-  gang(starts: Parameters<Draft['gang']>[0]): readonly RunView[] | undefined {
-    return this.#draft.gang(starts);
-  }
-
-  preempt(run: RunView): void {
-    this.#draft.preempt(run);
-  }
-
-  expect(job: JobView, at: Millis, where?: string): void {
-    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw new InputError('bad-policy', `expect: ${at} is no time`);
-    if (where !== undefined && typeof where !== 'string')
-      throw new InputError('bad-policy', `expect: ${where} is no text`);
-    this.#draft.expect(job, at, where);
-  }
-
-  again(at: Millis): void {
-    if (!(at > this.#now)) throw new InputError('bad-policy', `again: ${at} is not after now, ${this.#now}`);
-    this.#draft.again(at);
-  }
-
-  solve(problem: SolverProblem): SolveId {
-    return this.#draft.solve(problem);
-  }
 }

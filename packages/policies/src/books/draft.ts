@@ -1,4 +1,4 @@
-import { LIMITS, type Millis } from '@goshawk/core';
+import { InputError, LIMITS, type Millis } from '@goshawk/core';
 import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, WorkerView } from '../contract.js';
 import type { ClusterBooks } from './books.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
@@ -23,17 +23,11 @@ export class BookedDraft implements Draft {
   }
 
   start(stage: StageView, worker: WorkerView): RunView | undefined {
-    const run = this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now);
-    if (run === undefined) this.refused++;
-    else this.started.push(run);
-    return run;
+    return this.#note(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now));
   }
 
   place(stage: StageView, worker: WorkerView): RunView | undefined {
-    const run = this.#books.place(stage as BookedStage, worker as BookedWorker, this.#now);
-    if (run === undefined) this.refused++;
-    else this.started.push(run);
-    return run;
+    return this.#note(this.#books.place(stage as BookedStage, worker as BookedWorker, this.#now));
   }
 
   gang(
@@ -63,10 +57,13 @@ export class BookedDraft implements Draft {
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
+    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw broken(`expect: ${at} is no time`);
+    if (where !== undefined && typeof where !== 'string') throw broken(`expect: ${where} is no text`);
     (job as BookedJob).expected = { at, where: where?.slice(0, LIMITS.lineLengthMax) };
   }
 
   again(at: Millis): void {
+    if (!(at > this.#now)) throw broken(`again: ${at} is not after now, ${this.#now}`);
     this.againAt = Math.min(this.againAt, at);
   }
 
@@ -75,4 +72,15 @@ export class BookedDraft implements Draft {
     this.problem = { id, problem };
     return id;
   }
+
+  #note(run: BookedRun | undefined): BookedRun | undefined {
+    if (run === undefined) this.refused++;
+    else this.started.push(run);
+    return run;
+  }
+}
+
+/** What would keep central busy for ever, or what it cannot tell others. */
+function broken(message: string): InputError {
+  return new InputError('bad-policy', message);
 }

@@ -14,7 +14,7 @@ import type {
 } from '../contract.js';
 import { needsOf } from '../fitting.js';
 import { FreeWorkers } from '../free-workers.js';
-import { DueOrder } from './due-order.js';
+import { StageOrder } from '../stage-order.js';
 import { KeptWorkers } from './kept-workers.js';
 import { LongTimes } from './long-times.js';
 import { LongLimit } from './reserve.js';
@@ -27,32 +27,37 @@ const SMALL = 1 / 3;
 const LONG_DOUBT = 6;
 /** Due times, and who is small, are told anew when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
+/** Whatever the cutoff, plans that nothing but time asks for are so far apart. ms */
+const AGAIN_MIN_MS = 10;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
 
+/** What waits. `small` and `large`: the rest of a job whose pilots have not told its class. */
 const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 type Kind = (typeof KINDS)[number];
+/** What runs and is not known to be short. Pilots count as the rest of their job does. */
+type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
 
 /**
  * Goshawk's own policy. What waits is served in the order of virtual due times:
  *
  *     due = arrival + slack · remaining work ÷ slots       remaining work = estimate × tasks without a worker
  *
- * The slack is 100 of a normal job, 8 times that at low priority, an eighth at high. So small jobs come first, and every job has its turn. Long tasks take no more slots than the limit, all but a reserve for
- * short ones. A job whose pilots have not told is in the same order if it is small, within the reserve; a large one takes
- * what nobody else does.
+ * The slack is 100 of a normal job, 8 times that at low priority, an eighth at high. So small jobs come first, and every
+ * job has its turn. Long tasks take no more slots than the limit, all but a reserve for short ones. A job whose pilots have
+ * not told is in the same order if it is small, within the reserve; a large one takes what nobody else does.
  */
 export class Goshawk implements CentralPolicy {
   readonly #context: PolicyContext;
   readonly #limit: LongLimit;
   readonly #longTimes = new LongTimes(LONG_DOUBT);
   readonly #free = new FreeWorkers();
-  readonly #orders: Readonly<Record<Kind, DueOrder>>;
+  readonly #orders: Readonly<Record<Kind, StageOrder>>;
   /** Of each stage that waits. */
   readonly #kindOf = new Map<StageView, Kind>();
   /** Runs that are not of short jobs, at workers that take work, by id; and how many of each kind. */
-  readonly #counted: (Kind | undefined)[] = [];
-  readonly #running: Record<Kind, number> = { pilots: 0, short: 0, small: 0, long: 0, large: 0 };
+  readonly #counted: (RunningKind | undefined)[] = [];
+  readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();
   readonly #kept: KeptWorkers;
@@ -64,7 +69,7 @@ export class Goshawk implements CentralPolicy {
     this.#context = context;
     this.#kept = new KeptWorkers(this.#free, context);
     this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
-    const order = (): DueOrder => new DueOrder();
+    const order = (): StageOrder => new StageOrder('arrival');
     this.#orders = { pilots: order(), short: order(), small: order(), long: order(), large: order() };
   }
 
@@ -116,9 +121,10 @@ export class Goshawk implements CentralPolicy {
     this.#serveInOrder(draft, now);
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
-    // The limit moves with time alone.
-    if (this.#free.size > 0 && this.#isLimited(now))
-      draft.again(now + Math.min(1_000, this.#context.cutoffMs / 100));
+    // The limit moves with time alone, by cutoffs.
+    const { cutoffMs } = this.#context;
+    if (this.#free.size > 0 && cutoffMs > 0 && this.#isLimited(now))
+      draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, cutoffMs / 100)));
   }
 
   line(now: Millis): QueueLine {
@@ -133,7 +139,7 @@ export class Goshawk implements CentralPolicy {
         // What has come since the last plan is not in the order yet.
         if (first === undefined || second === undefined) return first !== undefined;
         if ((first === 'large') !== (second === 'large')) return second === 'large';
-        return this.#orders[first].dueAt(one) < this.#orders[second].dueAt(other);
+        return this.#orders[first].keyOf(one) < this.#orders[second].keyOf(other);
       },
       keptFor: (stage) => this.#kept.countFor(stage),
       longRunning: this.#running.long,
@@ -173,13 +179,13 @@ export class Goshawk implements CentralPolicy {
   }
 
   /** Whose first is the next in the one order that may run; large jobs whose pilots have not told come after all others. */
-  #firstOrder(now: Millis): DueOrder | undefined {
-    let next: DueOrder | undefined;
+  #firstOrder(now: Millis): StageOrder | undefined {
+    let next: StageOrder | undefined;
     for (const kind of KINDS) {
       if (kind === 'large' && next !== undefined) break;
       const order = this.#orders[kind];
       if (order.size === 0 || !this.#mayRun(kind, now)) continue;
-      if (next === undefined || order.firstDueAt < next.firstDueAt) next = order;
+      if (next === undefined || order.firstKey < next.firstKey) next = order;
     }
     return next;
   }
@@ -298,7 +304,7 @@ export class Goshawk implements CentralPolicy {
     const early = earlyStageOf(stage);
     const kind = early === undefined ? classOf(stage) : (this.#kindOf.get(early) ?? 'large');
     if (early !== undefined) this.#undecided.add(early);
-    if (kind === 'short') return;
+    if (kind === 'short' || kind === 'pilots') return;
     this.#counted[run.id] = kind;
     this.#running[kind]++;
   }

@@ -12,8 +12,8 @@ import type {
 } from '../contract.js';
 import { fitsEver, fitsNow } from '../fitting.js';
 import { FreeWorkers, isDemanding } from '../free-workers.js';
+import { StageOrder } from '../stage-order.js';
 import { Shares } from './shares.js';
-import { StageOrder } from './stage-order.js';
 
 /** The second highest: pilots should be through soon, and not delay what is known to be small (SLearn §5.1.2). */
 const SAMPLING_QUEUE = 1;
@@ -41,9 +41,9 @@ class Gs implements CentralPolicy {
   /** By queue; of those that may start in it. */
   readonly #queues: readonly StageOrder[];
   /** What may run before its size is known. */
-  readonly #early = new StageOrder();
+  readonly #early = new StageOrder('id');
   /** Of every stage that waits: where. */
-  readonly #orderOf = new Map<number, StageOrder>();
+  readonly #orderOf = new Map<StageView, StageOrder>();
   readonly #free = new FreeWorkers();
   /** The queue that each run was started in, and how many each queue has. */
   readonly #queueOfRun = new Map<RunView, number>();
@@ -55,7 +55,7 @@ class Gs implements CentralPolicy {
     this.#context = context;
     const queues = options.by === 'arrival' ? 1 : options.queues;
     this.#shares = new Shares(queues, options.weightRatio);
-    this.#queues = Array.from({ length: queues }, () => new StageOrder());
+    this.#queues = Array.from({ length: queues }, () => new StageOrder('id'));
     this.#running = this.#queues.map(() => 0);
   }
 
@@ -118,7 +118,7 @@ class Gs implements CentralPolicy {
       (of) => this.#running[of]!,
     );
     if (queue >= 0) return this.#start(draft, firsts[queue]!, worker, queue);
-    const early = this.#early.first(suits);
+    const early = this.#early.firstThat(suits);
     return early !== undefined && this.#start(draft, early, worker, this.#queueOf(early, now));
   }
 
@@ -135,7 +135,7 @@ class Gs implements CentralPolicy {
   #firstOf(queue: number, suits: (stage: StageView) => boolean, now: Millis): StageView | undefined {
     const order = this.#queues[queue]!;
     for (;;) {
-      const first = order.first(suits);
+      const first = order.firstThat(suits);
       if (first === undefined || this.#options.by !== 'service') return first;
       const present = this.#queueOf(first, now);
       if (present <= queue) return first;
@@ -150,14 +150,15 @@ class Gs implements CentralPolicy {
   }
 
   #place(stage: StageView, order: StageOrder): void {
-    this.#orderOf.get(stage.id)?.delete(stage.id);
-    this.#orderOf.set(stage.id, order);
-    order.add(stage);
+    const before = this.#orderOf.get(stage);
+    if (before !== order) before?.delete(stage);
+    this.#orderOf.set(stage, order);
+    order.set(stage, stage.job.arrivedAt);
   }
 
   #forget(stage: StageView): void {
-    this.#orderOf.get(stage.id)?.delete(stage.id);
-    this.#orderOf.delete(stage.id);
+    this.#orderOf.get(stage)?.delete(stage);
+    this.#orderOf.delete(stage);
     this.#demanding.delete(stage);
   }
 

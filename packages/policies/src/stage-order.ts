@@ -1,28 +1,33 @@
-import { IndexedHeap, type Millis } from '@goshawk/core';
-import type { StageView } from '../contract.js';
+import { IndexedHeap } from '@goshawk/core';
+import type { StageView } from './contract.js';
 
-/** Waiting stages in the order of a key, the least first; of equal keys the one that came first. */
-export class DueOrder {
+/** Waiting stages in the order of a key, the least first. */
+export class StageOrder {
   /** When each came, by id of the stage. */
   readonly #arrivals: number[] = [];
-  readonly #heap = new IndexedHeap(this.#arrivals);
+  readonly #heap: IndexedHeap;
   readonly #stages: (StageView | undefined)[] = [];
   /** Passed over, with their keys. */
-  readonly #passedOver: { readonly id: number; readonly dueAt: Millis }[] = [];
+  readonly #passedOver: { readonly id: number; readonly key: number }[] = [];
   #came = 0;
+
+  /** @param ties which of equal keys comes first: the least id, or the one that came first */
+  constructor(ties: 'id' | 'arrival') {
+    this.#heap = new IndexedHeap(ties === 'arrival' ? this.#arrivals : undefined);
+  }
 
   /** Those that are passed over are left out. */
   get size(): number {
     return this.#heap.size;
   }
 
-  set(stage: StageView, dueAt: Millis): void {
+  set(stage: StageView, key: number): void {
     const { id } = stage;
     if (!this.#heap.has(id)) {
       this.#stages[id] = stage;
       this.#arrivals[id] = this.#came++;
     }
-    this.#heap.set(id, dueAt);
+    this.#heap.set(id, key);
   }
 
   delete(stage: StageView): void {
@@ -30,7 +35,7 @@ export class DueOrder {
   }
 
   /** Infinity where the stage does not wait. */
-  dueAt(stage: StageView): Millis {
+  keyOf(stage: StageView): number {
     return this.#heap.keyOf(stage.id) ?? Number.POSITIVE_INFINITY;
   }
 
@@ -39,19 +44,27 @@ export class DueOrder {
   }
 
   /** Infinity where nothing waits. */
-  get firstDueAt(): Millis {
+  get firstKey(): number {
     return this.#heap.topKey();
+  }
+
+  /** The first that suits. */
+  firstThat(suits: (stage: StageView) => boolean): StageView | undefined {
+    let first = this.first();
+    for (; first !== undefined && !suits(first); first = this.first()) this.passOverFirst();
+    this.takeBack();
+    return first;
   }
 
   /** The first leaves the order until all that were passed over are taken back. */
   passOverFirst(): void {
     const id = this.#heap.top();
-    this.#passedOver.push({ id, dueAt: this.#heap.topKey() });
+    this.#passedOver.push({ id, key: this.#heap.topKey() });
     this.#heap.delete(id);
   }
 
   takeBack(): void {
-    for (const { id, dueAt } of this.#passedOver) this.#heap.set(id, dueAt);
+    for (const { id, key } of this.#passedOver) this.#heap.set(id, key);
     this.#passedOver.length = 0;
   }
 }
