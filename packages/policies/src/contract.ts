@@ -283,6 +283,17 @@ export interface PolicyOption<T> {
   readonly choices?: readonly T[];
 }
 
+/** The values of options that are described so, `as const`. */
+export type ValuesOf<Described> = {
+  readonly [N in keyof Described]: Described[N] extends { readonly choices: readonly (infer Choice)[] }
+    ? Choice
+    : Described[N] extends { readonly default: infer Default }
+      ? Widened<Default>
+      : never;
+};
+
+type Widened<T> = T extends number ? number : T extends boolean ? boolean : string;
+
 export interface PolicyContext {
   /** A job whose estimate reaches this is long. ms; another one later, where central learns it */
   readonly cutoffMs: Millis;

@@ -26,7 +26,7 @@ import { type ShareRules, Shares } from './shares.js';
 /** All that sets the policies of this family apart. */
 export interface FamilyRules extends ShareRules {
   /** Jobs plan ahead and start only what they must; undefined: nothing comes before the leftover. */
-  readonly altruism: AltruismRules | undefined;
+  readonly altruism?: AltruismRules;
   readonly leftover: Leftover;
   /** What happens within this time of a turn waits for the next one. */
   readonly quantumMs: Millis;

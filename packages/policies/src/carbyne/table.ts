@@ -6,31 +6,11 @@ import { SHARE_RULES, SHARED_BY } from './shares.js';
 
 /** Carbyne and what it was compared with (OSDI '16, §5.1): one skeleton, and what sets each apart as data. */
 
-type Choice<T extends readonly string[]> = T[number];
-
-interface CommonOptions extends PolicyOptions {
-  readonly quantumMs: number;
-}
-
-interface SharingOptions extends CommonOptions {
-  readonly shareBy: Choice<typeof SHARED_BY>;
-}
-
-interface CarbyneOptions extends SharingOptions {
-  readonly shares: Choice<typeof SHARE_RULES>;
-  readonly altruism: number;
-  readonly hold: number;
-  readonly leftover: keyof typeof LEFTOVERS;
-}
-
-interface FairnessOptions extends CommonOptions {
-  readonly fairness: number;
-}
-
+const SCORE = { kind: 'score', workWeight: 1, fairness: 0 } as const;
 const LEFTOVERS = {
   srtf: { kind: 'srtf' },
-  score: { kind: 'score', workWeight: 1, fairness: 0 },
-  pack: { kind: 'score', workWeight: 0, fairness: 0 },
+  score: SCORE,
+  pack: { ...SCORE, workWeight: 0 },
   drf: { kind: 'drf' },
   none: { kind: 'none' },
 } as const satisfies Record<string, Leftover>;
@@ -43,11 +23,20 @@ const QUANTUM: PolicyOption<number> = {
   help: 'events within so many ms are answered together',
 };
 
-const SHARE_BY: PolicyOption<Choice<typeof SHARED_BY>> = {
+const SHARE_BY: PolicyOption<(typeof SHARED_BY)[number]> = {
   default: 'job',
   choices: SHARED_BY,
   help: 'who has equal shares: jobs, or users, whose jobs divide what is theirs',
 };
+
+const FAIRNESS: PolicyOption<number> = {
+  default: 0.99,
+  min: 0,
+  max: 1,
+  help: 'fraction of the jobs that are passed over, those with the largest shares; one is always left',
+};
+
+type Leftovers = keyof typeof LEFTOVERS;
 
 export const CARBYNE_POLICIES = {
   carbyne: carbyne(
@@ -65,10 +54,16 @@ export const CARBYNE_POLICIES = {
     { shares: 'work', hold: 0, leftover: 'srtf' },
     { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
   ),
-  drf: sharing('dominant resource fairness: whoever has the least share comes next', { kind: 'drf' }),
-  'drf-strict': sharing('as drf, but nobody gets more than the share that is due', { kind: 'drf-strict' }),
+  drf: sharing('dominant resource fairness: whoever has the least share comes next', 'drf'),
+  'drf-strict': sharing('as drf, but nobody gets more than the share that is due', 'drf-strict'),
   tetris: plain('what packs best, and of jobs with little work left', LEFTOVERS.score),
-  'tetris-fair': tetrisFair(),
+  'tetris-fair': family(
+    'as tetris, among the jobs furthest below their share',
+    { fairness: FAIRNESS },
+    ({ fairness }) => ({
+      leftover: { ...SCORE, fairness },
+    }),
+  ),
   pack: plain('what packs best', LEFTOVERS.pack),
   sjf: plain('the job of the shortest critical path', { kind: 'sjf' }),
   srtf: plain('the job with the least work left', LEFTOVERS.srtf),
@@ -76,84 +71,62 @@ export const CARBYNE_POLICIES = {
 
 function carbyne(
   title: string,
-  defaults: Pick<CarbyneOptions, 'shares' | 'hold' | 'leftover'>,
+  defaults: {
+    readonly shares: (typeof SHARE_RULES)[number];
+    readonly hold: number;
+    readonly leftover: Leftovers;
+  },
   rules: Pick<AltruismRules, 'isDrawnEachTurn' | 'keepsPromises' | 'order'>,
-): PolicyModule<CarbyneOptions> {
-  return {
-    title,
-    declares: true,
-    options: {
-      quantumMs: QUANTUM,
-      shareBy: SHARE_BY,
-      shares: {
-        default: defaults.shares,
-        choices: SHARE_RULES,
-        help: 'what a share is: as much of every resource, or of each as much as the work left needs of it',
-      },
-      altruism: { default: 1, min: 0, max: 1, help: 'chance that a job gives away what it need not use now' },
-      hold: {
-        default: defaults.hold,
-        min: 0,
-        max: 100,
-        help: 'a task starts so many median run times before it has to',
-      },
-      leftover: {
-        default: defaults.leftover,
-        choices: Object.keys(LEFTOVERS) as (keyof typeof LEFTOVERS)[],
-        help: 'who gets what is given away: the least work left, the best score, the best fit, the least share, or nobody',
-      },
+) {
+  const options = {
+    shareBy: SHARE_BY,
+    shares: {
+      default: defaults.shares,
+      choices: SHARE_RULES,
+      help: 'what a share is: as much of every resource, or of each as much as the work left needs of it',
     },
-    make: ({ quantumMs, shareBy, shares, altruism, hold, leftover }, context) =>
-      new CarbyneFamily(
-        {
-          shares,
-          by: shareBy,
-          quantumMs,
-          altruism: { ...rules, probability: altruism, holdMedians: hold },
-          leftover: LEFTOVERS[leftover],
-        },
-        context,
-      ),
-  };
-}
-
-function sharing(title: string, leftover: Leftover): PolicyModule<SharingOptions> {
-  return {
-    title,
-    declares: true,
-    options: { quantumMs: QUANTUM, shareBy: SHARE_BY },
-    make: ({ quantumMs, shareBy }, context) =>
-      new CarbyneFamily({ ...baseline(quantumMs, leftover), by: shareBy }, context),
-  };
-}
-
-function plain(title: string, leftover: Leftover): PolicyModule<CommonOptions> {
-  return {
-    title,
-    declares: true,
-    options: { quantumMs: QUANTUM },
-    make: ({ quantumMs }, context) => new CarbyneFamily(baseline(quantumMs, leftover), context),
-  };
-}
-
-function tetrisFair(): PolicyModule<FairnessOptions> {
-  return {
-    title: 'as tetris, among the jobs furthest below their share',
-    declares: true,
-    options: {
-      quantumMs: QUANTUM,
-      fairness: {
-        default: 0.99,
-        min: 0,
-        max: 1,
-        help: 'fraction of the jobs that are passed over, those with the largest shares; one is always left',
-      },
+    altruism: { default: 1, min: 0, max: 1, help: 'chance that a job gives away what it need not use now' },
+    hold: {
+      default: defaults.hold,
+      min: 0,
+      max: 100,
+      help: 'a task starts so many median run times before it has to',
     },
-    make: ({ quantumMs, fairness }, context) =>
-      new CarbyneFamily(baseline(quantumMs, { ...LEFTOVERS.score, fairness }), context),
+    leftover: {
+      default: defaults.leftover,
+      choices: Object.keys(LEFTOVERS) as Leftovers[],
+      help: 'who gets what is given away: the least work left, the best score, the best fit, the least share, or nobody',
+    },
   };
+  return family(title, options, ({ shareBy, shares, altruism, hold, leftover }) => ({
+    by: shareBy,
+    shares,
+    altruism: { ...rules, probability: altruism, holdMedians: hold },
+    leftover: LEFTOVERS[leftover],
+  }));
 }
 
-function baseline(quantumMs: number, leftover: Leftover): FamilyRules {
-  return { shares: 'equal', by: 'job', altruism: undefined, leftover, quantumMs };
+function sharing(title: string, kind: 'drf' | 'drf-strict') {
+  return family(title, { shareBy: SHARE_BY }, ({ shareBy }) => ({ by: shareBy, leftover: { kind } }));
+}
+
+function plain(title: string, leftover: Leftover) {
+  return family(title, {}, () => ({ leftover }));
+}
+
+/** @param rulesOf what the options say, beside the rules of who shares nothing and yields nothing */
+function family<Own extends PolicyOptions>(
+  title: string,
+  options: PolicyModule<Own>['options'],
+  rulesOf: (own: Own) => Pick<FamilyRules, 'leftover'> & Partial<FamilyRules>,
+): PolicyModule {
+  return {
+    title,
+    declares: true,
+    options: { quantumMs: QUANTUM, ...options },
+    make: (values, context) => {
+      const quantumMs = values.quantumMs as number;
+      return new CarbyneFamily({ shares: 'equal', by: 'job', quantumMs, ...rulesOf(values as Own) }, context);
+    },
+  };
 }

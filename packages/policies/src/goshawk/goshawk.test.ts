@@ -198,12 +198,15 @@ describe('the reserve', () => {
     expect(bench.count(2)).toBe(3);
   });
 
-  test.each([0, 0.01, SECOND])('of a cutoff of %d ms asks for plans that leave time for others', (cutoffMs) => {
-    const bench = new PolicyBench('goshawk', 20, { context: { cutoffMs, reserve: 'auto' } });
-    bench.need(1, { long: true, tasks: 30 });
-    expect(bench.count(1)).toBe(19);
-    expect(bench.againAt).toBeGreaterThanOrEqual(10);
-  });
+  test.each([0, 0.01, SECOND])(
+    'of a cutoff of %d ms asks for plans that leave time for others',
+    (cutoffMs) => {
+      const bench = new PolicyBench('goshawk', 20, { context: { cutoffMs, reserve: 'auto' } });
+      bench.need(1, { long: true, tasks: 30 });
+      expect(bench.count(1)).toBe(19);
+      expect(bench.againAt).toBeGreaterThanOrEqual(10);
+    },
+  );
 
   test('follows what short jobs needed, and gives way as that is forgotten', () => {
     const bench = cluster(100, 'auto');

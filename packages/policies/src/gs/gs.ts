@@ -8,6 +8,7 @@ import type {
   PolicyModule,
   RunView,
   StageView,
+  ValuesOf,
   WorkerView,
 } from '../contract.js';
 import { fitsEver, fitsNow } from '../fitting.js';
@@ -18,14 +19,33 @@ import { Shares } from './shares.js';
 /** The second highest: pilots should be through soon, and not delay what is known to be small (SLearn §5.1.2). */
 const SAMPLING_QUEUE = 1;
 
-interface GsOptions {
-  readonly [name: string]: number | string;
-  readonly queues: number;
-  readonly baseMs: Millis;
-  readonly growth: number;
-  readonly weightRatio: number;
-  readonly by: 'size' | 'service' | 'arrival';
-}
+/** SLearn §5.2.1. */
+const GS_OPTIONS = {
+  queues: { default: 10, min: 1, max: 64, flag: '--queues', help: 'priority queues' },
+  baseMs: {
+    default: 1e6,
+    min: 1,
+    max: 1e15,
+    flag: '--queue-base',
+    scales: true,
+    help: 'size of a job at which the second queue begins, ms of slot time',
+  },
+  growth: {
+    default: 10,
+    min: 1.001,
+    max: 1e6,
+    help: 'size of the next queue’s jobs over that of this one’s',
+  },
+  weightRatio: { default: 10, min: 1, max: 1e6, help: 'weight of a queue over that of the next' },
+  by: {
+    default: 'size',
+    choices: ['size', 'service', 'arrival'],
+    flag: '--estimator',
+    help: 'what tells a job’s queue: its estimated size, the service it has attained (LAS), or nothing (FIFO)',
+  },
+} as const;
+
+type GsOptions = ValuesOf<typeof GS_OPTIONS>;
 
 /**
  * The scheduler that SLearn is compared in (GS, SLearn §5.1.1): priority queues by the estimated size of jobs, weighted
@@ -209,30 +229,6 @@ const NOBODY_STARVES: readonly StageView[] = [];
 export const gs: PolicyModule<GsOptions> = {
   title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',
   declares: false,
-  // SLearn §5.2.1.
-  options: {
-    queues: { default: 10, min: 1, max: 64, flag: '--queues', help: 'priority queues' },
-    baseMs: {
-      default: 1e6,
-      min: 1,
-      max: 1e15,
-      flag: '--queue-base',
-      scales: true,
-      help: 'size of a job at which the second queue begins, ms of slot time',
-    },
-    growth: {
-      default: 10,
-      min: 1.001,
-      max: 1e6,
-      help: 'size of the next queue’s jobs over that of this one’s',
-    },
-    weightRatio: { default: 10, min: 1, max: 1e6, help: 'weight of a queue over that of the next' },
-    by: {
-      default: 'size',
-      choices: ['size', 'service', 'arrival'],
-      flag: '--estimator',
-      help: 'what tells a job’s queue: its estimated size, the service it has attained (LAS), or nothing (FIFO)',
-    },
-  },
+  options: GS_OPTIONS,
   make: (options, context) => new Gs(options, context),
 };

@@ -10,6 +10,7 @@ import type {
   RunEnd,
   RunView,
   StageView,
+  ValuesOf,
   WorkerView,
 } from '../contract.js';
 import { fitsNow } from '../fitting.js';
@@ -25,14 +26,26 @@ import { VectorFit } from './vector-fit.js';
 import { VirtualQueues } from './virtual-queues.js';
 import { VirtualQueuesBestFit } from './virtual-queues-best-fit.js';
 
-interface PackingOptions {
-  readonly [option: string]: number | string | boolean;
-  /** J of the partition; 0: as many types as the smallest task needs. */
-  readonly J: number;
-  readonly stall: boolean;
-  /** 0: at once. */
-  readonly decisionIntervalMs: Millis;
-}
+const OPTIONS = {
+  J: {
+    default: 0,
+    min: 0,
+    max: 8,
+    help: 'types of virtual queues are 2·J; 0: as many as the smallest task asks for, 16 at most',
+  },
+  stall: {
+    default: false,
+    help: 'a worker that is used badly while tasks wait starts nothing until it is empty',
+  },
+  decisionIntervalMs: {
+    default: 0,
+    min: 0,
+    max: 60_000,
+    help: 'tasks are placed at multiples of this time only; 0: at once',
+  },
+} as const;
+
+type PackingOptions = ValuesOf<typeof OPTIONS>;
 
 /** Tasks of a stage that arrived together. */
 interface Batch extends Group {
@@ -424,25 +437,6 @@ export class PackingPolicy implements CentralPolicy {
     for (const ofJob of this.#entries.values()) yield* ofJob.values();
   }
 }
-
-const OPTIONS: PolicyModule<PackingOptions>['options'] = {
-  J: {
-    default: 0,
-    min: 0,
-    max: 8,
-    help: 'types of virtual queues are 2·J; 0: as many as the smallest task asks for, 16 at most',
-  },
-  stall: {
-    default: false,
-    help: 'a worker that is used badly while tasks wait starts nothing until it is empty',
-  },
-  decisionIntervalMs: {
-    default: 0,
-    min: 0,
-    max: 60_000,
-    help: 'tasks are placed at multiples of this time only; 0: at once',
-  },
-};
 
 function packing(name: PackingName, title: string): PolicyModule<PackingOptions> {
   return {

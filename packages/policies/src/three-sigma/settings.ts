@@ -1,34 +1,9 @@
-import type { PolicyOption } from '../contract.js';
-
-/** What the policies of 3Sigma can be told. Where the paper says nothing, the default is ours. */
-export interface ThreeSigmaOptions {
-  readonly cycleMs: number;
-  readonly startGrid: string;
-  readonly beMax: number;
-  readonly preemptCandidatesMax: number;
-  readonly vSlo: number;
-  readonly vBe: number;
-  readonly beLengthMs: number;
-  readonly beFloor: number;
-  readonly tieBreak: number;
-  readonly deferral: number;
-  readonly oeThreshold: number;
-  readonly tail: number;
-  readonly afterDeadline: 'abandon' | 'bestEffort';
-  readonly slowdown: number;
-  readonly lpIterationsMax: number;
-  readonly mipRelGap: number;
-  readonly defaultRuntimeMs: number;
-  readonly [name: string]: number | string;
-}
-
-type Described = {
-  readonly [N in keyof ThreeSigmaOptions as string extends N ? never : N]: PolicyOption<ThreeSigmaOptions[N]>;
-};
+import type { PolicyOption, ValuesOf } from '../contract.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+/** What the policies of 3Sigma can be told. Where the paper says nothing, the default is ours. */
 export const THREE_SIGMA_OPTIONS = {
   cycleMs: {
     default: 2_000,
@@ -118,7 +93,9 @@ export const THREE_SIGMA_OPTIONS = {
     scales: true,
     help: 'Run time of a job of which nothing is known. ms',
   },
-} as const satisfies Described;
+} as const satisfies Record<string, PolicyOption<unknown>>;
+
+export type ThreeSigmaOptions = ValuesOf<typeof THREE_SIGMA_OPTIONS>;
 
 /** What tells the policies of one program apart (3Sigma Table 1). */
 export interface Beliefs {
