@@ -6,8 +6,6 @@ import { progressiveFilling, startOne, type Turn } from './passes.js';
 import { largestDemand, planJob } from './plan.js';
 import type { ShareRules } from './shares.js';
 
-const INTRA_JOB = ['critical-path', 'alignment', 'breadth-first'] as const;
-
 export interface AltruismRules {
   /** Chance that a job yields what it need not use now. */
   readonly probability: number;
@@ -17,8 +15,8 @@ export interface AltruismRules {
   readonly holdMedians: number;
   /** A plan whose end is later than that of the one before is dropped, while the share is no smaller. */
   readonly keepsPromises: boolean;
-  /** Which task of a job comes first. */
-  readonly order: (typeof INTRA_JOB)[number];
+  /** Which task of a job comes first: of the longest path to the end of the job, or what fits best. */
+  readonly order: 'critical-path' | 'alignment';
 }
 
 const DRAWN_AGAIN_MS = 60_000;
@@ -66,11 +64,13 @@ export class Altruism {
       whole.length,
     );
     const share = shares.of(job).map((amount, r) => Math.max(amount, largest[r]!));
-    const hasMoved = job.plan === undefined || shares.haveMoved(job.plan.checkedShare, share);
+    const before = job.plan;
+    const hasMoved = before === undefined || shares.haveMoved(before.checkedShare, share);
+    // Before it is asked whether the plan still holds: who yields nothing follows only a new one.
+    if (before !== undefined) this.#draw(before, hasMoved, now);
     if (hasMoved || this.#isOffPlan(job)) {
-      const before = job.plan;
       const plan = planJob(job.problem(share, now), {
-        ranks: ranksOf(job, this.#rules.order),
+        ranks: this.#rules.order === 'alignment' ? undefined : job.paths,
         oneByOneMax: ONE_BY_ONE_MAX,
       });
       const keeps =
@@ -83,12 +83,12 @@ export class Altruism {
       if (keeps) before.outdo(plan, share);
       else {
         job.plan = new KeptPlan(plan, share, now);
-        if (before !== undefined) job.plan.inherit(before);
+        if (before === undefined) this.#draw(job.plan, true, now);
+        else job.plan.inherit(before);
       }
       job.changes = 0;
       job.drift = 0;
     }
-    this.#draw(job, hasMoved, now);
   }
 
   /**
@@ -101,9 +101,9 @@ export class Altruism {
     return drift > plan.unstarted * DRIFT_MAX;
   }
 
-  #draw({ plan }: JobState, hasMoved: boolean, now: Millis): void {
+  #draw(plan: KeptPlan, hasMoved: boolean, now: Millis): void {
     const { probability, isDrawnEachTurn } = this.#rules;
-    if (probability >= 1 || plan === undefined) return;
+    if (probability >= 1) return;
     if (!isDrawnEachTurn && !hasMoved && now < plan.drawnAt + DRAWN_AGAIN_MS) return;
     plan.isAltruistic = this.#context.random() < probability;
     plan.drawnAt = now;
@@ -132,13 +132,3 @@ export class Altruism {
 }
 
 const ROUNDING_MS = 1e-3;
-
-function ranksOf(job: JobState, order: AltruismRules['order']): ArrayLike<number> | undefined {
-  if (order === 'alignment') return undefined;
-  if (order === 'critical-path') return job.paths;
-  const ranks = new Float64Array(job.stages.length);
-  job.breadthFirst.forEach(({ place }, rank) => {
-    ranks[place] = -rank;
-  });
-  return ranks;
-}

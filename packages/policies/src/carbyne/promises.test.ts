@@ -54,3 +54,20 @@ test('jobs that lend nothing to each other end when their shares alone would hav
   }
   expect(late, `of ${runs} jobs, seed ${SEED}`).toEqual([]);
 });
+
+test('a job that yields no more, as drawn anew while nothing of it starts or ends, starts what it may', () => {
+  const random = Random.seeded(SEED);
+  for (let set = 0; set < 200; set++) {
+    const { jobs, capacity } = randomJobs(random);
+    const longer = jobs.map(({ stages }) => ({
+      arriveMs: 0,
+      stages: stages.map((stage) => ({ ...stage, durationMs: 30 * stage.durationMs })),
+    }));
+    const policy = CARBYNE_POLICIES.carbyne.make(
+      { quantumMs: 0, shareBy: 'job', shares: 'equal', altruism: 0.5, hold: 0, leftover: 'none' },
+      { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
+    );
+    const { completedMs } = runTrial({ jobs: longer, resources: ['a', 'b'], workers: [capacity], policy });
+    expect([...completedMs].every(Number.isFinite), `set ${set}, seed ${SEED}`).toBe(true);
+  }
+});
