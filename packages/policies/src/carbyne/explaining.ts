@@ -2,7 +2,7 @@ import { formatDuration, type Millis } from '@goshawk/core';
 import type { PolicyExplanation } from '../contract.js';
 import { type Amounts, dominantShare, isCounted } from './amounts.js';
 import type { StageState } from './jobs.js';
-import type { Leftover } from './leftover.js';
+import type { Leftover } from './passes.js';
 
 /** What an explanation rests on. */
 interface Facts {

@@ -1,5 +1,33 @@
-import { addAmounts, alignment, countWithin, fitsWithin } from './amounts.js';
-import type { PlanProblem } from './problem.js';
+import { IndexedHeap } from '@goshawk/core';
+import { type Amounts, addAmounts, alignment, countWithin, fitsWithin } from './amounts.js';
+
+/** A stage as a plan sees it. Stages are named by their places in a list. */
+interface PlannedStage {
+  /** Tasks that have not started. */
+  readonly unstarted: number;
+  /** Of each task, by resource. */
+  readonly demand: Amounts;
+  /** Of each task. Whole ms, at least 1. */
+  readonly durationMs: number;
+  /** Stages that must end before. */
+  readonly parents: readonly number[];
+}
+
+interface PlannedRun {
+  readonly stage: number;
+  /** From now until its end. Whole ms, at least 1. */
+  readonly remainingMs: number;
+}
+
+/** One job, now: time 0 of the plan. */
+export interface PlanProblem {
+  readonly stages: readonly PlannedStage[];
+  readonly running: readonly PlannedRun[];
+  /** What the job may use at any time, by resource. */
+  readonly share: Amounts;
+  /** What there is in all, by resource. */
+  readonly whole: Amounts;
+}
 
 /** Tasks of one stage that start together. */
 export interface Placement {
@@ -33,7 +61,10 @@ class ForwardSchedule {
   readonly #problem: PlanProblem;
   readonly #rules: ForwardRules;
   readonly #free: Float64Array;
-  readonly #ends = new Ends();
+  /** When tasks that started together end, by number; and which they are. */
+  readonly #ends = new IndexedHeap();
+  readonly #ending: { readonly stage: number; readonly count: number }[] = [];
+  readonly #freeNumbers: number[] = [];
   readonly #unstarted: Int32Array;
   /** Tasks of each stage that have not ended, and parents of each stage that have not. */
   readonly #unended: Int32Array;
@@ -54,7 +85,7 @@ class ForwardSchedule {
     for (const { stage, remainingMs } of running) {
       this.#unended[stage]!++;
       addAmounts(this.#free, stages[stage]!.demand, -1);
-      this.#ends.push(remainingMs, stage, 1);
+      this.#endsAt(remainingMs, stage, 1);
     }
     this.#parentsLeft = Int32Array.from(
       stages,
@@ -79,8 +110,8 @@ class ForwardSchedule {
         placements.push({ stage, startMs: now, endMs: now + stages[stage]!.durationMs, count });
       }
       if (this.#ends.size === 0) break;
-      now = this.#ends.topMs();
-      while (this.#ends.size > 0 && this.#ends.topMs() === now) this.#end();
+      now = this.#ends.topKey();
+      while (this.#ends.topKey() === now) this.#end();
     }
     if (this.#left > 0) throw new RangeError(`${this.#left} tasks do not fit into the share of their job`);
     return { placements, endMs: now };
@@ -109,15 +140,24 @@ class ForwardSchedule {
     const wanted = this.#left > this.#rules.oneByOneMax ? this.#unstarted[stage]! : 1;
     const count = Math.max(1, countWithin(demand, this.#free, this.#problem.whole, wanted));
     addAmounts(this.#free, demand, -count);
-    this.#ends.push(now + durationMs, stage, count);
+    this.#endsAt(now + durationMs, stage, count);
     this.#left -= count;
     this.#unstarted[stage]! -= count;
     if (this.#unstarted[stage] === 0) this.#runnable.splice(this.#runnable.indexOf(stage), 1);
     return count;
   }
 
+  #endsAt(atMs: number, stage: number, count: number): void {
+    const number = this.#freeNumbers.pop() ?? this.#ending.length;
+    this.#ending[number] = { stage, count };
+    this.#ends.set(number, atMs);
+  }
+
   #end(): void {
-    const { stage, count } = this.#ends.pop();
+    const number = this.#ends.top();
+    const { stage, count } = this.#ending[number]!;
+    this.#ends.delete(number);
+    this.#freeNumbers.push(number);
     addAmounts(this.#free, this.#problem.stages[stage]!.demand, count);
     this.#unended[stage]! -= count;
     if (this.#unended[stage]! > 0) return;
@@ -130,56 +170,5 @@ class ForwardSchedule {
   #insert(stage: number): void {
     const after = this.#runnable.findIndex((other) => other > stage);
     this.#runnable.splice(after < 0 ? this.#runnable.length : after, 0, stage);
-  }
-}
-
-interface End {
-  readonly atMs: number;
-  readonly stage: number;
-  readonly count: number;
-}
-
-/** Ends of tasks by time: a binary heap. */
-class Ends {
-  readonly #heap: End[] = [];
-
-  get size(): number {
-    return this.#heap.length;
-  }
-
-  topMs(): number {
-    return this.#heap[0]!.atMs;
-  }
-
-  push(atMs: number, stage: number, count: number): void {
-    const heap = this.#heap;
-    const end = { atMs, stage, count };
-    let place = heap.length;
-    heap.push(end);
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if (heap[parent]!.atMs <= atMs) break;
-      heap[place] = heap[parent]!;
-      place = parent;
-    }
-    heap[place] = end;
-  }
-
-  pop(): End {
-    const heap = this.#heap;
-    const top = heap[0]!;
-    const last = heap.pop()!;
-    if (heap.length === 0) return top;
-    let place = 0;
-    for (;;) {
-      let least = 2 * place + 1;
-      if (least >= heap.length) break;
-      if (least + 1 < heap.length && heap[least + 1]!.atMs < heap[least]!.atMs) least++;
-      if (heap[least]!.atMs >= last.atMs) break;
-      heap[place] = heap[least]!;
-      place = least;
-    }
-    heap[place] = last;
-    return top;
   }
 }

@@ -2,9 +2,9 @@ import type { Millis } from '@goshawk/core';
 import type { JobView, RunEnd, RunView, StageView, WorkerView } from '../contract.js';
 import { type Amounts, addAmounts, dominantShare, sumOfShares } from './amounts.js';
 import { type Durations, wholeMs } from './durations.js';
+import type { PlanProblem } from './forward.js';
 import type { KeptPlan } from './kept-plan.js';
 import { depths, pathsToEnd } from './plan.js';
-import type { PlanProblem } from './problem.js';
 import type { Tried } from './rooms.js';
 
 /** What these policies know of a stage beside the books. */

@@ -107,12 +107,17 @@ export function strictFilling(turn: Turn, by: ShareRules['by']): void {
   });
 }
 
-export interface ScoreRules {
+interface ScoreRules {
   /** What remaining work counts for: 1 in Tetris, 0 for packing alone. */
   readonly workWeight: number;
   /** Only the jobs furthest below their share are considered: 1 less this fraction of them, and one at least. */
   readonly fairness: number;
 }
+
+/** How free resources are given out once everybody has started what it must. */
+export type Leftover =
+  | { readonly kind: 'drf' | 'drf-strict' | 'srtf' | 'sjf' | 'none' }
+  | ({ readonly kind: 'score' } & ScoreRules);
 
 /**
  * Worker by worker, the task of the best score: alignment less remaining work, the latter scaled so that both weigh the

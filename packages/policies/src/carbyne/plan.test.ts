@@ -1,7 +1,7 @@
 import { Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
+import type { PlanProblem } from './forward.js';
 import { type Plan, pathsToEnd, planJob } from './plan.js';
-import type { PlanProblem } from './problem.js';
 import { randomProblem } from './random-dags.fixture.js';
 
 const DAGS = 3_000;

@@ -1,6 +1,6 @@
 import type { Amounts } from './amounts.js';
+import type { PlanProblem } from './forward.js';
 import { type ForwardRules, forward, type Placement } from './forward.js';
-import type { PlanProblem } from './problem.js';
 import { Profile } from './profile.js';
 
 export interface Plan {

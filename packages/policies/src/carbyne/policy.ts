@@ -18,8 +18,7 @@ import { Altruism, type AltruismRules } from './altruism.js';
 import { Durations } from './durations.js';
 import { explainWait } from './explaining.js';
 import { byArrival, JobState, type StageState } from './jobs.js';
-import type { Leftover } from './leftover.js';
-import { byScore, inOrder, progressiveFilling, strictFilling, type Turn } from './passes.js';
+import { byScore, inOrder, type Leftover, progressiveFilling, strictFilling, type Turn } from './passes.js';
 import { Rooms } from './rooms.js';
 import { type ShareRules, Shares } from './shares.js';
 

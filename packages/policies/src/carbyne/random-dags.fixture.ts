@@ -1,5 +1,5 @@
 import type { Random } from '@goshawk/core';
-import type { PlanProblem } from './problem.js';
+import type { PlanProblem } from './forward.js';
 
 /** A job of 1 to 7 stages of 1 to 6 tasks in a share of two resources, some of it running. Amounts are whole. */
 export function randomProblem(random: Random): PlanProblem {

@@ -1,6 +1,6 @@
 import type { PolicyModule, PolicyOption, PolicyOptions } from '../contract.js';
 import type { AltruismRules } from './altruism.js';
-import type { Leftover } from './leftover.js';
+import type { Leftover } from './passes.js';
 import { CarbyneFamily, type FamilyRules } from './policy.js';
 import { SHARE_RULES, SHARED_BY } from './shares.js';
 
