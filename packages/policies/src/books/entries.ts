@@ -133,8 +133,11 @@ export class BookedJob implements JobView {
 
   /** @returns whether anything is new */
   learn(facts: JobFacts): boolean {
-    const { arrivedAt, user, weight, deadlineAt, value, long, tasks } = this;
+    let isNew = takeTold<JobTold>(this, facts, JOB_NEWS);
+    takeTold<JobTold>(this, facts, JOB_REST);
+    this.isDeclared ||= facts.isDeclared ?? false;
     if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
+      isNew ||= this.arrivedAt !== facts.arrivedAt;
       this.arrivedAt = facts.arrivedAt;
       this.#isArrivalGuessed = false;
     }
@@ -143,24 +146,7 @@ export class BookedJob implements JobView {
       this.attained = Math.max(this.attained, facts.attainedMs);
       this.#isAttainedTold = true;
     }
-    this.user = facts.user ?? user;
-    this.weight = facts.weight ?? weight;
-    this.deadlineAt = facts.deadlineAt ?? deadlineAt;
-    this.value = facts.value ?? value;
-    this.prefers = facts.prefers ?? this.prefers;
-    this.long = facts.long ?? long;
-    this.priority = facts.priority ?? this.priority;
-    this.tasks = facts.tasks ?? tasks;
-    this.isDeclared ||= facts.isDeclared ?? false;
-    return (
-      arrivedAt !== this.arrivedAt ||
-      user !== this.user ||
-      weight !== this.weight ||
-      deadlineAt !== this.deadlineAt ||
-      value !== this.value ||
-      long !== this.long ||
-      tasks !== this.tasks
-    );
+    return isNew;
   }
 }
 
@@ -239,25 +225,14 @@ export class BookedStage implements StageView {
 
   /** @returns whether anything is new */
   learn(facts: StageFacts): boolean {
-    const { part, estimateMs, estimateFollows, ended, tasks, distribution, requires } = this;
-    this.part = facts.part ?? part;
-    this.after = facts.after ?? this.after;
-    this.tasks = facts.tasks ?? tasks;
-    this.ended = facts.ended ?? ended;
-    this.estimateMs = facts.estimateMs ?? estimateMs;
-    this.estimateFollows = facts.estimateFollows ?? estimateFollows;
+    const { distribution, requires } = this;
+    const isNew = takeTold<StageTold>(this, facts, STAGE_NEWS);
+    takeTold<StageTold>(this, facts, STAGE_REST);
+    // What is told again is another list of the same segments.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
     // They never change, and may be heard late: of a run that was found nobody says them.
-    this.requires = requires ?? facts.requires;
-    return (
-      part !== this.part ||
-      estimateMs !== this.estimateMs ||
-      estimateFollows !== this.estimateFollows ||
-      ended !== this.ended ||
-      tasks !== this.tasks ||
-      distribution !== this.distribution ||
-      requires !== this.requires
-    );
+    this.requires ??= facts.requires;
+    return isNew || distribution !== this.distribution || requires !== this.requires;
   }
 }
 
@@ -334,7 +309,27 @@ export class BookedRun implements RunView {
   }
 }
 
-/** What is told again is another list of the same segments. */
+/** What is news where it is told to be another than before, and what is not. */
+const JOB_NEWS = ['user', 'weight', 'deadlineAt', 'value', 'long', 'tasks'] as const;
+const JOB_REST = ['prefers', 'priority'] as const;
+const STAGE_NEWS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
+const STAGE_REST = ['after'] as const;
+
+type JobTold = Pick<BookedJob, (typeof JOB_NEWS | typeof JOB_REST)[number]>;
+type StageTold = Pick<BookedStage, (typeof STAGE_NEWS | typeof STAGE_REST)[number]>;
+
+/** Takes what is told of these. @returns whether anything is another than before */
+function takeTold<T>(known: T, told: Partial<T>, names: readonly (keyof T)[]): boolean {
+  let isNew = false;
+  for (const name of names) {
+    const value = told[name];
+    if (value === undefined || value === known[name]) continue;
+    known[name] = value;
+    isNew = true;
+  }
+  return isNew;
+}
+
 function isSame(one: readonly Segment[] | undefined, other: readonly Segment[] | undefined): boolean {
   if (one === undefined || other === undefined || one.length !== other.length) return one === other;
   return one.every(({ from, to, p }, at) => {

@@ -62,10 +62,10 @@ export class WaitingTimeQueue {
 
   /** Forgets the worker and all that was placed there. */
   removeWorker(worker: WorkerView): void {
+    this.setOpen(worker, false, 0);
     for (const server of this.#serversOf.get(worker) ?? []) {
       for (const { run } of placementsOf(server)) this.#remove(run);
       this.#servers[server.id] = undefined;
-      this.#unlist(server.id);
       this.#freeIds.push(server.id);
     }
     this.#serversOf.delete(worker);
@@ -197,34 +197,16 @@ export class WaitingTimeQueue {
     while (this.#dueAt.topKey() <= now) this.#relist(this.#servers[this.#dueAt.top()]!, now);
   }
 
+  /** Puts the server into the set to which it belongs, and takes it out of the others. */
   #relist(server: Server, now: Millis): void {
-    const { id } = server;
-    const dueAt = server.running === undefined ? now : server.startedAt + server.running.estimateMs;
-    if (!server.open) {
-      this.#unlist(id);
-    } else if (server.running === undefined && server.queued.length === 0) {
-      this.#onTime.delete(id);
-      this.#dueAt.delete(id);
-      this.#constant.delete(id);
-      this.#empty.set(id, 0);
-    } else if (dueAt > now) {
-      this.#empty.delete(id);
-      this.#constant.delete(id);
-      this.#onTime.set(id, dueAt + server.queuedMs);
-      this.#dueAt.set(id, dueAt);
-    } else {
-      this.#empty.delete(id);
-      this.#onTime.delete(id);
-      this.#dueAt.delete(id);
-      this.#constant.set(id, server.queuedMs);
-    }
-  }
-
-  #unlist(id: number): void {
-    this.#empty.delete(id);
-    this.#onTime.delete(id);
-    this.#dueAt.delete(id);
-    this.#constant.delete(id);
+    const { id, open, queuedMs, running, queued, startedAt } = server;
+    const dueAt = running === undefined ? now : startedAt + running.estimateMs;
+    const isEmpty = open && running === undefined && queued.length === 0;
+    const isOnTime = open && dueAt > now;
+    setOrDelete(this.#empty, id, isEmpty, 0);
+    setOrDelete(this.#onTime, id, isOnTime, dueAt + queuedMs);
+    setOrDelete(this.#dueAt, id, isOnTime, dueAt);
+    setOrDelete(this.#constant, id, open && !isEmpty && !isOnTime, queuedMs);
   }
 
   // ---- bookkeeping
@@ -296,4 +278,9 @@ export class WaitingTimeQueue {
 
 function placementsOf({ running, queued }: Server): readonly Placement[] {
   return running === undefined ? queued : [running, ...queued];
+}
+
+function setOrDelete(heap: IndexedHeap, id: number, isIn: boolean, key: number): void {
+  if (isIn) heap.set(id, key);
+  else heap.delete(id);
 }
