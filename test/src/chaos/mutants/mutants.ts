@@ -73,6 +73,20 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'workers.idle[this.#row] = Math.min(this.count, workers.idle[this.#row] + 2);',
   },
   {
+    name: 'chunk-task-runs-twice',
+    what: 'a task of a chunk still waits when it runs',
+    file: 'worker/chunks',
+    find: 'waiting?.shift()',
+    replace: 'waiting?.at(0)',
+  },
+  {
+    name: 'chunk-kept',
+    what: 'a chunk is not given back when one of its tasks fails',
+    file: 'worker/serving',
+    find: 'giveBackChunk(w, answered);',
+    replace: '',
+  },
+  {
     name: 'result-forgotten',
     what: 'a worker does not keep a report until it is confirmed',
     file: 'worker/serving',
