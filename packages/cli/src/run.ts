@@ -13,7 +13,7 @@ import { describeFailure, failureLine } from './failure.js';
 import { readConfigFile, resolveOptions, type Sources } from './options.js';
 import { isOwn } from './own-names.js';
 import { parse } from './parser.js';
-import { SettingNames } from './stray-settings.js';
+import { checkSettingNames } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
 
 /** Where a command's words go; the real one is the process. */
@@ -107,12 +107,9 @@ async function withOwn<O extends Readonly<Record<string, unknown>>>(options: O, 
 }
 
 /** @throws InputError that names a setting in the file or the environment that no command would read */
-async function checkSettings(command: Command, { file, fileName, environment }: Sources): Promise<void> {
-  const check = (commands: readonly Command[]): void => {
-    const names = new SettingNames([GLOBAL_OPTIONS, ...commands.map(({ options }) => options)]);
-    names.checkFile(file, fileName);
-    names.checkEnvironment(environment);
-  };
+async function checkSettings(command: Command, sources: Sources): Promise<void> {
+  const check = (commands: readonly Command[]): void =>
+    checkSettingNames([GLOBAL_OPTIONS, ...commands.map(({ options }) => options)], sources);
   try {
     check([command]);
   } catch {

@@ -1,5 +1,5 @@
 import { InputError, nearest } from '@goshawk/core';
-import { flagOf, kebab, type OptionSpecs, variableOf } from './options.js';
+import { flagOf, kebab, type OptionSpecs, type Sources, variableOf } from './options.js';
 
 const PREFIX = 'GOSHAWK_';
 
@@ -32,43 +32,37 @@ const SERVICE_OF_KUBERNETES =
 
 const OTHER_VARIABLES = [...READ_BESIDE_OPTIONS, ...READ_BY_COMPOSE, ...READ_BY_TESTS, ...TOLD_TO_TASKS];
 
-/** Names that options have in files and in the environment. */
-export class SettingNames {
-  readonly #settings = new Set<string>();
-  /** Those that no command takes from anywhere but its command line. */
-  readonly #flags = new Set<string>();
-
-  /** @param specs of all commands, whichever of them is to run: they share files and the environment */
-  constructor(specs: readonly OptionSpecs[]) {
-    const all = specs.flatMap((each) => Object.entries(each));
-    for (const [name, { flagOnly }] of all) if (!flagOnly) this.#settings.add(name);
-    for (const [name] of all) if (!this.#settings.has(name)) this.#flags.add(name);
+/**
+ * Looks for what no command would read in a file and in the environment, where empty ones are not there.
+ *
+ * @param specs of all commands, whichever of them is to run: they share files and the environment
+ * @throws InputError that names it
+ */
+export function checkSettingNames(
+  specs: readonly OptionSpecs[],
+  { file, fileName, environment }: Pick<Sources, 'file' | 'fileName' | 'environment'>,
+): void {
+  const all = specs.flatMap((each) => Object.entries(each));
+  const settings = new Set(all.flatMap(([name, { flagOnly }]) => (flagOnly ? [] : [name])));
+  // Those that no command takes from anywhere but its command line.
+  const flags = all.flatMap(([name]) => (settings.has(name) ? [] : [name]));
+  for (const key of Object.keys(file)) {
+    const isCalled = (name: string): boolean => name === key || kebab(name) === key;
+    if ([...settings].some(isCalled)) continue;
+    const flag = flags.find(isCalled);
+    if (flag !== undefined) throw onlyFlag(`${fileName}: "${key}"`, flag, 'take it out');
+    const names = [...settings].flatMap((name) => [name, kebab(name)]);
+    throw noSetting(`${fileName}: there is no setting "${key}"`, nearest(key, names), 'take it out');
   }
-
-  /** @throws InputError that names what no command would read in the file */
-  checkFile(file: Readonly<Record<string, unknown>>, fileName: string): void {
-    for (const key of Object.keys(file)) {
-      const isCalled = (name: string): boolean => name === key || kebab(name) === key;
-      if ([...this.#settings].some(isCalled)) continue;
-      const flag = [...this.#flags].find(isCalled);
-      if (flag !== undefined) throw onlyFlag(`${fileName}: "${key}"`, flag, 'take it out');
-      const names = [...this.#settings].flatMap((name) => [name, kebab(name)]);
-      throw noSetting(`${fileName}: there is no setting "${key}"`, nearest(key, names), 'take it out');
-    }
-  }
-
-  /** @throws InputError that names what no command would read in the environment; empty ones are not there */
-  checkEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
-    const known = new Set([...[...this.#settings].map(variableOf), ...OTHER_VARIABLES]);
-    for (const [variable, value] of Object.entries(environment)) {
-      if (!variable.startsWith(PREFIX) || !value || known.has(variable)) continue;
-      if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) continue;
-      const flag = [...this.#flags].find((name) => variableOf(name) === variable);
-      if (flag !== undefined) throw onlyFlag(variable, flag, 'unset it');
-      const words = [...known].map((name) => name.slice(PREFIX.length));
-      const meant = nearest(variable.slice(PREFIX.length), words);
-      throw noSetting(`there is no setting ${variable}`, meant && `${PREFIX}${meant}`, 'unset it');
-    }
+  const known = new Set([...[...settings].map(variableOf), ...OTHER_VARIABLES]);
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith(PREFIX) || !value || known.has(variable)) continue;
+    if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) continue;
+    const flag = flags.find((name) => variableOf(name) === variable);
+    if (flag !== undefined) throw onlyFlag(variable, flag, 'unset it');
+    const words = [...known].map((name) => name.slice(PREFIX.length));
+    const meant = nearest(variable.slice(PREFIX.length), words);
+    throw noSetting(`there is no setting ${variable}`, meant && `${PREFIX}${meant}`, 'unset it');
   }
 }
 

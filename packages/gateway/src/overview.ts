@@ -1,5 +1,12 @@
 import type { ClusterCounters, ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
-import { counted, formatCount, type GoshawkError, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
+import {
+  counted,
+  formatCount,
+  type GoshawkError,
+  sumOf,
+  WAITING_WORDS,
+  type WaitingReason,
+} from '@goshawk/core';
 import type { z } from 'zod';
 import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
@@ -38,8 +45,7 @@ export function overviewOf({
   readonly workers: WorkerTable;
 }): Overview {
   const { view, waiting } = seen ?? {};
-  const sum = (of: 'slots' | 'busy' | 'queued') =>
-    (view?.workers ?? []).reduce((total, worker) => total + worker[of], 0);
+  const sum = (of: 'slots' | 'busy' | 'queued') => sumOf(view?.workers ?? [], (worker) => worker[of]);
   const groups = (waiting?.waiting ?? []).map(
     ({ exampleAgeMs, ...group }): WaitingRow => ({
       ...group,
@@ -57,7 +63,7 @@ export function overviewOf({
     busy: sum('busy'),
     queued: sum('queued'),
     schedulers: view?.schedulers.length ?? 0,
-    jobs: (view?.schedulers ?? []).reduce((total, { jobs }) => total + jobs, 0),
+    jobs: sumOf(view?.schedulers ?? [], ({ jobs }) => jobs),
     waiting: groups,
     attention: [
       ...(problem === undefined ? [] : [fromError(problem)]),
@@ -84,33 +90,26 @@ function silent(seen: Seen | undefined): Attention[] {
 }
 
 function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
-  const lost = workers.lost();
   const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
-  const named = (names: readonly string[]) =>
-    `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
-  const link = '#/workers';
-  return [
-    ...(lost.length === 0
-      ? []
-      : [
-          {
-            level: 'error' as const,
-            what: `${counted(lost.length, 'worker')} lost: ${named(lost)}`,
-            hint: 'what ran there is started again elsewhere; its log says why it went',
-            link,
-          },
-        ]),
-    ...(quarantined.length === 0
-      ? []
-      : [
-          {
-            level: 'warning' as const,
-            what: `${counted(quarantined.length, 'worker')} quarantined: ${named(quarantined.map(({ name }) => name))}`,
-            hint: quarantined[0]!.quarantine ?? '',
-            link,
-          },
-        ]),
-  ];
+  const out = [
+    {
+      level: 'error',
+      names: workers.lost(),
+      how: 'lost',
+      hint: 'what ran there is started again elsewhere; its log says why it went',
+    },
+    {
+      level: 'warning',
+      names: quarantined.map(({ name }) => name),
+      how: 'quarantined',
+      hint: quarantined[0]?.quarantine ?? '',
+    },
+  ] as const;
+  return out.flatMap(({ level, names, how, hint }) => {
+    if (names.length === 0) return [];
+    const named = `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
+    return [{ level, what: `${counted(names.length, 'worker')} ${how}: ${named}`, hint, link: '#/workers' }];
+  });
 }
 
 function stuck({ tasks, why, helps, example }: WaitingRow): Attention {

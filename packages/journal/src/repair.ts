@@ -94,18 +94,19 @@ const SOMEBODY = 'tcp://127.0.0.1:1!s.unknown/0';
 
 /** Numbers that may have been given after the last record are passed over. */
 export function succeeding(identity: Identity, records: readonly JobRecord[]): Identity {
-  const last = records.reduce((highest, { job }) => Math.max(highest, job), 0);
-  return { ...identity, formers: [SOMEBODY], lastJob: last + LIMITS.unrecordedJobsMax };
+  return { ...identity, formers: [SOMEBODY], lastJob: highest(records) + LIMITS.unrecordedJobsMax };
 }
 
 /** A job whose records are all gone had a number, too, and it is not given again. */
 function withNumbersOf(identity: Identity, { damaged, records }: Salvage): Identity {
-  const highest = (of: readonly { readonly job: JobNumber }[]): number =>
-    of.reduce((most, { job }) => Math.max(most, job), 0);
   const known = Math.max(identity.lastJob, highest(records));
   // The number of a damaged record may be damaged itself.
   const lost = Math.min(highest(damaged), known + LIMITS.unrecordedJobsMax);
   return { ...identity, lastJob: Math.max(known, lost) };
+}
+
+function highest(of: readonly { readonly job: JobNumber }[]): JobNumber {
+  return of.reduce((most, { job }) => Math.max(most, job), 0);
 }
 
 /** @returns where the old file is */

@@ -1,38 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { GoshawkError, type LogLevel, type Millis, type PolicySettings } from '@goshawk/core';
+import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import { centralCommand } from '../commands/central.js';
 import { schedulerCommand } from '../commands/scheduler.js';
 import { workerCommand } from '../commands/worker.js';
 import { connect } from '../connect.js';
+import type { OptionSpecs, Resolved } from '../options.js';
 import { isOwn } from '../own-names.js';
 import { flagsFor } from '../terminal/command-line.js';
 import { type Child, startChild } from './child.js';
 
-interface LocalClusterOptions {
-  readonly workers: number;
-  readonly slots: number;
+type OptionsOf<C extends { readonly options: OptionSpecs }> = Resolved<C['options']>;
+
+interface LocalClusterOptions
+  extends Pick<OptionsOf<typeof workerCommand>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
+    Partial<Pick<OptionsOf<typeof workerCommand>, 'resources'>>,
+    Partial<
+      Pick<OptionsOf<typeof schedulerCommand>, 'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax'>
+    > {
   readonly schedulers: number;
   readonly policy: PolicySettings;
   /** The folder of the cluster's keys; undefined: every connection is served. */
   readonly keys: string | undefined;
   /** Where central listens; port 0 for any. */
   readonly bind: string;
-  readonly resources?: string | undefined;
-  /** As `--attribute` has them. */
-  readonly attribute: readonly string[];
   /** Logs, and what outlives the processes. */
   readonly dataFolder: string;
   /** Jobs survive their scheduler, and this cluster: the next one with the same folder goes on with them. */
   readonly journal: boolean;
   /** `postgres://…`: there, and not each in a folder of its own. */
   readonly journalUrl?: string | undefined;
-  /** Estimators in shadow, by their names with commas between them. */
-  readonly shadow?: string | undefined;
-  readonly keep?: Millis | undefined;
-  readonly keepJobs?: number | undefined;
-  readonly userWaitingTasksMax?: number | undefined;
-  readonly logLevel: LogLevel;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
   /** Told what happens to the processes, in lines for people. */
