@@ -85,9 +85,10 @@ function startFailure(
   lastLine: string,
   logFile: string,
 ): GoshawkError {
-  const why = readable(lastLine);
-  if (how === ExitCode.usage) return new InputError('start-failed', `${name} cannot start: ${why}`);
-  return new GoshawkError('start-failed', `${name} did not start (${how}): ${why}`, `see ${logFile}`);
+  // Who was killed may have said nothing.
+  const why = lastLine === '' ? '' : `: ${readable(lastLine)}`;
+  if (how === ExitCode.usage) return new InputError('start-failed', `${name} cannot start${why}`);
+  return new GoshawkError('start-failed', `${name} did not start (${how})${why}`, `see ${logFile}`);
 }
 
 /** The message of a line that may be an error in JSON, or a line of the log. */
