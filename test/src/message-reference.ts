@@ -74,7 +74,7 @@ function describe(kind: FieldKind): string {
         .map(([name, of]) => `${nameOf(name, of)}: ${describe(of)}`)
         .join('; ')} }`;
     case 'open':
-      return 'anything JSON-like, checked by whoever reads it';
+      return 'anything JSON-like, checked by its reader';
     case 'parsed':
       return 'checked at the door';
   }

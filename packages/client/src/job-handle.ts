@@ -157,7 +157,7 @@ export class JobHandle<Value = unknown> {
   /**
    * Why the job waits, where its probes and needs are and what stands before them, and where its time went.
    *
-   * @param options `task`: told of in particular
+   * @param options `task`: explained in particular
    * @throws InputError `unknown-task`
    */
   async explain(options: CallOptions & { readonly task?: number } = {}): Promise<ExplainedJob> {

@@ -52,7 +52,7 @@ export function checkIdentity(value: unknown, where: string): Identity {
     throw new JournalError(
       'journal-damaged',
       `the journal in ${where} does not say what it is`,
-      'put it aside, or give another folder',
+      'move it away, or give another folder',
     );
   }
   const { format, tag, version = '', formers = [], lastJob = 0 } = given;

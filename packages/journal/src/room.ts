@@ -159,7 +159,7 @@ export class Room {
       }
       this.#unfit = undefined;
     } catch (error) {
-      this.#unfit = `nothing can be put aside in ${this.#folder}: ${(error as Error).message}`;
+      this.#unfit = `no reserve can be made in ${this.#folder}: ${(error as Error).message}`;
     }
   }
 }

@@ -64,7 +64,7 @@ export const ESTIMATORS = {
     make: (_argument, settings) => new Pilot(settings),
   },
   history: {
-    title: 'as long as jobs like it have run: of several features, the one that has told best (3Sigma)',
+    title: 'as long as jobs like it have run: of several features, the one that has predicted best (3Sigma)',
     form: 'history',
     needsTruth: false,
     make: (_argument, settings) => new HistoryEstimator('history', settings),

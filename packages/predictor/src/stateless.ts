@@ -34,7 +34,7 @@ export function notSavedBy(name: string): InputError {
   return new InputError(
     'bad-estimator-state',
     `this was not saved by the estimator ${name}`,
-    'start without it: it will be learnt again',
+    'start without it: it will be learned again',
   );
 }
 

@@ -28,7 +28,7 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     if (truncated && !isFinal(jobs.at(-1)!.state))
       throw new InputError(
         'ambiguous-job',
-        `which job is the last cannot be told: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
+        `the last job cannot be found: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
         'give its id',
       );
     return jobs.reduce(later).id;

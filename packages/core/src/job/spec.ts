@@ -188,7 +188,7 @@ const jobSpecSchema = z.lazy(() =>
         .string()
         .regex(TRACEPARENT, 'no W3C traceparent: 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal digits')
         .optional()
-        .describe('the span of whoever submits (W3C Trace Context); the trace of the job links to it'),
+        .describe('the span of the submitter (W3C Trace Context); the trace of the job links to it'),
     })
     .refine(
       (job) => (job.tasks === undefined) !== (job.stages === undefined),

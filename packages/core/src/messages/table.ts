@@ -175,7 +175,7 @@ export const MESSAGES = {
       ownersVersion: count,
     },
   ),
-  drain: message('central', 'worker', 'Lost: told again with the next heartbeat’s answer.', { on: flag }),
+  drain: message('central', 'worker', 'Lost: sent again with the next heartbeat’s answer.', { on: flag }),
   drained: message('worker', 'central', 'Lost: the worker shows as draining until it says so again.', {}),
   usage: message('scheduler', 'central', 'Lost: the share of short work is off by one report.', {
     /** Run time of tasks that ended since the last report. */
@@ -447,7 +447,7 @@ export const MESSAGES = {
   }),
 
   // ---- matching: owners say what they need, workers what is free, central brings them together
-  need: message('scheduler', 'central', 'Told again while tasks wait; it says all, not what changed.', {
+  need: message('scheduler', 'central', 'Sent again while tasks wait; it says all, not what changed.', {
     job,
     stage,
     long: flag,
@@ -471,7 +471,7 @@ export const MESSAGES = {
     /** Slot time of the job’s attempts that have ended; undefined: none. Who has just heard of the job knows nothing of them. */
     attainedMs: optional(ms),
   }),
-  pull: message('worker', 'central', 'Told again while a slot is free; it says all, not what changed.', {
+  pull: message('worker', 'central', 'Sent again while a slot is free; it says all, not what changed.', {
     /**
      * The last matches that this worker has heard of, as many as it has slots: central cannot have made more
      * since it last heard from it.
@@ -490,7 +490,7 @@ export const MESSAGES = {
   matched: message(
     'central',
     'scheduler',
-    'Lost: the need is told again, and the owner is asked what became of the match.',
+    'Lost: the need is sent again, and the owner is asked what became of the match.',
     {
       job,
       stage,
@@ -504,7 +504,7 @@ export const MESSAGES = {
     worker: address,
     match: count,
   }),
-  unheard: message('central', 'scheduler', 'Lost: told again while the worker has not heard of the match.', {
+  unheard: message('central', 'scheduler', 'Lost: sent again while the worker has not heard of the match.', {
     job,
     worker: address,
     match: count,
@@ -609,7 +609,7 @@ export const MESSAGES = {
   declare: message(
     'scheduler',
     'central',
-    'Told again with the needs of the job; it says all, not what changed.',
+    'Sent again with the needs of the job; it says all, not what changed.',
     {
       job,
       user: name,
@@ -739,7 +739,7 @@ export const MESSAGES = {
   jobFates: message(
     'scheduler',
     'scheduler',
-    'Lost: asked for again. Told at once, and when a job has ended.',
+    'Lost: asked for again. Sent at once, and when a job has ended.',
     {
       fates: list(jobFate, LIMITS.awaitedMax),
     },

@@ -98,7 +98,7 @@ const ERRORS = { pilot: { p50: 0.0915, p90: 0.4995 }, threeSigma: { p50: 0.2139,
 
 export const slearnError: Figure = {
   id: 'slearn-error',
-  title: 'Run times learnt in space, and in time',
+  title: 'Run times learned in space, and in time',
   paper: PAPER,
   section: '§4.3, Figure 3b',
   about:
@@ -272,7 +272,7 @@ const slearnAdaptive: Figure = {
         RATIOS.map(([percent]) => [percent, 1]),
       ),
     ]),
-    table('What the pilots told', [
+    table('What the pilots showed', [
       stated(
         errorP50(SLEARN),
         RATIOS.map(([percent, p50]) => [percent, p50]),

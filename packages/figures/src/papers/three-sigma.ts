@@ -237,7 +237,7 @@ const samples: Figure = {
   id: '3sigma-11',
   title: 'Deadlines by what has been seen of each program',
   section: '§6.4, Figure 11',
-  about: `The same where so many runs of each program are known, and nothing is learnt on the way. ${GANGS}`,
+  about: `The same where so many runs of each program are known, and nothing is learned on the way. ${GANGS}`,
   axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
   variants: policies(...FIELD),
   panels: panelsOf(FIELD, 'samples'),
@@ -353,7 +353,7 @@ const table2: Figure = {
   about:
     'Jobs at a load of 1.4, half of them with a deadline, on workers in 8 racks and one scheduler, as processes of this ' +
     'machine, and the same jobs at the same times simulated. All times are divided alike, those of the policies too; what is ' +
-    'not known of run times is learnt on the way.',
+    'not known of run times is learned on the way.',
   mode: 'live',
   workload: { generator: 'e2e', options: 'nodes=32', jobs: 240, paperJobs: 600, isReplaceable: false },
   settings: {

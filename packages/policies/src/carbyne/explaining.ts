@@ -56,7 +56,7 @@ function whoIsNext(leftover: Leftover): string {
     case 'sjf':
       return 'what is free goes to jobs with shorter paths first';
     case 'drf':
-      return 'what is free goes to whoever has the smallest share first';
+      return 'what is free goes to the smallest share first';
     case 'drf-strict':
       return 'nobody gets more than its share';
     case 'score':

@@ -54,7 +54,7 @@ export const CARBYNE_POLICIES = {
     { shares: 'work', hold: 0, leftover: 'srtf' },
     { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
   ),
-  drf: sharing('dominant resource fairness: whoever has the least share comes next', 'drf'),
+  drf: sharing('dominant resource fairness: the smallest share comes next', 'drf'),
   'drf-strict': sharing('as drf, but nobody gets more than the share that is due', 'drf-strict'),
   tetris: plain('what packs best, and of jobs with little work left', LEFTOVERS.score),
   'tetris-fair': family(

@@ -57,7 +57,7 @@ describe('what was learnt', () => {
   test('that cannot be written is said, and ends nothing', async () => {
     const lines = await keptOnce({ history: 1 }, join(folder, 'missing', 'learnt.json'));
     expect(lines).toEqual([
-      expect.stringContaining('what was learnt of run times cannot be written down: ENOENT'),
+      expect.stringContaining('what was learned of run times cannot be written down: ENOENT'),
     ]);
   });
 

@@ -92,7 +92,7 @@ export class EstimatorStateFile {
         this.#unwritten = states;
         this.#logger.error(
           { file: this.#store.name },
-          `what was learnt of run times cannot be written down: ${error.message}`,
+          `what was learned of run times cannot be written down: ${error.message}`,
         );
       });
   }

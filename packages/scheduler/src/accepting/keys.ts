@@ -96,6 +96,6 @@ function sorted(names: readonly string[]): string[] {
 
 const OWNERS_UNKNOWN: Refusal = {
   code: 'not-ready',
-  message: 'this scheduler has not been told yet who else is in the cluster',
+  message: 'this scheduler does not know yet which others are in the cluster',
   hint: 'try again in a moment',
 };

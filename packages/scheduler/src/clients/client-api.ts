@@ -214,6 +214,6 @@ const EXPLAINING_COST = 10;
 
 const TOO_MANY_WATCH: Refusal = {
   code: 'overloaded',
-  message: `${LIMITS.watchesMax} clients are told of jobs of this scheduler, which is all it tells`,
+  message: `${LIMITS.watchesMax} clients watch jobs of this scheduler, which is the most that it takes`,
   hint: 'wait for jobs one after the other, or ask for them now and then',
 };
