@@ -64,22 +64,31 @@ export function timesAll(capacity: Resources, workers: number): Resources {
 /** @throws InputError when it is not NAME=AMOUNT,… */
 function parseResources(text: string | undefined): Resources {
   if (text === undefined) return {};
-  const resources = Object.fromEntries(
-    text.split(',').map((part) => {
-      const [name, amount, ...rest] = part.split('=');
-      if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
-        throw new InputError(
-          'bad-option',
-          `--resources: "${part}" is not NAME=AMOUNT`,
-          'write them as cpu=4,memory=8GiB',
-        );
-      }
-      return [checkName(name.trim()), parseBytes(amount, '--resources')];
-    }),
-  );
-  const count = Object.keys(resources).length;
-  if (count <= LIMITS.resourcesMax) return resources;
-  throw new InputError('bad-option', `--resources: ${count} are more than ${LIMITS.resourcesMax}`);
+  const amounts = text.split(',').map((part): [name: string, amount: number] => {
+    const [name, amount, ...rest] = part.split('=');
+    if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
+      throw new InputError(
+        'bad-option',
+        `--resources: "${part}" is not NAME=AMOUNT`,
+        'write them as cpu=4,memory=8GiB',
+      );
+    }
+    return [checkName(name.trim()), parseBytes(amount, '--resources')];
+  });
+  const resources = eachOnce(amounts, '--resources');
+  if (amounts.length <= LIMITS.resourcesMax) return resources;
+  throw new InputError('bad-option', `--resources: ${amounts.length} are more than ${LIMITS.resourcesMax}`);
+}
+
+/** @throws InputError for a name that is there twice: either amount could be meant */
+export function eachOnce(
+  amounts: readonly (readonly [name: string, amount: number])[],
+  option: string,
+): Record<string, number> {
+  const found = Object.fromEntries(amounts);
+  const twice = amounts.find(([name], index) => amounts.findIndex(([other]) => other === name) !== index);
+  if (twice !== undefined) throw new InputError('bad-option', `${option} names ${twice[0]} twice`);
+  return found;
 }
 
 function checkName(name: string): string {

@@ -268,6 +268,7 @@ describe('what makes no sense', () => {
     [{ module: 'm#' }, '"m#" is not PATH#EXPORT'],
     [{ command: ['x'], env: ['A'] }, '--env: "A" is not NAME=VALUE'],
     [{ command: ['x'], resource: ['gpu'] }, '--resource: "gpu" is not NAME=AMOUNT'],
+    [{ command: ['x'], resource: ['gpu=1', 'gpu=2'] }, '--resource names gpu twice'],
     [{ command: ['x'], memory: 'much' }, '--memory: "much" is not an amount'],
     [{ command: ['x'], tasks: '0' }, '--tasks: 0 is out of range'],
     [{ command: ['x'], retries: '1001' }, '--retries: 1001 is out of range'],

@@ -1,6 +1,7 @@
 import type { JobSubmission } from '@goshawk/client';
 import { InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
 import type { Positionals } from '../command.js';
+import { eachOnce } from '../resources.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
@@ -96,7 +97,7 @@ function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, num
   return {
     ...present({ cpu: cpus }),
     ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
-    ...Object.fromEntries(resource.map(parseResource)),
+    ...eachOnce(resource.map(parseResource), '--resource'),
   };
 }
 

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Context, OutputStream } from '../context.js';
 import { startProgress } from './progress.js';
+import { cellWidth } from './width.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
@@ -113,6 +114,12 @@ describe('on a terminal', () => {
     const last = written().trimEnd().split('\r').at(-1)!;
     expect(last).toHaveLength(78);
     expect(last.endsWith('…')).toBe(true);
+  });
+
+  it('never draws a bar wider than the terminal, whose line it could not draw over', () => {
+    const { context, written } = contextWith({}, true);
+    startProgress(context, `draining ${'漢'.repeat(40)}`, 10).stop();
+    for (const drawn of written().split('\r')) expect(cellWidth(drawn.trimEnd())).toBeLessThanOrEqual(80);
   });
 
   it('--progress plain draws none', () => {

@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, type Millis } from '@goshawk/core';
 import { type Context, isReadByProgram, type OutputStream } from '../context.js';
+import { shortened } from './width.js';
 
 /** How far something has come, shown on stderr while it lasts. */
 export interface Progress {
@@ -103,7 +104,7 @@ class Shown implements Progress {
     const percentage = `${this.#percentage()}`.padStart(3);
     const line = `${this.#label} ${bar} ${percentage}%  ${formatCount(this.#done)}/${formatCount(this.#total)}  ${note}`;
     const room = (this.#stderr.columns || 80) - MARGIN;
-    return `${CLEAR_LINE}${line.length > room ? `${line.slice(0, room - 1)}…` : line}`;
+    return CLEAR_LINE + shortened(line, room);
   }
 
   #line(note: string): string {

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { cut } from './width.js';
 
 /** Shows a page on a terminal in place of the one before. */
 export function redrawing({ out, columns }: Pick<Context, 'out' | 'columns'>): (page: string) => void {
@@ -15,20 +16,6 @@ export function redrawing({ out, columns }: Pick<Context, 'out' | 'columns'>): (
 export function clipLines(text: string, columns: number): string {
   return text
     .split('\n')
-    .map((line) => clip(line, columns))
+    .map((line) => cut(line, columns))
     .join('\n');
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what it is about
-const PIECES = /\u001b\[[\d;]*m|[\s\S]/gu;
-
-function clip(line: string, columns: number): string {
-  let width = 0;
-  let clipped = '';
-  for (const [piece] of line.matchAll(PIECES)) {
-    const isColor = piece.startsWith('\u001b');
-    if (!isColor && ++width > columns) continue;
-    clipped += piece;
-  }
-  return clipped;
 }

@@ -26,6 +26,11 @@ describe('a table', () => {
     );
   });
 
+  it('cuts names in several scripts', () => {
+    const names = [['a', 'проект alpha beta', 'ann', 'short', '1']];
+    expect(renderTable(columns, names, screen(30)).split('\n')[1]).toBe('a   проект al…  ann   short  1');
+  });
+
   it('cuts what may be cut when the terminal is narrow', () => {
     expect(renderTable(columns, rows, screen(30))).toBe(
       [

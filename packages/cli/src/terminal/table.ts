@@ -1,7 +1,6 @@
 import { sumOf } from '@goshawk/core';
-import measure from 'fast-string-truncated-width';
 import type { Painter } from './paint.js';
-import { cellWidth, wrapWords } from './width.js';
+import { cellWidth, shortened, wrapWords } from './width.js';
 
 export interface Column {
   readonly title: string;
@@ -15,7 +14,6 @@ export interface Column {
 }
 
 const GAP = '  ';
-const ELLIPSIS = '…';
 
 /**
  * Aligned columns without rules, within the width of the terminal where they allow it: columns are left out as long as the
@@ -71,8 +69,7 @@ function lineWidth(columns: readonly Shown[], of: (column: Shown) => number): nu
 
 /** The cell in the width of its column, cut where it is wider. A cell that may be cut has no colours. */
 function fitted(text: string, { align, width }: Shown): string {
-  const { index, truncated } = measure(text, { limit: width, ellipsis: ELLIPSIS });
-  const cell = truncated ? `${text.slice(0, index)}${ELLIPSIS}` : text;
+  const cell = shortened(text, width);
   const padding = ' '.repeat(width - cellWidth(cell));
   return align === 'right' ? `${padding}${cell}` : `${cell}${padding}`;
 }

@@ -5,6 +5,30 @@ export function cellWidth(text: string): number {
   return measure(text).width;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what it is about
+const PIECES = /\u001b\[[\d;]*m|[\s\S]/gu;
+
+/**
+ * So much of a text as has room in so many columns, with all of its colours. The library's own way to cut leaves too much of a text
+ * in several scripts.
+ */
+export function cut(text: string, columns: number): string {
+  if (cellWidth(text) <= columns) return text;
+  let kept = '';
+  let isFull = false;
+  for (const [piece] of text.matchAll(PIECES)) {
+    const isColor = piece.startsWith('\u001b');
+    isFull ||= !isColor && cellWidth(kept + piece) > columns;
+    if (isColor || !isFull) kept += piece;
+  }
+  return kept;
+}
+
+/** The same with a sign that something is missing. */
+export function shortened(text: string, columns: number): string {
+  return cellWidth(text) <= columns ? text : `${cut(text, columns - 1)}…`;
+}
+
 /** Lines of at most so many columns, broken at spaces; a longer word has a line of its own. */
 export function wrapWords(text: string, columns: number): string[] {
   if (cellWidth(text) <= columns) return [text];
