@@ -15,8 +15,8 @@ export class Pulling {
   #heard: readonly number[] = [];
   /** Matches of this central have higher numbers; undefined before there is one. */
   #floor: number | undefined;
-  /** The last one of each owner, whose messages come in order. Made when there is one: most policies match nobody. */
-  #lastOf: Map<Address, number> | undefined;
+  /** The last one of each owner, whose messages come in order, by address. */
+  readonly #lastOf: (number | undefined)[] = [];
   /** The last one of all owners that were lost: what they sent before may still come, and may have run here. */
   #lastOfLost = 0;
   /** What central believes: as it was told last, less the matches that were heard of since. */
@@ -96,16 +96,15 @@ export class Pulling {
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;
     }
-    this.#lastOf ??= new Map();
-    if (match <= (this.#lastOf.get(owner) ?? this.#lastOfLost)) return undefined;
-    this.#lastOf.set(owner, match);
+    if (match <= (this.#lastOf[owner] ?? this.#lastOfLost)) return undefined;
+    this.#lastOf[owner] = match;
     const isTaken = this.#w.canRun(message.demand) || this.#w.mayKeep(message);
     return isTaken ? entryOfGiven(owner, message) : undefined;
   }
 
   ownerLost(owner: Address): void {
-    this.#lastOfLost = Math.max(this.#lastOfLost, this.#lastOf?.get(owner) ?? 0);
-    this.#lastOf?.delete(owner);
+    this.#lastOfLost = Math.max(this.#lastOfLost, this.#lastOf[owner] ?? 0);
+    this.#lastOf[owner] = undefined;
   }
 
   /** Idle slots, and those that will be in a moment. */

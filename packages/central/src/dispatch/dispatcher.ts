@@ -183,7 +183,8 @@ export class Dispatcher {
     const { heard, runs } = message;
     for (const match of heard) worker.match = Math.max(worker.match, match);
     const free = this.books.names.capacityOf(message.free, message.spare);
-    for (const run of [...worker.runs]) {
+    // Nearly all workers run one task at a time, of which a copy is not worth its room.
+    for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
       if (run.named !== undefined) {
         if (!run.isConfirmed && !run.isQueued) addVector(free, run.stage.demand, -1);
         continue;
@@ -409,6 +410,8 @@ export class Dispatcher {
 
   /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */
   #tell(started: readonly BookedRun[]): void {
+    const [first] = started;
+    if (started.length === 1 && first!.named === undefined) return this.#match(first!.stage, started);
     const placed: BookedRun[] = [];
     const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {

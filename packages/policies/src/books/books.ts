@@ -38,10 +38,10 @@ export class ClusterBooks implements ClusterView {
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #jobs = new Map<Address, Map<number, BookedJob>>();
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
-  #ended: News[] = [];
-  #ofWorkers: News[] = [];
-  #ofJobs: News[] = [];
-  #answers: News[] = [];
+  #ended = NO_NEWS;
+  #ofWorkers = NO_NEWS;
+  #ofJobs = NO_NEWS;
+  #answers = NO_NEWS;
   /** Ids of what is gone, kept from others until the policy has heard so. */
   #leaving: (() => void)[] = [];
   #waitingTasks = 0;
@@ -311,7 +311,8 @@ export class ClusterBooks implements ClusterView {
     if (stage.job.long) this.longChanges++;
     this.version++;
     // What was found in this turn cannot end before it.
-    (run.isFoundInNews ? this.#ofWorkers : this.#ended).push({ kind: 'ended', run, how });
+    if (run.isFoundInNews) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
+    else this.#ended = added(this.#ended, { kind: 'ended', run, how });
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
@@ -329,7 +330,7 @@ export class ClusterBooks implements ClusterView {
 
   solved(answer: Extract<News, { kind: 'solved' }>): void {
     this.version++;
-    this.#answers.push(answer);
+    this.#answers = added(this.#answers, answer);
   }
 
   // ---- news
@@ -340,14 +341,11 @@ export class ClusterBooks implements ClusterView {
 
   /** What has changed since this was asked last. */
   takeNews(): readonly News[] {
-    const news = this.#ended;
-    for (const each of this.#ofWorkers) news.push(each);
-    for (const each of this.#ofJobs) news.push(each);
-    for (const each of this.#answers) news.push(each);
-    if (news.length > 0) this.#ended = [];
-    if (this.#ofWorkers.length > 0) this.#ofWorkers = [];
-    if (this.#ofJobs.length > 0) this.#ofJobs = [];
-    if (this.#answers.length > 0) this.#answers = [];
+    let news = this.#ended;
+    for (const each of this.#ofWorkers) news = added(news, each);
+    for (const each of this.#ofJobs) news = added(news, each);
+    for (const each of this.#answers) news = added(news, each);
+    this.#ended = this.#ofWorkers = this.#ofJobs = this.#answers = NO_NEWS;
     for (const each of news) this.#isHeard(each);
     if (this.#leaving.length > 0) {
       for (const leave of this.#leaving) leave();
@@ -440,14 +438,14 @@ export class ClusterBooks implements ClusterView {
 
   #found(run: BookedRun): void {
     run.isFoundInNews = true;
-    this.#ofWorkers.push({ kind: 'found', run });
+    this.#ofWorkers = added(this.#ofWorkers, { kind: 'found', run });
   }
 
   #freed(worker: BookedWorker): void {
     this.version++;
     if (worker.isFreedInNews || !worker.open) return;
     worker.isFreedInNews = true;
-    this.#ofWorkers.push(worker.freed);
+    this.#ofWorkers = added(this.#ofWorkers, worker.freed);
   }
 
   #shrank(worker: BookedWorker): void {
@@ -456,7 +454,7 @@ export class ClusterBooks implements ClusterView {
 
   #tellOfWorker(news: News): void {
     this.version++;
-    this.#ofWorkers.push(news);
+    this.#ofWorkers = added(this.#ofWorkers, news);
   }
 
   #tellOfJob(news: News): void {
@@ -466,8 +464,17 @@ export class ClusterBooks implements ClusterView {
       if (stage.isInNews) return;
       stage.isInNews = true;
     }
-    this.#ofJobs.push(news);
+    this.#ofJobs = added(this.#ofJobs, news);
   }
+}
+
+const NO_NEWS: News[] = [];
+
+/** The list with one more. Most are of one, and a list that grows from nothing is made for 17. */
+function added(list: News[], news: News): News[] {
+  if (list.length === 0) return [news];
+  list.push(news);
+  return list;
 }
 
 /** Slots that its confirmed runs leave. */

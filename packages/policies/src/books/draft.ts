@@ -8,8 +8,8 @@ export class BookedDraft implements Draft {
   readonly #books: ClusterBooks;
   readonly #now: Millis;
   readonly started: BookedRun[] = [];
-  /** Runs that are to end, those among them that an earlier draft has named. */
-  readonly preempted = new Set<BookedRun>();
+  /** Made when there is one: most plans preempt nobody. */
+  #preempted: Set<BookedRun> | undefined;
   problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
   againAt: Millis = Number.POSITIVE_INFINITY;
   /** Starts that were asked for and could not be made. */
@@ -20,6 +20,11 @@ export class BookedDraft implements Draft {
     this.#books = books;
     this.#nextSolve = nextSolve;
     this.#now = now;
+  }
+
+  /** Runs that are to end, those among them that an earlier draft has named. */
+  get preempted(): Iterable<BookedRun> {
+    return this.#preempted ?? NOBODY;
   }
 
   start(stage: StageView, worker: WorkerView): RunView | undefined {
@@ -53,7 +58,9 @@ export class BookedDraft implements Draft {
 
   preempt(run: RunView): void {
     const booked = run as BookedRun;
-    if (booked.worker.runs.includes(booked)) this.preempted.add(booked);
+    if (!booked.worker.runs.includes(booked)) return;
+    this.#preempted ??= new Set();
+    this.#preempted.add(booked);
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
@@ -84,3 +91,5 @@ export class BookedDraft implements Draft {
 function broken(message: string): InputError {
   return new InputError('bad-policy', message);
 }
+
+const NOBODY: readonly BookedRun[] = [];

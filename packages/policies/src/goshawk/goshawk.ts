@@ -150,6 +150,7 @@ export class Goshawk implements CentralPolicy {
   // ---- the order
 
   #serveKept(draft: Draft, now: Millis): void {
+    if (!this.#kept.isInDemand) return;
     const mayRun = (stage: StageView): boolean => this.#mayRun(this.#kindOf.get(stage)!, now);
     const start = (stage: StageView, worker: WorkerView): boolean => this.#start(stage, worker, draft, now);
     this.#kept.serve({ mayRun, start }, now);
@@ -157,18 +158,21 @@ export class Goshawk implements CentralPolicy {
 
   #serveInOrder(draft: Draft, now: Millis): void {
     /** No worker has room for such tasks. While stages start that does not change, unless fewer workers are kept. */
-    const fitNowhere = new Set<string>();
+    let fitNowhere: Set<string> | undefined;
     while (this.#free.size > this.#kept.size) {
       const order = this.#firstOrder(now);
       if (order === undefined) break;
       const stage = order.first()!;
-      const isHopeless = fitNowhere.size > 0 && fitNowhere.has(needsOf(stage));
+      const isHopeless = fitNowhere?.has(needsOf(stage)) === true;
       const worker = isHopeless ? undefined : this.#workerFor(stage);
-      if (worker === undefined) fitNowhere.add(needsOf(stage));
+      if (worker === undefined) {
+        fitNowhere ??= new Set();
+        fitNowhere.add(needsOf(stage));
+      }
       const kept = this.#kept.size;
       if (worker === undefined || !this.#start(stage, worker, draft, now)) order.passOverFirst();
       if (this.#kept.size === kept) continue;
-      fitNowhere.clear();
+      fitNowhere = undefined;
       this.#takeBack();
     }
     this.#takeBack();

@@ -32,6 +32,11 @@ export class KeptWorkers {
     return this.#keptFor.size;
   }
 
+  /** Something waits that needs more than a slot. */
+  get isInDemand(): boolean {
+    return this.#demanding.size > 0;
+  }
+
   has(worker: WorkerView): boolean {
     return this.#keptFor.has(worker);
   }
@@ -51,7 +56,6 @@ export class KeptWorkers {
 
   /** Keeps workers for what has fitted nowhere for long, and starts it where it fits. */
   serve({ mayRun, start }: Serving, now: Millis): void {
-    if (this.#demanding.size === 0) return;
     const kept = this.#byStage(mayRun);
     /** No other worker could be kept for such tasks. While none starts that does not change. */
     const fitNowhere = new Set<string>();
