@@ -45,7 +45,5 @@ class LastTime {
 /** @type {EstimatorKind} */
 export default {
   title: 'as long as the last job of this name took',
-  form: 'last-time',
-  needsTruth: false,
   make: () => new LastTime(),
 };

@@ -12,7 +12,7 @@ import { SLEARN_SETTINGS } from './settings.js';
 
 describe('every estimator of the table keeps to the contract:', () => {
   for (const [name, kind] of Object.entries<EstimatorKind>(ESTIMATORS)) {
-    keepsToTheContract(name, (random) => kind.make(kind.example ?? '', SLEARN_SETTINGS, random));
+    keepsToTheContract(name, (random) => kind.make(kind.argument?.example ?? '', SLEARN_SETTINGS, random));
   }
 });
 

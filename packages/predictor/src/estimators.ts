@@ -11,15 +11,13 @@ import { given, noisy, nothing, oracle, Stateless } from './stateless.js';
 export interface EstimatorKind {
   /** One line for help texts. */
   readonly title: string;
-  /** How it is written. */
-  readonly form: string;
-  /** An argument that makes sense, where it takes one. */
-  readonly example?: string;
+  /** What stands after a colon, where something does: how that is written, and one that makes sense. */
+  readonly argument?: { readonly form: string; readonly example: string };
   /**
    * It needs the truth, which only a replay has: it is asked before the job is submitted, and the cluster takes
    * what it says as given.
    */
-  readonly needsTruth: boolean;
+  readonly needsTruth?: boolean;
   /** It says nothing of jobs, and names an order in which `gs` serves them: no other policy has a use for it. */
   readonly orders?: boolean;
   /**
@@ -34,83 +32,59 @@ export interface EstimatorKind {
 export const ESTIMATORS = {
   auto: {
     title: 'what the submitter says; else pilots, and history where it has proved good',
-    form: 'auto',
-    needsTruth: false,
     make: (_argument, settings) => new Hybrid(settings, 'auto'),
   },
   oracle: {
     title: 'the true mean task run time (replays only)',
-    form: 'oracle',
     needsTruth: true,
     make: () => new Stateless('oracle', oracle),
   },
   given: {
     title: 'what the submitter says',
-    form: 'given',
-    needsTruth: false,
     make: () => new Stateless('given', given),
   },
   noisy: {
     title: 'the true mean times a number drawn for each job (replays only)',
-    form: 'noisy:LOW-HIGH',
-    example: '0.1-1.9',
+    argument: { form: 'LOW-HIGH', example: '0.1-1.9' },
     needsTruth: true,
     make: (range, _settings, random) => noisy(range, random),
   },
   pilot: {
     title: 'a few tasks of the job run first, and their mean tells (SLearn)',
-    form: 'pilot',
-    needsTruth: false,
     make: (_argument, settings) => new Pilot(settings),
   },
   history: {
     title: 'as long as jobs like it have run: of several features, the one that has predicted best (3Sigma)',
-    form: 'history',
-    needsTruth: false,
     make: (_argument, settings) => new HistoryEstimator('history', settings),
   },
   hybrid: {
     title: 'pilots, and history: each counts by how far off it has been; thin jobs by history alone',
-    form: 'hybrid',
-    needsTruth: false,
     make: (_argument, settings) => new Hybrid(settings),
   },
   'slearn-dag': {
     title: 'of jobs of stages: pilots of the first, which correct the history of the others (SLearn)',
-    form: 'slearn-dag',
-    needsTruth: false,
     make: (_argument, settings) => new SLearnDag(settings),
   },
   '3sigma': {
     title: 'history, the whole distribution, by the utility 1 ÷ t² (a baseline of SLearn)',
-    form: '3sigma',
-    needsTruth: false,
     make: (_argument, settings) => new HistoryEstimator('3sigma', settings, inverseSquareEstimate),
   },
   '3sigma-tl': {
     title: 'the same, and jobs of few tasks go ahead as with pilot (a baseline of SLearn)',
-    form: '3sigma-tl',
-    needsTruth: false,
     make: (_argument, settings) =>
       new HistoryEstimator('3sigma-tl', settings, inverseSquareEstimate, settings.thinLimit),
   },
   'point-est': {
     title: 'the median of the history (a baseline of SLearn)',
-    form: 'point-est',
-    needsTruth: false,
     make: (_argument, settings) => new HistoryEstimator('point-est', settings, medianOf),
   },
   las: {
     title: 'nothing: the job that has had least service is next (under gs)',
-    form: 'las',
-    needsTruth: false,
     orders: true,
     make: () => new Stateless('las', nothing),
   },
   fifo: {
     title: 'nothing: jobs are served in the order of their arrival (under gs)',
-    form: 'fifo',
-    needsTruth: false,
     orders: true,
     make: () => new Stateless('fifo', nothing),
   },
@@ -119,8 +93,8 @@ export const ESTIMATORS = {
 type EstimatorName = keyof typeof ESTIMATORS;
 
 /** How they are written, for help texts: `oracle, given, noisy:LOW-HIGH`. */
-export const ESTIMATOR_FORMS: string = Object.values(ESTIMATORS)
-  .map(({ form }) => form)
+export const ESTIMATOR_FORMS: string = Object.entries<EstimatorKind>(ESTIMATORS)
+  .map(([name, { argument }]) => (argument === undefined ? name : `${name}:${argument.form}`))
   .join(', ');
 
 /** Estimators of one's own, by the path of their file. A process knows those that it has loaded. */
@@ -155,7 +129,7 @@ export function addOwnEstimator(path: string, exported: unknown): void {
   if (typeof estimator?.name !== 'string') broken('the estimator has no "name"');
   if (!((estimator?.savedCharactersMax ?? 0) > 0))
     broken('the estimator has no "savedCharactersMax" above 0');
-  OWN_ESTIMATORS.set(path, { title: title!, form: path, needsTruth, make });
+  OWN_ESTIMATORS.set(path, { title: title!, needsTruth, make });
 }
 
 /**
@@ -171,7 +145,7 @@ export function estimatorKind(text: string): { readonly kind: EstimatorKind; rea
   const kind: EstimatorKind | undefined = Object.hasOwn(ESTIMATORS, name)
     ? ESTIMATORS[name as EstimatorName]
     : undefined;
-  if (kind === undefined || (argument !== '') !== (kind.example !== undefined)) {
+  if (kind === undefined || (argument !== '') !== (kind.argument !== undefined)) {
     throw new InputError(
       'bad-option',
       `--estimator: there is no estimator "${text}"`,
