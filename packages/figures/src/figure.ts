@@ -65,7 +65,7 @@ export interface Judgement {
   readonly ours: string;
 }
 
-export type Judge = (points: readonly Point[]) => Judgement;
+export type Judge = (points: readonly Point[], where?: (x: number) => boolean) => Judgement;
 
 /** Something that the paper says of a figure, and how to tell whether it is so here. */
 export interface Claim {

@@ -1,21 +1,10 @@
 import { meanOf, sumOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import {
-  bothListed,
-  everywhere,
-  judging,
-  notJudged,
-  placeOf,
-  ranges,
-  SAME,
-  SLIGHT,
-  said,
-  type Where,
-} from './places.js';
+import { bothListed, judging, notJudged, placeOf, ranges, SAME, SLIGHT, said } from './places.js';
 
 /** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
-export function isBetter(series: readonly Series[], where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
+export function isBetter(series: readonly Series[]): Judge {
+  return judging(series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
     const notWorse = ratios.filter((ratio) => ratio <= 1 + SAME).length;
     const gains = ratios.some((ratio) => ratio < 1 - SAME);
@@ -28,16 +17,16 @@ export function isBetter(series: readonly Series[], where: Where = everywhere): 
 }
 
 /** "Significantly worse": ratios above 1 by more than `by`; in direction where above 1 at all. */
-export function isWorse(series: readonly Series[], by: number, where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
+export function isWorse(series: readonly Series[], by: number): Judge {
+  return judging(series, (places) => {
     const least = Math.min(...places.flatMap(({ values }) => values));
     return said(ranges(series, places), least > 1 + by, least > 1);
   });
 }
 
 /** "Significantly better": ratios below 1 by more than `by`; in direction where below 1 at all. */
-export function isMuchBetter(series: readonly Series[], by: number, where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
+export function isMuchBetter(series: readonly Series[], by: number): Judge {
+  return judging(series, (places) => {
     const most = Math.max(...places.flatMap(({ values }) => values));
     return said(ranges(series, places), most < 1 - by, most < 1 - SAME);
   });
@@ -47,8 +36,8 @@ export function isMuchBetter(series: readonly Series[], by: number, where: Where
  * "Slightly worse": ratios between as good as 1 and `SLIGHT` above it, and above 1 on the whole; in direction
  * where they are further above.
  */
-export function isSlightlyWorse(series: readonly Series[], where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
+export function isSlightlyWorse(series: readonly Series[]): Judge {
+  return judging(series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
     const isAbove = Math.min(...ratios) >= 1 - SAME && meanLog(ratios) >= 0;
     return said(ranges(series, places), isAbove && Math.max(...ratios) <= 1 + SLIGHT, isAbove);
@@ -56,8 +45,8 @@ export function isSlightlyWorse(series: readonly Series[], where: Where = everyw
 }
 
 /** "Slightly better": the same below 1. */
-export function isSlightlyBetter(series: readonly Series[], where: Where = everywhere): Judge {
-  return judging(series, where, (places) => {
+export function isSlightlyBetter(series: readonly Series[]): Judge {
+  return judging(series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
     const isBelowOne = Math.max(...ratios) <= 1 + SAME && meanLog(ratios) <= 0;
     return said(ranges(series, places), isBelowOne && Math.min(...ratios) >= 1 - SLIGHT, isBelowOne);
@@ -68,9 +57,8 @@ export function isSlightlyBetter(series: readonly Series[], where: Where = every
 export function staysWithin(
   series: readonly Series[],
   { least, most }: { readonly least: number; readonly most: number },
-  where: Where = everywhere,
 ): Judge {
-  return judging(series, where, (places) => {
+  return judging(series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
     const all = (low: number, high: number) => ratios.every((ratio) => ratio >= low && ratio <= high);
     return said(
@@ -82,8 +70,8 @@ export function staysWithin(
 }
 
 /** "More at p90 than at p50": the first series below the second at each place; in direction at most places. */
-export function isBelow(lower: Series, upper: Series, where: Where = everywhere): Judge {
-  return judging([lower, upper], where, (places) => {
+export function isBelow(lower: Series, upper: Series): Judge {
+  return judging([lower, upper], (places) => {
     const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
     return said(bothListed([lower, upper], places), below === places.length, below * 2 > places.length);
   });
@@ -94,7 +82,7 @@ export function isBelow(lower: Series, upper: Series, where: Where = everywhere)
  * direction where at each place both are on the same side of 1, or as good as 1.
  */
 export function agree(pairs: readonly (readonly [Series, Series])[], by: number): Judge {
-  return judging(pairs.flat(), everywhere, (places) => {
+  return judging(pairs.flat(), (places) => {
     const measured = places.flatMap(({ values }) =>
       pairs.map((_, i) => [values[2 * i]!, values[2 * i + 1]!] as const),
     );
@@ -113,8 +101,8 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
 }
 
 /** So many times as much at least, on the whole; in direction where it is more. */
-export function isTimes(first: Series, second: Series, times: number, where: Where = everywhere): Judge {
-  return judging([first, second], where, (places) => {
+export function isTimes(first: Series, second: Series, times: number): Judge {
+  return judging([first, second], (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
     if (above === 0 && below === 0) return notJudged('neither has any');
     const ratio = above! / below!;
@@ -124,7 +112,7 @@ export function isTimes(first: Series, second: Series, times: number, where: Whe
 
 /** So many times as much at every place where there is any; in direction where it is more at each. */
 export function isEveryTimes(first: Series, second: Series, times: number): Judge {
-  return judging([first, second], everywhere, (places) => {
+  return judging([first, second], (places) => {
     const some = places.filter(({ values }) => values.some((value) => value > 0));
     if (some.length === 0) return notJudged('neither has any');
     const ratios = some.map(({ values: [above, below] }) => above! / below!);
@@ -142,8 +130,8 @@ function inTimes(ratio: number): string {
 }
 
 /** No more than so much above it, at any place; in direction where it is no more than twice that. */
-export function isNear(upper: Series, lower: Series, by: number, where: Where = everywhere): Judge {
-  return judging([upper, lower], where, (places) => {
+export function isNear(upper: Series, lower: Series, by: number): Judge {
+  return judging([upper, lower], (places) => {
     const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));
     return said(bothListed([upper, lower], places), most <= by, most <= 2 * by);
   });

@@ -10,14 +10,13 @@ export * from './comparisons.js';
 export {
   at,
   between,
-  everywhere,
   from,
   judging,
+  only,
   SAME,
   SHORTFALL,
   SLIGHT,
   said,
-  type Where,
 } from './places.js';
 export * from './queues.js';
 export * from './trends.js';

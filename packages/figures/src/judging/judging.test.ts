@@ -21,6 +21,7 @@ import {
   isSlightlyBetter,
   isSlightlyWorse,
   isWorse,
+  only,
   rises,
   shareIsAbout,
   shareIsAtLeast,
@@ -56,9 +57,9 @@ const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[
   ['by a factor of 7: 7', bestFactor(made([1, 1 / 7, 1, 1]), 7), 'holds'],
   ['by a factor of 7: 2', bestFactor(made([1, 0.5, 1, 1]), 7), 'in direction'],
   ['by a factor of 7: worse', bestFactor(made([1, 1.1, 1, 1]), 7), 'does not hold'],
-  ['68% of jobs: 64%', shareReaches(share(0, 0.64, 0, 0), 0.68, at(20)), 'holds'],
-  ['68% of jobs: 40%', shareReaches(share(0, 0.4, 0, 0), 0.68, at(20)), 'in direction'],
-  ['68% of jobs: 30%', shareReaches(share(0, 0.3, 0, 0), 0.68, at(20)), 'does not hold'],
+  ['68% of jobs: 64%', only(at(20), shareReaches(share(0, 0.64, 0, 0), 0.68)), 'holds'],
+  ['68% of jobs: 40%', only(at(20), shareReaches(share(0, 0.4, 0, 0), 0.68)), 'in direction'],
+  ['68% of jobs: 30%', only(at(20), shareReaches(share(0, 0.3, 0, 0), 0.68)), 'does not hold'],
   ['a large fraction: a third', shareIsAtLeast(share(0.33, 0.33, 0.33, 0.33), 0.25), 'holds'],
   ['a large fraction: a seventh', shareIsAtLeast(share(0.14, 0.3, 0.3, 0.3), 0.25), 'in direction'],
   ['a large fraction: a tenth', shareIsAtLeast(share(0.1, 0.3, 0.3, 0.3), 0.25), 'does not hold'],
@@ -114,37 +115,41 @@ const cases: readonly (readonly [what: string, judge: Judge, verdict: Verdict])[
   ['stable: 40 tasks', waitsAtMost(made([10, 40, 20, 30], 'tasks'), 50), 'holds'],
   ['stable: 400 tasks', waitsAtMost(made([10, 400, 20, 30], 'tasks'), 50), 'in direction'],
   ['stable: 4,000 tasks', waitsAtMost(made([10, 4000, 20, 30], 'tasks'), 50), 'does not hold'],
-  ['worst', waitsMost(made([20, 40, 60, 80]), [made([9, 9, 9, 9])], 2, between(10, 40)), 'holds'],
+  ['worst', only(between(10, 40), waitsMost(made([20, 40, 60, 80]), [made([9, 9, 9, 9])], 2)), 'holds'],
   [
     'worst: by little',
-    waitsMost(made([10, 40, 60, 80]), [made([9, 9, 9, 9])], 2, between(10, 40)),
+    only(between(10, 40), waitsMost(made([10, 40, 60, 80]), [made([9, 9, 9, 9])], 2)),
     'in direction',
   ],
   [
     'worst: not everywhere',
-    waitsMost(made([8, 40, 60, 80]), [made([9, 9, 9, 9])], 2, between(10, 40)),
+    only(between(10, 40), waitsMost(made([8, 40, 60, 80]), [made([9, 9, 9, 9])], 2)),
     'does not hold',
   ],
-  ['queues alike', waitAlike(made([9, 9, 9, 9]), made([9, 10, 12, 9]), 1.5, between(10, 40)), 'holds'],
+  ['queues alike', only(between(10, 40), waitAlike(made([9, 9, 9, 9]), made([9, 10, 12, 9]), 1.5)), 'holds'],
   [
     'queues alike: nearly',
-    waitAlike(made([9, 9, 9, 9]), made([9, 10, 19, 9]), 1.5, between(10, 40)),
+    only(between(10, 40), waitAlike(made([9, 9, 9, 9]), made([9, 10, 19, 9]), 1.5)),
     'in direction',
   ],
   [
     'queues alike: not',
-    waitAlike(made([9, 9, 9, 9]), made([9, 10, 99, 9]), 1.5, between(10, 40)),
+    only(between(10, 40), waitAlike(made([9, 9, 9, 9]), made([9, 10, 99, 9]), 1.5)),
     'does not hold',
   ],
-  ['queues smaller', waitsLess(made([9, 9, 9, 9]), [made([19, 20, 22, 19])], 1.5, between(10, 40)), 'holds'],
+  [
+    'queues smaller',
+    only(between(10, 40), waitsLess(made([9, 9, 9, 9]), [made([19, 20, 22, 19])], 1.5)),
+    'holds',
+  ],
   [
     'queues smaller: mostly',
-    waitsLess(made([9, 9, 9, 9]), [made([8, 20, 22, 19])], 1.5, between(10, 40)),
+    only(between(10, 40), waitsLess(made([9, 9, 9, 9]), [made([8, 20, 22, 19])], 1.5)),
     'in direction',
   ],
   [
     'queues smaller: not',
-    waitsLess(made([9, 9, 9, 9]), [made([8, 8, 22, 8])], 1.5, between(10, 40)),
+    only(between(10, 40), waitsLess(made([9, 9, 9, 9]), [made([8, 8, 22, 8])], 1.5)),
     'does not hold',
   ],
   ['agree', agree([[made([0.2, 0.3, 0.5, 1]), made([0.22, 0.28, 0.5, 1.1])]], 0.2), 'holds'],
@@ -183,7 +188,7 @@ test('each kind of claim can hold, hold in direction and not hold', () => {
 
 describe('a claim is not judged', () => {
   test('where the runs that it is about were not made', () => {
-    expect(judged(bestImprovement(made([1, 1, 1, 1]), 0.8, from(50)))).toEqual({
+    expect(judged(only(from(50), bestImprovement(made([1, 1, 1, 1]), 0.8)))).toEqual({
       verdict: 'not judged',
       ours: 'no run at the places that it is about',
     });
@@ -195,8 +200,8 @@ describe('a claim is not judged', () => {
 
   test('of a trend, from one place alone', () => {
     const even = [made([1, 1, 1, 1])];
-    const judges = [falls, rises, tendsToOne].map((kind) => kind(even, at(20)));
-    for (const judge of [...judges, barelyVaries(even, 0.1, at(20))]) {
+    const judges = [falls, rises, tendsToOne].map((kind) => only(at(20), kind(even)));
+    for (const judge of [...judges, only(at(20), barelyVaries(even, 0.1))]) {
       expect(judged(judge).verdict).toBe('not judged');
     }
     expect(judged(isLowestAt(made([1, undefined, undefined, undefined]), at(10))).verdict).toBe('not judged');

@@ -11,7 +11,7 @@ export const SAME = 0.05;
 /** Ratios this close to 1 are what a paper calls "slightly", "similar", or "competitive". */
 export const SLIGHT = 0.2;
 
-/** Which places of the axis a claim is about; all of them where it is left out. */
+/** Which places of the axis a claim is about; all of them unless it is said. */
 export type Where = (x: number) => boolean;
 
 export const at =
@@ -26,7 +26,11 @@ export const from =
   (least: number): Where =>
   (x) =>
     x >= least;
-export const everywhere: Where = () => true;
+/** Judged by these places alone. */
+export const only =
+  (where: Where, judge: Judge): Judge =>
+  (points) =>
+    judge(points, where);
 
 /** What stands at one place, in the order of the series. */
 export interface Place {
@@ -35,12 +39,8 @@ export interface Place {
 }
 
 /** Looks the values up; a judge is never asked about what was not measured. */
-export function judging(
-  series: readonly Series[],
-  where: Where,
-  judge: (places: readonly Place[]) => Judgement,
-): Judge {
-  return (points) => {
+export function judging(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
+  return (points, where = () => true) => {
     const named = points.filter(({ tick }) => where(tick.x));
     if (named.length === 0) return notJudged('no run at the places that it is about');
     const places = named.flatMap((point): Place[] => {

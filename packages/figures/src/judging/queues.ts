@@ -1,6 +1,6 @@
 import { slopeOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
-import { everywhere, judging, said, type Where } from './places.js';
+import { judging, said } from './places.js';
 
 /** A sign test at 5%: of so many windows without a trend, fewer than one run in twenty has so many that rise. */
 const SIGN_TEST = 0.05;
@@ -12,7 +12,7 @@ const SIGN_TEST = 0.05;
  * @param perSlot tasks a unit of the axis
  */
 export function growsBy(series: Series, perSlot: number, within: number): Judge {
-  return judging([series], everywhere, (places) => {
+  return judging([series], (places) => {
     const points = places.map(({ point, values }) => [point.tick.x, values[0]!] as const);
     const slope = slopeOf(points);
     const windows = points.slice(1).filter(([, queue], at) => queue !== points[at]![1]);
@@ -28,15 +28,15 @@ export function growsBy(series: Series, perSlot: number, within: number): Judge 
 
 /** "Is stable": no more tasks wait at any time than these; in direction up to ten times as many. */
 export function waitsAtMost(series: Series, tasks: number): Judge {
-  return judging([series], everywhere, (places) => {
+  return judging([series], (places) => {
     const most = Math.max(...places.map(({ values }) => values[0]!));
     return said(`${Math.round(most)} tasks wait at most`, most <= tasks, most <= 10 * tasks);
   });
 }
 
 /** "Worst of them": at each place the largest queue of all, by a factor; in direction where the largest at all. */
-export function waitsMost(worst: Series, others: readonly Series[], by: number, where: Where): Judge {
-  return judging([worst, ...others], where, (places) => {
+export function waitsMost(worst: Series, others: readonly Series[], by: number): Judge {
+  return judging([worst, ...others], (places) => {
     const factors = places.map(({ values: [most, ...rest] }) => most! / Math.max(1e-9, ...rest));
     const least = Math.min(...factors);
     return said(`${least.toPrecision(2)} times the next largest, or more`, least >= by, least >= 1);
@@ -44,8 +44,8 @@ export function waitsMost(worst: Series, others: readonly Series[], by: number, 
 }
 
 /** "Alike": queues that differ by a factor of this at most; in direction up to its square. */
-export function waitAlike(one: Series, other: Series, factor: number, where: Where): Judge {
-  return judging([one, other], where, (places) => {
+export function waitAlike(one: Series, other: Series, factor: number): Judge {
+  return judging([one, other], (places) => {
     const apart = Math.max(
       ...places.map(({ values: [a, b] }) => Math.max((a! + 1) / (b! + 1), (b! + 1) / (a! + 1))),
     );
@@ -58,8 +58,8 @@ export function waitAlike(one: Series, other: Series, factor: number, where: Whe
 }
 
 /** "Clearly better": the queue is smaller by a factor at each place; in direction where it is smaller on the whole. */
-export function waitsLess(better: Series, others: readonly Series[], by: number, where: Where): Judge {
-  return judging([better, ...others], where, (places) => {
+export function waitsLess(better: Series, others: readonly Series[], by: number): Judge {
+  return judging([better, ...others], (places) => {
     const factors = places.map(({ values: [least, ...rest] }) => Math.min(...rest) / Math.max(1e-9, least!));
     const smaller = factors.filter((factor) => factor > 1).length;
     return said(

@@ -1,24 +1,14 @@
 import type { Judge, Judgement, Series } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
-import {
-  everywhere,
-  judging,
-  notJudged,
-  type Place,
-  SAME,
-  SLIGHT,
-  said,
-  trend,
-  type Where,
-} from './places.js';
+import { judging, notJudged, type Place, SAME, SLIGHT, said, trend, type Where } from './places.js';
 
 /**
  * "Most under high load": the least of the places named is no greater than the least of all others; in
  * direction where it is no greater than the greatest of the others.
  */
 export function isLowestAt(series: Series, where: Where): Judge {
-  return judging([series], everywhere, (places) => {
+  return judging([series], (places) => {
     const named = places.filter(({ point }) => where(point.tick.x)).map(({ values }) => values[0]!);
     const others = places.filter(({ point }) => !where(point.tick.x)).map(({ values }) => values[0]!);
     if (named.length === 0 || others.length === 0) return notJudged('it compares places of the axis');
@@ -46,8 +36,8 @@ export function isHighestAt(series: Series, where: Where): Judge {
  * "Benefits shrink as the cluster grows": at the last of the places the ratio is nearer to 1 than at the
  * first; it holds where it is within `SLIGHT` of 1 there.
  */
-export function tendsToOne(series: readonly Series[], where: Where = everywhere): Judge {
-  return judgingAlong(series, where, (places) => {
+export function tendsToOne(series: readonly Series[]): Judge {
+  return judgingAlong(series, (places) => {
     const first = places[0]!.values;
     const last = places.at(-1)!.values;
     const distance = (ratio: number) => Math.abs(Math.log(ratio));
@@ -63,21 +53,17 @@ export function tendsToOne(series: readonly Series[], where: Where = everywhere)
  * "Improves with it": each series is lower at the last place than at the first, by more than noise; in
  * direction where one of them is, or each is lower at all.
  */
-export function falls(series: readonly Series[], where: Where = everywhere): Judge {
-  return changes(series, where, (first, last) => 1 - last / first);
+export function falls(series: readonly Series[]): Judge {
+  return changes(series, (first, last) => 1 - last / first);
 }
 
 /** "Does an increasingly better job": the same upwards. */
-export function rises(series: readonly Series[], where: Where = everywhere): Judge {
-  return changes(series, where, (first, last) => last / first - 1);
+export function rises(series: readonly Series[]): Judge {
+  return changes(series, (first, last) => last / first - 1);
 }
 
-function changes(
-  series: readonly Series[],
-  where: Where,
-  change: (first: number, last: number) => number,
-): Judge {
-  return judgingAlong(series, where, (places) => {
+function changes(series: readonly Series[], change: (first: number, last: number) => number): Judge {
+  return judgingAlong(series, (places) => {
     const first = places[0]!.values;
     const changed = places.at(-1)!.values.map((last, i) => change(first[i]!, last));
     return said(
@@ -89,8 +75,8 @@ function changes(
 }
 
 /** "Only minute variations": greatest over least value along the axis. */
-export function barelyVaries(series: readonly Series[], by: number, where: Where = everywhere): Judge {
-  return judgingAlong(series, where, (places) => {
+export function barelyVaries(series: readonly Series[], by: number): Judge {
+  return judgingAlong(series, (places) => {
     const varied = series.map((_, i) => {
       const values = places.map(({ values }) => values[i]!);
       return Math.max(...values) / Math.min(...values) - 1;
@@ -105,12 +91,8 @@ export function barelyVaries(series: readonly Series[], by: number, where: Where
 }
 
 /** What is held of a way from one place to another. */
-function judgingAlong(
-  series: readonly Series[],
-  where: Where,
-  judge: (places: readonly Place[]) => Judgement,
-): Judge {
-  return judging(series, where, (places) =>
+function judgingAlong(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
+  return judging(series, (places) =>
     places.length < 2 ? notJudged('it takes two places of the axis') : judge(places),
   );
 }

@@ -9,7 +9,7 @@ import {
   policies,
   type Series,
 } from '../figure.js';
-import { at, isAtMost, isBelow, isMuchBetter, rises, staysWithin } from '../judging/index.js';
+import { at, isAtMost, isBelow, isMuchBetter, only, rises, staysWithin } from '../judging/index.js';
 import type { Staged } from '../point.js';
 import { over, seriesOf } from '../series.js';
 
@@ -154,10 +154,9 @@ const load: Figure = {
   panels: [OVER_OTHERS],
   claims: claims('§5.4.1', {
     'What Carbyne gains over DRF grows with load': rises([OVER_CARBYNE]),
-    'At twice the load completion times are 1.76 times shorter (accepted: 1.25)': isMuchBetter(
-      [OF_DRF],
-      0.2,
+    'At twice the load completion times are 1.76 times shorter (accepted: 1.25)': only(
       at(2),
+      isMuchBetter([OF_DRF], 0.2),
     ),
   }),
 };
@@ -191,7 +190,7 @@ const altruism: Figure = {
   panels: [lines('Mean completion time under DRF over that under Carbyne', 'times', [OVER_CARBYNE])],
   claims: claims('§5.4.3', {
     'The more altruistic jobs are, the shorter completion times become': rises([OVER_CARBYNE]),
-    'Without altruism they are as under DRF': staysWithin([OF_DRF], { least: 0.95, most: 1.05 }, at(0)),
+    'Without altruism they are as under DRF': only(at(0), staysWithin([OF_DRF], { least: 0.95, most: 1.05 })),
   }),
 };
 

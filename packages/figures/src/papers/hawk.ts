@@ -31,6 +31,7 @@ import {
   isSlightlyBetter,
   isSlightlyWorse,
   isWorse,
+  only,
   rises,
   shareIsAbout,
   shareIsAtLeast,
@@ -222,35 +223,35 @@ const hawk5: Figure = {
     ),
     'Hawk consistently outperforms Sparrow (short jobs, at every size)': isBetter(SHORT),
     'Improvements are significant when the cluster is highly loaded but not overloaded (15,000–25,000 nodes)':
-      isMuchBetter(SHORT, 0.2, loaded),
+      only(loaded, isMuchBetter(SHORT, 0.2)),
     'They are greatest there': isLowestAt(short90, loaded),
-    'The 90th percentile of short jobs improves more than the 50th': isBelow(short90, short50, loaded),
+    'The 90th percentile of short jobs improves more than the 50th': only(loaded, isBelow(short90, short50)),
     'The average run time of short jobs is as low as a factor of 7 below Sparrow’s': bestFactor(shortMean, 7),
-    'At 15,000 nodes Hawk improves 68% of short jobs': shareReaches(improved.short, 0.68, at(15_000)),
-    'At 15,000 nodes 59% of short jobs improve by more than half': shareReaches(
-      improvedByHalf,
-      0.59,
+    'At 15,000 nodes Hawk improves 68% of short jobs': only(at(15_000), shareReaches(improved.short, 0.68)),
+    'At 15,000 nodes 59% of short jobs improve by more than half': only(
       at(15_000),
+      shareReaches(improvedByHalf, 0.59),
     ),
-    'At 15,000 nodes 86% of short jobs are better or equal': shareReaches(
-      betterOrEqual.short,
-      0.86,
+    'At 15,000 nodes 86% of short jobs are better or equal': only(
       at(15_000),
+      shareReaches(betterOrEqual.short, 0.86),
     ),
-    'At 15,000 nodes Hawk improves 51% of long jobs': shareReaches(improved.long, 0.51, at(15_000)),
-    'At 15,000 nodes 72% of long jobs are better or equal': shareReaches(
-      betterOrEqual.long,
-      0.72,
+    'At 15,000 nodes Hawk improves 51% of long jobs': only(at(15_000), shareReaches(improved.long, 0.51)),
+    'At 15,000 nodes 72% of long jobs are better or equal': only(
       at(15_000),
+      shareReaches(betterOrEqual.long, 0.72),
     ),
-    'At 10,000 nodes, overloaded, Hawk is just slightly worse for long jobs': isSlightlyWorse(
-      LONG,
+    'At 10,000 nodes, overloaded, Hawk is just slightly worse for long jobs': only(
       at(10_000),
+      isSlightlyWorse(LONG),
     ),
-    'At 10,000 nodes Hawk is better for short jobs, but not by much': isSlightlyBetter(SHORT, at(10_000)),
-    'From 40,000 nodes on the benefits decrease, as the cluster becomes mostly idle': tendsToOne(
-      [...SHORT, ...LONG],
+    'At 10,000 nodes Hawk is better for short jobs, but not by much': only(
+      at(10_000),
+      isSlightlyBetter(SHORT),
+    ),
+    'From 40,000 nodes on the benefits decrease, as the cluster becomes mostly idle': only(
       from(25_000),
+      tendsToOne([...SHORT, ...LONG]),
     ),
   }),
 };
@@ -307,10 +308,9 @@ function onOtherTrace({ name, title, workers, jobs, paperJobs }: Trace): Figure 
     claims: [
       ...claims('§4', {
         'The benefits hold across all workloads (short jobs, at every size)': isBetter(SHORT),
-        'Long jobs, too, are no worse than under Sparrow': staysWithin(
-          LONG,
-          { least: 0, most: 1.1 },
-          (x) => x >= workers,
+        'Long jobs, too, are no worse than under Sparrow': only(
+          from(workers),
+          staysWithin(LONG, { least: 0, most: 1.1 }),
         ),
       }),
       ...claims('§1', {
@@ -359,19 +359,18 @@ const hawk7: Figure = {
   ],
   claims: [
     ...claims('§4.4', {
-      'Without centralized scheduling the performance of long jobs takes a significant hit': isWorse(
-        longWithout,
-        0.1,
+      'Without centralized scheduling the performance of long jobs takes a significant hit': only(
         at(NO_CENTRAL),
+        isWorse(longWithout, 0.1),
       ),
-      'Without it short jobs improve': staysWithin(shortWithout, { least: 0, most: 1 }, at(NO_CENTRAL)),
-      'Without partitioning short jobs are impacted': isWorse(shortWithout, 0.1, at(NO_PARTITION)),
-      'Without partitioning long jobs perform slightly better': isSlightlyBetter(
-        longWithout,
+      'Without it short jobs improve': only(at(NO_CENTRAL), staysWithin(shortWithout, { least: 0, most: 1 })),
+      'Without partitioning short jobs are impacted': only(at(NO_PARTITION), isWorse(shortWithout, 0.1)),
+      'Without partitioning long jobs perform slightly better': only(
         at(NO_PARTITION),
+        isSlightlyBetter(longWithout),
       ),
-      'Without stealing short jobs are greatly penalized': isWorse(shortWithout, 0.5, at(NO_STEALING)),
-      'Without stealing long jobs suffer too': isWorse(longWithout, 0, at(NO_STEALING)),
+      'Without stealing short jobs are greatly penalized': only(at(NO_STEALING), isWorse(shortWithout, 0.5)),
+      'Without stealing long jobs suffer too': only(at(NO_STEALING), isWorse(longWithout, 0)),
     }),
     ...claims('§1', {
       'Stealing contributes the most to short jobs, especially at the 90th percentile': isHighestAt(
@@ -405,15 +404,14 @@ const shortToSplit = ratios('split', 'short');
 
 const hawk8 = against('central', '8', 'short', {
   'The centralized scheduler penalizes short jobs when the cluster is heavily loaded (10,000–15,000 nodes)':
-    isMuchBetter(shortToCentral, 0.1, at(10_000, 15_000)),
-  'As utilization decreases it does an increasingly better job for short jobs': rises(
-    shortToCentral,
+    only(at(10_000, 15_000), isMuchBetter(shortToCentral, 0.1)),
+  'As utilization decreases it does an increasingly better job for short jobs': only(
     from(15_000),
+    rises(shortToCentral),
   ),
-  'At 50,000 nodes the results of both begin to converge': staysWithin(
-    shortToCentral,
-    { least: 0.8, most: 1.2 },
+  'At 50,000 nodes the results of both begin to converge': only(
     at(50_000),
+    staysWithin(shortToCentral, { least: 0.8, most: 1.2 }),
   ),
 });
 
@@ -429,12 +427,15 @@ const hawk10 = against('split', '10', 'long', {
 });
 
 const hawk11 = against('split', '11', 'short', {
-  'For short jobs Hawk fares significantly better': isMuchBetter(shortToSplit, 0.2, between(15_000, 25_000)),
+  'For short jobs Hawk fares significantly better': only(
+    between(15_000, 25_000),
+    isMuchBetter(shortToSplit, 0.2),
+  ),
   'In small clusters the split cluster is less far behind: both suffer from queueing': isLowestAt(
     shortToSplit[0],
     between(15_000, 40_000),
   ),
-  'In a large cluster both do well': staysWithin(shortToSplit, { least: 0.8, most: 1.2 }, at(50_000)),
+  'In a large cluster both do well': only(at(50_000), staysWithin(shortToSplit, { least: 0.8, most: 1.2 })),
 });
 
 /** @param judges what the paper says, and how to tell whether it is so here */
@@ -551,10 +552,10 @@ const hawk15: Figure = {
   ],
   claims: claims('§4.9', {
     'Performance increases with the cap': falls(shortToCapOf1),
-    'Even a low value (10) gives significant benefit': isMuchBetter(shortToCapOf1, 0.1, at(10)),
-    'At high caps there is also a slight increase in the performance of long jobs': isSlightlyBetter(
-      longToCapOf1,
+    'Even a low value (10) gives significant benefit': only(at(10), isMuchBetter(shortToCapOf1, 0.1)),
+    'At high caps there is also a slight increase in the performance of long jobs': only(
       from(100),
+      isSlightlyBetter(longToCapOf1),
     ),
   }),
 };
@@ -582,18 +583,16 @@ const hawk16 = prototype(
   'short',
   shortJobs,
   claims('§4.10', {
-    'Hawk is best at high load, where it significantly improves on Sparrow for short jobs': isMuchBetter(
-      [shortJobs.live50, shortJobs.live90],
-      0.2,
+    'Hawk is best at high load, where it significantly improves on Sparrow for short jobs': only(
       at(0.9),
+      isMuchBetter([shortJobs.live50, shortJobs.live90], 0.2),
     ),
     'As load decreases, the 50th percentiles of Hawk and Sparrow become similar': tendsToOne([
       shortJobs.live50,
     ]),
-    'Even at medium load the 90th percentile of short jobs is considerably better': isMuchBetter(
-      [shortJobs.live90],
-      0.2,
+    'Even at medium load the 90th percentile of short jobs is considerably better': only(
       at(0.75, 0.6),
+      isMuchBetter([shortJobs.live90], 0.2),
     ),
     'Simulation and implementation agree and show similar trends (short jobs, within 20%)': agree(
       [

@@ -5,6 +5,7 @@ import {
   between,
   from,
   growsBy,
+  only,
   waitAlike,
   waitsAtMost,
   waitsLess,
@@ -122,19 +123,15 @@ const packing4a = packingFigure('Mean tasks that wait', {
   model: { ...FIVE_SERVERS, j: 7, sizes: { kind: 'uniform', low: 0.01, high: 0.19 } },
   axis: LOADS,
   claims: claims('§VII-A3', {
-    'VQS is the worst of the three': waitsMost(
-      queue('vqs'),
-      [queue('bfjs'), queue('vqs-bf')],
-      CLEARLY,
+    'VQS is the worst of the three': only(
       between(0.7, 0.99),
+      waitsMost(queue('vqs'), [queue('bfjs'), queue('vqs-bf')], CLEARLY),
     ),
-    'VQS-BF and BF-J/S are alike up to a load of 0.95': waitAlike(
-      queue('vqs-bf'),
-      queue('bfjs'),
-      CLEARLY,
+    'VQS-BF and BF-J/S are alike up to a load of 0.95': only(
       between(0.7, 0.95),
+      waitAlike(queue('vqs-bf'), queue('bfjs'), CLEARLY),
     ),
-    'Beyond that BF-J/S is better': waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1, at(0.99)),
+    'Beyond that BF-J/S is better': only(at(0.99), waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1)),
   }),
 });
 
@@ -147,12 +144,13 @@ const packing4b = packingFigure('Mean tasks that wait', {
   model: { ...FIVE_SERVERS, j: 4, sizes: { kind: 'uniform', low: 0.1, high: 0.9 } },
   axis: LOADS,
   claims: claims('§VII-A3', {
-    'BF-J/S is best of all': waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], 1, between(0.8, 0.99)),
-    'At high load VQS and VQS-BF are much worse': waitsLess(
-      queue('bfjs'),
-      [queue('vqs'), queue('vqs-bf')],
-      CLEARLY,
+    'BF-J/S is best of all': only(
+      between(0.8, 0.99),
+      waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], 1),
+    ),
+    'At high load VQS and VQS-BF are much worse': only(
       between(0.9, 0.99),
+      waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], CLEARLY),
     ),
   }),
 });
@@ -180,24 +178,18 @@ const packing5 = packingFigure('Mean tasks that wait', {
   model: { servers: 300, j: 7, places: 'speed' },
   axis: settingAxis('arrival times divided by', 'even', SPEEDS, () => ({})),
   claims: claims('§VII-B', {
-    'As load grows BF-J/S is clearly better than VQS and FIFO-FF': waitsLess(
-      queue('bfjs'),
-      [queue('vqs'), queue('fifo-ff')],
-      1.1,
+    'As load grows BF-J/S is clearly better than VQS and FIFO-FF': only(
       from(1),
+      waitsLess(queue('bfjs'), [queue('vqs'), queue('fifo-ff')], 1.1),
     ),
-    'So is VQS-BF': waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1, from(1)),
-    'VQS-BF is slightly but steadily better than BF-J/S': waitsLess(
-      queue('vqs-bf'),
-      [queue('bfjs')],
-      1,
+    'So is VQS-BF': only(from(1), waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1)),
+    'VQS-BF is slightly but steadily better than BF-J/S': only(
       from(1),
+      waitsLess(queue('vqs-bf'), [queue('bfjs')], 1),
     ),
-    'FIFO-FF has the longest queue': waitsMost(
-      queue('fifo-ff'),
-      [queue('vqs'), queue('bfjs')],
-      1,
+    'FIFO-FF has the longest queue': only(
       at(...SPEEDS),
+      waitsMost(queue('fifo-ff'), [queue('vqs'), queue('bfjs')], 1),
     ),
   }),
 });

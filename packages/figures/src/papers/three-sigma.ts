@@ -13,7 +13,6 @@ import {
 import { format } from '../format.js';
 import {
   at,
-  everywhere,
   falls,
   isBelow,
   isEveryTimes,
@@ -22,9 +21,9 @@ import {
   isTimes,
   judging,
   neverExceeds,
+  only,
   rises,
   said,
-  type Where,
 } from '../judging/index.js';
 import type { Planned } from '../point.js';
 import { over, seriesOf } from '../series.js';
@@ -88,14 +87,11 @@ const missesFewer = (name: string, of: string, where: string): Record<string, Ju
   [`3Sigma misses fewer than ${name} ${where}`]: isBelow(misses(SIGMA), misses(of)),
 });
 
+const IS_CLOSE_TO_PERFECT = isNear(misses(SIGMA), misses('point-perf'), 0.05);
+
 /** @param where in words */
-const isCloseToPerfect = (where: string, places: Where = everywhere): Record<string, Judge> => ({
-  [`3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`]: isNear(
-    misses(SIGMA),
-    misses('point-perf'),
-    0.05,
-    places,
-  ),
+const isCloseToPerfect = (where: string, judge = IS_CLOSE_TO_PERFECT): Record<string, Judge> => ({
+  [`3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`]: judge,
 });
 
 /** Fewer misses than those that know less, hardly more than the one that knows all. */
@@ -178,10 +174,9 @@ const workloads: Figure = {
   panels: panelsOf(FIELD, 'workload'),
   claims: claims('§6.1', {
     ...comparedByMisses('under each'),
-    'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': isBelow(
-      misses(SIGMA),
-      misses('point-perf'),
+    'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': only(
       at(1, 2),
+      isBelow(misses(SIGMA), misses('point-perf')),
     ),
   }),
 };
@@ -204,10 +199,9 @@ const slack: Figure = {
       misses('3sigma-nodist'),
       misses('point-real'),
     ),
-    'At the least slack, to allow for over-estimates always is better than never': isBelow(
-      misses('3sigma-noadapt'),
-      misses('3sigma-nooe'),
+    'At the least slack, to allow for over-estimates always is better than never': only(
       at(20),
+      isBelow(misses('3sigma-noadapt'), misses('3sigma-nooe')),
     ),
     'To allow for them always costs best-effort jobs more than to do so where it is needed': isBelow(
       bestEffortGoodput('3sigma-noadapt'),
@@ -243,7 +237,7 @@ const samples: Figure = {
   panels: panelsOf(FIELD, 'samples'),
   claims: claims('§6.4', {
     ...missesFewer('PointRealEst', 'point-real', 'at every number of samples'),
-    ...isCloseToPerfect('from 25 samples on', at(25, 50, 100)),
+    ...isCloseToPerfect('from 25 samples on', only(at(25, 50, 100), IS_CLOSE_TO_PERFECT)),
     'More samples mean fewer misses under 3Sigma': falls([misses(SIGMA)]),
   }),
 };
@@ -282,18 +276,15 @@ const shifts: Figure = {
         isBelow(misses(of), misses(POINT)),
       ]),
     ),
-    'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': isTimes(
-      misses(POINT),
-      misses(MIDDLE),
-      1.5,
+    'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': only(
       at(0),
+      isTimes(misses(POINT), misses(MIDDLE), 1.5),
     ),
-    'Within 20% narrow distributions are better than wide ones': isBelow(
-      misses(NARROW),
-      misses(WIDE),
+    'Within 20% narrow distributions are better than wide ones': only(
       at(-20, 0, 20),
+      isBelow(misses(NARROW), misses(WIDE)),
     ),
-    'Further off wide ones are better': isBelow(misses(WIDE), misses(NARROW), at(-50, 50, 100)),
+    'Further off wide ones are better': only(at(-50, 50, 100), isBelow(misses(WIDE), misses(NARROW))),
   }),
 };
 
@@ -406,7 +397,7 @@ function apart(
   difference: (live: number, simulated: number) => number,
   by: number,
 ): Judge {
-  return judging(SHOWN.map(of), everywhere, ([place]) => {
+  return judging(SHOWN.map(of), ([place]) => {
     const differences = FIELD.map((_, i) => difference(place!.values[2 * i]!, place!.values[2 * i + 1]!));
     const shown = FIELD.map((policy, i) => `${policy} ${format(differences[i], 'share')}`);
     const most = Math.max(...differences);
