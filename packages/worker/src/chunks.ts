@@ -1,6 +1,11 @@
-import type { Address } from '@goshawk/core';
+import type { Address, MessageOf } from '@goshawk/core';
 import { isTask, type KeptTask } from './ahead.js';
 import type { TaskRef } from './entry.js';
+
+interface HeldEnd {
+  readonly owner: Address;
+  readonly report: MessageOf<'ended'>;
+}
 
 /**
  * Tiny tasks that one question of a slot was answered with: the first runs there, the others wait behind it, each for the end
@@ -8,6 +13,8 @@ import type { TaskRef } from './entry.js';
  */
 export class Chunks {
   readonly #waiting = new Map<number, KeptTask[]>();
+  /** Ends behind which another task of a chunk runs: they are told together. */
+  #ends: HeldEnd[] = [];
 
   add(ask: number, task: KeptTask): void {
     const waiting = this.#waiting.get(ask);
@@ -50,6 +57,18 @@ export class Chunks {
     for (const waiting of this.#waiting.values())
       for (const kept of waiting) if (isTask(kept, owner, task)) return true;
     return false;
+  }
+
+  /** @returns whether it is the first that waits to be told */
+  hold(end: HeldEnd): boolean {
+    return this.#ends.push(end) === 1;
+  }
+
+  /** They wait no longer. */
+  takeEnds(): readonly HeldEnd[] {
+    const ends = this.#ends;
+    if (ends.length > 0) this.#ends = [];
+    return ends;
   }
 
   /** The next task of each, by the question. */

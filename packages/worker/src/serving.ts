@@ -9,7 +9,9 @@ import type { WorkerParts } from './parts.js';
 import { askFor } from './questions.js';
 import type { Series } from './series.js';
 
-/** A task that takes so much of what a series may last is not tiny. */
+/** How long the end of a task waits for the rest of its chunk, of what a series may last. */
+const END_SHARE = 1 / 50;
+/** A task that takes so much of it is not tiny. */
 const CHUNK_SHARE = 1 / 10;
 
 // How an entry becomes a task that runs, and how that ends.
@@ -214,7 +216,9 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const { long, since } = w.memory.slots;
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
-  const report = reportEnd(w, slot, task, outcome, runMs, ask, now);
+  const report = keepEnd(w, slot, task, outcome, runMs, ask, now);
+  if (follower === undefined) tellEnd(w, task.owner, report);
+  else holdEnd(w, task.owner, report, now);
   // One that was cut may have been long.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
@@ -273,7 +277,7 @@ function continuesSeries(
 }
 
 /** @param ask the question for the next task; 0: none is wanted */
-function reportEnd(
+function keepEnd(
   w: WorkerParts,
   slot: number,
   { owner, job, task, attempt }: TaskRef & { readonly owner: Address },
@@ -295,12 +299,25 @@ function reportEnd(
     outputBytes: printed?.sentBytes ?? 0,
     ask,
   };
-  w.env.send(owner, report);
   if (w.timings.retryMs > 0 && w.memory.slots.orphaned[w.slots.rowOf(slot)] === 0) {
     w.reports.keep(owner, report, now);
     w.armSweep(now);
   }
   return report;
+}
+
+/** Another task of its chunk follows, and ends in a moment. */
+function holdEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now: Millis): void {
+  if (w.chunks.hold({ owner, report })) w.env.setTimer('ends', 0, now + END_SHARE * w.seriesMs);
+}
+
+function tellEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): void {
+  tellHeldEnds(w);
+  w.env.send(owner, report);
+}
+
+export function tellHeldEnds(w: WorkerParts): void {
+  for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) w.env.send(owner, report);
 }
 
 const NO_OUTPUT: MessageOf<'ended'>['output'] = [];

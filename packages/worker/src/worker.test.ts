@@ -464,6 +464,20 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(asks).toEqual([false, false, true]);
   });
 
+  test('tells ends together, and none much later than it came', () => {
+    const { bench } = begun();
+    bench.end();
+    bench.now += 1;
+    bench.end();
+    expect(bench.take('ended')).toEqual([]);
+    bench.end();
+    expect(bench.take('ended').map(({ task }) => task)).toEqual([1, 2, 3]);
+    const late = begun().bench;
+    late.end();
+    late.pass(3);
+    expect(late.take('ended')).toMatchObject([{ task: 1, ask: 0 }]);
+  });
+
   test('is given back when its tasks take longer than tiny ones', () => {
     const { bench } = begun();
     bench.pass(9);

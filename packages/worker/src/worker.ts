@@ -42,6 +42,7 @@ import {
   serve,
   serveOrFind,
   started,
+  tellHeldEnds,
 } from './serving.js';
 import { nothingToSteal } from './stealing.js';
 
@@ -124,6 +125,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
         return endIsNear(this, key, now);
       case 'chunk':
         return chunkIsDue(this, key, now);
+      case 'ends':
+        return tellHeldEnds(this);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
