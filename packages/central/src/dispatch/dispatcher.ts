@@ -26,10 +26,9 @@ import {
   type SolverProblem,
 } from '@goshawk/policies';
 import type { WorkerRecord } from '../cluster/registry.js';
-import { waitingStages } from './line.js';
+import { WaitingLine, waitingStages } from './line.js';
 import { Placements } from './placements.js';
 import { sharesOf } from './shares.js';
-import { Waits } from './waits.js';
 
 type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
@@ -45,7 +44,7 @@ export class Dispatcher {
   readonly #env: Env;
   readonly #policy: CentralPolicy;
   readonly #placements: Placements;
-  readonly #waits: Waits;
+  readonly #line: WaitingLine;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
   /** Hears of tasks that have come, of jobs that are not long. */
@@ -67,7 +66,7 @@ export class Dispatcher {
     this.#env = env;
     this.#policy = policy;
     this.#placements = new Placements(env, this.books, leaseMs);
-    this.#waits = new Waits(this.books, policy);
+    this.#line = new WaitingLine(this.books, policy);
     this.#lostAfterMs = 2 * retryMs;
     this.#came = came;
   }
@@ -351,9 +350,9 @@ export class Dispatcher {
     const draft = new BookedDraft(this.books, this.#solves, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
-    for (const { stage } of draft.started) this.#waits.started(stage, now);
+    for (const { stage } of draft.started) this.#line.started(stage, now);
     if (draft.started.length > 0) this.#tell(draft.started);
-    this.#waits.look(now);
+    this.#line.look(now);
     for (const run of draft.preempted) this.#preempt(run, now);
     if (draft.problem !== undefined) {
       this.#solves = draft.problem.id + 1;
@@ -379,7 +378,7 @@ export class Dispatcher {
         : [...this.books.jobs].find(
             ({ owner, number }) => number === asked.job && this.#env.nameOf(owner) === asked.owner,
           );
-    return this.#waits.line(named, now);
+    return this.#line.of(named, now);
   }
 
   checkInvariants(): void {

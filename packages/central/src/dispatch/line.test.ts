@@ -1,8 +1,7 @@
 import { type Address, LIMITS } from '@goshawk/core';
 import { ClusterBooks, makePolicy } from '@goshawk/policies';
 import { expect, test } from 'vitest';
-import { lineOf } from './line.js';
-import { StartTimes } from './start-times.js';
+import { WaitingLine } from './line.js';
 
 test('a job of very many waiting stages has as many in its line as an answer holds', () => {
   const books = new ClusterBooks();
@@ -12,6 +11,6 @@ test('a job of very many waiting stages has as many in its line as an answer hol
     books.setWaiting(stage, 1, 0);
   }
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
-  const line = lineOf(books, makePolicy('gs', {}, context), job, 0, new StartTimes());
+  const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(job, 0);
   expect(line.needs).toHaveLength(LIMITS.stagesPerJobMax);
 });

@@ -1,100 +1,110 @@
 import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, SLOT } from '@goshawk/core';
 import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks, QueueLine } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
-import type { StartTimes, WaitBasis } from './start-times.js';
+import { StartTimes, type WaitBasis } from './start-times.js';
+
+/** What a look at one that waits costs. A step is what a turn may spend: some 1% of what planning takes. */
+const LOOK_STEPS = 64;
+const STEPS_PER_JOB = 4;
 
 /**
- * Who stands before the stages of a job, and what the cluster has. Looks at every stage once for each that is asked for.
- *
- * @param job undefined: nobody in particular
+ * Who stands before whom, and when what waits will start: asked of one now and then, so that `why` can say it of others. Each
+ * answer looks at every stage that waits.
  */
-export function lineOf(
-  books: ClusterBooks,
-  policy: CentralPolicy,
-  job: BookedJob | undefined,
-  now: Millis,
-  starts: StartTimes<BookedStage>,
-): CentralLine {
-  const line = policy.line?.(now);
-  const standing = standingOf(books, line);
-  const needs = (job === undefined ? [] : waitingStages(job).slice(0, LIMITS.stagesPerJobMax)).map(
-    (stage): NeedView => {
-      const place = placeOf(books, line, stage, now);
-      const why = policy.explain?.(stage, books, now)?.sentence;
-      const start = starts.expect(basisOf(place, standing));
+export class WaitingLine {
+  readonly #books: ClusterBooks;
+  readonly #policy: CentralPolicy;
+  readonly #starts = new StartTimes<BookedStage>();
+  /** Steps that may go into looking at who waits: one is earned a turn. */
+  #steps = 0;
+  /** When one was looked at last, or nobody waited. */
+  #lookedAt: Millis = 0;
+  /** Stages looked at so far. */
+  #looks = 0;
+
+  constructor(books: ClusterBooks, policy: CentralPolicy) {
+    this.#books = books;
+    this.#policy = policy;
+  }
+
+  started(stage: BookedStage, now: Millis): void {
+    this.#starts.started(stage, now);
+  }
+
+  /** A turn is over. */
+  look(now: Millis): void {
+    if (this.#books.waitingTasks === 0) this.#lookedAt = now;
+    if (this.#books.waitingTasks === 0 || ++this.#steps < 0) return;
+    const jobs = [...this.#books.jobs];
+    this.#steps -= LOOK_STEPS + STEPS_PER_JOB * jobs.length;
+    const stages = jobs.flatMap(waitingStages);
+    const stage = stages[this.#looks++ % stages.length]!;
+    const line = this.#policy.line?.(now);
+    this.#starts.ask(stage, this.#basisOf(this.#placeOf(stage, line, now), line), now - this.#lookedAt, now);
+    this.#lookedAt = now;
+  }
+
+  /** Who stands before the stages of a job, or of nobody in particular, and what there is for them. */
+  of(job: BookedJob | undefined, now: Millis): CentralLine {
+    const line = this.#policy.line?.(now);
+    const stages = job === undefined ? [] : waitingStages(job).slice(0, LIMITS.stagesPerJobMax);
+    const needs = stages.map((stage): NeedView => {
+      const place = this.#placeOf(stage, line, now);
+      const why = this.#policy.explain?.(stage, this.#books, now)?.sentence;
+      const start = this.#starts.expect(this.#basisOf(place, line));
       return {
         stage: stage.index,
         tasks: stage.waiting,
-        demand: books.names.resourcesOf(stage.demand),
+        demand: this.#books.names.resourcesOf(stage.demand),
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,
         ...place,
         ...(why === undefined ? {} : { why }),
         ...(start === undefined ? {} : { starts: start }),
       };
-    },
-  );
-  return { needs, ...standing };
-}
+    });
+    let freeSlots = 0;
+    for (const worker of this.#books.workers) if (worker.open) freeSlots += worker.free[SLOT]!;
+    const longRunning = line?.longRunning ?? 0;
+    return { needs, ...this.#limits(line), freeSlots, longRunning, unmatched: this.#books.waitingTasks };
+  }
 
-/** By what a stage's wait is compared with others'. */
-export function waitBasis(
-  books: ClusterBooks,
-  policy: CentralPolicy,
-  stage: BookedStage,
-  now: Millis,
-): WaitBasis {
-  const line = policy.line?.(now);
-  return basisOf(placeOf(books, line, stage, now), limitsOf(books, line));
+  #limits(line: QueueLine | undefined): Pick<CentralLine, 'slots' | 'longLimit'> {
+    const slots = this.#books.capacity[SLOT] ?? 0;
+    return { slots, longLimit: line?.longLimit ?? slots };
+  }
+
+  /** By what a stage's wait is compared with others'. */
+  #basisOf(place: Place, line: QueueLine | undefined): WaitBasis {
+    return { kind: place.kind, basisMs: expectedWaitMs(place, this.#limits(line)) ?? 0 };
+  }
+
+  #placeOf(stage: BookedStage, line: QueueLine | undefined, now: Millis): Place {
+    const jobs = new Set<BookedJob>();
+    let tasks = 0;
+    let workMs = 0;
+    for (const other of [...this.#books.jobs].flatMap(waitingStages)) {
+      const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
+      if (other === stage || !isBefore) continue;
+      jobs.add(other.job);
+      tasks += other.waiting;
+      workMs += other.waiting * other.estimateMs;
+    }
+    const kind = line?.kindOf(stage) ?? 'planned';
+    return {
+      kind: kind === 'planned' ? (stage.job.long ? 'long' : 'short') : kind,
+      ahead: { jobs: jobs.size, tasks, workMs },
+      ...expectedOf(stage.job, now),
+    };
+  }
 }
 
 export function waitingStages(job: BookedJob): BookedStage[] {
   return [...job.allStages].filter((stage) => stage.waiting > 0);
 }
 
-function basisOf(place: Place, limits: Limits): WaitBasis {
-  return { kind: place.kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
-}
-
-type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
-
-function limitsOf(books: ClusterBooks, line: QueueLine | undefined): Limits {
-  const slots = books.capacity[SLOT] ?? 0;
-  return { slots, longLimit: line?.longLimit ?? slots };
-}
-
-function standingOf(books: ClusterBooks, line: QueueLine | undefined): Omit<CentralLine, 'needs'> {
-  let freeSlots = 0;
-  for (const worker of books.workers) if (worker.open) freeSlots += worker.free[SLOT]!;
-  return {
-    ...limitsOf(books, line),
-    freeSlots,
-    longRunning: line?.longRunning ?? 0,
-    unmatched: books.waitingTasks,
-  };
-}
-
 /** Where a stage stands in the order. */
 type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
-
-function placeOf(books: ClusterBooks, line: QueueLine | undefined, stage: BookedStage, now: Millis): Place {
-  const jobs = new Set<BookedJob>();
-  let tasks = 0;
-  let workMs = 0;
-  for (const other of [...books.jobs].flatMap(waitingStages)) {
-    const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
-    if (other === stage || !isBefore) continue;
-    jobs.add(other.job);
-    tasks += other.waiting;
-    workMs += other.waiting * other.estimateMs;
-  }
-  const kind = line?.kindOf(stage) ?? 'planned';
-  return {
-    kind: kind === 'planned' ? (stage.job.long ? 'long' : 'short') : kind,
-    ahead: { jobs: jobs.size, tasks, workMs },
-    ...expectedOf(stage.job, now),
-  };
-}
 
 /** What the policy expected is of no use once it should have happened. */
 function expectedOf({ expected }: BookedJob, now: Millis): Pick<NeedView, 'expected'> {
