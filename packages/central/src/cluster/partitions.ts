@@ -6,9 +6,7 @@ import {
   type PolicySettings,
   type Scope,
 } from '@goshawk/core';
-import { type Labelled, relabel, shortWanted } from './partition.js';
 import { isActive, type Side, type WorkerRecord } from './registry.js';
-import { WorkShare } from './work-share.js';
 
 /** The Google trace's (Hawk §4.1), until `auto` has seen work of its own. */
 const SHARE_BEFORE_ANY_WORK = 0.17;
@@ -75,17 +73,13 @@ export class Partitions {
   relabel(): readonly WorkerRecord[] {
     const wanted = this.#shortWanted();
     if (wanted === this.#short) return NOBODY_CHANGES;
-    const labelled = {
-      length: this.#joined.length,
-      // Those that take no work belong to neither side, and stay there.
-      at: (index: number): Labelled => {
-        const worker = this.#joined[index]!;
-        const active = isActive(worker);
-        const freeOfLong = active && !this.#isBusy(worker.address);
-        return { short: active && worker.partition === 'short', freeOfLong };
-      },
+    // Those that take no work belong to neither side, and stay there.
+    const labelOf = (worker: WorkerRecord): Labelled => {
+      const active = isActive(worker);
+      const freeOfLong = active && !this.#isBusy(worker.address);
+      return { short: active && worker.partition === 'short', freeOfLong };
     };
-    const changed = relabel(labelled, wanted, this.#short).map((index) => this.#joined[index]!);
+    const changed = relabel(this.#joined, labelOf, wanted - this.#short);
     for (const worker of changed) {
       worker.partition = worker.partition === 'short' ? 'general' : 'short';
       this.update(worker);
@@ -107,8 +101,14 @@ export class Partitions {
       );
   }
 
+  /** Workers that the short partition is to have, of those that take work. */
   #shortWanted(): number {
-    return shortWanted(this.#policy, () => this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK), this.#active);
+    const { preset, shortPartition } = this.#policy;
+    if (!preset.partition) return 0;
+    const fraction =
+      shortPartition === 'auto' ? this.#share.shareOfShort(SHARE_BEFORE_ANY_WORK) : shortPartition;
+    const least = preset.short.over === 'short' || preset.long.over === 'short' ? 1 : 0;
+    return shortPartitionSize(fraction, this.#active, least);
   }
 
   #count(side: Side, change: 1 | -1): void {
@@ -118,3 +118,74 @@ export class Partitions {
 }
 
 const NOBODY_CHANGES: readonly WorkerRecord[] = [];
+
+/**
+ * How many of so many workers are kept free of long tasks (Hawk §3.4).
+ *
+ * @param fraction of the workers, in [0, 1]
+ * @param least so many in any case, for policies that let short jobs run nowhere else
+ * @returns the nearest whole number, but never all of them, since long jobs must have somewhere to go
+ */
+export function shortPartitionSize(fraction: number, workers: number, least: number): number {
+  return Math.max(0, Math.min(Math.max(least, Math.round(fraction * workers)), workers - 1));
+}
+
+export interface Labelled {
+  /** In the short partition. */
+  readonly short: boolean;
+  /** Free of long tasks, so that it may become short at once. */
+  readonly freeOfLong: boolean;
+}
+
+/**
+ * Which workers change sides so that the short partition grows, or shrinks, by so many: as few as possible, those that
+ * joined last first. A worker becomes short only while no long task is there; it can become general at any
+ * time, because short tasks run anywhere. So the partition may be too small for a while, never too large.
+ *
+ * @param workers in the order in which they joined; looked at from the end, and no further than needed
+ */
+export function relabel<Worker>(
+  workers: readonly Worker[],
+  labelOf: (worker: Worker) => Labelled,
+  growth: number,
+): Worker[] {
+  let missing = growth;
+  const changes: Worker[] = [];
+  for (let i = workers.length - 1; i >= 0 && missing !== 0; i--) {
+    const { short, freeOfLong } = labelOf(workers[i]!);
+    if (missing < 0 ? !short : short || !freeOfLong) continue;
+    changes.push(workers[i]!);
+    missing -= Math.sign(missing);
+  }
+  return changes;
+}
+
+/** Window over which the share of short work is taken, and the steps in which it slides. ms */
+const WINDOW_MS = 3_600_000;
+const STEP_MS = 60_000;
+/** The partition is neither given up nor does it take most of the cluster, whatever the window says. */
+const LEAST = 0.01;
+const MOST = 0.5;
+
+/** The share of task seconds that short jobs have had of late (`--short-partition auto`, Hawk §3.4). */
+export class WorkShare {
+  #steps: { at: Millis; shortMs: number; longMs: number }[] = [];
+
+  add(shortMs: number, longMs: number, now: Millis): void {
+    const last = this.#steps.at(-1);
+    if (last !== undefined && now - last.at < STEP_MS) {
+      last.shortMs += shortMs;
+      last.longMs += longMs;
+    } else {
+      this.#steps.push({ at: now, shortMs, longMs });
+      this.#steps = this.#steps.filter((step) => now - step.at <= WINDOW_MS);
+    }
+  }
+
+  /** @param otherwise the answer before any work was done */
+  shareOfShort(otherwise: number): number {
+    const short = this.#steps.reduce((sum, step) => sum + step.shortMs, 0);
+    const all = this.#steps.reduce((sum, step) => sum + step.shortMs + step.longMs, 0);
+    return all === 0 ? otherwise : Math.min(MOST, Math.max(LEAST, short / all));
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WorkShare } from './work-share.js';
+import { WorkShare } from './partitions.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Labelled, relabel, shortPartitionSize } from './partition.js';
+import { type Labelled, relabel, shortPartitionSize } from './partitions.js';
 
 describe('the size of the short partition', () => {
   test.each([
@@ -37,9 +37,12 @@ describe('the size of the short partition', () => {
 
 const workers = fc.array(fc.record({ short: fc.boolean(), freeOfLong: fc.boolean() }), { maxLength: 40 });
 
-function apply(before: readonly Labelled[], changes: readonly number[]): Labelled[] {
-  return before.map((worker, i) => (changes.includes(i) ? { ...worker, short: !worker.short } : worker));
+function apply(before: readonly Labelled[], changes: readonly Labelled[]): Labelled[] {
+  return before.map((worker) => (changes.includes(worker) ? { ...worker, short: !worker.short } : worker));
 }
+
+const relabelled = (before: readonly Labelled[], size: number) =>
+  relabel(before, (worker) => worker, size - sizeOf(before));
 
 const sizeOf = (labels: readonly Labelled[]) => labels.filter(({ short }) => short).length;
 
@@ -48,7 +51,7 @@ describe('relabelling', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, wanted) => {
         const size = Math.min(wanted, before.length);
-        const after = sizeOf(apply(before, relabel(before, size, sizeOf(before))));
+        const after = sizeOf(apply(before, relabelled(before, size)));
         const reachable = sizeOf(before) + before.filter((w) => !w.short && w.freeOfLong).length;
         expect(after).toBe(Math.min(size, Math.max(reachable, 0)));
       }),
@@ -58,8 +61,7 @@ describe('relabelling', () => {
   test('never makes a worker short that holds long tasks', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, size) => {
-        for (const i of relabel(before, size, sizeOf(before)))
-          expect(before[i]!.short || before[i]!.freeOfLong).toBe(true);
+        for (const worker of relabelled(before, size)) expect(worker.short || worker.freeOfLong).toBe(true);
       }),
     );
   });
@@ -67,17 +69,21 @@ describe('relabelling', () => {
   test('changes no more labels than it must, all in one direction, and is then content', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, size) => {
-        const changes = relabel(before, size, sizeOf(before));
+        const changes = relabelled(before, size);
         const after = apply(before, changes);
         expect(changes.length).toBe(Math.abs(sizeOf(after) - sizeOf(before)));
         expect(new Set(changes).size).toBe(changes.length);
-        expect(relabel(after, size, sizeOf(after))).toEqual([]);
+        expect(relabelled(after, size)).toEqual([]);
       }),
     );
   });
 
   test('takes those that joined last', () => {
-    const free = { short: false, freeOfLong: true };
-    expect(relabel([free, free, { short: false, freeOfLong: false }, free], 2, 0)).toEqual([3, 1]);
+    const [first, second, busy, last] = [true, true, false, true].map((freeOfLong) => ({
+      short: false,
+      freeOfLong,
+    }));
+    const changes = relabelled([first!, second!, busy!, last!], 2);
+    expect([changes.length, changes[0] === last, changes[1] === second]).toEqual([2, true, true]);
   });
 });
