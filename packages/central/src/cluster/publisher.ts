@@ -8,7 +8,7 @@ import {
   type Timings,
 } from '@goshawk/core';
 import type { AwayOwners } from './away-owners.js';
-import { memberOf, type Registry } from './registry.js';
+import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
 /** So many parties are told of who is in the cluster as often as it changes. */
 const TOLD_A_PAUSE = 500;
@@ -163,24 +163,21 @@ export class Publisher {
     this.#armed = false;
     const since = this.#version;
     if (this.#hasChanges()) this.#version++;
-    const snapshots = this.#newcomers.size > 0 ? this.#snapshots() : undefined;
     const isNews = this.#version !== since;
-    // Made for the first who gets it: when all are new, nobody does.
-    let members: MessageOf<'members'> | undefined;
+    // Made for the first who gets it, and one object for all: receivers do not change what they receive.
+    const members: Record<number, MessageOf<'members'>> = {};
     for (const scheduler of this.#registry.schedulers.keys()) {
-      if (this.#newcomers.has(scheduler)) this.#env.send(scheduler, snapshots!.members);
-      else if (isNews || this.#hasOtherOwners) {
-        members ??= this.#members(since);
-        this.#env.send(scheduler, members);
-      }
+      const known = this.#newcomers.has(scheduler) ? 0 : since;
+      if (known > 0 && !isNews && !this.#hasOtherOwners) continue;
+      members[known] ??= this.#members(known);
+      this.#env.send(scheduler, members[known]);
     }
-    let peers: MessageOf<'peers'> | undefined;
+    const peers: Record<number, MessageOf<'peers'>> = {};
     for (const worker of this.#registry.workers.keys()) {
-      if (this.#newcomers.has(worker)) this.#env.send(worker, snapshots!.peers);
-      else if (isNews) {
-        peers ??= this.#peers(since);
-        this.#env.send(worker, peers);
-      }
+      const known = this.#newcomers.has(worker) ? 0 : since;
+      if (known > 0 && !isNews) continue;
+      peers[known] ??= this.#peers(known);
+      this.#env.send(worker, peers[known]);
     }
     this.#changed.clear();
     this.#left.clear();
@@ -192,12 +189,10 @@ export class Publisher {
     this.#newcomers.clear();
   }
 
+  /** Of workers, for schedulers. @param since the version that they know; 0: none */
   #members(since: number): MessageOf<'members'> {
-    const changed = [...this.#changed].flatMap((address) => {
-      const worker = this.#registry.workers.get(address);
-      return worker === undefined ? [] : [memberOf(worker)];
-    });
-    const left = [...this.#left];
+    const left = since === 0 ? [] : [...this.#left];
+    const changed = this.#workersSince(since).map(memberOf);
     return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys() };
   }
 
@@ -213,52 +208,32 @@ export class Publisher {
     return { owners, ownersVersion: this.#ownersVersion };
   }
 
+  /** Of victims and schedulers, for workers. @param since the version that they know; 0: none */
   #peers(since: number): MessageOf<'peers'> {
-    const { joined, left } = this.#publishesVictims ? this.#victims() : NO_VICTIMS;
-    const ownersLost = [...this.#ownersLost];
-    const owners = [...this.#owners];
-    const ownersAway = [...this.#ownersAway];
-    return { type: 'peers', version: this.#version, since, joined, left, ownersLost, owners, ownersAway };
+    const all = this.#publishesOwners ? this.#registry.schedulers.keys() : [];
+    return {
+      type: 'peers',
+      version: this.#version,
+      since,
+      ...(this.#publishesVictims ? this.#victims(since) : NO_VICTIMS),
+      ownersLost: [...(since === 0 ? this.#lostBefore : this.#ownersLost)],
+      owners: [...(since === 0 ? all : this.#owners)],
+      ownersAway: [...this.#ownersAway],
+    };
   }
 
-  #victims(): Pick<MessageOf<'peers'>, 'joined' | 'left'> {
+  #victims(since: number): Pick<MessageOf<'peers'>, 'joined' | 'left'> {
     const joined: Address[] = [];
-    const left = [...this.#left];
-    for (const address of this.#changed) {
-      const worker = this.#registry.workers.get(address);
-      if (worker === undefined) continue;
-      if (worker.partition === 'general') joined.push(address);
-      else left.push(address);
+    const left = since === 0 ? [] : [...this.#left];
+    for (const { address, partition } of this.#workersSince(since)) {
+      if (partition === 'general') joined.push(address);
+      else if (since > 0) left.push(address);
     }
     return { joined, left };
   }
 
-  /** The whole list, one object for all that are new: receivers do not change what they receive. */
-  #snapshots(): { members: MessageOf<'members'>; peers: MessageOf<'peers'> } {
-    const workers = [...this.#registry.workers.values()];
-    const version = this.#version;
-    const general = workers
-      .filter((worker) => this.#publishesVictims && worker.partition === 'general')
-      .map((worker) => worker.address);
-    return {
-      members: {
-        type: 'members',
-        version,
-        since: 0,
-        changed: workers.map(memberOf),
-        left: [],
-        ...this.#owningKeys(),
-      },
-      peers: {
-        type: 'peers',
-        version,
-        since: 0,
-        joined: general,
-        left: [],
-        ownersLost: [...this.#lostBefore],
-        owners: this.#publishesOwners ? [...this.#registry.schedulers.keys()] : [],
-        ownersAway: [...this.#ownersAway],
-      },
-    };
+  #workersSince(since: number): WorkerRecord[] {
+    if (since === 0) return [...this.#registry.workers.values()];
+    return [...this.#changed].flatMap((address) => this.#registry.workers.get(address) ?? []);
   }
 }
