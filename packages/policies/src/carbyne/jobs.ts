@@ -5,15 +5,16 @@ import { type Durations, wholeMs } from './durations.js';
 import type { PlanProblem } from './forward.js';
 import type { KeptPlan } from './kept-plan.js';
 import { depths, pathsToEnd } from './plan.js';
-import type { Tried } from './rooms.js';
 
 /** What these policies know of a stage beside the books. */
-export class StageState implements Tried {
+export class StageState {
   readonly view: StageView;
   readonly job: JobState;
   readonly place: number;
   parents: readonly number[] = [];
+  /** How far in the log of workers with more room it was tried in vain; −1: never. */
   triedUpTo = -1;
+  /** Its owner had no task for them when one was started there last. */
   declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
   /** Of the runs that ended. */

@@ -1,6 +1,7 @@
-import type { StageView, WorkerView } from '../contract.js';
+import type { WorkerView } from '../contract.js';
 import { fitsNow } from '../fitting.js';
 import { alignment } from './amounts.js';
+import type { StageState } from './jobs.js';
 
 /**
  * Where there is room. A stage for which there was none needs to be tried only on workers that have had more room since;
@@ -39,7 +40,7 @@ export class Rooms {
     this.#log = [];
   }
 
-  hasRoom(stage: Tried): boolean {
+  hasRoom(stage: StageState): boolean {
     if (this.candidates(stage).some((worker) => worker.open && fitsNow(stage.view, worker))) return true;
     stage.triedUpTo = this.#logStart + this.#log.length;
     return false;
@@ -49,7 +50,7 @@ export class Rooms {
    * The worker with room that aligns best with the demand (Tetris); of equals the one that joined first. Workers for which
    * the owner had no task lately come after all others.
    */
-  best(stage: Tried): WorkerView | undefined {
+  best(stage: StageState): WorkerView | undefined {
     const { declinedBy, view } = stage;
     let best: WorkerView | undefined;
     let bestScore = Number.NEGATIVE_INFINITY;
@@ -66,7 +67,7 @@ export class Rooms {
   }
 
   /** All workers where a task of the stage may fit. */
-  candidates(stage: Tried): readonly WorkerView[] {
+  candidates(stage: StageState): readonly WorkerView[] {
     if (stage.triedUpTo < this.#logStart) return this.#open;
     return stage.triedUpTo === this.#logStart ? this.#log : this.#log.slice(stage.triedUpTo - this.#logStart);
   }
@@ -74,11 +75,3 @@ export class Rooms {
 
 /** More than any alignment: each resource adds 1 at most. */
 const LAST = 1e6;
-
-export interface Tried {
-  readonly view: StageView;
-  /** Its owner had no task for them when one was started there last. */
-  readonly declinedBy?: ReadonlySet<WorkerView> | undefined;
-  /** How far in the log it was tried in vain; −1: never. */
-  triedUpTo: number;
-}

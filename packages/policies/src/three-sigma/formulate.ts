@@ -1,9 +1,9 @@
-import { invariant } from '@goshawk/core';
+import { invariant, sumOf } from '@goshawk/core';
 import { expectedHold, scale, survival } from './distribution.js';
-import { optionsOf } from './options.js';
-import { DEFERRED, type Option, type Problem } from './problem.js';
+import { DEFERRED, type Option, type PendingGang, type Problem, type Space } from './problem.js';
 import { type Program, type ProgramLimits, RowBuilder } from './program.js';
 import { has, isWithin, type PartitionSet, setOf, unionsOf } from './sets.js';
+import { expectedUtility } from './utility.js';
 
 /**
  * From a problem to an integer program (3Sigma §4.3.3, §4.3.5), in one of two forms.
@@ -67,6 +67,35 @@ export function formulate(problem: Problem, settings: FormulateSettings): Formul
     limits: settings.limits,
   };
   return { program, options, candidates, capacity: parts.capacity };
+}
+
+/** What is worth less is left out (§4.3.6: terms of zero go). */
+const LEAST_UTILITY = 1e-9;
+
+/** Every way to start every job, job by job, those of a job by space and time. */
+function optionsOf(problem: Problem): Option[] {
+  const { pending, partitions } = problem;
+  const nodesOf = (space: Space) => sumOf(space.partitions, (x) => partitions[x]!.nodes);
+  return pending.flatMap((gang, job) => {
+    const options = gang.spaces.flatMap((space, index) =>
+      gang.nodes > nodesOf(space) ? [] : optionsIn(problem, gang, job, index),
+    );
+    if (gang.deferral > LEAST_UTILITY)
+      options.push({ job, space: 0, slot: DEFERRED, utility: gang.deferral });
+    return options;
+  });
+}
+
+function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, space: number): Option[] {
+  const distribution = scale(gang.distribution, gang.spaces[space]!.slowdown);
+  const options: Option[] = [];
+  for (let slot = 0; slot < starts.length; slot++) {
+    const start = now + starts[slot]!;
+    if (start >= gang.startsBefore || (gang.onlyNow && slot > 0)) break;
+    const utility = expectedUtility(gang.utility, distribution, start);
+    if (utility > LEAST_UTILITY) options.push({ job, space, slot, utility });
+  }
+  return options;
 }
 
 interface Parts {

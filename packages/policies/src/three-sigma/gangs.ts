@@ -1,9 +1,10 @@
 import { invariant, type Millis, mayRun } from '@goshawk/core';
-import type { JobView, StageView } from '../contract.js';
+import type { ClusterView, Draft, JobView, RunView, StageView } from '../contract.js';
 import {
   hasPreference,
   isPreferred,
   isRemnant,
+  pendingStages,
   type RunningStage,
   slowdownOf,
   type WorkerGroup,
@@ -19,6 +20,8 @@ export class Gangs {
   readonly #beliefs: Beliefs;
   /** Jobs that are worth something after their deadline; decided once, as each is first seen (§4.2.3). */
   readonly #lateWorth = new Map<JobView, boolean>();
+  /** Runs that were killed, and whose end was not heard yet. */
+  readonly #killed = new Set<RunView>();
 
   constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
     this.#options = options;
@@ -27,6 +30,30 @@ export class Gangs {
 
   forget(job: JobView): void {
     this.#lateWorth.delete(job);
+  }
+
+  get killed(): ReadonlySet<RunView> {
+    return this.#killed;
+  }
+
+  kill(run: RunView, draft: Draft): void {
+    this.#killed.add(run);
+    draft.preempt(run);
+  }
+
+  /** What was killed a cycle ago and still runs: the word of it may be lost. */
+  killAgain(draft: Draft): void {
+    for (const run of this.#killed) draft.preempt(run);
+  }
+
+  ended(run: RunView): void {
+    this.#killed.delete(run);
+  }
+
+  /** Stages that wait for workers, in order of arrival. What is being killed is no remnant of a gang. */
+  waiting(cluster: ClusterView, now: Millis): StageView[] {
+    const leaving = new Set(Array.from(this.#killed, ({ stage }) => stage));
+    return pendingStages(cluster).filter((stage) => !leaving.has(stage) && !this.#isAbandoned(stage, now));
   }
 
   /** Run times of the stage on workers that it prefers. */
@@ -38,12 +65,6 @@ export class Gangs {
   /** Worth its full value if it ends in time: no best-effort job, and not past its deadline. */
   isInTime({ deadlineAt }: JobView, now: Millis): boolean {
     return Number.isFinite(deadlineAt) && now < deadlineAt;
-  }
-
-  /** Its owner ends it, unless something of it has begun. */
-  isAbandoned({ job }: StageView, now: Millis): boolean {
-    const isLate = this.#options.afterDeadline === 'abandon' && now >= job.deadlineAt;
-    return isLate && !job.stages.some(isRemnant);
   }
 
   /** @param windowEnd when the plan ends */
@@ -68,13 +89,11 @@ export class Gangs {
     };
   }
 
-  /** @param isKilled its room is free as soon as that is heard */
   running(
     stage: RunningStage,
     groupOf: ReadonlyMap<object, number>,
     groups: number,
     now: Millis,
-    isKilled: boolean,
   ): RunningGang {
     const nodes = new Array<number>(groups).fill(0);
     for (const { worker } of stage.runs) {
@@ -83,7 +102,8 @@ export class Gangs {
     }
     const elapsed = Math.max(0, now - stage.startedAt);
     const distribution = this.believed(stage.stage);
-    if (isKilled) {
+    // Its room is free as soon as its end is heard.
+    if (stage.runs.some((run) => this.#killed.has(run))) {
       return { nodes, distribution: atom(elapsed + this.#options.cycleMs), elapsed, preemptCost: undefined };
     }
     return {
@@ -94,6 +114,12 @@ export class Gangs {
         ? undefined
         : this.#options.vBe * (1 + elapsed / (elapsed + mean(distribution))),
     };
+  }
+
+  /** Its owner ends it, unless something of it has begun. */
+  #isAbandoned({ job }: StageView, now: Millis): boolean {
+    const isLate = this.#options.afterDeadline === 'abandon' && now >= job.deadlineAt;
+    return isLate && !job.stages.some(isRemnant);
   }
 
   #spaces(stage: StageView, groups: readonly WorkerGroup[]): Space[] {

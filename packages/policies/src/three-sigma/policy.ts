@@ -5,7 +5,6 @@ import type {
   Draft,
   News,
   PolicyExplanation,
-  RunView,
   SolverAnswer,
   StageView,
 } from '../contract.js';
@@ -13,7 +12,6 @@ import {
   freeWorkers,
   groupWorkers,
   isRemnant,
-  pendingStages,
   type RunningStage,
   runningStages,
   type WorkerGroup,
@@ -90,7 +88,6 @@ export class ThreeSigma implements CentralPolicy {
   #question: Question | undefined;
   #answer: { readonly id: number; readonly answer: SolverAnswer } | undefined;
   #awaited: Awaited[] = [];
-  readonly #killed = new Set<RunView>();
   #lastCycle = Number.NEGATIVE_INFINITY;
   #hasChanged = false;
 
@@ -108,7 +105,7 @@ export class ThreeSigma implements CentralPolicy {
         continue;
       }
       this.#hasChanged = true;
-      if (each.kind === 'ended') this.#killed.delete(each.run);
+      if (each.kind === 'ended') this.#gangs.ended(each.run);
       if (each.kind === 'gone') {
         this.#gangs.forget(each.job);
         for (const stage of each.job.stages) this.#planned.delete(stage);
@@ -124,11 +121,7 @@ export class ThreeSigma implements CentralPolicy {
       draft.again(this.#question.askedAt + this.#options.cycleMs);
       return;
     }
-    const leaving = new Set(Array.from(this.#killed, ({ stage }) => stage));
-    // What is being killed is no remnant of a gang.
-    const pending = pendingStages(cluster).filter(
-      (stage) => !leaving.has(stage) && !this.#gangs.isAbandoned(stage, now),
-    );
+    const pending = this.#gangs.waiting(cluster, now);
     if (pending.length === 0) return;
     const due = this.#nextCycle();
     if (now < due) draft.again(due);
@@ -166,8 +159,7 @@ export class ThreeSigma implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#awaited = [];
-    // What was killed a cycle ago and still runs: the word of it may be lost.
-    for (const run of this.#killed) draft.preempt(run);
+    this.#gangs.killAgain(draft);
     const worthFull = (stage: StageView) => isRemnant(stage) || this.#gangs.isInTime(stage.job, now);
     const urgent = all.filter(worthFull);
     const bestEffort = pruned(
@@ -195,15 +187,7 @@ export class ThreeSigma implements CentralPolicy {
     for (const [index, { workers }] of groups.entries())
       for (const worker of workers) groupOf.set(worker, index);
     const windowEnd = now + this.#grid.at(-1)! + cycleMs;
-    const gangs = running.map((stage) =>
-      this.#gangs.running(
-        stage,
-        groupOf,
-        groups.length,
-        now,
-        stage.runs.some((run) => this.#killed.has(run)),
-      ),
-    );
+    const gangs = running.map((stage) => this.#gangs.running(stage, groupOf, groups.length, now));
     return {
       now,
       cycle: cycleMs,
@@ -317,12 +301,7 @@ export class ThreeSigma implements CentralPolicy {
 
   #carryOut(question: Question, plan: Plan, draft: Draft, now: Millis): void {
     const { problem, pending, running, groups } = question;
-    for (const index of plan.preempts) {
-      for (const run of running[index]!.runs) {
-        this.#killed.add(run);
-        draft.preempt(run);
-      }
-    }
+    for (const index of plan.preempts) for (const run of running[index]!.runs) this.#gangs.kill(run, draft);
     this.#awaited = plan.starts.map(({ job, nodes }) => ({
       stage: pending[job]!,
       nodes: problem.pending[job]!.nodes,

@@ -5,7 +5,6 @@ import {
   groupWorkers,
   hasPreference,
   isPreferred,
-  pendingStages,
   runningStages,
   type WorkerGroup,
 } from './cluster.js';
@@ -19,9 +18,7 @@ import type { ThreeSigmaOptions } from './settings.js';
 export class Prio implements CentralPolicy {
   readonly #options: ThreeSigmaOptions;
   readonly #gangs: Gangs;
-  /** Killed, and their end not heard yet. */
-  readonly #killed = new Set<RunView>();
-  /** For which they were killed. */
+  /** For which others were killed. */
   #awaited: StageView[] = [];
   #lastCycle = Number.NEGATIVE_INFINITY;
   #hasChanged = false;
@@ -34,16 +31,12 @@ export class Prio implements CentralPolicy {
   heard(news: readonly News[]): void {
     for (const each of news) {
       this.#hasChanged = true;
-      if (each.kind === 'ended') this.#killed.delete(each.run);
+      if (each.kind === 'ended') this.#gangs.ended(each.run);
     }
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
-    const leaving = new Set(Array.from(this.#killed, ({ stage }) => stage));
-    // What is being killed is no remnant of a gang.
-    const pending = pendingStages(cluster).filter(
-      (stage) => !leaving.has(stage) && !this.#gangs.isAbandoned(stage, now),
-    );
+    const pending = this.#gangs.waiting(cluster, now);
     if (pending.length === 0 || !this.#hasChanged) return;
     const groups = groupWorkers(cluster, pending);
     this.#awaited = this.#awaited.filter(
@@ -56,9 +49,8 @@ export class Prio implements CentralPolicy {
     }
     this.#lastCycle = now;
     this.#hasChanged = false;
-    if (this.#killed.size === 0) this.#awaited = [];
-    // What was killed a cycle ago and still runs: the word of it may be lost.
-    for (const run of this.#killed) draft.preempt(run);
+    if (this.#gangs.killed.size === 0) this.#awaited = [];
+    this.#gangs.killAgain(draft);
     const urgent = pending.filter(({ job }) => this.#gangs.isInTime(job, now));
     for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
     for (const stage of pending) {
@@ -71,7 +63,7 @@ export class Prio implements CentralPolicy {
   #roomFor(stage: StageView, groups: readonly WorkerGroup[]): number {
     const free = groups.reduce(
       (sum, group) => sum + freeWorkers(group, stage, Number.POSITIVE_INFINITY).length,
-      countAt(this.#killed, stage),
+      countAt(this.#gangs.killed, stage),
     );
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
@@ -90,7 +82,8 @@ export class Prio implements CentralPolicy {
     const victims: RunView[] = [];
     const latestFirst = runningStages(cluster.jobs)
       .filter(
-        ({ stage: other, runs }) => !this.#gangs.isInTime(other.job, now) && !this.#killed.has(runs[0]!),
+        ({ stage: other, runs }) =>
+          !this.#gangs.isInTime(other.job, now) && !this.#gangs.killed.has(runs[0]!),
       )
       .sort((a, b) => b.startedAt - a.startedAt);
     for (const { runs } of latestFirst) {
@@ -102,10 +95,7 @@ export class Prio implements CentralPolicy {
     }
     if (missing > 0) return;
     this.#awaited.push(stage);
-    for (const run of victims) {
-      this.#killed.add(run);
-      draft.preempt(run);
-    }
+    for (const run of victims) this.#gangs.kill(run, draft);
   }
 }
 
