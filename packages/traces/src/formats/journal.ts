@@ -162,6 +162,7 @@ function stageOf({ name, after, demand, estimateMs }: StageSpec, tasks: number):
   return { name, after, tasks, ...demandOf(demand), ...estimate };
 }
 
-function demandOf(demand: Resources): { demand?: Resources } {
+/** None in a record that was written by hand. */
+function demandOf(demand: Resources = {}): { demand?: Resources } {
   return Object.keys(demand).length === 0 ? {} : { demand };
 }
