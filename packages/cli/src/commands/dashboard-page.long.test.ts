@@ -71,6 +71,11 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
   }
 
+  it('shows the cluster at an address that it does not know', async () => {
+    await open('#/constructor', 'Overview');
+    expect(complaints).toEqual([]);
+  });
+
   it('shows what the cluster has, and runs less script than it may', async () => {
     await page.getByText('Nothing: the cluster is well.').waitFor();
     await page.getByText('all take work').waitFor();

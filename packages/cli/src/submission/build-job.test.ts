@@ -63,6 +63,16 @@ describe('a preference', () => {
     });
   });
 
+  it('has whatever name the operator chose', async () => {
+    const { require, prefer } = await job({
+      command: ['true'],
+      require: ['constructor=x'],
+      prefer: ['valueOf=1'],
+    });
+    expect(Object.entries(require ?? {})).toEqual([['constructor', ['x']]]);
+    expect(Object.entries(prefer ?? {})).toEqual([['valueOf', ['1']]]);
+  });
+
   it.each(['rack', '=r1', 'rack=', 'rack=r1,'])('is not %s', async (prefer) => {
     await expect(job({ command: ['true'], prefer: [prefer] })).rejects.toThrow(/is not NAME=VALUE/);
   });

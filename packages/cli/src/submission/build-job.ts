@@ -120,20 +120,22 @@ function parseAttributeValues(
   option: string,
   example: string,
 ): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
+  // Names are the operator's, `constructor` included.
+  const found = new Map<string, string[]>();
   for (const text of texts) {
     const equals = text.indexOf('=');
     const name = text.slice(0, equals);
     const values = text.slice(equals + 1).split(',');
     if (equals < 1 || values.some((value) => value === ''))
       throw new InputError('bad-option', `${option}: "${text}" is not NAME=VALUE`, `such as ${example}`);
-    if (found[name] !== undefined)
+    const before = found.get(name);
+    if (before !== undefined)
       throw new InputError(
         'bad-option',
         `${option} names ${name} twice`,
-        `values of which one will do are joined by commas: ${name}=${found[name].join()},${values.join()}`,
+        `values of which one will do are joined by commas: ${name}=${before.join()},${values.join()}`,
       );
-    found[name] = values;
+    found.set(name, values);
   }
-  return found;
+  return Object.fromEntries(found);
 }

@@ -69,7 +69,7 @@ function show(): void {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [name = '', ...more] = path.split('/');
   const rest = decodeURIComponent(more.join('/'));
-  const part = PARTS[name] ?? PARTS['']!;
+  const part = PARTS[Object.hasOwn(PARTS, name) ? name : '']!;
   leave.abort();
   leave = new AbortController();
   links.replaceChildren(
