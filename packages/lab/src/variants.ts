@@ -103,7 +103,7 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
     throw new InputError(
       'bad-option',
       `${said}: there is no setting "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`,
-      `there are ${names.join(', ')}`,
+      `there are ${names.join(', ')}; an option of the policy is set=NAME=VALUE`,
     );
   }
   const only = { [option]: specs[option]! };
