@@ -280,7 +280,7 @@ export const MESSAGES = {
   run: message(
     'scheduler',
     'worker',
-    'Lost: asked for again by the worker that asked; of a match, central hears that the worker knows nothing of it. Late: declined. Doubled: the second is recognised.',
+    'Lost: asked for again by the worker that asked; of a match, central hears that the worker knows nothing of it; of a chunk, its owner asks the worker what it holds. Late: declined. Doubled: the second is recognised.',
     {
       /**
        * The worker's question that this answers: an `ask`, a `seek`, or that of an `ended`. 0: nobody has asked. Further tasks
