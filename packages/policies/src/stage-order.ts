@@ -50,10 +50,12 @@ export class StageOrder {
 
   /** The first that suits. */
   firstThat(suits: (stage: StageView) => boolean): StageView | undefined {
-    let first = this.first();
-    for (; first !== undefined && !suits(first); first = this.first()) this.passOverFirst();
-    this.takeBack();
-    return first;
+    const first = this.first();
+    if (first === undefined || suits(first)) return first;
+    let best = -1;
+    for (const id of this.#heap.ids())
+      if ((best < 0 || this.#heap.isBefore(id, best)) && suits(this.#stages[id]!)) best = id;
+    return best < 0 ? undefined : this.#stages[best];
   }
 
   /** The first leaves the order until all that were passed over are taken back. */
