@@ -118,7 +118,10 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
       });
     announce(context, { cluster, keys, dataFolder, policy });
     await whenAborted(context.interrupted);
-    context.note(`draining: no new jobs, ${await whatRuns(cluster.url, keys)} (Ctrl-C again stops at once)`);
+    const first = await unfinished(cluster.url, keys);
+    context.note(
+      `draining: no new jobs, ${first} is finished (Ctrl-C again stops at once: what is left goes on at the next \`up\` here)`,
+    );
     await cluster.drain();
   } finally {
     unregisterLocalCluster(here, context.environment);
@@ -128,8 +131,8 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
 /** Somebody who stops a cluster waits for its answer; longer than this is no answer. ms */
 const LOOK_MS = 1_000;
 
-/** What is finished first, and what stays for the next time. */
-async function whatRuns(url: string, keys: string | undefined): Promise<string> {
+/** Schedulers end when their jobs have: also what waits is finished first. */
+async function unfinished(url: string, keys: string | undefined): Promise<string> {
   try {
     const signal = AbortSignal.timeout(LOOK_MS);
     await using cluster = await connect(url, { keys, signal });
@@ -142,10 +145,9 @@ async function whatRuns(url: string, keys: string | undefined): Promise<string> 
       'task',
     );
     const waits = sumOf(waiting, ({ tasks }) => tasks);
-    const stays = waits > 0 ? `; what waits (${counted(waits, 'task')}) goes on at the next \`up\` here` : '';
-    return `what runs (${runs}) is finished${stays}`;
+    return `what runs (${runs}) or waits (${counted(waits, 'task')})`;
   } catch {
-    return 'what runs is finished';
+    return 'what runs or waits';
   }
 }
 

@@ -97,7 +97,7 @@ export class LocalCluster {
     return this.#children;
   }
 
-  /** Lets what runs end, in the order in which work flows: no new jobs, then no workers, then no central. */
+  /** Lets all jobs end, in the order in which work flows: no new jobs, then no workers, then no central. */
   async drain(): Promise<void> {
     this.#restartNothing();
     for (const role of ['s', 'workers', 'central', 'dashboard']) {
