@@ -59,8 +59,12 @@ export async function readClusterCounters(
     options,
   );
   const of = (wanted: Kind) => answered.filter(({ kind }) => kind === wanted);
-  const byName = (wanted: Kind) =>
-    Object.fromEntries(of(wanted).map(({ name, counters }) => [name, counters]));
+  // Without a prototype: a worker may be called as one of its members is.
+  const byName = (wanted: Kind): Record<string, Counters> =>
+    Object.assign(
+      Object.create(null),
+      Object.fromEntries(of(wanted).map(({ name, counters }) => [name, counters])),
+    );
   const total = (wanted: Kind) => sumCounters(of(wanted).map(({ counters }) => counters));
   return {
     central: of('central')[0]?.counters,
