@@ -3,8 +3,8 @@ import { Slots } from './slots.js';
 import { WorkerTables } from './tables.js';
 
 /**
- * What workers of a process share: their tables, and one view of the queue and the slots of whichever worker's step it is. A
- * view for each would not fit into a processor's cache, and one made at each use costs simulations under hawk a fifth.
+ * What workers of a process share: their tables, and one view of the queue and the slots of whichever worker's step it is. Views
+ * made at each use would add a quarter to what a simulation under hawk allocates.
  */
 export class WorkerMemory extends WorkerTables {
   readonly queue = new WorkerQueue(this);
