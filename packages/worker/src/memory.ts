@@ -1,12 +1,120 @@
-import { WorkerQueue } from './queue.js';
-import { Slots } from './slots.js';
-import { WorkerTables } from './tables.js';
+import {
+  grown,
+  LANES,
+  LinkedLists,
+  type Millis,
+  NO_RESOURCES,
+  NOBODY,
+  placesOf,
+  type Resources,
+  table,
+} from '@goshawk/core';
+import type { Entry } from './entry.js';
+import { Gpus } from './gpus.js';
+import type { OutputBuffer } from './output-buffer.js';
+import type { Series } from './series.js';
+import { SharedProbes } from './shared-probes.js';
 
 /**
- * What workers of a process share: their tables, and one view of the queue and the slots of whichever worker's step it is. Views
- * made at each use would add a quarter to what a simulation under hawk allocates.
+ * Where workers keep what changes all the time: tables with a row for each worker and each slot, and lists of what waits. The
+ * workers of a process may share it; it then lies close together.
  */
-export class WorkerMemory extends WorkerTables {
-  readonly queue = new WorkerQueue(this);
-  readonly slotView = new Slots(this);
+export class WorkerMemory {
+  readonly workers = table({
+    idle: 'u32',
+    /** Slots that serve long work. */
+    long: 'u32',
+    /** Long entries in the normal lane. */
+    longEntries: 'u32',
+    /** Express entries served in a row while a normal one waited. */
+    expressRun: 'u8',
+    /** What has waited for so long is overtaken by nothing smaller any more. */
+    patienceMs: 'f64',
+
+    // A thief (Hawk §3.6): whom it has asked, NOBODY between rounds, and when; its round, and how many it has tried in it; the
+    // last pause between rounds, 0 where there was work since; and what it has done since the start.
+    asked: 'i32',
+    askedAt: 'f64',
+    round: 'i32',
+    triedCount: 'u32',
+    pauseMs: 'f64',
+    attempts: 'u32',
+    successes: 'u32',
+    probesMoved: 'u32',
+  });
+  /** By worker: what its tasks may use beside slots, and what of that is free. */
+  readonly capacities: Resources[] = [];
+  readonly free: Record<string, number>[] = [];
+  /** By worker, where it has any. */
+  readonly gpus = new Map<number, Gpus>();
+
+  readonly slots = table({
+    state: 'u8',
+    long: 'u8',
+    /** 1: the owner of the task is gone; the task was told to end, and nobody will confirm that. */
+    orphaned: 'u8',
+    /** The question of a slot that asks, and how often it was asked. */
+    ask: 'f64',
+    tries: 'u32',
+    /** When the slot asked last, or when its task started. ms */
+    changedAt: 'f64',
+    /** When the slot was given to its task, or to the first task of its series. ms */
+    since: 'f64',
+    owner: 'i32',
+    // Numbers of jobs leave 32 bits behind after some starts of their scheduler.
+    job: 'f64',
+    task: 'u32',
+    attempt: 'u32',
+    /** The match that the task came of; 0: central has no part in it. */
+    match: 'f64',
+  });
+  /** By worker: its first slot, and last where all end. */
+  readonly firstSlots = [0];
+  /** By slot: what the slot asks for, or what its task came of. */
+  readonly entries: (Entry | undefined)[] = [];
+  /** By slot, where there is any: time limits, what tasks have printed, series of slots that ask. */
+  readonly timeouts = new Map<number, Millis>();
+  readonly outputs = new Map<number, OutputBuffer>();
+  readonly series = new Map<number, Series>();
+
+  /** What waits: for each worker a list for each lane. */
+  readonly waiting = new LinkedLists<Entry>();
+  /** By worker: names of the tasks that central has placed, where too much waits to be looked through for each that comes. */
+  readonly placedNames = new Map<number, Set<string>>();
+  readonly probes = new SharedProbes();
+  /** By worker: the first `TRIED_WIDTH` whom it has tried in its round. */
+  tried = new Int32Array(0);
+  /** Of all workers. */
+  readonly steals = { attempts: 0, successes: 0, probesMoved: 0 };
+
+  /** Nothing waits at the worker: all that most thieves want to know of it. */
+  isQueueEmpty(row: number): boolean {
+    const first = LANES.length * row;
+    return this.waiting.isEmpty(first) && this.waiting.isEmpty(first + 1);
+  }
+
+  /** @param slots 0: no fixed number
+   *
+   * @returns the row of a new worker */
+  admit(slots: number, capacity: Resources): number {
+    const { workers } = this;
+    const row = workers.add();
+    if (this.tried.length < TRIED_WIDTH * (row + 1)) this.tried = grown(this.tried, TRIED_WIDTH * (row + 1));
+    const count = placesOf(slots);
+    this.slots.add(count);
+    this.firstSlots.push(this.slots.size);
+    workers.idle[row] = count;
+    workers.asked[row] = NOBODY;
+    workers.patienceMs[row] = Number.POSITIVE_INFINITY;
+    for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
+    this.capacities.push(capacity);
+    const gpus = Gpus.of(capacity);
+    if (gpus !== undefined) this.gpus.set(row, gpus);
+    this.free.push(capacity === NO_RESOURCES ? NO_RESOURCES : { ...capacity });
+    this.waiting.add(LANES.length);
+    return row;
+  }
 }
+
+/** Hawk's cap is ten. */
+export const TRIED_WIDTH = 10;

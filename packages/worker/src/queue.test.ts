@@ -25,7 +25,7 @@ function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}):
 
 function newQueue(): WorkerQueue {
   const memory = new WorkerMemory();
-  return new WorkerQueue(memory).of(memory.admit(1, NO_RESOURCES));
+  return new WorkerQueue(memory, memory.admit(1, NO_RESOURCES));
 }
 
 /** `s s L s`: short probes and long tasks, in the order in which they came. */

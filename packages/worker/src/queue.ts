@@ -9,30 +9,26 @@ import {
   type TaskAttempt,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
-import type { WorkerTables } from './tables.js';
+import type { WorkerMemory } from './memory.js';
 
 /**
  * The queue of a worker: two lanes, served in order (express, normal), each FIFO, or by size where owners tell it, but for
  * what has waited too long. Hawk's worker has the normal lane only (§3.1); the other one is for pilots and thin jobs.
  */
 export class WorkerQueue {
-  readonly #memory: WorkerTables;
+  readonly #memory: WorkerMemory;
+  readonly #row: number;
   readonly #lists: LinkedLists<Entry>;
-  #row = 0;
-  #normal = 0;
-  #express = 1;
+  readonly #normal: number;
+  readonly #express: number;
 
-  constructor(memory: WorkerTables) {
+  /** @param row of the worker */
+  constructor(memory: WorkerMemory, row: number) {
     this.#memory = memory;
-    this.#lists = memory.waiting;
-  }
-
-  /** From now on it is of this worker. @param row of the worker */
-  of(row: number): this {
     this.#row = row;
+    this.#lists = memory.waiting;
     this.#normal = LANES.length * row;
     this.#express = this.#normal + 1;
-    return this;
   }
 
   set patienceMs(patienceMs: Millis) {
@@ -96,6 +92,8 @@ export class WorkerQueue {
   ): Entry[] {
     if (executingLong && !this.#lists.isEmpty(this.#express))
       return this.#lists.removeWhere(this.#express, mayRun, limit);
+    // Without a long entry nothing lies behind one: the queue need not be looked through.
+    if (!executingLong && this.longEntries === 0) return [];
     let isBehindLong = executingLong;
     const comesBefore = ({ long }: Entry): boolean => {
       isBehindLong ||= long;
@@ -107,11 +105,6 @@ export class WorkerQueue {
       (entry) => isStealable(entry) && mayRun(entry),
       limit,
     );
-  }
-
-  /** Whether the queue need be looked through for what a thief may have: without a long entry nothing lies behind one. */
-  mayBeStolen(executingLong: boolean): boolean {
-    return executingLong || this.longEntries > 0;
   }
 
   removeProbes(owner: Address, job: JobNumber, stage: StageIndex): Entry[] {

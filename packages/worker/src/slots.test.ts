@@ -36,7 +36,7 @@ const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 test('a slot has its GPUs from the start of its task to its end', () => {
   const memory = new WorkerMemory();
-  const slots = new Slots(memory).of(memory.admit(2, { gpu: 2 }));
+  const slots = new Slots(memory, memory.admit(2, { gpu: 2 }));
   const run = (): number => {
     const index = slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand: { gpu: 1 } }), 1, 0);
     expect(slots.gpusOf(index)).toEqual([]);
@@ -47,7 +47,7 @@ test('a slot has its GPUs from the start of its task to its end', () => {
   slots.release(0);
   expect(slots.gpusOf(0)).toEqual([]);
   expect(slots.gpusOf(run())).toEqual([0]);
-  expect(new Slots(memory).of(memory.admit(1, { cpu: 1 })).gpusOf(0)).toBeUndefined();
+  expect(new Slots(memory, memory.admit(1, { cpu: 1 })).gpusOf(0)).toBeUndefined();
 });
 
 test('slots ask, run and are free again, and of several workers each counts its own', () => {
@@ -60,7 +60,7 @@ test('slots ask, run and are free again, and of several workers each counts its 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const memory = new WorkerMemory();
-      const workers = [1, 3, 2].map((count) => new Slots(memory).of(memory.admit(count, CAPACITY)));
+      const workers = [1, 3, 2].map((count) => new Slots(memory, memory.admit(count, CAPACITY)));
       const models = workers.map(({ count }) => new Array<string>(count).fill('idle'));
       steps.forEach(({ kind, worker, slot: which, long }, now) => {
         const slots = workers[worker]!;
@@ -101,7 +101,7 @@ test('slots ask, run and are free again, and of several workers each counts its 
 
 test('what a task demands is free again when its slot is, and what a worker has beside slots bounds what runs', () => {
   const memory = new WorkerMemory();
-  const slots = new Slots(memory).of(memory.admit(5, CAPACITY));
+  const slots = new Slots(memory, memory.admit(5, CAPACITY));
   for (let i = 0; i < 3; i++) slots.ask(entry(false), i, 0);
   expect(slots.fits({ memory: 1 })).toBe(false);
   expect(slots.fits(NO_RESOURCES)).toBe(true);
@@ -112,7 +112,7 @@ test('what a task demands is free again when its slot is, and what a worker has 
 
 test('long work is what is believed of an entry, then of its task, and then what is found', () => {
   const memory = new WorkerMemory();
-  const slots = new Slots(memory).of(memory.admit(2, CAPACITY));
+  const slots = new Slots(memory, memory.admit(2, CAPACITY));
   slots.ask(entry(true), 1, 0);
   expect(slots.longCount).toBe(1);
   slots.run(0, OWNER, given(0, false), 0);

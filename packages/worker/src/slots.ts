@@ -12,9 +12,9 @@ import {
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
 import type { Gpus } from './gpus.js';
+import type { WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
-import type { WorkerTables } from './tables.js';
 
 /** What a slot does: nothing; it asks an owner for a task, for one round trip; or it runs one. */
 const IDLE = 0;
@@ -39,23 +39,17 @@ const LIFE = {
 
 /** The slots of one worker, by index, and what is free beside them. What is told of them are rows of the shared table. */
 export class Slots {
-  readonly #memory: WorkerTables;
-  #row = -1;
-  #first = 0;
-  count = 0;
+  readonly #memory: WorkerMemory;
+  readonly #row: number;
+  readonly #first: number;
+  readonly count: number;
 
-  constructor(memory: WorkerTables) {
+  /** @param row of the worker */
+  constructor(memory: WorkerMemory, row: number) {
     this.#memory = memory;
-  }
-
-  /** From now on it is of this worker. @param row of the worker */
-  of(row: number): this {
-    if (row === this.#row) return this;
-    const { firstSlots } = this.#memory;
     this.#row = row;
-    this.#first = firstSlots[row]!;
-    this.count = firstSlots[row + 1]! - this.#first;
-    return this;
+    this.#first = memory.firstSlots[row]!;
+    this.count = memory.firstSlots[row + 1]! - this.#first;
   }
 
   // ---- the life of a slot
@@ -158,7 +152,7 @@ export class Slots {
 
   // ---- what is told of one
 
-  /** The row of a slot in `WorkerTables.slots`, and its number in what is kept beside. */
+  /** The row of a slot in `WorkerMemory.slots`, and its number in what is kept beside. */
   rowOf(index: number): number {
     return this.#first + index;
   }
@@ -250,11 +244,11 @@ export class Slots {
 
   /** Matches that what runs came of. @param isLeftOut by slot; none unless given */
   matchesBut(isLeftOut: (index: number) => boolean = () => false): number[] {
-    const { match, state } = this.#memory.slots;
+    const { match } = this.#memory.slots;
     const matches: number[] = [];
-    for (let index = 0; index < this.count; index++) {
-      const row = this.rowOf(index);
-      if (state[row] === RUNNING && match[row]! > 0 && !isLeftOut(index)) matches.push(match[row]!);
+    for (const index of this.running()) {
+      const each = match[this.rowOf(index)]!;
+      if (each > 0 && !isLeftOut(index)) matches.push(each);
     }
     return matches;
   }

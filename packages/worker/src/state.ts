@@ -12,9 +12,9 @@ import { Chunks } from './chunks.js';
 import type { WorkerConfig, WorkerCounters, WorkerEnvironment } from './contract.js';
 import { Membership } from './membership.js';
 import { WorkerMemory } from './memory.js';
-import type { WorkerQueue } from './queue.js';
+import { WorkerQueue } from './queue.js';
 import { Reports } from './reports.js';
-import type { Slots } from './slots.js';
+import { Slots } from './slots.js';
 import { StartHealth } from './start-health.js';
 
 /** What a worker is and has, apart from how it finds work: what all of its flows read and change. */
@@ -59,12 +59,14 @@ export class WorkerState {
     this.row = memory.admit(config.slots, config.capacity);
   }
 
+  // Views of its rows: made where they are used, since thousands that are kept would not fit into a processor's cache.
+
   get queue(): WorkerQueue {
-    return this.memory.queue.of(this.row);
+    return new WorkerQueue(this.memory, this.row);
   }
 
   get slots(): Slots {
-    return this.memory.slotView.of(this.row);
+    return new Slots(this.memory, this.row);
   }
 
   /** Keeps account of placed tasks, and has to hear of those that end before it has welcomed this worker. */

@@ -14,9 +14,8 @@ import {
 } from '@goshawk/core';
 import type { WorkerEnvironment } from './contract.js';
 import type { Entry } from './entry.js';
-import type { WorkerMemory } from './memory.js';
+import { TRIED_WIDTH, type WorkerMemory } from './memory.js';
 import type { WorkerState } from './state.js';
-import { TRIED_WIDTH } from './tables.js';
 
 /**
  * Stealing (Hawk §3.6), both halves. As a thief: a round asks up to `stealCap` distinct general workers,
@@ -107,23 +106,16 @@ export class Stealing {
 
   /** The victim's half. @returns whether it had something to give */
   give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): boolean {
-    const isBehindLong = this.#w.slots.executesLong(now - this.#overdueMs());
-    const entries = this.#w.queue.mayBeStolen(isBehindLong)
-      ? this.#take(isBehindLong, attributes)
-      : NO_ENTRIES;
+    const { env, memory, queue, slots } = this.#w;
+    const isBehindLong = slots.executesLong(now - this.#overdueMs());
+    const entries = queue.takeStealable(isBehindLong, this.#limit(), (entry) => isAllowed(entry, attributes));
     if (entries.length === 0) {
-      this.#env.send(thief, nothingToSteal(round));
+      env.send(thief, nothingToSteal(round));
       return false;
     }
-    const probes = entries.map((entry) => this.#memory.probes.probeOf(entry));
-    this.#env.send(thief, { type: 'stolen', round, probes });
+    env.send(thief, { type: 'stolen', round, probes: entries.map((entry) => memory.probes.probeOf(entry)) });
     this.#tellOwners(entries, thief);
     return true;
-  }
-
-  #take(isBehindLong: boolean, attributes: MessageOf<'steal'>['attributes']): readonly Entry[] {
-    const mayRun = (entry: Entry): boolean => isAllowed(entry, attributes);
-    return this.#w.queue.takeStealable(isBehindLong, this.#limit(), mayRun);
   }
 
   #policy(): PolicySettings {
@@ -239,7 +231,6 @@ function isAllowed({ requires }: Entry, attributes: readonly Attribute[] | undef
   );
 }
 
-const NO_ENTRIES: readonly Entry[] = [];
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
 /** Rounds are numbered, so that an answer that comes late is told from one to this. */

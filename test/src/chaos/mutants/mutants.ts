@@ -20,8 +20,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'probes-lost-at-steal',
     what: 'a victim tells owners of probes that it does not give to the thief',
     file: 'worker/stealing',
-    find: 'const probes = entries.map((entry) =>',
-    replace: 'const probes = entries.slice(1).map((entry) =>',
+    find: 'probes: entries.map((entry) =>',
+    replace: 'probes: entries.slice(1).map((entry) =>',
   },
   {
     name: 'answers-before-sync',
