@@ -203,7 +203,7 @@ describe('what goes wrong', () => {
     ['/v1/jobs/zz-1', 404, /^no scheduler of this cluster knows "zz-1"$/],
     ['/v1/workers/w99', 404, /^there is no worker w99$/],
     ['/v1/jobs?state=asleep', 400, /^query: state/],
-    ['/v1/nothing', 404, /^there is no \/v1\/nothing here$/],
+    ['/v1/nothing', 404, /^there is no GET \/v1\/nothing here$/],
     ['/src/server.ts', 404, /^there is no/],
     ['/../package.json', 404, /^there is no/],
     ['/script/../../package.json', 404, /^there is no/],
