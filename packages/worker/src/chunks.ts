@@ -13,7 +13,7 @@ interface HeldEnd {
  */
 export class Chunks {
   readonly #waiting = new Map<number, KeptTask[]>();
-  /** Ends behind which another task of a chunk runs: they are told together. */
+  /** Ends behind which another task of a chunk runs: they are reported together. */
   #ends: HeldEnd[] = [];
 
   add(ask: number, task: KeptTask): void {
@@ -59,7 +59,7 @@ export class Chunks {
     return false;
   }
 
-  /** @returns whether it is the first that waits to be told */
+  /** @returns whether it is the first that waits to be reported */
   hold(end: HeldEnd): boolean {
     return this.#ends.push(end) === 1;
   }

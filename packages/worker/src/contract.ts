@@ -15,7 +15,7 @@ export type WorkerTimer =
   | 'ahead'
   /** Look whether a task of the chunk that answered question `key` takes long. */
   | 'chunk'
-  /** Tell the ends of tasks behind which others of their chunks run. */
+  /** Report the ends of tasks behind which others of their chunks run. */
   | 'ends'
   /** Tell central of a slot that has been free for a while. */
   | 'pull'

@@ -217,7 +217,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
   const report = keepEnd(w, slot, task, outcome, runMs, ask, now);
-  if (follower === undefined) tellEnd(w, task.owner, report);
+  if (follower === undefined) sendEnd(w, task.owner, report);
   else holdEnd(w, task.owner, report, now);
   // One that was cut may have been long.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
@@ -311,12 +311,12 @@ function holdEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now
   if (w.chunks.hold({ owner, report })) w.env.setTimer('ends', 0, now + END_SHARE * w.seriesMs);
 }
 
-function tellEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): void {
-  tellHeldEnds(w);
+function sendEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>): void {
+  sendHeldEnds(w);
   w.env.send(owner, report);
 }
 
-export function tellHeldEnds(w: WorkerParts): void {
+export function sendHeldEnds(w: WorkerParts): void {
   for (const { owner, report } of w.knownChunks?.takeEnds() ?? []) w.env.send(owner, report);
 }
 

@@ -352,23 +352,25 @@ test('the reserve follows from short tasks that completed: one that was cut may 
     expect(shortMs({ ...COMPLETED, kind })).toBe(0);
 });
 
+/** A task that central has matched. */
+const run: MessageOf<'run'> = {
+  type: 'run',
+  match: 1,
+  job: 1,
+  stage: 0,
+  task: 0,
+  attempt: 1,
+  payload: {},
+  jobId: 'j1',
+  long: false,
+  demand: {},
+  timeoutMs: undefined,
+  apartMs: undefined,
+  expectedMs: undefined,
+  ask: 0,
+};
+
 describe('a series of tiny tasks', () => {
-  const run: MessageOf<'run'> = {
-    type: 'run',
-    match: 1,
-    job: 1,
-    stage: 0,
-    task: 0,
-    attempt: 1,
-    payload: {},
-    jobId: 'j1',
-    long: false,
-    demand: {},
-    timeoutMs: undefined,
-    apartMs: undefined,
-    expectedMs: undefined,
-    ask: 0,
-  };
   const begun = (policy: Partial<PolicySettings> = {}, message: Partial<MessageOf<'run'>> = {}) => {
     const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 100, ...policy });
     bench.receive(OWNER, { ...run, ...message });
@@ -425,22 +427,6 @@ describe('a series of tiny tasks', () => {
 
 describe('a chunk: several tasks in answer to one question', () => {
   const OTHER = 9 as typeof OWNER;
-  const run: MessageOf<'run'> = {
-    type: 'run',
-    match: 1,
-    job: 1,
-    stage: 0,
-    task: 0,
-    attempt: 1,
-    payload: {},
-    jobId: 'j1',
-    long: false,
-    demand: {},
-    timeoutMs: undefined,
-    apartMs: undefined,
-    expectedMs: undefined,
-    ask: 0,
-  };
   /** Tasks 1 to 3 have come for the slot in which task 0 has ended. */
   const begun = () => {
     const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 100 });

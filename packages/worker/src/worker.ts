@@ -39,10 +39,10 @@ import {
   given,
   nowLong,
   refused,
+  sendHeldEnds,
   serve,
   serveOrFind,
   started,
-  tellHeldEnds,
 } from './serving.js';
 import { nothingToSteal } from './stealing.js';
 
@@ -126,7 +126,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'chunk':
         return chunkIsDue(this, key, now);
       case 'ends':
-        return tellHeldEnds(this);
+        return sendHeldEnds(this);
       case 'pull':
         return this.finder?.wake(now);
       case 'quarantine':
