@@ -9,12 +9,12 @@ import type { WorkerParts } from './parts.js';
 import { askFor } from './questions.js';
 import type { Series } from './series.js';
 
+// How an entry becomes a task that runs, and how that ends.
+
 /** How long the end of a task waits for the rest of its chunk, of what a series may last. */
 const END_SHARE = 1 / 50;
 /** A task that takes so much of it is not tiny. */
 const CHUNK_SHARE = 1 / 10;
-
-// How an entry becomes a task that runs, and how that ends.
 
 // ---- what waits, and what is asked for it
 
@@ -222,20 +222,16 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   // One that was cut may have been long.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
-  if (follower !== undefined) {
+  if (goesOn) {
     const series = { since: since[row]!, report };
     slots.release(slot);
-    return runFollower(w, answered, follower, series, now);
-  }
-  if (goesOn) {
+    if (follower !== undefined) return runFollower(w, answered, follower, series, now);
     const next = entryOfGiven(task.owner, {
       job: task.job,
       stage: entry.stage,
       long: false,
       demand: entry.demand,
     });
-    const series = { since: since[row]!, report };
-    slots.release(slot);
     slots.ask(next, ask, now, series);
     return w.armSweep(now);
   }

@@ -37,6 +37,24 @@ const PEERS: MessageOf<'peers'> = {
   ownersAway: [],
 };
 
+/** A task that central has matched. */
+const run: MessageOf<'run'> = {
+  type: 'run',
+  match: 1,
+  job: 1,
+  stage: 0,
+  task: 0,
+  attempt: 1,
+  payload: {},
+  jobId: 'j1',
+  long: false,
+  demand: {},
+  timeoutMs: undefined,
+  apartMs: undefined,
+  expectedMs: undefined,
+  ask: 0,
+};
+
 /** A worker alone, with everybody else and the executor played by the test. */
 class Bench {
   readonly worker: Worker;
@@ -194,22 +212,7 @@ describe('a question', () => {
   test('is not answered by somebody else', () => {
     const bench = new Bench().welcome();
     bench.probe(1);
-    bench.receive(OTHER, {
-      type: 'run',
-      ask: 1,
-      match: 0,
-      job: 1,
-      stage: 0,
-      task: 0,
-      attempt: 1,
-      payload: {},
-      jobId: 'j1',
-      long: false,
-      demand: {},
-      timeoutMs: undefined,
-      apartMs: undefined,
-      expectedMs: undefined,
-    });
+    bench.receive(OTHER, { ...run, ask: 1, match: 0 });
     expect(bench.orders).toEqual([]);
     bench.bind(1, 1);
     expect(bench.orders).toHaveLength(1);
@@ -351,24 +354,6 @@ test('the reserve follows from short tasks that completed: one that was cut may 
   for (const kind of ['lost', 'cancelled', 'timeout', 'failed'] as const)
     expect(shortMs({ ...COMPLETED, kind })).toBe(0);
 });
-
-/** A task that central has matched. */
-const run: MessageOf<'run'> = {
-  type: 'run',
-  match: 1,
-  job: 1,
-  stage: 0,
-  task: 0,
-  attempt: 1,
-  payload: {},
-  jobId: 'j1',
-  long: false,
-  demand: {},
-  timeoutMs: undefined,
-  apartMs: undefined,
-  expectedMs: undefined,
-  ask: 0,
-};
 
 describe('a series of tiny tasks', () => {
   const begun = (policy: Partial<PolicySettings> = {}, message: Partial<MessageOf<'run'>> = {}) => {
