@@ -1,20 +1,15 @@
 import { IndexedHeap } from '@goshawk/core';
 import type { StageView } from './contract.js';
 
-/** Waiting stages in the order of a key, the least first. */
+/** Waiting stages in the order of a key, the least first; of equals, the one that came first. */
 export class StageOrder {
   /** When each came, by id of the stage. */
   readonly #arrivals: number[] = [];
-  readonly #heap: IndexedHeap;
+  readonly #heap = new IndexedHeap(this.#arrivals);
   readonly #stages: (StageView | undefined)[] = [];
   /** Passed over, with their keys. */
   readonly #passedOver: { readonly id: number; readonly key: number }[] = [];
   #came = 0;
-
-  /** @param ties which of equal keys comes first: the least id, or the one that came first */
-  constructor(ties: 'id' | 'arrival') {
-    this.#heap = new IndexedHeap(ties === 'arrival' ? this.#arrivals : undefined);
-  }
 
   /** Those that are passed over are left out. */
   get size(): number {
@@ -46,16 +41,6 @@ export class StageOrder {
   /** Infinity where nothing waits. */
   get firstKey(): number {
     return this.#heap.topKey();
-  }
-
-  /** The first that suits. */
-  firstThat(suits: (stage: StageView) => boolean): StageView | undefined {
-    const first = this.first();
-    if (first === undefined || suits(first)) return first;
-    let best = -1;
-    for (const id of this.#heap.ids())
-      if ((best < 0 || this.#heap.isBefore(id, best)) && suits(this.#stages[id]!)) best = id;
-    return best < 0 ? undefined : this.#stages[best];
   }
 
   /** The first leaves the order until all that were passed over are taken back. */

@@ -12,10 +12,10 @@ import type {
   StageView,
   WorkerView,
 } from '../contract.js';
-import { needsOf } from '../fitting.js';
 import { FreeWorkers } from '../free-workers.js';
+import { KeptWorkers } from '../kept-workers.js';
+import { serve } from '../serving.js';
 import { StageOrder } from '../stage-order.js';
-import { KeptWorkers } from './kept-workers.js';
 import { LongTimes } from './long-times.js';
 import { LongLimit } from './reserve.js';
 
@@ -52,7 +52,14 @@ export class Goshawk implements CentralPolicy {
   readonly #limit: LongLimit;
   readonly #longTimes = new LongTimes(LONG_DOUBT);
   readonly #free = new FreeWorkers();
-  readonly #orders: Readonly<Record<Kind, StageOrder>>;
+  readonly #orders: Readonly<Record<Kind, StageOrder>> = {
+    pilots: new StageOrder(),
+    short: new StageOrder(),
+    small: new StageOrder(),
+    long: new StageOrder(),
+    large: new StageOrder(),
+  };
+  readonly #allOrders = Object.values(this.#orders);
   /** Of each stage that waits. */
   readonly #kindOf = new Map<StageView, Kind>();
   /** Runs that are not of short jobs, at workers that take work, by id; and how many of each kind. */
@@ -69,8 +76,6 @@ export class Goshawk implements CentralPolicy {
     this.#context = context;
     this.#kept = new KeptWorkers(this.#free, context);
     this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
-    const order = (): StageOrder => new StageOrder('arrival');
-    this.#orders = { pilots: order(), short: order(), small: order(), long: order(), large: order() };
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -117,8 +122,13 @@ export class Goshawk implements CentralPolicy {
     this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
     const dueSlots = Math.max(1, this.#slots);
     if (Math.abs(dueSlots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(dueSlots, now);
-    this.#serveKept(draft, now);
-    this.#serveInOrder(draft, now);
+    const serving = {
+      orders: this.#allOrders,
+      next: () => this.#firstOrder(now),
+      mayRun: (stage: StageView) => this.#mayRun(this.#kindOf.get(stage)!, now),
+      start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
+    };
+    serve(serving, this.#free, this.#kept, this.#context, now);
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
     // The limit moves with time alone, by cutoffs.
@@ -148,39 +158,6 @@ export class Goshawk implements CentralPolicy {
   }
 
   // ---- the order
-
-  #serveKept(draft: Draft, now: Millis): void {
-    if (!this.#kept.isInDemand) return;
-    const mayRun = (stage: StageView): boolean => this.#mayRun(this.#kindOf.get(stage)!, now);
-    const start = (stage: StageView, worker: WorkerView): boolean => this.#start(stage, worker, draft, now);
-    this.#kept.serve({ mayRun, start }, now);
-  }
-
-  #serveInOrder(draft: Draft, now: Millis): void {
-    /** No worker has room for such tasks. While stages start that does not change, unless fewer workers are kept. */
-    let fitNowhere: Set<string> | undefined;
-    while (this.#free.size > this.#kept.size) {
-      const order = this.#firstOrder(now);
-      if (order === undefined) break;
-      const stage = order.first()!;
-      const isHopeless = fitNowhere?.has(needsOf(stage)) === true;
-      const worker = isHopeless ? undefined : this.#workerFor(stage);
-      if (worker === undefined) {
-        fitNowhere ??= new Set();
-        fitNowhere.add(needsOf(stage));
-      }
-      const kept = this.#kept.size;
-      if (worker === undefined || !this.#start(stage, worker, draft, now)) order.passOverFirst();
-      if (this.#kept.size === kept) continue;
-      fitNowhere = undefined;
-      this.#takeBack();
-    }
-    this.#takeBack();
-  }
-
-  #takeBack(): void {
-    for (const kind of KINDS) this.#orders[kind].takeBack();
-  }
 
   /** Whose first is the next in the one order that may run; large jobs whose pilots have not told come after all others. */
   #firstOrder(now: Millis): StageOrder | undefined {
@@ -260,10 +237,6 @@ export class Goshawk implements CentralPolicy {
     if (kind === 'pilots') return long + small + large < this.#slots - this.#limit.lastSlot(this.#slots);
     if (long + small + large < limit) return true;
     return kind === 'small' && small + Math.max(0, long - limit) < this.#slots - limit;
-  }
-
-  #workerFor(stage: StageView): WorkerView | undefined {
-    return this.#free.find(stage, this.#context, (worker) => !this.#kept.has(worker));
   }
 
   /** @returns whether it could be made */

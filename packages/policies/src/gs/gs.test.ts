@@ -219,15 +219,15 @@ describe('idle slots', () => {
 });
 
 test('a task that needs much is not overtaken for ever by those that need little', () => {
-  const bench = new Bench(1, { slots: 4, capacity: { memory: 4 } });
-  for (let job = 1; job <= 4; job++) bench.wants(job, 1, 1, { demand: { memory: 1 } });
-  bench.wants(100, 1, 1, { demand: { memory: 4 } });
-  let job = 4;
-  for (; bench.count(100) === 0 && job < 60; job++) {
+  const bench = new Bench(6, { slots: 4, capacity: { memory: 4 } });
+  for (let job = 1; job <= 24; job++) bench.wants(job, 1, 1, { demand: { memory: 1 } });
+  bench.wants(1_000, 1, 1, { demand: { memory: 4 } });
+  let job = 24;
+  for (; bench.count(1_000) === 0 && job < 300; job++) {
     bench.wants(job + 1, 1, 1, { demand: { memory: 1 } });
     bench.now += SECOND;
-    bench.endAny(0);
+    bench.endAny(5 * job);
   }
-  // After 20 cutoffs the worker is kept for it, and is free when its four tasks have ended.
-  expect(job).toBeLessThan(30);
+  // After 20 cutoffs one worker of the six is kept for it, and is free when its four tasks have ended.
+  expect(job).toBeLessThan(150);
 });

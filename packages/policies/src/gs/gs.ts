@@ -1,4 +1,4 @@
-import { drawIndex, type Millis, PATIENCE_CUTOFFS, SLOT } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -11,8 +11,9 @@ import type {
   ValuesOf,
   WorkerView,
 } from '../contract.js';
-import { fitsEver, fitsNow } from '../fitting.js';
-import { FreeWorkers, isDemanding } from '../free-workers.js';
+import { FreeWorkers } from '../free-workers.js';
+import { KeptWorkers } from '../kept-workers.js';
+import { serve } from '../serving.js';
 import { StageOrder } from '../stage-order.js';
 import { Shares } from './shares.js';
 
@@ -61,22 +62,25 @@ class Gs implements CentralPolicy {
   /** By queue; of those that may start in it. */
   readonly #queues: readonly StageOrder[];
   /** What may run before its size is known. */
-  readonly #early = new StageOrder('id');
+  readonly #early = new StageOrder();
+  readonly #orders: readonly StageOrder[];
   /** Of every stage that waits: where. */
   readonly #orderOf = new Map<StageView, StageOrder>();
   readonly #free = new FreeWorkers();
+  readonly #kept: KeptWorkers;
   /** The queue that each run was started in, and how many each queue has. */
   readonly #queueOfRun = new Map<RunView, number>();
   readonly #running: number[];
-  readonly #demanding = new Set<StageView>();
 
   constructor(options: GsOptions, context: PolicyContext) {
     this.#options = options;
     this.#context = context;
     const queues = options.by === 'arrival' ? 1 : options.queues;
     this.#shares = new Shares(queues, options.weightRatio);
-    this.#queues = Array.from({ length: queues }, () => new StageOrder('id'));
+    this.#queues = Array.from({ length: queues }, () => new StageOrder());
+    this.#orders = [...this.#queues, this.#early];
     this.#running = this.#queues.map(() => 0);
+    this.#kept = new KeptWorkers(this.#free, context);
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -109,64 +113,53 @@ class Gs implements CentralPolicy {
   }
 
   plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
-    if (this.#free.size === 0 || this.#orderOf.size === 0) return;
-    const starved = this.#starved(now);
-    const kept = new Map<StageView, number>();
-    // An owner may decline a worker, and is not to be offered the same one for ever.
-    const at = drawIndex(this.#context, this.#free.size);
-    const free = [...this.#free.all.slice(at), ...this.#free.all.slice(0, at)];
-    for (const worker of free) {
-      const first = starved.find(
-        (stage) => (kept.get(stage) ?? 0) < stage.waiting && fitsEver(stage, worker),
-      );
-      if (first !== undefined) {
-        kept.set(first, (kept.get(first) ?? 0) + 1);
-        if (fitsNow(first, worker)) this.#start(draft, first, worker, this.#queueOf(first, now));
-        continue;
+    const serving = {
+      orders: this.#orders,
+      next: () => this.#next(now),
+      mayRun: () => true,
+      start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
+    };
+    serve(serving, this.#free, this.#kept, this.#context, now);
+  }
+
+  /** The queue that has the least of its share; what waits for its pilots comes after all queues. */
+  #next(now: Millis): StageOrder | undefined {
+    if (this.#options.by === 'service') this.#moveDown(now);
+    const queue = this.#shares.next((of) => this.#isLoaded(of), this.#running);
+    if (queue >= 0) return this.#queues[queue];
+    return this.#early.size > 0 ? this.#early : undefined;
+  }
+
+  #isLoaded(queue: number): boolean {
+    return this.#queues[queue]!.size > 0;
+  }
+
+  /** Service moves a job down: who comes first in a queue has had no more of it than the queue allows. */
+  #moveDown(now: Millis): void {
+    for (const [queue, order] of this.#queues.entries()) {
+      for (let first = order.first(); first !== undefined; first = order.first()) {
+        const present = this.#queueOf(first, now);
+        if (present <= queue) break;
+        this.#place(first, this.#queues[present]!);
       }
-      while (worker.free[SLOT]! > 0 && this.#serve(draft, worker, now));
-      if (this.#orderOf.size === 0) break;
     }
   }
 
-  /** @returns whether the worker got a task */
-  #serve(draft: Draft, worker: WorkerView, now: Millis): boolean {
-    const suits = (stage: StageView): boolean => fitsNow(stage, worker);
-    const firsts = this.#queues.map((_, queue) => this.#firstOf(queue, suits, now));
-    const queue = this.#shares.give(
-      (of) => firsts[of] !== undefined,
-      (of) => this.#running[of]!,
-    );
-    if (queue >= 0) return this.#start(draft, firsts[queue]!, worker, queue);
-    const early = this.#early.firstThat(suits);
-    return early !== undefined && this.#start(draft, early, worker, this.#queueOf(early, now));
-  }
-
-  #start(draft: Draft, stage: StageView, worker: WorkerView, queue: number): boolean {
+  #start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): boolean {
     const run = draft.start(stage, worker);
     this.#free.update(worker);
     if (run === undefined) return false;
+    const queue = this.#queueOf(stage, now);
     this.#count(run, queue);
     if (stage.waiting === 0) this.#forget(stage);
+    if (stage.part !== 'early') this.#shares.took(queue, (of) => this.#isLoaded(of));
     return true;
-  }
-
-  /** Service moves a job down; those that have had more than their queue has are moved as they come first. */
-  #firstOf(queue: number, suits: (stage: StageView) => boolean, now: Millis): StageView | undefined {
-    const order = this.#queues[queue]!;
-    for (;;) {
-      const first = order.firstThat(suits);
-      if (first === undefined || this.#options.by !== 'service') return first;
-      const present = this.#queueOf(first, now);
-      if (present <= queue) return first;
-      this.#place(first, this.#queues[present]!);
-    }
   }
 
   #update(stage: StageView, now: Millis): void {
     if (stage.waiting === 0) return this.#forget(stage);
     this.#place(stage, stage.part === 'early' ? this.#early : this.#queues[this.#queueOf(stage, now)]!);
-    if (isDemanding(stage)) this.#demanding.add(stage);
+    this.#kept.waits(stage);
   }
 
   #place(stage: StageView, order: StageOrder): void {
@@ -179,7 +172,7 @@ class Gs implements CentralPolicy {
   #forget(stage: StageView): void {
     this.#orderOf.get(stage)?.delete(stage);
     this.#orderOf.delete(stage);
-    this.#demanding.delete(stage);
+    this.#kept.forget(stage);
   }
 
   #count(run: RunView, queue: number): void {
@@ -214,17 +207,7 @@ class Gs implements CentralPolicy {
     for (let below = baseMs; sizeMs >= below && queue < this.#queues.length - 1; below *= growth) queue++;
     return queue;
   }
-
-  /** What fits only where much is free, and has waited for that for too long; the longest first. */
-  #starved(now: Millis): readonly StageView[] {
-    if (this.#demanding.size === 0) return NOBODY_STARVES;
-    const patienceMs = PATIENCE_CUTOFFS * this.#context.cutoffMs;
-    const starved = [...this.#demanding].filter(({ waitsSince }) => now - waitsSince >= patienceMs);
-    return starved.sort((a, b) => a.waitsSince - b.waitsSince);
-  }
 }
-
-const NOBODY_STARVES: readonly StageView[] = [];
 
 export const gs: PolicyModule<GsOptions> = {
   title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',

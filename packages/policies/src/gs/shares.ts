@@ -18,21 +18,24 @@ export class Shares {
     this.#passesMax = ratio;
   }
 
-  /** Gives the next slot to one of the loaded queues. @returns which; −1 when none is */
-  give(isLoaded: (queue: number) => boolean, running: (queue: number) => number): number {
+  /** The loaded queue to which the next slot goes; −1 when none is loaded. */
+  next(isLoaded: (queue: number) => boolean, running: readonly number[]): number {
     let next = -1;
     let least = Number.POSITIVE_INFINITY;
     for (let queue = 0; queue < this.#weights.length; queue++) {
       if (!isLoaded(queue)) continue;
-      const share = running(queue) / this.#weights[queue]!;
+      const share = running[queue]! / this.#weights[queue]!;
       if (share > least || (share === least && !this.#isTurn(queue, next))) continue;
       next = queue;
       least = share;
     }
-    for (let queue = 0; queue < this.#weights.length; queue++) {
-      this.#passed[queue] = queue !== next && isLoaded(queue) ? this.#passed[queue]! + 1 : 0;
-    }
     return next;
+  }
+
+  /** The queue has got a slot. */
+  took(queue: number, isLoaded: (queue: number) => boolean): void {
+    for (let other = 0; other < this.#weights.length; other++)
+      this.#passed[other] = other !== queue && isLoaded(other) ? this.#passed[other]! + 1 : 0;
   }
 
   #isTurn(queue: number, before: number): boolean {

@@ -1,12 +1,12 @@
 import { type Millis, PATIENCE_CUTOFFS } from '@goshawk/core';
-import type { PolicyContext, StageView, WorkerView } from '../contract.js';
-import { fitsEver, fitsNow, needsOf } from '../fitting.js';
-import { type FreeWorkers, isDemanding } from '../free-workers.js';
+import type { PolicyContext, StageView, WorkerView } from './contract.js';
+import { fitsEver, fitsNow, needsOf } from './fitting.js';
+import { type FreeWorkers, isDemanding } from './free-workers.js';
 
-/** What the policy does with stages for which workers are kept. */
+/** What the policy does with a stage for which workers are kept. */
 interface Serving {
   mayRun(stage: StageView): boolean;
-  /** @returns whether it could be made */
+  /** @returns whether a task of the stage has started there */
   start(stage: StageView, worker: WorkerView): boolean;
 }
 
@@ -32,11 +32,6 @@ export class KeptWorkers {
     return this.#keptFor.size;
   }
 
-  /** Something waits that needs more than a slot. */
-  get isInDemand(): boolean {
-    return this.#demanding.size > 0;
-  }
-
   has(worker: WorkerView): boolean {
     return this.#keptFor.has(worker);
   }
@@ -56,6 +51,7 @@ export class KeptWorkers {
 
   /** Keeps workers for what has fitted nowhere for long, and starts it where it fits. */
   serve({ mayRun, start }: Serving, now: Millis): void {
+    if (this.#demanding.size === 0) return;
     const kept = this.#byStage(mayRun);
     /** No other worker could be kept for such tasks. While none starts that does not change. */
     const fitNowhere = new Set<string>();
