@@ -24,7 +24,7 @@ interface PostgresOptions {
   readonly version: string;
 }
 
-interface Row {
+export interface Row {
   readonly tag: string;
   readonly home: string;
   readonly holder: string;
@@ -206,7 +206,7 @@ export class PostgresJournals {
     const epoch = Number(row.epoch);
     await this.#lock(row.tag, epoch);
     const { home, written } = row;
-    const filed = await this.#filedUnder(row.tag);
+    const filed = await filedUnder(this.#link, row.tag);
     const opened = { home, identity, epoch, written: Number(written), filed };
     const journal = new PostgresJournal(this.#link, opened, this.#options.version, async () => {
       this.#open.delete(journal);
@@ -214,22 +214,6 @@ export class PostgresJournals {
     });
     this.#open.add(journal);
     return journal;
-  }
-
-  /**
-   * In pages: of all at once the answer could take longer than one is waited for, and what this process writes meanwhile
-   * would wait for it.
-   */
-  async #filedUnder(tag: string): Promise<Filed[]> {
-    const filed: Filed[] = [];
-    let last: readonly unknown[] = [-1, -1];
-    for (;;) {
-      const page = await this.#link.ask<FiledRow>(PAGE, [tag, ...last, PAGE_MAX.records, PAGE_MAX.bytes]);
-      const end = page.at(-1);
-      if (end === undefined) return filed;
-      for (const { job, place, body } of page) filed.push([Number(job), body, Number(place)]);
-      last = [end.job, end.place];
-    }
   }
 
   /** Whoever had this epoch before is gone: its session would have the lock. */
@@ -419,6 +403,23 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
 }
 
 /**
+ * All records of a journal, in pages: of all at once the answer could take longer than one is waited for, and what this process
+ * writes meanwhile would wait for it. Records are added behind those of their job, and go with it: of each job this is what
+ * there was at one moment.
+ */
+export async function filedUnder(link: Link, tag: string): Promise<Filed[]> {
+  const filed: Filed[] = [];
+  let last: readonly unknown[] = [-1, -1];
+  for (;;) {
+    const page = await link.ask<FiledRow>(PAGE, [tag, ...last, PAGE_MAX.records, PAGE_MAX.bytes]);
+    const end = page.at(-1);
+    if (end === undefined) return filed;
+    for (const { job, place, body } of page) filed.push([Number(job), body, Number(place)]);
+    last = [end.job, end.place];
+  }
+}
+
+/**
  * Writes a group, by the function of the schema.
  *
  * @returns jobs whose key another one has
@@ -446,7 +447,7 @@ export async function writeGroup(
   return (row!.taken ?? []).map(Number);
 }
 
-function identityOf({ format, tag, version, formers, last_job }: Row): Identity {
+export function identityOf({ format, tag, version, formers, last_job }: Row): Identity {
   return { format, tag, version, formers, lastJob: Number(last_job) };
 }
 

@@ -226,10 +226,12 @@ class LinkClosed extends Error {
   }
 }
 
-/** The question is wrong, and would be each time: its data, its words, what it may not break, or Goshawk's own refusal. */
+/** The question is wrong, and would be each time: its data, its words, its size, what it may not break, or Goshawk's own refusal. */
 function isOurs(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return error instanceof LinkClosed || (typeof code === 'string' && /^(22|23|42|GH)[0-9A-Z]{3}$/.test(code));
+  return (
+    error instanceof LinkClosed || (typeof code === 'string' && /^(22|23|42|54|GH)[0-9A-Z]{3}$/.test(code))
+  );
 }
 
 function describe(error: unknown): string {

@@ -4,9 +4,9 @@ import { JournalError } from '../errors.js';
 import { entryOf } from '../group-commit.js';
 import { checkIdentity, newIdentity } from '../identity.js';
 import type { JournalReader } from '../offline.js';
-import { type Filed, soundRecords } from '../reading.js';
+import { soundRecords } from '../reading.js';
 import { succeeding } from '../repair.js';
-import { writeGroup } from './journals.js';
+import { filedUnder, identityOf, type Row, writeGroup } from './journals.js';
 import { Link } from './link.js';
 import { checkSchema, migrate } from './migrate.js';
 import { parseJournalUrl } from './url.js';
@@ -15,7 +15,7 @@ import { parseJournalUrl } from './url.js';
 const CHUNK = 1_000;
 
 /**
- * All journals in a PostgreSQL, as they are at one moment.
+ * All journals in a PostgreSQL.
  *
  * @param tag only the one whose job ids begin so
  * @throws JournalError
@@ -25,44 +25,32 @@ export async function storedJournals(url: string, tag?: string): Promise<Journal
   try {
     await link.open();
     await checkSchema(link);
-    // One statement sees one state.
-    const rows = await link.ask<{ of: StoredRow; filed: [string, string, string][] | null }>(
-      `select to_jsonb(j) as of, (select jsonb_agg(jsonb_build_array(r.job, r.place, encode(r.body, 'base64')) order by r.job, r.place)
-         from goshawk.records r where r.tag = j.tag) as filed
-       from goshawk.journals j where $1::text is null or j.tag = $1 order by j.claimed_at`,
+    const rows = await link.ask<Row>(
+      'select * from goshawk.journals where $1::text is null or tag = $1 order by claimed_at',
       [tag ?? null],
     );
     if (rows.length === 0 && tag !== undefined)
       throw new JournalError('no-journal', `there is no journal of jobs ${tag}-* at ${link.shown}`);
-    return rows.map(({ of, filed }) => {
-      const records = (filed ?? []).map(([job, place, body]): Filed => {
-        return [Number(job), Buffer.from(body, 'base64'), Number(place)];
-      });
-      const bytes = sumOf(records, ([, body]) => body.length);
-      return {
-        identity: checkIdentity({ ...of, lastJob: Number(of.last_job) }, link.shown),
-        holder: of.holder,
-        epoch: Number(of.epoch),
-        entries: (onDamage) => soundRecords(records, onDamage),
+    const journals: JournalReader[] = [];
+    for (const row of rows) {
+      const identity = checkIdentity(identityOf(row), link.shown);
+      const filed = await filedUnder(link, row.tag);
+      const bytes = sumOf(filed, ([, body]) => body.length);
+      journals.push({
+        identity,
+        holder: row.holder,
+        epoch: Number(row.epoch),
+        entries: (onDamage) => soundRecords(filed, onDamage),
         sizes: () => ({ fileBytes: bytes, usedBytes: bytes }),
         // PostgreSQL looks after its own files.
         check: () => {},
         close: async () => {},
-      };
-    });
+      });
+    }
+    return journals;
   } finally {
     await link.close();
   }
-}
-
-interface StoredRow {
-  readonly tag: string;
-  readonly holder: string;
-  readonly epoch: number;
-  readonly format: number;
-  readonly version: string;
-  readonly formers: readonly string[];
-  readonly last_job: number;
 }
 
 /**
