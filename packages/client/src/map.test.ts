@@ -333,6 +333,27 @@ describe('map', () => {
       expect(cluster.cancelled).toEqual(expect.arrayContaining(job));
     });
 
+    it('submits what was gathered as the cluster runs out of work, though the first input has no value yet', async () => {
+      const cluster = new Gates();
+      cluster.runMs = 0.1;
+      const quick = Array.from({ length: 40 }, (_, index) => index + 1);
+      const values = mapInputs(cluster, WORK, [...quick, ...quick.map((input) => input + 100)], {
+        inFlight: 32,
+      });
+      cluster.end(...quick);
+      for (const input of quick) expect((await values.next()).value).toBe(input * input);
+      const next = values.next();
+      const inFlight = quick.slice(0, 32).map((input) => input + 100);
+      // Half of what may be in flight is enough to do.
+      await expect.poll(() => cluster.submitted.length).toBeGreaterThanOrEqual(40 + 16);
+      for (let turn = 0; turn < 20; turn++) await setImmediate();
+      cluster.end(...cluster.submitted.slice(41));
+      await expect.poll(() => cluster.submitted).toEqual([...quick, ...inFlight]);
+      cluster.end(101);
+      expect((await next).value).toBe(101 * 101);
+      await values.return(undefined);
+    });
+
     it('gives results of those before one that failed, and throws then', async () => {
       const { cluster, values, next, job, before } = await shared();
       cluster.end(...before, ...job.filter((_, index) => index !== 3));

@@ -41,7 +41,7 @@ const JOB_BYTES = 64 * 1024;
 /** Weight of the latest job in the run time of an input as it is believed. */
 const NEWEST_WEIGHT = 0.25;
 
-/** An input, and who waits for its value. */
+/** An input, and the promise of its value. */
 interface Call<Input> {
   readonly input: Input;
   readonly value: Promise<Came<Input>>;
@@ -51,8 +51,7 @@ interface Call<Input> {
 
 type Came<Input> =
   | { readonly kind: 'input'; readonly next: IteratorResult<Input, unknown> }
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'turn' };
+  | { readonly kind: 'value'; readonly value: unknown };
 
 /** See `Cluster.map`. */
 export async function* mapInputs<Input>(
@@ -70,30 +69,23 @@ export async function* mapInputs<Input>(
   const jobs = new MapJobs<Input>(cluster, work, job, until, inFlight);
   const running: Promise<Came<Input>>[] = [];
   let pulled: Promise<Came<Input>> | undefined;
-  let turn: Promise<Came<Input>> | undefined;
   let hasMore = true;
   try {
     for (;;) {
       if (hasMore && pulled === undefined && running.length < jobs.inFlight)
         pulled = (async () => ({ kind: 'input', next: await iterator.next() }))();
-      if (jobs.isFull || !hasMore) jobs.submit();
-      // What has come in one turn goes together; more is waited for only while there is enough to do.
-      if (jobs.gathered > 0 && !jobs.areEnough)
-        turn ??= new Promise((resolve) => setImmediate(resolve, { kind: 'turn' }));
-      const awaited = [pulled, running[0], turn].filter((each) => each !== undefined);
+      const awaited = [pulled, running[0]].filter((each) => each !== undefined);
       if (awaited.length === 0) return;
       const came = await abortable(Promise.race(awaited), signal);
       if (came.kind === 'value') {
         running.shift();
         yield came.value;
-      } else if (came.kind === 'turn') {
-        turn = undefined;
-        if (!jobs.areEnough) jobs.submit();
-      } else {
-        pulled = undefined;
-        if (came.next.done) hasMore = false;
-        else running.push(jobs.gather(came.next.value));
+        continue;
       }
+      pulled = undefined;
+      hasMore = !came.next.done;
+      if (came.next.done) jobs.submit();
+      else running.push(jobs.gather(came.next.value));
     }
   } finally {
     stop.abort();
@@ -116,10 +108,12 @@ class MapJobs<Input> {
   readonly #unfinished = new Set<MapJob>();
   /** Aborted some time after `until`: what is submitted by then is known, and can be cancelled. */
   readonly #giveUp = new AbortController();
+  /** Gathered, and in no job yet. */
   #calls: Call<Input>[] = [];
   #bytes = 0;
   /** Inputs that were submitted and have no value yet. */
   #underWay = 0;
+  #endOfTurn: NodeJS.Immediate | undefined;
   /** The longest run of a job, in the mean of the latest ones. */
   #runMs: Millis = JOB_MS;
 
@@ -144,33 +138,22 @@ class MapJobs<Input> {
     return this.#inFlight ?? (this.#together > 1 ? IN_FLIGHT_OF_SHORT : IN_FLIGHT);
   }
 
-  get gathered(): number {
-    return this.#calls.length;
-  }
-
-  get isFull(): boolean {
-    return (
-      this.#bytes >= JOB_BYTES ||
-      this.#calls.length >= Math.max(1, Math.min(this.#together, this.inFlight / 4))
-    );
-  }
-
-  /** Whether the cluster has enough to do without those that were gathered. */
-  get areEnough(): boolean {
-    return this.#underWay >= this.inFlight / 2;
-  }
-
   /** How many inputs would share a job, as long as they take. */
   get #together(): number {
     return this.#isOneEach ? 1 : Math.floor(JOB_MS / this.#runMs);
   }
 
+  /** What comes in one turn goes together; more is waited for only while the cluster has enough to do. */
   gather(input: Input): Promise<Came<Input>> {
     const bytes = sizeOf(input, JOB_BYTES);
     if (this.#bytes + bytes > JOB_BYTES) this.submit();
     const call = callWith(input);
     this.#calls.push(call);
     this.#bytes += bytes;
+    const isFull =
+      this.#bytes >= JOB_BYTES || this.#calls.length >= Math.min(this.#together, this.inFlight / 4);
+    if (isFull) this.submit();
+    else this.#lookSoon();
     return call.value;
   }
 
@@ -182,6 +165,18 @@ class MapJobs<Input> {
     this.#bytes = 0;
     this.#underWay += calls.length;
     void this.#run(calls);
+  }
+
+  #lookSoon(): void {
+    this.#endOfTurn ??= setImmediate(() => {
+      this.#endOfTurn = undefined;
+      if (this.#underWay < this.inFlight / 2) this.submit();
+    });
+  }
+
+  #ended(inputs: number): void {
+    this.#underWay -= inputs;
+    this.#lookSoon();
   }
 
   /** Cancels what has not ended, and what is about to be submitted. */
@@ -206,12 +201,12 @@ class MapJobs<Input> {
       const completed = completedFirst(end, calls.length);
       if (completed > given.count) {
         const values = await job.values(calls.length, { signal: this.#until });
-        this.#underWay -= given.give(values, completed);
+        this.#ended(given.give(values, completed));
       }
       if (end.state === 'failed') throw new JobFailed(end);
       if (end.state === 'cancelled') throw new JobCancelled(end);
     } catch (error) {
-      this.#underWay -= given.fail(error);
+      this.#ended(given.fail(error));
     }
   }
 
@@ -246,7 +241,7 @@ class MapJobs<Input> {
       if (isFinal(event.job.state) || event.job.tasks.completed <= given.count) continue;
       const values = await job.values(event.job.tasks.total, { signal: this.#until });
       const missing = values.indexOf(undefined);
-      this.#underWay -= given.give(values, missing === -1 ? values.length : missing);
+      this.#ended(given.give(values, missing === -1 ? values.length : missing));
     }
     throw new Error('the last event of a job is its end');
   }
