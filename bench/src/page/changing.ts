@@ -45,7 +45,15 @@ export function changingCluster(workers: number, looked: () => void): Cluster {
   const waiting: ClusterWaiting = { waiting: [], central: undefined, silent: [] };
   const totals = { schedulers: {}, workers: {}, all: {} };
   const counters: ClusterCounters = { central: undefined, schedulers: {}, workers: {}, totals, silent: [] };
-  const jobs: Jobs = { jobs: [], total: 0, truncated: false, silent: [], warnings: [], quotas: [] };
+  const jobs: Jobs = {
+    jobs: [],
+    total: 0,
+    truncated: false,
+    next: undefined,
+    silent: [],
+    warnings: [],
+    quotas: [],
+  };
   const shown: Pick<Cluster, 'describe' | 'waiting' | 'counters' | 'jobs' | 'close'> = {
     describe: async () => {
       looked();

@@ -4,12 +4,10 @@ import {
   type ClusterSettings,
   type ListedWorker,
   type SchedulerView,
-  UnreachableError,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
-import { poll } from './poll.js';
-import type { Session } from './session.js';
+import { type Ask, askCentral, ifCentralAnswers, type Session } from './session.js';
 
 export interface WorkerView extends Omit<ListedWorker, 'attributes'> {
   /** Rack, zone, model. */
@@ -34,15 +32,9 @@ export interface ClusterView {
 
 /** Central's own view, which also brings the list of schedulers up to date. @throws UnreachableError */
 export async function describeCluster(session: Session, options: CallOptions): Promise<ClusterView> {
-  const { requests, roster } = session;
   const [cluster, schedulers, workers] = await Promise.all([
-    requests.ask({
-      what: 'to describe the cluster',
-      build: (request) => ({ type: 'describeCluster', request }),
-      to: () => roster.central,
-      signal: options.signal,
-    }),
-    roster.look(options),
+    askCentral(session, DESCRIBE, options),
+    session.roster.look(options),
     allWorkers(session, options),
   ]);
   const { name, settings, pendingTasks } = cluster.value;
@@ -56,37 +48,24 @@ export async function clusterSettings(
   session: Session,
   options: CallOptions,
 ): Promise<ClusterSettings | undefined> {
-  const { answered } = await poll(
-    session.requests,
-    [session.roster.central],
-    {
-      what: 'for the settings',
-      timeoutMs: session.timings.pollTimeoutMs,
-      build: (request) => ({ type: 'describeCluster' as const, request }),
-      read: ({ value }) => value.settings,
-    },
-    options,
-  ).catch((error: unknown) => {
-    if (error instanceof UnreachableError) return { answered: [] };
-    throw error;
-  });
-  return answered[0];
+  return (await ifCentralAnswers(session, DESCRIBE, options))?.value.settings;
 }
 
+const DESCRIBE: Ask<'describeCluster'> = {
+  what: 'to describe the cluster',
+  build: (request) => ({ type: 'describeCluster', request }),
+};
+
 /** Page by page; one that comes meanwhile may be missing. */
-async function allWorkers(
-  { requests, roster }: Session,
-  { signal }: CallOptions,
-): Promise<readonly WorkerView[]> {
+async function allWorkers(session: Session, options: CallOptions): Promise<readonly WorkerView[]> {
   const all: WorkerView[] = [];
   for (let from: number | undefined = 0; from !== undefined; ) {
     const first: number = from;
-    const { value, whom } = await requests.ask({
-      what: 'for its workers',
-      build: (request) => ({ type: 'listWorkers', request, from: first }),
-      to: () => roster.central,
-      signal,
-    });
+    const { value, whom } = await askCentral(
+      session,
+      { what: 'for its workers', build: (request) => ({ type: 'listWorkers', request, from: first }) },
+      options,
+    );
     if (value.next !== undefined && value.next <= first) throw badAnswer(whom, 'further workers');
     for (const worker of value.workers)
       all.push({ ...worker, attributes: attributesByName(worker.attributes) });

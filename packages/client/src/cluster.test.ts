@@ -52,6 +52,25 @@ describe('the jobs of a cluster', () => {
     expect(await cluster.jobs({ all: true })).toMatchObject({ jobs: { length: 16 }, truncated: false });
   });
 
+  test('come page by page, up to the last that can be listed', async () => {
+    const active = Array.from({ length: 10_000 }, (_, n) =>
+      summary(`t0-${n}`, 'running', { submittedAt: n }),
+    );
+    await using fake = await FakeCluster.start(1, () => listing(active, 20_000));
+    await using cluster = await fake.connect();
+    const page = async (from: number, limit: number) => {
+      const { jobs, next, truncated } = await cluster.jobs({ from, limit });
+      return [jobs[0]?.id, jobs.length, next, truncated];
+    };
+    expect(await page(0, 6_000)).toEqual(['t0-0', 6_000, 6_000, true]);
+    expect(await page(6_000, 6_000)).toEqual(['t0-6000', 4_000, undefined, true]);
+    expect(fake.schedulers[0]!.of('listJobs')).toMatchObject([
+      { jobsMax: 6_000, endedMax: 10 },
+      { jobsMax: 10_000, endedMax: 10_000 },
+    ]);
+    await expect(cluster.jobs({ from: 10_000 })).rejects.toMatchObject({ code: 'bad-from' });
+  });
+
   test('name a scheduler that is away, whose jobs are missing', async () => {
     await using fake = await FakeCluster.start(2, () => listing([]));
     fake.listed = [0];

@@ -7,7 +7,7 @@ import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
 import { readValues } from './job-results.js';
 import { type MapCluster, type MapOptions, type MapWork, mapInputs } from './map.js';
 import type { CallOptions } from './options.js';
-import type { Session } from './session.js';
+import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
 
 /** A connection to a cluster. Keeps the process alive until it is closed, which `await using` does. */
@@ -73,12 +73,11 @@ export class Cluster implements AsyncDisposable {
 
   /** What jobs have of the cluster, and what is due to them. @throws UnreachableError when central is away */
   async shares(options: CallOptions = {}): Promise<ClusterShares> {
-    const { value } = await this.#session.requests.ask({
-      what: 'who has what',
-      build: (request) => ({ type: 'describeShares', request }),
-      to: () => this.#session.roster.central,
-      signal: options.signal,
-    });
+    const { value } = await askCentral(
+      this.#session,
+      { what: 'who has what', build: (request) => ({ type: 'describeShares', request }) },
+      options,
+    );
     return value;
   }
 

@@ -2,8 +2,7 @@ import type { Counters } from '@goshawk/core';
 import type { Destination } from './attempts.js';
 import { describeCluster } from './cluster-view.js';
 import type { CallOptions } from './options.js';
-import { poll } from './poll.js';
-import type { Session } from './session.js';
+import { poll, type Session } from './session.js';
 
 export interface ClusterCounters {
   /** Undefined when it did not answer. */
@@ -35,7 +34,7 @@ export async function readClusterCounters(
   options: CountersOptions,
 ): Promise<ClusterCounters> {
   const { of: isAsked = () => true } = options;
-  const { roster, requests, timings } = session;
+  const { roster } = session;
   const view = await describeCluster(session, options);
   const parties: Party[] = [
     { kind: 'central', name: view.name, ...roster.central },
@@ -48,32 +47,27 @@ export async function readClusterCounters(
     })),
   ];
   const { answered, silent } = await poll(
-    requests,
+    session,
     parties.filter(isAsked),
-    {
-      what: 'for its counters',
-      timeoutMs: timings.pollTimeoutMs,
-      build: (request) => ({ type: 'readCounters', request }),
-      read: ({ value }, { kind, name }) => ({ kind, name, counters: value }),
-    },
+    { what: 'for its counters', build: (request) => ({ type: 'readCounters', request }) },
     options,
   );
-  const of = (wanted: Kind) => answered.filter(({ kind }) => kind === wanted);
+  const of = (wanted: Kind) => answered.filter(([{ kind }]) => kind === wanted);
   // Without a prototype: a worker may be called as one of its members is.
   const byName = (wanted: Kind): Record<string, Counters> =>
     Object.assign(
       Object.create(null),
-      Object.fromEntries(of(wanted).map(({ name, counters }) => [name, counters])),
+      Object.fromEntries(of(wanted).map(([{ name }, counters]) => [name, counters])),
     );
-  const total = (wanted: Kind) => sumCounters(of(wanted).map(({ counters }) => counters));
+  const total = (wanted: Kind) => sumCounters(of(wanted).map(([, counters]) => counters));
   return {
-    central: of('central')[0]?.counters,
+    central: of('central')[0]?.[1],
     schedulers: byName('scheduler'),
     workers: byName('worker'),
     totals: {
       schedulers: total('scheduler'),
       workers: total('worker'),
-      all: sumCounters(answered.map(({ counters }) => counters)),
+      all: sumCounters(answered.map(([, counters]) => counters)),
     },
     silent,
   };

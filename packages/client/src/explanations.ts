@@ -1,7 +1,6 @@
-import { type CentralLine, type JobExplanation, UnreachableError, type WaitingGroup } from '@goshawk/core';
+import type { CentralLine, JobExplanation, WaitingGroup } from '@goshawk/core';
 import type { CallOptions } from './options.js';
-import { poll } from './poll.js';
-import { type Session, someSchedulers } from './session.js';
+import { type Ask, askSchedulers, ifCentralAnswers, type Session } from './session.js';
 
 /** What waits in the whole cluster, and what central has for it. */
 export interface ClusterWaiting {
@@ -15,46 +14,32 @@ export interface ClusterWaiting {
 
 /** Asks all schedulers what waits there and why, and central who may be served. */
 export async function clusterWaiting(session: Session, options: CallOptions): Promise<ClusterWaiting> {
-  const schedulers = await someSchedulers(session, options);
-  const asked = poll(
-    session.requests,
-    schedulers,
-    {
-      what: 'for what waits there',
-      timeoutMs: session.timings.pollTimeoutMs,
-      build: (request) => ({ type: 'explainWaiting', request }),
-      read: ({ value }) => value,
-    },
-    options,
-  );
-  const [{ answered, silent }, central] = await Promise.all([asked, lineAt(session, undefined, options)]);
-  return { waiting: together(answered.flat()), central, silent: [...silent, ...session.roster.missing] };
+  const [{ answers, silent }, line] = await Promise.all([
+    askSchedulers(
+      session,
+      { what: 'for what waits there', build: (request) => ({ type: 'explainWaiting', request }) },
+      options,
+    ),
+    ifCentralAnswers(
+      session,
+      { what: 'what waits for workers', build: (request) => ({ type: 'explainLine', request }) },
+      options,
+    ),
+  ]);
+  return { waiting: together(answers.flat()), central: line?.value, silent };
 }
 
 /** Where a job stands at central; undefined when that does not answer. */
-export async function lineAt(
+export async function lineOf(
   session: Session,
-  of: Pick<JobExplanation, 'owner' | 'number'> | undefined,
+  { owner, number: job }: Pick<JobExplanation, 'owner' | 'number'>,
   options: CallOptions,
 ): Promise<CentralLine | undefined> {
-  const { answered } = await poll(
-    session.requests,
-    [session.roster.central],
-    {
-      what: 'who waits for workers',
-      timeoutMs: session.timings.pollTimeoutMs,
-      build: (request) =>
-        of === undefined
-          ? { type: 'explainLine' as const, request }
-          : { type: 'explainNeed' as const, request, owner: of.owner, job: of.number },
-      read: ({ value }) => value,
-    },
-    options,
-  ).catch((error: unknown) => {
-    if (error instanceof UnreachableError) return { answered: [] };
-    throw error;
-  });
-  return answered[0];
+  const order: Ask<'explainNeed'> = {
+    what: 'where a job stands',
+    build: (request) => ({ type: 'explainNeed', request, owner, job }),
+  };
+  return (await ifCentralAnswers(session, order, options))?.value;
 }
 
 /** Groups of several schedulers; the example is the job that has waited longest of all. */

@@ -12,13 +12,13 @@ import {
 import { randomName } from '@goshawk/transport';
 import { onAbort } from './abort.js';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
-import { lineAt } from './explanations.js';
+import { lineOf } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import { readValues } from './job-results.js';
 import type { CallOptions } from './options.js';
-import type { Answer, Order } from './requests.js';
-import { askOwner, type Session } from './session.js';
+import type { Answer } from './requests.js';
+import { type Ask, askOwner, type Session } from './session.js';
 import { checkKey } from './submission.js';
 import type { EndedEvent, WatchOrder } from './watches.js';
 
@@ -171,7 +171,7 @@ export class JobHandle<Value = unknown> {
     );
     const explanation = answer.value;
     if (isFinal(explanation.job.state)) return { ...explanation, central: undefined };
-    return { ...explanation, central: await lineAt(this.#session, explanation, options) };
+    return { ...explanation, central: await lineOf(this.#session, explanation, options) };
   }
 
   /** Cancels what has not ended. Tasks that run are killed, and the job ends when they have. */
@@ -229,10 +229,7 @@ export class JobHandle<Value = unknown> {
     };
   }
 
-  #ask<Q extends Question>(
-    order: Pick<Order<Q>, 'what' | 'build'>,
-    options: CallOptions,
-  ): Promise<Answer<Q>> {
+  #ask<Q extends Question>(order: Ask<Q>, options: CallOptions): Promise<Answer<Q>> {
     return askOwner(this.#session, this.id, order, options);
   }
 }

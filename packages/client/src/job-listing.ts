@@ -1,7 +1,14 @@
-import { InputError, isFinal, type JobState, type JobSummary, LIMITS, type UserQuota } from '@goshawk/core';
+import {
+  InputError,
+  isFinal,
+  type JobState,
+  type JobSummary,
+  LIMITS,
+  sumOf,
+  type UserQuota,
+} from '@goshawk/core';
 import type { CallOptions } from './options.js';
-import { poll } from './poll.js';
-import { type Session, someSchedulers } from './session.js';
+import { askSchedulers, type Session } from './session.js';
 
 /** Ended jobs that are listed unless all are asked for. */
 const ENDED_SHOWN = 10;
@@ -12,8 +19,10 @@ export interface JobsOptions extends CallOptions {
   /** Only these. Default: all states. */
   readonly states?: readonly JobState[] | undefined;
   readonly user?: string | undefined;
-  /** All ended jobs that the schedulers still know, rather than the last ten. */
+  /** All ended jobs that the schedulers still know, rather than the last ten. Default: with `from`. */
   readonly all?: boolean | undefined;
+  /** Jobs to skip, to go on with a list that was cut: `next` of the one before. */
+  readonly from?: number | undefined;
   /** At most so many, 10,000 at most; one scheduler tells of some 7,000 at a time. Default: 1,000. */
   readonly limit?: number | undefined;
 }
@@ -24,6 +33,8 @@ export interface Jobs {
   /** That match the filters, listed or not. */
   readonly total: number;
   readonly truncated: boolean;
+  /** `from` of the next page; undefined where no more jobs can be listed. */
+  readonly next: number | undefined;
   /** Schedulers that did not answer, and whose jobs are missing. */
   readonly silent: readonly string[];
   /** What central tells that somebody has to put right, a line each. */
@@ -34,30 +45,33 @@ export interface Jobs {
 
 /** The jobs of all schedulers. Filters come before limits. */
 export async function listJobs(session: Session, options: JobsOptions): Promise<Jobs> {
-  const { states = [], user, all = false, limit = LIMIT_DEFAULT } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new InputError('bad-limit', `limit: expected a whole number from 1 to ${LIMIT_MAX}, got ${limit}`);
-  }
-  const endedMax = all ? LIMIT_MAX : ENDED_SHOWN;
-  const schedulers = await someSchedulers(session, options);
-  const { answered, silent } = await poll(
-    session.requests,
-    schedulers,
+  const { states = [], user, from = 0, all = false, limit = LIMIT_DEFAULT } = options;
+  checkCount('limit', limit, 1, LIMIT_MAX);
+  checkCount('from', from, 0, LIMIT_MAX - 1);
+  const endedMax = all || from > 0 ? LIMIT_MAX : ENDED_SHOWN;
+  const jobsMax = Math.min(LIMIT_MAX, from + limit);
+  const { answers, silent } = await askSchedulers(
+    session,
     {
       what: 'for its jobs',
-      timeoutMs: session.timings.pollTimeoutMs,
-      build: (request) => ({ type: 'listJobs', request, states, user, endedMax, jobsMax: limit }),
-      read: ({ value }) => value,
+      build: (request) => ({ type: 'listJobs', request, states, user, endedMax, jobsMax }),
     },
     options,
   );
-  const listed = answered.flatMap((list) => list.jobs);
-  const total = answered.reduce((sum, list) => sum + list.total, 0);
-  const jobs = inOrder(listed, endedMax).slice(0, limit);
-  const { missing, warnings } = session.roster;
-  const quotas = answered.flatMap((list) => list.quotas ?? []);
+  const listed = answers.flatMap((list) => list.jobs);
+  const total = sumOf(answers, (list) => list.total);
+  const jobs = inOrder(listed, endedMax).slice(from, jobsMax);
+  const end = from + jobs.length;
+  const truncated = end < total;
+  const next = truncated && jobs.length > 0 && end < LIMIT_MAX ? end : undefined;
+  const quotas = answers.flatMap((list) => list.quotas ?? []);
   quotas.sort((one, other) => other.waiting / other.max - one.waiting / one.max);
-  return { jobs, total, truncated: jobs.length < total, silent: [...silent, ...missing], warnings, quotas };
+  return { jobs, total, truncated, next, silent, warnings: session.roster.warnings, quotas };
+}
+
+function checkCount(name: string, count: number, min: number, max: number): void {
+  if (Number.isInteger(count) && count >= min && count <= max) return;
+  throw new InputError(`bad-${name}`, `${name}: expected a whole number from ${min} to ${max}, got ${count}`);
 }
 
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {

@@ -1,6 +1,7 @@
 import { type Millis, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Alarms } from './alarms.js';
+import type { Destination } from './attempts.js';
 import type { Connection } from './connection.js';
 import { jobsOwnerAway } from './errors.js';
 import type { CallOptions, ClientTimings } from './options.js';
@@ -20,11 +21,85 @@ export interface Session {
   readonly user: string | undefined;
 }
 
+/** A question, and what it asks for. */
+export type Ask<Q extends Question> = Pick<Order<Q>, 'what' | 'build'>;
+
+/** @throws UnreachableError when central does not answer, or nobody knows its address */
+export function askCentral<Q extends Question>(
+  { requests, roster }: Session,
+  order: Ask<Q> & Pick<Order<Q>, 'timeoutMs'>,
+  { signal }: CallOptions,
+): Promise<Answer<Q>> {
+  return requests.ask<Q>({ ...order, to: () => roster.central, signal });
+}
+
+/** Undefined when central does not answer soon. */
+export async function ifCentralAnswers<Q extends Question>(
+  session: Session,
+  order: Ask<Q>,
+  options: CallOptions,
+): Promise<Answer<Q> | undefined> {
+  try {
+    return await askCentral<Q>(session, { ...order, timeoutMs: session.timings.pollTimeoutMs }, options);
+  } catch (error) {
+    if (error instanceof UnreachableError) return undefined;
+    throw error;
+  }
+}
+
+interface Polled<D, V> {
+  readonly answered: readonly (readonly [of: D, value: V])[];
+  /** Who did not answer in time, as for people. */
+  readonly silent: readonly string[];
+}
+
+/**
+ * Asks many the same. One that does not answer is left out: the lease of a scheduler or worker that died
+ * goes on for some seconds, and meanwhile the others' answers are worth having.
+ *
+ * @throws UnreachableError when nobody answers
+ */
+export async function poll<Q extends Question, D extends Destination>(
+  { requests, timings }: Session,
+  everyone: readonly D[],
+  order: Ask<Q>,
+  { signal }: CallOptions,
+): Promise<Polled<D, Answer<Q>['value']>> {
+  const timeoutMs = timings.pollTimeoutMs;
+  const asked = everyone.map((one) => requests.ask<Q>({ ...order, timeoutMs, signal, to: () => one }));
+  const answered: [D, Answer<Q>['value']][] = [];
+  const silent: string[] = [];
+  const settled = await Promise.allSettled(asked);
+  settled.forEach((outcome, index) => {
+    if (outcome.status === 'fulfilled') answered.push([everyone[index]!, outcome.value.value]);
+    else if (outcome.reason instanceof UnreachableError) silent.push(everyone[index]!.title);
+    else throw outcome.reason;
+  });
+  const first = settled[0];
+  if (answered.length === 0 && first?.status === 'rejected') throw first.reason;
+  return { answered, silent };
+}
+
+/**
+ * Asks all schedulers the same. One that does not answer is left out.
+ *
+ * @returns what they answered, and who did not, as for people
+ * @throws UnreachableError when nobody answers
+ */
+export async function askSchedulers<Q extends Question>(
+  session: Session,
+  order: Ask<Q>,
+  options: CallOptions,
+): Promise<{ readonly answers: readonly Answer<Q>['value'][]; readonly silent: readonly string[] }> {
+  const { answered, silent } = await poll(session, await someSchedulers(session, options), order, options);
+  return { answers: answered.map(([, value]) => value), silent: [...silent, ...session.roster.missing] };
+}
+
 /** Asks the scheduler that owns a job, which is looked up again whenever it is silent. */
 export async function askOwner<Q extends Question>(
   session: Session,
   id: string,
-  order: Pick<Order<Q>, 'what' | 'build'>,
+  order: Ask<Q>,
   { signal }: CallOptions,
 ): Promise<Answer<Q>> {
   const { roster, requests } = session;

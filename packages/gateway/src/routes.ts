@@ -87,17 +87,18 @@ export const ROUTES: readonly Route[] = [
     }),
     answer: shapes.jobs,
     handle: async ({ cluster }, { query, signal }) => {
-      const { state, user, from, limit } = query;
-      const all = query.all === true || from > 0;
-      const upTo = Math.min(LIMITS.jobsListedMax, from + limit);
-      const listed = await (await cluster()).jobs({ states: state, user, all, limit: upTo, signal });
-      const jobs = listed.jobs.slice(from).map((job) => summaryJson(job, Date.now()));
-      const { total, silent, warnings, quotas } = listed;
-      const upToHere = from + jobs.length;
-      const truncated = upToHere < total;
-      const hasNext = truncated && jobs.length > 0 && upToHere < LIMITS.jobsListedMax;
-      const next = hasNext ? upToHere : null;
-      return { schema: 'goshawk.jobs/1', jobs, total, truncated, next, silent, warnings, quotas };
+      const { state: states, ...asked } = query;
+      const {
+        jobs,
+        total,
+        truncated,
+        next = null,
+        silent,
+        warnings,
+        quotas,
+      } = await (await cluster()).jobs({ states, ...asked, signal });
+      const shown = jobs.map((job) => summaryJson(job, Date.now()));
+      return { schema: 'goshawk.jobs/1', jobs: shown, total, truncated, next, silent, warnings, quotas };
     },
   }),
   route({

@@ -45,21 +45,16 @@ export const jobsCommand = defineCommand({
     },
   },
   async run(context, options) {
-    const { from } = options;
+    const { from, user, all, limit } = options;
     const states = options.state === undefined ? [] : parseStates(options.state);
-    const all = options.all || from > 0;
-    const limit = Math.min(LISTED_MAX, from + options.limit);
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
     const [listed, settings] = await Promise.all([
-      cluster.jobs({ states, user: options.user, all, limit, signal }),
+      cluster.jobs({ states, user, from, all, limit, signal }),
       context.global.json ? cluster.settings({ signal }) : undefined,
     ]);
-    const jobs = listed.jobs.slice(from);
-    const truncated = from + jobs.length < listed.total;
+    const { jobs, total, truncated, next = null, silent, warnings, quotas } = listed;
     if (context.global.json) {
-      const next = truncated ? from + jobs.length : null;
-      const { total, silent, warnings, quotas } = listed;
       const shown = jobs.map((job) => summaryJson(job, Date.now()));
       context.json({
         schema: 'goshawk.jobs/1',
@@ -77,21 +72,23 @@ export const jobsCommand = defineCommand({
     if (jobs.length > 0) {
       context.out(jobsTable(jobs, Date.now(), painter(context)));
     } else {
-      context.note(listed.total > 0 ? 'no more jobs' : 'no jobs');
+      context.note(total > 0 ? 'no more jobs' : 'no jobs');
     }
-    for (const scheduler of listed.silent) context.note(`no answer from ${scheduler}: its jobs are missing`);
-    for (const warning of listed.warnings) context.note(plain(warning));
-    for (const { user, waiting, max, scheduler } of listed.quotas.slice(0, QUOTAS_SHOWN))
+    for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs are missing`);
+    for (const warning of warnings) context.note(plain(warning));
+    for (const { user, waiting, max, scheduler } of quotas.slice(0, QUOTAS_SHOWN))
       context.note(
         plain(`${user ?? '(nobody)'}: ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
       );
     if (truncated) {
       // Without --all only ended jobs beyond the last ten are left out, unless the limit cuts the list.
-      const more =
-        all || jobs.length === options.limit ? `--from ${from + jobs.length} goes on` : '--all lists them';
-      context.note(`${counted(listed.total - from - jobs.length, 'more job')}; ${more}`);
+      const isCut = all || from > 0 || jobs.length === limit;
+      const goesOn = next === null ? '' : `; --from ${next} goes on`;
+      context.note(
+        `${counted(total - from - jobs.length, 'more job')}${isCut ? goesOn : '; --all lists them'}`,
+      );
     }
-    return strictly(options.strict, listed.silent);
+    return strictly(options.strict, silent);
   },
 });
 
