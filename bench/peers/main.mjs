@@ -14,7 +14,7 @@ import * as goshawk from './goshawk.mjs';
 import * as graphile from './graphile.mjs';
 import { described, measurementText } from './measurement.mjs';
 import * as slurm from './slurm.mjs';
-import { judged, quantile, tablesOf } from './tables.mjs';
+import { judged, percentile, tablesOf } from './tables.mjs';
 import { idealDelays, MANY, measure } from './works.mjs';
 
 const { postgresPrograms } = await inPostgres();
@@ -163,7 +163,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 }
 
 const ideal = idealDelays(MANY.load);
-const idealMs = { delayP50Ms: quantile(ideal, 0.5), delayP99Ms: quantile(ideal, 0.99) };
+const idealMs = { delayP50Ms: percentile(ideal, 50), delayP99Ms: percentile(ideal, 99) };
 const tables = [...tablesOf(names, rounds, idealMs), judged(rounds)];
 for (const { title, columns, rows } of tables) {
   console.log(`\n${title}`);

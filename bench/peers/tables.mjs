@@ -1,10 +1,14 @@
+import { nearestRank } from '@goshawk/core';
+
 /** By nearest rank, of numbers in any order. */
-export function quantile(numbers, q) {
-  const sorted = [...numbers].sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+export function percentile(numbers, percent) {
+  return nearestRank(
+    [...numbers].sort((one, other) => one - other),
+    percent,
+  );
 }
 
-const median = (numbers) => quantile(numbers, 0.5);
+const median = (numbers) => percentile(numbers, 50);
 /** Three digits, and all of a large one. */
 const rounded = (value) => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
 

@@ -366,7 +366,7 @@ const slearnWait: Figure = {
     ),
   ],
   claims: claims('§5.2.5', {
-    '36.58% of the jobs wait next to nothing under both: where load is low, work is conserved':
+    '35.57% of the jobs wait next to nothing under both: where load is low, work is conserved':
       shareIsAtLeast(common('none'), WAITS.none.common),
     'Where waits are moderate, 29.81% wait less under SLearn: the others pay for sampling': shareIsAbout(
       lower('moderate'),

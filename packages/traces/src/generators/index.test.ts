@@ -72,6 +72,13 @@ describe('packing', () => {
       expect(work / jobs.at(-1)!.submitSeconds / 5).toBeCloseTo(0.8, 1);
     }
   });
+
+  it.each([
+    ['arrivals=bernoulli,mean=5', /the load needs 1.80 jobs a second; bernoulli has one at most/],
+    ['mean=0.5', /mean is 0.5; geometric durations are one second at least/],
+  ])('refuses %s, with which there would be another load', (options, message) => {
+    expect(() => jobsOf(`packing:${options}`)).toThrow(message);
+  });
 });
 
 describe('a specification', () => {

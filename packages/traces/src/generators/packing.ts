@@ -1,5 +1,6 @@
 import { Random, sumOf } from '@goshawk/core';
 import { exponential, pickAt } from '../draws.js';
+import { WorkloadError } from '../errors.js';
 import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, type OptionSpec, positive, seed } from './options.js';
@@ -64,8 +65,15 @@ export const packing = defineGenerator({
     const [times, draws] = [random.fork('arrivals'), random.fork('jobs')];
     const drawn = sizesOf(options.sizes)!;
     const rate = (load * machines) / mean / drawn.mean;
+    if (arrivals === 'bernoulli' && rate >= 1) {
+      const wanted = `packing: the load needs ${rate.toPrecision(3)} jobs a second`;
+      throw new WorkloadError(wanted, 'bernoulli has one at most: write arrivals=poisson, or longer tasks');
+    }
+    if (service === 'geometric' && mean < 1) {
+      throw new WorkloadError(`packing: mean is ${mean}`, 'geometric durations are one second at least');
+    }
     // Seconds without an arrival, one after another, are geometric.
-    const none = Math.log(Math.max(0, 1 - rate));
+    const none = Math.log(1 - rate);
     let at = 0;
     for (let job = 0; job < jobs; job++) {
       at +=
@@ -86,5 +94,5 @@ export const packing = defineGenerator({
 function durationOf(service: 'geometric' | 'exponential' | 'fixed', mean: number, random: Random): number {
   if (service === 'fixed') return mean;
   if (service === 'exponential') return Math.round(exponential(random, mean) * DIGITS) / DIGITS;
-  return mean <= 1 ? 1 : 1 + Math.floor(Math.log(1 - random.next()) / Math.log(1 - 1 / mean));
+  return mean === 1 ? 1 : 1 + Math.floor(Math.log(1 - random.next()) / Math.log(1 - 1 / mean));
 }
