@@ -1,4 +1,3 @@
-export { type CentralOutage, clusterWithOutage } from './central-outage.js';
 export type { CounterReading } from './counter-log.js';
 export { DealtSleeps, dealtByStart } from './dealt-sleeps.js';
 export { EventHeap } from './event-heap.js';
