@@ -30,39 +30,26 @@ export function report(bench: string, results: readonly BenchResult[]): BenchRep
   };
 }
 
-/** To stdout: as JSON, or as a table of the medians. */
-export function printReport(made: BenchReport, isJson: boolean): void {
-  const rows = made.results.map(({ name, unit, value }) => [name, shown(value), unit]);
-  process.stdout.write(`${isJson ? JSON.stringify(made) : table(rows)}\n`);
+/** Names end in `p50`, `p99`. */
+export function percentilesOf(
+  name: string,
+  unit: string,
+  values: readonly number[],
+  percents: readonly number[] = [50, 99],
+): BenchResult[] {
+  return percents.map((percent) => result(`${name}p${percent}`, unit, [percentile(values, percent / 100)]));
 }
 
-/** Many values of one kind, of which the percentiles tell. */
-interface Spread {
-  readonly name: string;
-  readonly unit: string;
-  readonly values: readonly number[];
-}
+/** A row of the table shows no more runs than this. */
+const SHOWN_RUNS_MAX = 10;
 
-const FRACTIONS = [0.5, 0.9, 0.99] as const;
-
-/** To stdout: as JSON, a result for each percentile, or as a table with a row for each spread. */
-export function printSpreads(bench: string, spreads: readonly Spread[], isJson: boolean): void {
-  if (isJson) {
-    const results = spreads.flatMap(({ name, unit, values }) =>
-      FRACTIONS.map((fraction) =>
-        result(`${name}, p${fraction * 100}`, unit, [percentile(values, fraction)]),
-      ),
-    );
-    return printReport(report(bench, results), true);
-  }
-  const head = ['', 'count', ...FRACTIONS.map((fraction) => `p${fraction * 100}`), ''];
-  const rows = spreads.map(({ name, unit, values }) => [
-    name,
-    `${values.length}`,
-    ...FRACTIONS.map((fraction) => shown(percentile(values, fraction))),
-    unit,
-  ]);
-  process.stdout.write(`${table([head, ...rows])}\n`);
+/** To stdout: as JSON, or as a table of the medians, and of the runs where they are few. */
+export function printReport(bench: string, results: readonly BenchResult[], isJson: boolean): void {
+  const rows = results.map(({ name, unit, value, runs }) => {
+    const areShown = runs.length > 1 && runs.length <= SHOWN_RUNS_MAX;
+    return [name, shown(value), areShown ? runs.map(shown).join(', ') : '', unit];
+  });
+  process.stdout.write(`${isJson ? JSON.stringify(report(bench, results)) : table(rows)}\n`);
 }
 
 /** Counts as they are, the rest in four digits. */

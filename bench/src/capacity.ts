@@ -1,4 +1,4 @@
-import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { type BenchResult, printReport, result } from './bench-report.js';
 import { measureLive } from './capacity/live.js';
 import { DESIGNS, type Design, simulatePoint } from './capacity/simulated.js';
 import { note, readOptions } from './script.js';
@@ -63,5 +63,5 @@ async function simulated(): Promise<BenchResult[]> {
 }
 
 const results = [...(options.live ? await live() : []), ...(options.simulated ? await simulated() : [])];
-printReport(report('capacity', results), options.json);
+printReport('capacity', results, options.json);
 process.exit(0);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { type BenchResult, printReport, result } from './bench-report.js';
 import { inTurns } from './rounds.js';
 import { fail, note, readOptions } from './script.js';
 
@@ -68,7 +68,7 @@ async function duel(trees: Readonly<Record<Build, string>>): Promise<void> {
     results.push(result(`${name}, here, best`, unit, [Math.min(...of('here'))]));
     results.push(result(`${name}, here over there`, '', ratios));
   }
-  printReport(report('duel', results), options.json);
+  printReport('duel', results, options.json);
 }
 
 const there = options.with;

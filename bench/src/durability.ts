@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { printReport, report, result } from './bench-report.js';
+import { printReport, result } from './bench-report.js';
 import { Daemons } from './daemons.js';
 import { Cluster } from './durability/cluster.js';
 import { killAfterAnswer } from './durability/kill-after-answer.js';
@@ -53,7 +53,7 @@ try {
     result('throughput with the journal', 'jobs/s', rates.get(true)!),
     result('throughput in memory', 'jobs/s', rates.get(false)!),
   ];
-  printReport(report('durability', results), options.json);
+  printReport('durability', results, options.json);
 } finally {
   await daemons.stop();
   if (isGood) folder.remove();

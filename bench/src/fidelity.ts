@@ -12,7 +12,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BenchResult, report, table } from './bench-report.js';
+import { printReport } from './bench-report.js';
 import { type Pair, runPair, simulateAgain } from './fidelity/pair.js';
 import { differences, measurements, misses } from './fidelity/results.js';
 import { Folder, note, readOptions } from './script.js';
@@ -29,11 +29,6 @@ const options = readOptions({
   keep: undefined,
   again: false,
 });
-
-function rowsOf(results: readonly BenchResult[]): string[][] {
-  const text = (value: number) => value.toFixed(2);
-  return results.map(({ name, unit, value, runs }) => [name, text(value), runs.map(text).join(', '), unit]);
-}
 
 using folder = new Folder('fidelity', options.keep);
 const pairs: Pair[] = [];
@@ -61,13 +56,7 @@ if (saveTo !== undefined) {
 }
 
 const found = differences(pairs);
-const seen = measurements(pairs);
-if (options.json) {
-  process.stdout.write(`${JSON.stringify(report('fidelity', [...found, ...seen]))}\n`);
-} else {
-  const head = ['', 'median', 'each pair', ''];
-  process.stdout.write(`${table([head, ...rowsOf(found)])}\n\n${table([head, ...rowsOf(seen)])}\n`);
-}
+printReport('fidelity', [...found, ...measurements(pairs)], options.json);
 
 const missed = misses(found);
 for (const { name, value } of missed) note(`${name} is off by ${value.toFixed(1)}%`);

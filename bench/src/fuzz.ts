@@ -1,5 +1,5 @@
 import { sumOf } from '@goshawk/core';
-import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { type FuzzResult, fuzz } from './fuzz/run.js';
 import { note, readOptions } from './script.js';
 
@@ -66,6 +66,6 @@ for (const hasKeys of [true, false]) {
   runs.push({ name, result });
   noteOfRun(JSON.stringify(result.refused));
 }
-printReport(report('fuzz', results(runs)), options.json);
+printReport('fuzz', results(runs), options.json);
 for (const problem of problems(runs)) note(problem);
 process.exitCode = problems(runs).length > 0 ? 1 : 0;

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
-import { MESSAGE_TYPES } from '@goshawk/core';
 import { percentile, report, result, table } from './bench-report.js';
 import { GOSHAWK } from './daemons.js';
-import { COMMITTED_COLUMNS, HANDLED_COLUMNS, readRecordings, SENT_COLUMNS } from './fidelity/recording.js';
+import { pairUp } from './fidelity/delays.js';
+import { COMMITTED_COLUMNS, readRecordings } from './fidelity/recording.js';
 import { Folder, readOptions } from './script.js';
 import { startUp } from './up.js';
 
@@ -73,32 +73,18 @@ async function record(place: string): Promise<readonly Event[]> {
   return eventsOf(recordings);
 }
 
-/** What was sent is joined with what was handled: between two parties messages stay in order. */
 function eventsOf(folder: string): Event[] {
-  const handled = new Map<string, { at: number; tookMs: number }[]>();
-  const events: Event[] = [];
-  const all = readRecordings(folder);
-  for (const { parties, handled: rows } of all) {
-    for (let row = 0; row < rows.length; row += HANDLED_COLUMNS) {
-      const [at, tookMs, from, to, code] = rows.slice(row, row + HANDLED_COLUMNS);
-      const way = `${parties[from!]} ${parties[to!]} ${code}`;
-      if (!handled.has(way)) handled.set(way, []);
-      handled.get(way)!.push({ at: at!, tookMs: tookMs! });
-    }
-  }
-  for (const { parties, sent, commits } of all) {
-    for (let row = 0; row < sent.length; row += SENT_COLUMNS) {
-      const [at, from, to, code] = sent.slice(row, row + SENT_COLUMNS);
-      const arrival = handled.get(`${parties[from!]} ${parties[to!]} ${code}`)?.shift();
-      if (arrival === undefined) continue;
-      events.push({ name: MESSAGE_TYPES[code!]!, at: at!, arrivedAt: arrival.at, tookMs: arrival.tookMs });
-    }
-    for (let row = 0; row < commits.length; row += COMMITTED_COLUMNS) {
-      const [at, tookMs] = commits.slice(row, row + COMMITTED_COLUMNS);
-      events.push({ name: 'commit', at: at!, arrivedAt: at! + tookMs!, tookMs: 0 });
-    }
-  }
-  return events.sort((one, other) => one.at - other.at);
+  const recordings = readRecordings(folder);
+  const messages = pairUp(recordings).map(({ type, sentAt, handledAt, handlingMs }) => {
+    return { name: type, at: sentAt, arrivedAt: handledAt, tookMs: handlingMs };
+  });
+  const commits = recordings.flatMap(({ commits: rows }) =>
+    Array.from({ length: rows.length / COMMITTED_COLUMNS }, (_, row) => {
+      const [at, tookMs] = [rows[COMMITTED_COLUMNS * row]!, rows[COMMITTED_COLUMNS * row + 1]!];
+      return { name: 'commit', at, arrivedAt: at + tookMs, tookMs: 0 };
+    }),
+  );
+  return [...messages, ...commits].sort((one, other) => one.at - other.at);
 }
 
 /** @returns what happens in most jobs, in the order in which it begins, and how often a job that is */

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { generateKeys } from '@goshawk/transport';
-import { type BenchResult, percentile, printReport, report, result, table } from './bench-report.js';
+import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
 import { note, readOptions } from './script.js';
 
@@ -28,14 +28,6 @@ interface Side {
   readonly wire: Wire;
   readonly peer: ChildProcess;
 }
-
-/** What bare ZeroMQ with msgpackr did on another machine of 2 cores; to see the scale. */
-const REFERENCES: Readonly<Record<string, string>> = {
-  'request–reply p50': '0.055 ms',
-  'one way, 1 a turn': '0.22 M/s',
-  'one way, 10 a turn': '0.96 M/s',
-  'one way, 100 a turn': '1.2–2.4 M/s',
-};
 
 async function openSide(name: WireName): Promise<Side> {
   const keys = name === 'keyed' ? generateKeys() : undefined;
@@ -106,30 +98,6 @@ function results(samples: Samples): BenchResult[] {
   ]);
 }
 
-const RESULTS_A_MEASURE = 5;
-
-function show(value: number, unit: string): string {
-  return unit === 'ms' ? `${value.toFixed(3)} ms` : `${(value / 1e6).toFixed(2)} M/s`;
-}
-
-function readable(measured: readonly BenchResult[]): string {
-  const rows = [['', 'mailbox', 'floor', 'mailbox/floor', 'with keys', 'with/without', 'reference']];
-  for (let i = 0; i < measured.length; i += RESULTS_A_MEASURE) {
-    const [mailbox, floor, ratio, keyed, cost] = measured.slice(i, i + RESULTS_A_MEASURE) as BenchResult[] &
-      Record<0 | 1 | 2 | 3 | 4, BenchResult>;
-    rows.push([
-      mailbox.name,
-      show(mailbox.value, mailbox.unit),
-      show(floor.value, floor.unit),
-      ratio.value.toFixed(2),
-      show(keyed.value, keyed.unit),
-      cost.value.toFixed(2),
-      REFERENCES[mailbox.name] ?? '',
-    ]);
-  }
-  return table(rows);
-}
-
 async function measure(runs: number): Promise<BenchResult[]> {
   const samples: Samples = new Map();
   const sides: Side[] = [];
@@ -148,6 +116,4 @@ async function measure(runs: number): Promise<BenchResult[]> {
 }
 
 const { runs, json } = readOptions({ runs: 5 });
-const measured = await measure(runs);
-if (json) printReport(report('mailbox', measured), true);
-else process.stdout.write(`${readable(measured)}\n`);
+printReport('mailbox', await measure(runs), json);

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { PostgresServer } from '@goshawk/journal/testing';
-import { printSpreads } from './bench-report.js';
+import { percentilesOf, printReport } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
 /**
- * What does a journal cost whoever waits for a job of one task that does nothing? One cluster with its journals in folders and one
+ * How long does the client of a job of one task that does nothing wait for its journal? One cluster with its journals in folders and one
  * with theirs in PostgreSQL, on one disk, take a job each in turn; and between them a row is written to that PostgreSQL, over one
  * connection, which is a bare commit.
  */
@@ -59,12 +59,14 @@ for (let round = -WARM_UP; round < options.rounds; round++) {
   if (round >= 0) commitMs.push(performance.now() - began);
 }
 const spreads = Object.entries(clusters).flatMap(([name, { acceptedMs, endedMs }]) => [
-  { name: `${name}: to its acceptance`, unit: 'ms', values: acceptedMs },
-  { name: `${name}: to its end`, unit: 'ms', values: endedMs },
+  [`${name}: to its acceptance`, acceptedMs] as const,
+  [`${name}: to its end`, endedMs] as const,
 ]);
-printSpreads(
+printReport(
   'one-at-a-time',
-  [...spreads, { name: 'a bare commit', unit: 'ms', values: commitMs }],
+  [...spreads, ['a bare commit', commitMs] as const].flatMap(([name, ms]) =>
+    percentilesOf(`${name}, `, 'ms', ms, [50, 90, 99]),
+  ),
   options.json,
 );
 const [groups, jobs] = (

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sumOf } from '@goshawk/core';
-import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
 import type { Flooded } from './overload/flooder.js';
 import { residentMebibytes } from './proc.js';
 import { metricsOf, RealCluster, type Target } from './real-cluster.js';
@@ -64,10 +64,8 @@ function results(phases: readonly Phase[]): BenchResult[] {
     result(`${name}: refused`, '1/s', [refused / seconds]),
     result(`${name}: accepted`, '1/s', [answeredMs.length / seconds]),
     result(`${name}: failed`, 'count', [failed]),
-    result(`${name}: answered p50`, 'ms', [percentile(answeredMs, 0.5)]),
-    result(`${name}: answered p99`, 'ms', [percentile(answeredMs, 0.99)]),
-    result(`${name}: ended p50`, 'ms', [percentile(endedMs, 0.5)]),
-    result(`${name}: ended p99`, 'ms', [percentile(endedMs, 0.99)]),
+    ...percentilesOf(`${name}: answered `, 'ms', answeredMs),
+    ...percentilesOf(`${name}: ended `, 'ms', endedMs),
   ]);
 }
 
@@ -96,7 +94,7 @@ using folder = new Folder('overload');
 const cluster = new RealCluster(folder.path, undefined, ['--active-jobs-max', `${ACTIVE_JOBS_MAX}`]);
 try {
   await cluster.start();
-  printReport(report('overload', await measure(cluster, seconds)), json);
+  printReport('overload', await measure(cluster, seconds), json);
 } finally {
   cluster.stop();
 }

@@ -6,7 +6,7 @@ import {
   runPacking,
   type SizeDraw,
 } from '@goshawk/policies';
-import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { type BenchResult, printReport, result } from './bench-report.js';
 import { readOptions } from './script.js';
 
 /**
@@ -57,4 +57,4 @@ for (const mix of MIXES) {
     }
   }
 }
-printReport(report('packing', results), json);
+printReport('packing', results, json);

@@ -14,7 +14,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sumOf } from '@goshawk/core';
-import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { Daemons, GOSHAWK } from './daemons.js';
 import { type MeasuredTable, writeMeasurement } from './measurement.js';
 import { openPages, watchPage } from './page/chromium.js';
@@ -219,10 +219,8 @@ function tablesOf(delays: [Way, BenchResult[]][], shown: [string, BenchResult[]]
 const delays = options.rounds > 0 ? delayResults(await measureAll()) : [];
 const shown = options.watch > 0 ? await pageResults() : [];
 printReport(
-  report(
-    'page',
-    [...delays, ...shown].flatMap(([, results]) => results),
-  ),
+  'page',
+  [...delays, ...shown].flatMap(([, results]) => results),
   options.json,
 );
 if (options.write) writeMeasurement('page', tablesOf(delays, shown));

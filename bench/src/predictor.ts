@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Random } from '@goshawk/core';
 import { type ArrivingJob, type EndedJob, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
-import { type BenchResult, printReport, report, result, table } from './bench-report.js';
+import { type BenchResult, printReport, result } from './bench-report.js';
 import { note, readOptions } from './script.js';
 
 /**
@@ -133,11 +133,6 @@ function resultsOf(name: string, measured: readonly Measured[]): BenchResult[] {
   ];
 }
 
-function show({ value, unit }: BenchResult): string {
-  if (unit === 'bytes') return `${(value / 1e6).toFixed(1)} MB`;
-  return `${value.toFixed(unit === 'ms' ? 0 : 2)} ${unit}`;
-}
-
 const { runs, json } = readOptions({ runs: 3 });
 const results = ESTIMATORS.flatMap((name) => {
   const measured: Measured[] = [];
@@ -147,5 +142,4 @@ const results = ESTIMATORS.flatMap((name) => {
   }
   return resultsOf(name, measured);
 });
-if (json) printReport(report('predictor', results), true);
-else process.stdout.write(`${table(results.map((measured) => [measured.name, show(measured)]))}\n`);
+printReport('predictor', results, json);

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startDaemonWithHttp } from '@goshawk/cli/testing';
 import { meanOf } from '@goshawk/core';
-import { type BenchResult, printReport, report, result } from './bench-report.js';
+import { type BenchResult, printReport, result } from './bench-report.js';
 import { ANY_PORT } from './daemons.js';
 import { Folder, readOptions } from './script.js';
 
@@ -113,4 +113,4 @@ async function measure(shape: string): Promise<BenchResult[]> {
 
 const results: BenchResult[] = [];
 for (const shape of options.shapes) results.push(...(await measure(shape)));
-printReport(report('scrape', results), options.json);
+printReport('scrape', results, options.json);

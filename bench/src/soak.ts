@@ -1,5 +1,5 @@
 import { sumOf } from '@goshawk/core';
-import { percentile, printReport, report, result } from './bench-report.js';
+import { percentilesOf, printReport, result } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
 import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
 
@@ -36,7 +36,7 @@ const soaked = await soak({
     note(`${((performance.now() - beganAt) / 1_000).toFixed(1).padStart(7)} s  ${line}`);
   },
 });
-printReport(report('soak', resultsOf(soaked)), options.json);
+printReport('soak', resultsOf(soaked), options.json);
 const isGood = isSound(soaked);
 if (!isGood) {
   const { lost, notCompleted, wrong, doubled, endedByThemselves } = soaked;
@@ -65,11 +65,9 @@ function resultsOf(soaked: SoakReport) {
     result('longest time without the end of a job', 'ms', [soaked.longestStallMs]),
     result('slowest job', 'ms', [soaked.slowestJobMs]),
     result('short jobs with central', 'jobs', [shortMs.length]),
-    result('short jobs with central: p50', 'ms', [percentile(shortMs, 0.5)]),
-    result('short jobs with central: p99', 'ms', [percentile(shortMs, 0.99)]),
+    ...percentilesOf('short jobs with central: ', 'ms', shortMs),
     result('short jobs without central', 'jobs', [shortWithoutCentralMs.length]),
-    result('short jobs without central: p50', 'ms', [percentile(shortWithoutCentralMs, 0.5)]),
-    result('short jobs without central: p99', 'ms', [percentile(shortWithoutCentralMs, 0.99)]),
+    ...percentilesOf('short jobs without central: ', 'ms', shortWithoutCentralMs),
     result('p50 without central against with it', 'ratio', [slowdownWithoutCentral(soaked)]),
     ...Object.entries(soaked.memory).flatMap(([role, { meanMebibytes, mebibytesPerMinute }]) => [
       result(`memory of a process: ${role}`, 'MiB', [meanMebibytes]),

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CARBYNE_POLICIES } from '@goshawk/policies';
 import type { Comparison } from '@goshawk/report';
-import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { GOSHAWK } from './daemons.js';
 import { Folder, note, readOptions } from './script.js';
 import { stagedJobs, WORKER_RESOURCES, WORKER_SLOTS } from './staged/jobs.js';
@@ -47,7 +47,7 @@ for (const policy of policies) {
   }
 }
 for (const policy of options.killed) await measured(policy, KILL_EVERY_MS);
-printReport(report('staged', results), options.json);
+printReport('staged', results, options.json);
 for (const line of wrong) note(line);
 process.exitCode = wrong.length > 0 ? 1 : 0;
 

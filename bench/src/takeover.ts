@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { PostgresServer } from '@goshawk/journal/testing';
-import { percentile, printReport, report, result } from './bench-report.js';
+import { percentilesOf, printReport, result } from './bench-report.js';
 import { Folder, note, readOptions } from './script.js';
 import { SharedCluster } from './takeover/cluster.js';
 import { failovers } from './takeover/failover.js';
@@ -54,12 +54,11 @@ try {
       result(`${how}: schedulers that ended by themselves`, 'count', [byThemselves]),
       result(`${how}: waiting commands`, 'count', [done.exitCodes.length]),
       result(`${how}: of them not with 0`, 'count', [failed]),
-      result(`${how}: taken over after, p50`, 'ms', [percentile(done.takeoverMs, 0.5)]),
-      result(`${how}: taken over after, p99`, 'ms', [percentile(done.takeoverMs, 0.99)]),
+      ...percentilesOf(`${how}: taken over after, `, 'ms', done.takeoverMs),
     );
     if (how === 'stopped')
       results.push(
-        result('stopped: ended after it went on, p50', 'ms', [percentile(done.endedMs, 0.5)]),
+        ...percentilesOf('stopped: ended after it went on, ', 'ms', done.endedMs, [50]),
         result('stopped: ended after it went on, longest', 'ms', [Math.max(...done.endedMs)]),
       );
   }
@@ -72,7 +71,7 @@ try {
       result('failovers: of them lost', 'jobs', [done.lost.length]),
       result('failovers: of them not completed', 'jobs', [done.notCompleted.length]),
       result('failovers: results that count twice', 'tasks', [done.doubled.length]),
-      result('failovers: no job accepted for, p50', 'ms', [percentile(done.gapMs, 0.5)]),
+      ...percentilesOf('failovers: no job accepted for, ', 'ms', done.gapMs, [50]),
       result('failovers: no job accepted for, longest', 'ms', [Math.max(...done.gapMs)]),
     );
   }
@@ -94,7 +93,7 @@ try {
       result('outage: from its start to the next job accepted', 'ms', [done.backMs]),
     );
   }
-  printReport(report('takeover', results), options.json);
+  printReport('takeover', results, options.json);
   isDone = true;
 } finally {
   await server.remove();

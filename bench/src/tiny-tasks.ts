@@ -1,7 +1,7 @@
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
 import { PostgresServer } from '@goshawk/journal/testing';
-import { type BenchResult, percentile, printReport, report, result } from './bench-report.js';
+import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { processorTime } from './proc.js';
 import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
@@ -99,4 +99,4 @@ for (const [way, runs] of measured) {
     results.push(result(`${way}: processor time of ${kind}`, 'µs/task', micros));
   }
 }
-printReport(report('tiny-tasks', results), options.json);
+printReport('tiny-tasks', results, options.json);

@@ -25,7 +25,7 @@ import { presetNamed } from '@goshawk/policies';
 import { type Job, TaskState } from '@goshawk/scheduler';
 import { VirtualCluster } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
-import { printReport, report, result } from './bench-report.js';
+import { printReport, result } from './bench-report.js';
 import { readOptions } from './script.js';
 
 const options = readOptions(
@@ -67,7 +67,7 @@ const spanSeconds = jobs.at(-1)!.submitSeconds;
 const stretch = workSeconds / (WORKERS * options.load) / spanSeconds;
 
 const questions = play();
-printReport(report('why', judged(questions)), options.json);
+printReport('why', judged(questions), options.json);
 
 function play(): Question[] {
   const policy = options.policy as PolicyName;
