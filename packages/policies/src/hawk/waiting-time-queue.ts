@@ -35,8 +35,8 @@ interface Server {
  *
  * Time passing does not reorder a heap here. While the running task is within its estimate a server's key is
  * the time at which it is believed to be free, which does not move; from then on, and while nothing runs, it
- * is the constant sum of its queued estimates. So there are three sets, and a fourth heap that says which
- * server is the next to go from the second to the third.
+ * is the constant sum of its queued estimates. So there are two sets, and a third heap that says which
+ * server is the next to go from the first to the second.
  */
 export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
@@ -45,26 +45,19 @@ export class WaitingTimeQueue {
   readonly #serversOf = new Map<WorkerView, Server[]>();
   /** By id of the run. */
   readonly #placements: (Placement | undefined)[] = [];
-  #size = 0;
 
-  readonly #empty = new IndexedHeap();
   /** Key: the time at which the server is believed to be free. */
   readonly #onTime = new IndexedHeap();
   /** The same servers; key: the time at which the running task's estimate is used up. */
   readonly #dueAt = new IndexedHeap();
-  /** Overdue, or nothing has started. Key: the sum of the queued estimates. */
+  /** Overdue, or nothing has started. Key: the sum of the queued estimates, or `EMPTY`. */
   readonly #constant = new IndexedHeap();
-
-  /** Tasks that were placed and have not ended. */
-  get size(): number {
-    return this.#size;
-  }
 
   /** Forgets the worker and all that was placed there. */
   removeWorker(worker: WorkerView): void {
     this.setOpen(worker, false, 0);
     for (const server of this.#serversOf.get(worker) ?? []) {
-      for (const { run } of placementsOf(server)) this.#remove(run);
+      for (const { run } of placementsOf(server)) this.#placements[run.id] = undefined;
       this.#servers[server.id] = undefined;
       this.#freeIds.push(server.id);
     }
@@ -84,20 +77,14 @@ export class WaitingTimeQueue {
   least(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
     if (stage.demand.length > 1 || stage.requires !== undefined) return this.#leastThatFits(stage, now);
     this.#moveOverdue(now);
-    let id = this.#empty.top();
-    if (id < 0) {
-      const onTime = this.#onTime.topKey() - now;
-      const constant = this.#constant.topKey();
-      if (onTime === Number.POSITIVE_INFINITY && constant === Number.POSITIVE_INFINITY) return undefined;
-      id = onTime < constant ? this.#onTime.top() : this.#constant.top();
-    }
-    return this.#servers[id];
+    const isOnTime = this.#onTime.topKey() - now < this.#constant.topKey();
+    return this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
   }
 
   /** The run waits at the server, as the last one there. */
   put(run: RunView, server: Server, estimateMs: Millis, now: Millis): void {
     const placement = { run, estimateMs, server };
-    this.#add(placement);
+    this.#placements[run.id] = placement;
     this.#enqueue(placement, server);
     this.#relist(server, now);
   }
@@ -109,7 +96,7 @@ export class WaitingTimeQueue {
     const idle = run.isQueued ? undefined : servers.find((server) => server.running === undefined);
     if (idle === undefined) return this.put(run, this.#leastOf(servers, now), estimateMs, now);
     const placement = { run, estimateMs, server: idle };
-    this.#add(placement);
+    this.#placements[run.id] = placement;
     idle.running = placement;
     idle.startedAt = run.startedAt;
     this.#relist(idle, now);
@@ -122,10 +109,8 @@ export class WaitingTimeQueue {
     this.#dequeue(from, placement);
     // With several slots the worker may have started it elsewhere than where it was counted.
     const { siblings } = from;
-    const server =
-      from.running === undefined ? from : (siblings.find((s) => s.running === undefined) ?? from);
-    // All slots are taken: the end of something that ran here was not heard.
-    if (server.running !== undefined) this.#remove(server.running.run);
+    const server = from.running === undefined ? from : siblings.find((s) => s.running === undefined);
+    invariant(server !== undefined, () => `${siblings.length} slots of a worker run more tasks than that`);
     placement.server = server;
     server.running = placement;
     server.startedAt = run.startedAt;
@@ -136,7 +121,7 @@ export class WaitingTimeQueue {
   ended(run: RunView, now: Millis): void {
     const placement = this.#placements[run.id];
     if (placement === undefined) return;
-    this.#remove(run);
+    this.#placements[run.id] = undefined;
     const { server } = placement;
     if (server.running === placement) server.running = undefined;
     else this.#dequeue(server, placement);
@@ -161,13 +146,14 @@ export class WaitingTimeQueue {
         Math.abs(sum - server.queuedMs) <= 1e-6 * Math.max(1, sum),
         () => `server ${server.id} has ${sum} ms queued, counted ${server.queuedMs}`,
       );
-      const lists = [this.#empty, this.#onTime, this.#constant].filter((heap) => heap.has(server.id)).length;
+      const lists = [this.#onTime, this.#constant].filter((heap) => heap.has(server.id)).length;
       invariant(
         lists === (server.open ? 1 : 0),
         () => `server ${server.id}, open ${server.open}, stands in ${lists} lists`,
       );
     }
-    invariant(this.size === there, () => `${this.size} tasks are placed, ${there} are at servers`);
+    const placed = this.#placements.filter((placement) => placement !== undefined).length;
+    invariant(placed === there, () => `${placed} tasks are placed, ${there} are at servers`);
   }
 
   // ---- the order
@@ -178,12 +164,10 @@ export class WaitingTimeQueue {
     let least = Number.POSITIVE_INFINITY;
     for (const server of this.#servers) {
       if (server === undefined || !server.open || !fitsEver(stage, server.worker)) continue;
-      const waiting =
-        server.running === undefined && server.queued.length === 0 ? -1 : this.#waitingMs(server, now);
-      if (waiting < least) {
-        least = waiting;
-        best = server;
-      }
+      const waiting = isEmpty(server) ? EMPTY : this.#waitingMs(server, now);
+      if (waiting >= least) continue;
+      least = waiting;
+      best = server;
     }
     return best;
   }
@@ -199,14 +183,12 @@ export class WaitingTimeQueue {
 
   /** Puts the server into the set to which it belongs, and takes it out of the others. */
   #relist(server: Server, now: Millis): void {
-    const { id, open, queuedMs, running, queued, startedAt } = server;
+    const { id, open, queuedMs, running, startedAt } = server;
     const dueAt = running === undefined ? now : startedAt + running.estimateMs;
-    const isEmpty = open && running === undefined && queued.length === 0;
     const isOnTime = open && dueAt > now;
-    setOrDelete(this.#empty, id, isEmpty, 0);
     setOrDelete(this.#onTime, id, isOnTime, dueAt + queuedMs);
     setOrDelete(this.#dueAt, id, isOnTime, dueAt);
-    setOrDelete(this.#constant, id, open && !isEmpty && !isOnTime, queuedMs);
+    setOrDelete(this.#constant, id, open && !isOnTime, isEmpty(server) ? EMPTY : queuedMs);
   }
 
   // ---- bookkeeping
@@ -237,18 +219,6 @@ export class WaitingTimeQueue {
     return servers.reduce((a, b) => (this.#waitingMs(b, now) < this.#waitingMs(a, now) ? b : a));
   }
 
-  #add(placement: Placement): void {
-    this.#placements[placement.run.id] = placement;
-    this.#size++;
-  }
-
-  /** There is none of it where its end was taken for granted before. */
-  #remove({ id }: RunView): void {
-    if (this.#placements[id] === undefined) return;
-    this.#placements[id] = undefined;
-    this.#size--;
-  }
-
   #enqueue(placement: Placement, server: Server): void {
     placement.server = server;
     server.queued.push(placement);
@@ -266,7 +236,7 @@ export class WaitingTimeQueue {
   /** A worker's slots share one queue: what waits at one of them is counted where nothing is. */
   #level(servers: readonly Server[]): void {
     for (;;) {
-      const idle = servers.find((s) => s.running === undefined && s.queued.length === 0);
+      const idle = servers.find(isEmpty);
       const loaded = servers.find((s) => s.queued.length > (s.running === undefined ? 1 : 0));
       if (idle === undefined || loaded === undefined) return;
       const placement = loaded.queued[0]!;
@@ -274,6 +244,13 @@ export class WaitingTimeQueue {
       this.#enqueue(placement, idle);
     }
   }
+}
+
+/** The waiting time of a server without any task: less than that of every other. */
+const EMPTY = -1;
+
+function isEmpty({ running, queued }: Server): boolean {
+  return running === undefined && queued.length === 0;
 }
 
 function placementsOf({ running, queued }: Server): readonly Placement[] {
