@@ -10,10 +10,12 @@ import {
 import { Alarms } from './alarms.js';
 import { Cluster } from './cluster.js';
 import { Connection } from './connection.js';
-import { findLocalCluster, localClusterAt } from './local-clusters.js';
+import { clusterEnded } from './errors.js';
+import { findLocalCluster, type LocalCluster, localClusterAt } from './local-clusters.js';
 import { type ConnectOptions, completeTimings } from './options.js';
 import { Requests } from './requests.js';
 import { Roster } from './roster.js';
+import type { Session } from './session.js';
 import { Watches } from './watches.js';
 
 /**
@@ -30,7 +32,8 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   options.signal?.throwIfAborted();
   const url = at ?? (process.env.GOSHAWK_CLUSTER || findLocalCluster(process.env, process.cwd()).url);
   const seeds = await checkUrl(url);
-  const keys = options.keys ?? (process.env.GOSHAWK_KEYS || localClusterAt(url, process.env)?.keys);
+  const local = localClusterAt(url, process.env);
+  const keys = options.keys ?? (process.env.GOSHAWK_KEYS || local?.keys);
   const source = typeof keys === 'string' ? { path: keys } : keys;
   const ring = source && readKeys(source, 'client');
   const connection = await Connection.open(options.logger ?? SILENT_LOGGER, ring);
@@ -42,11 +45,29 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   const cluster = new Cluster({ connection, alarms, requests, watches, roster, timings, user });
   try {
     await roster.join(options.signal);
+    if (local !== undefined && seeds.length === 1) cutWhenGone(local, { connection, alarms, timings });
     return cluster;
   } catch (error) {
     await cluster.close();
     throw error;
   }
+}
+
+/**
+ * Nobody waits long for a cluster of this machine that has ended. One that is started again at once, at the same place, is
+ * the same to those who wait.
+ */
+function cutWhenGone(
+  local: LocalCluster,
+  { connection, alarms, timings }: Pick<Session, 'connection' | 'alarms' | 'timings'>,
+): void {
+  let seenAt = performance.now();
+  const alarm = alarms.add((now) => {
+    if (localClusterAt(local.url, process.env) !== undefined) seenAt = now;
+    else if (now - seenAt >= timings.pollTimeoutMs) connection.cut(clusterEnded(local));
+    alarm.set(now + timings.retryMs);
+  });
+  alarm.set(seenAt + timings.retryMs);
 }
 
 async function checkUrl(url: string): Promise<string[]> {

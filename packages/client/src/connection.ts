@@ -1,5 +1,6 @@
 import {
   type Address,
+  type GoshawkError,
   InputError,
   isReply,
   isReplyType,
@@ -23,6 +24,7 @@ import {
   type SendResult,
   watchKeys,
 } from '@goshawk/transport';
+import { connectionClosed } from './errors.js';
 
 export interface Listener {
   /**
@@ -32,8 +34,8 @@ export interface Listener {
   reply(reply: Reply, from: string, at: Millis): void;
   /** What came is no reply, as of a cluster of another version. @param problem what is wrong with it */
   garbled(problem: string): void;
-  /** Nothing will come any more. */
-  closed(): void;
+  /** Nothing will come any more. @param why to throw */
+  cut(why: GoshawkError): void;
 }
 
 /** A client is one party. */
@@ -133,11 +135,15 @@ export class Connection {
   }
 
   /** Ends all that is waited for. */
+  cut(why: GoshawkError): void {
+    for (const listener of [...this.#listeners.values()]) listener.cut(why);
+  }
+
+  /** Ends all that is waited for, and what comes later. */
   async close(): Promise<void> {
     if (!this.#isClosed) {
-      const listeners = [...this.#listeners.values()];
       // Those who watch say goodbye now, as long as the mailbox takes it.
-      for (const listener of listeners) listener.closed();
+      this.cut(connectionClosed());
       this.#isClosed = true;
       this.#unwatch?.();
       this.#listeners.clear();

@@ -10,6 +10,7 @@ import {
   UnreachableError,
 } from '@goshawk/core';
 import type { AuthFailure } from '@goshawk/transport';
+import type { LocalCluster } from './local-clusters.js';
 
 /** A job has ended, and not all of its tasks completed. Exit code 1. */
 export class JobFailed extends GoshawkError {
@@ -121,6 +122,17 @@ export function ownerGone(id: string, whom: string, silentMs: Millis): Unreachab
     'owner-gone',
     `no news of ${id}: no answer from ${whom}, which owns it, for ${formatDuration(silentMs)}`,
     'if the scheduler comes back, wait again; otherwise submit the job again',
+  );
+}
+
+/** The processes of `goshawk up` end with it. */
+export function clusterEnded({ url, pid, dataFolder }: LocalCluster): UnreachableError {
+  return new UnreachableError(
+    'unreachable',
+    `the cluster at ${url} has ended: its process ${pid}, \`goshawk up\`, is gone`,
+    dataFolder === undefined
+      ? 'start it again with `goshawk up`'
+      : `\`goshawk up --data-folder ${dataFolder}\` goes on with its jobs`,
   );
 }
 

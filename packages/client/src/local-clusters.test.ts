@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError, UnreachableError } from '@goshawk/core';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { connect } from './connect.js';
+import { FAST, FakeCluster, obligingScheduler } from './fake-cluster.fixture.js';
 import {
   findLocalCluster,
   localClusterAt,
@@ -106,5 +107,50 @@ describe('where no cluster is named', () => {
       else process.env.XDG_STATE_HOME = XDG_STATE_HOME;
       if (GOSHAWK_CLUSTER !== undefined) process.env.GOSHAWK_CLUSTER = GOSHAWK_CLUSTER;
     }
+  });
+});
+
+describe('a cluster of this machine that', () => {
+  beforeEach(() => vi.stubEnv('XDG_STATE_HOME', join(folder, 'state')));
+  afterEach(() => vi.unstubAllEnvs());
+
+  async function silent() {
+    const fake = await FakeCluster.start(1, () => () => {});
+    const local = { ...runs('a', 7070), keys: undefined, url: fake.central.endpoint };
+    registerLocalCluster(local, environment);
+    return { fake, local };
+  }
+
+  test('has ended ends what is waited for, and what is asked later, long before nobody has answered for too long', async () => {
+    const { fake, local } = await silent();
+    await using _ = fake;
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 600_000, pollTimeoutMs: 100 });
+    const waits = cluster.job('t0-1').wait();
+    const asks = cluster.job('t0-1').describe();
+    await fake.schedulers[0]!.hears('describeJob');
+    unregisterLocalCluster(local, environment);
+    const gone = {
+      code: 'unreachable',
+      message: `the cluster at ${local.url} has ended: its process ${process.pid}, \`goshawk up\`, is gone`,
+      hint: `\`goshawk up --data-folder ${local.dataFolder}\` goes on with its jobs`,
+    };
+    await Promise.all([
+      expect(waits).rejects.toMatchObject(gone),
+      expect(asks).rejects.toMatchObject(gone),
+      expect(cluster.job('t0-1').describe()).rejects.toMatchObject(gone),
+    ]);
+  });
+
+  test('is started again at its place is waited for', async () => {
+    const { fake, local } = await silent();
+    await using _ = fake;
+    await using cluster = await fake.connect(FAST);
+    const end = cluster.job('t0-1').wait();
+    await fake.schedulers[0]!.hears('watchJob');
+    unregisterLocalCluster(local, environment);
+    await fake.schedulers[0]!.hears('watchJob', 3);
+    registerLocalCluster(local, environment);
+    fake.schedulers[0]!.script = obligingScheduler('t0');
+    expect((await end).state).toBe('completed');
   });
 });

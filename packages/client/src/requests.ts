@@ -1,6 +1,7 @@
 import {
   ANSWERS,
   type AnswerType,
+  type GoshawkError,
   type Message,
   type MessageOf,
   type Millis,
@@ -145,8 +146,8 @@ class Request implements Listener {
     this.#fail(badAnswer(this.#whom, `it was asked for (${problem})`));
   }
 
-  closed(): void {
-    this.#fail(connectionClosed());
+  cut(why: GoshawkError): void {
+    this.#fail(why);
   }
 
   /** Asks again when it was told to, if there is time for that; asking sooner would only add to the load. */

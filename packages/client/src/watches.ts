@@ -76,9 +76,9 @@ class Watch implements Listener {
       this.#connection.send(to.party, { type: 'unwatch', request: this.#attempts.request });
   }
 
-  closed(): void {
+  cut(why: GoshawkError): void {
     this.stop();
-    this.#watcher.failed(connectionClosed());
+    this.#watcher.failed(why);
   }
 
   reply(reply: Reply, from: string, at: Millis): void {
