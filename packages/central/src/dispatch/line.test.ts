@@ -1,5 +1,5 @@
 import { type Address, LIMITS } from '@goshawk/core';
-import { ClusterBooks, makePolicy } from '@goshawk/policies';
+import { ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { WaitingLine } from './line.js';
 
@@ -13,4 +13,22 @@ test('a job of very many waiting stages has as many in its line as an answer hol
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
   const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(job, 0);
   expect(line.needs).toHaveLength(LIMITS.stagesPerJobMax);
+});
+
+test('what no worker could ever run stands before nobody', () => {
+  const books = new ClusterBooks();
+  const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const line = new WaitingLine(books, makePolicy('3sigma-sched', {}, context));
+  const waits = (number: number, needs: Omit<StageFacts, 'estimateMs'>) => {
+    const job = books.declare(900 as Address, number, { arrivedAt: number, tasks: 1 });
+    books.setWaiting(books.stage(job, 0, { estimateMs: 1_000, ...needs }), 1, 0);
+    return job;
+  };
+  waits(1, { demand: books.names.demandOf({ gpu: 1 }) });
+  waits(2, { demand: books.names.demandOf({}), requires: { zone: 'eu' } });
+  waits(3, { demand: books.names.demandOf({}) });
+  const last = waits(4, { demand: books.names.demandOf({}) });
+  expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 3 });
+  books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
+  expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
 });

@@ -1,5 +1,13 @@
 import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, SLOT } from '@goshawk/core';
-import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks, QueueLine } from '@goshawk/policies';
+import {
+  type BookedJob,
+  type BookedStage,
+  type CentralPolicy,
+  type ClusterBooks,
+  fitsEver,
+  needsOf,
+  type QueueLine,
+} from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 
@@ -69,6 +77,19 @@ export class WaitingLine {
     return { needs, ...this.#limits(line), freeSlots, longRunning, unmatched: this.#books.waitingTasks };
   }
 
+  /** Tells of a stage whether some worker could run a task of it, if it ran nothing else, as far as workers are known. */
+  #couldRun(): (stage: BookedStage) => boolean {
+    const workers = [...this.#books.workers];
+    const known = new Map<string, boolean>();
+    return (stage) => {
+      const needs = needsOf(stage);
+      const could =
+        known.get(needs) ?? (workers.length === 0 || workers.some((worker) => fitsEver(stage, worker)));
+      known.set(needs, could);
+      return could;
+    };
+  }
+
   #limits(line: QueueLine | undefined): Pick<CentralLine, 'slots' | 'longLimit'> {
     const slots = this.#books.capacity[SLOT] ?? 0;
     return { slots, longLimit: line?.longLimit ?? slots };
@@ -83,9 +104,11 @@ export class WaitingLine {
     const jobs = new Set<BookedJob>();
     let tasks = 0;
     let workMs = 0;
+    const couldRun = this.#couldRun();
     for (const other of [...this.#books.jobs].flatMap(waitingStages)) {
       const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
-      if (other === stage || !isBefore) continue;
+      // What no worker could ever run holds up nobody.
+      if (other === stage || !isBefore || !couldRun(other)) continue;
       jobs.add(other.job);
       tasks += other.waiting;
       workMs += other.waiting * other.estimateMs;

@@ -63,8 +63,8 @@ export const WAITING_WORDS: Readonly<
     helps: 'nothing: it starts then; `goshawk why ID` says which job, and how far that is',
   },
   required: {
-    why: 'no worker has what they require (--require) and room for them',
-    helps: 'a worker that has it: `goshawk worker --attribute`; `goshawk workers` shows what there is',
+    why: 'the workers do not have what they require, or not the room for them',
+    helps: 'workers that have it: `goshawk workers` shows what there is, `goshawk why ID` what is missing',
   },
 };
 

@@ -30,7 +30,7 @@ export const WAITING_REASONS = [
   'back-off',
   /** Its job starts after another one that has not ended. */
   'other-job',
-  /** No worker that is present has what its job requires, and room for it. */
+  /** The workers that are present do not have what its job requires, or not the room for it, or for its gang. */
   'required',
 ] as const;
 

@@ -3,10 +3,15 @@ import {
   effectiveScope,
   formatAttributes,
   formatResources,
+  type JobClass,
   type JobSpec,
   type Member,
   NO_RESOURCES,
   type PolicySettings,
+  present,
+  type Resources,
+  type Scope,
+  type StageSpec,
 } from '@goshawk/core';
 import {
   couldFit,
@@ -45,22 +50,55 @@ export function whyImpossible(
   }
   for (const jobClass of possibleClasses(spec, policy)) {
     const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
-    if (scope === 'all') continue;
     for (const stage of spec.stages) {
-      // Attributes that are not there may come with the next worker: such a job waits.
-      const needs = { demand: stage.demand };
-      if (couldFit(members, scope, needs) || !couldFit(members, 'all', needs)) continue;
-      const message = `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
-      return { message, hint: ASK_FOR_LESS };
+      const message = whyOutside(members, scope, jobClass, stage.demand);
+      if (message !== undefined) return { message, hint: ASK_FOR_LESS };
     }
   }
   return policy.preset.gangs ? whyNoGang(spec, members) : undefined;
 }
 
+/**
+ * What the workers do not have that a stage of a job that was accepted needs: it waits for that. Undefined: nothing, or no
+ * worker is known.
+ */
+export function whyUnmet(
+  stage: StageSpec,
+  of: { readonly prefer: JobSpec['prefer'] | undefined; readonly jobClass: JobClass; readonly over: Scope },
+  policy: PolicySettings,
+  members: Members,
+): string | undefined {
+  if (members.size === 0) return undefined;
+  const { prefer, jobClass, over } = of;
+  return (
+    missingRequirement(members, over, stage) ??
+    whyTooLarge(members, stage.demand) ??
+    whyOutside(members, over, jobClass, stage.demand) ??
+    (policy.preset.gangs
+      ? whyNoGang({ stages: [stage], ...present({ prefer }) }, members)?.message
+      : undefined)
+  );
+}
+
+/** Workers have the room, and none of the partition. Attributes that are not there may come with the next worker. */
+function whyOutside(
+  members: Members,
+  scope: Scope,
+  jobClass: JobClass,
+  demand: Resources,
+): string | undefined {
+  if (scope === 'all' || couldFit(members, scope, { demand }) || !couldFit(members, 'all', { demand }))
+    return undefined;
+  return `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
+}
+
 const ASK_FOR_LESS = 'ask for less, or add a larger worker';
 
 /** Tasks of a stage start together, and a job waits for workers that it prefers. */
-function whyNoGang({ stages, prefer = {} }: JobSpec, members: Members): Impossible | undefined {
+function whyNoGang(
+  { stages, prefer = {} }: Pick<JobSpec, 'stages' | 'prefer'>,
+  members: Members,
+): Impossible | undefined {
   for (const { tasks, demand } of stages) {
     const count = countTasks(tasks);
     const room = roomFor(members, demand, count);

@@ -22,11 +22,11 @@ class Bench {
   #asks = 0;
   readonly #sent: { to: Address; message: Message }[] = [];
 
-  constructor(policy: Partial<PolicySettings> = {}) {
+  constructor(policy: Partial<PolicySettings> = {}, workers: readonly Address[] = [W1, W2]) {
     this.scheduler = loneScheduler({}, { send: (to, message) => this.#sent.push({ to, message }) });
     this.scheduler.start(0);
     this.receive(CENTRAL, welcome(policy), 0);
-    this.receive(CENTRAL, joined(1, [W1, W2]), 0);
+    if (workers.length > 0) this.receive(CENTRAL, joined(1, workers), 0);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -151,6 +151,24 @@ describe('why a job waits', () => {
       task: { reason: 'required' },
     });
   });
+
+  test.each([
+    ['its 9 tasks start together, and the cluster has room for', true, {}],
+    ['no worker has gpu 4; the closest is', false, { demand: { gpu: 4 } }],
+    ['no worker has what it prefers: zone=eu', true, { tasks: [{ sleep: 5 }], prefer: { zone: 'eu' } }],
+  ])(
+    'is that all workers together have no room, where it was accepted before any was known: %s',
+    (missing, gangs, job) => {
+      const bench = new Bench({ preset: { ...PRESETS.goshawk, gangs } }, []);
+      const id = bench.submit({ tasks: { count: 9, run: { sleep: 5 } }, ...job }, 0);
+      expect(bench.why(id, 10).waiting).toMatchObject([{ reason: 'no-worker' }]);
+      bench.receive(CENTRAL, joined(1, [W1, W2]), 20);
+      expect(bench.why(id, 30)).toMatchObject({
+        waiting: [{ reason: 'required', missing: expect.stringContaining(missing) }],
+      });
+      expect(bench.groups(30)).toMatchObject([{ reason: 'required' }]);
+    },
+  );
 
   test('is that central knows of it and has nobody, or is away', () => {
     const bench = new Bench({ preset: { ...PRESETS.goshawk } });

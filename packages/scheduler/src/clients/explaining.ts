@@ -84,7 +84,7 @@ function stageWaits(
   const of = (stage: Stage, waiting: number): StageWait => {
     const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
     const { name, requires } = stage.spec;
-    const missing = circumstances.whatIsMissing(scope, stage.spec);
+    const missing = circumstances.whatIsMissing(scope, stage.spec, job);
     return {
       stage: name,
       reason,

@@ -9,7 +9,6 @@ const USUAL: Circumstances = {
   hasWorkers: true,
   isCentralSilent: false,
   isDrained: () => false,
-  couldFit: () => true,
   whatIsMissing: () => undefined,
   holds: () => false,
 };

@@ -3,12 +3,14 @@ import {
   byClass,
   type Millis,
   type Scope,
+  type StageSpec,
   WAITING_REASONS,
   type WaitingReason,
 } from '@goshawk/core';
-import type { Batch } from '../job/batch.js';
+import { whyUnmet } from '../accepting/admission.js';
+import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import { couldFit, isDrained, missingRequirement, type TaskNeeds } from '../joining/able-workers.js';
+import { isDrained, type TaskNeeds } from '../joining/able-workers.js';
 import type { Cluster } from '../joining/cluster.js';
 import type { Recovery } from '../recovering/recovery.js';
 
@@ -27,10 +29,8 @@ export interface Circumstances {
   readonly isCentralSilent: boolean;
   /** Workers of the scope have what is needed, in all, and each of them drains. */
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
-  /** Some worker of the scope has what is needed, in all. */
-  couldFit(scope: Scope, needs: TaskNeeds): boolean;
-  /** What no worker of the scope has of what is required, in words. */
-  whatIsMissing(scope: Scope, needs: TaskNeeds): string | undefined;
+  /** What the workers of the scope do not have that a stage of the job needs, in words. */
+  whatIsMissing(scope: Scope, stage: StageSpec, job: Job): string | undefined;
   /** Nothing of the job is given out yet. */
   holds(job: Job): boolean;
 }
@@ -41,8 +41,10 @@ export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Milli
     hasWorkers: members.size > 0,
     isCentralSilent: cluster.isSilent(now),
     isDrained: (scope, needs) => isDrained(members, scope, needs),
-    couldFit: (scope, needs) => couldFit(members, scope, needs),
-    whatIsMissing: (scope, needs) => missingRequirement(members, scope, needs),
+    whatIsMissing: (over, stage, job) =>
+      cluster.isReady
+        ? whyUnmet(stage, { prefer: job.spec.prefer, jobClass: job.class, over }, cluster.policy, members)
+        : undefined,
     holds: (job) => recovery.holds(job),
   };
 }
@@ -113,7 +115,7 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
   const { demand } = batch.spec;
   const scope = batch.over ?? job.route.over;
-  if (isUnmet(scope, batch.spec, circumstances)) return 'required';
+  if (circumstances.whatIsMissing(scope, batch.stage.spec, job) !== undefined) return 'required';
   if (circumstances.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.out > 0) return 'probing';
   if (job.needsCentral) {
@@ -126,12 +128,8 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
 /** Why tasks wait that central was asked for. */
 function placingReason(job: Job, circumstances: Circumstances): WaitingReason {
   const waits = job.stages.filter(({ unfinished }) => unfinished > 0);
-  return waits.every(({ spec }) => isUnmet(job.route.over, spec, circumstances)) ? 'required' : 'placing';
-}
-
-/** No worker of the scope has what is required, and the room. */
-function isUnmet(scope: Scope, needs: TaskNeeds, { couldFit }: Circumstances): boolean {
-  return needs.requires !== undefined && !couldFit(scope, needs);
+  const isUnmet = ({ spec }: Stage) => circumstances.whatIsMissing(job.route.over, spec, job) !== undefined;
+  return waits.every(isUnmet) ? 'required' : 'placing';
 }
 
 function noneWaits(): Record<WaitingReason, number> {
