@@ -56,6 +56,11 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
   };
 }
 
+/** What JSON says of a list that is never cut, beside its entries. */
+export function wholeList(entries: readonly unknown[]) {
+  return { total: entries.length, truncated: false, next: null };
+}
+
 export const ExitCode = {
   done: 0,
   /** The work failed: a task of a job, a comparison that missed its bound. */

@@ -57,9 +57,11 @@ export interface Context {
   readonly color: boolean;
   /** Width of the terminal that stdout is; infinite where it is none, so that nothing is cut. */
   readonly columns: number;
-  /** Results. */
+  /** A result: a JSON value with --json, and words for people without. */
+  show(value: object, words: () => string): void;
+  /** Words of a result, on stdout. */
   out(text: string): void;
-  /** The machine output: a JSON value, on a line. */
+  /** A JSON value of a result, on a line of stdout. */
   json(value: unknown): void;
   /** For people, beside the result: goes to stderr; nowhere with --quiet, nor where `isReadByProgram`. */
   note(text: string): void;

@@ -121,14 +121,17 @@ async function checkSettings(command: Command, sources: Sources): Promise<void> 
 function contextOf(global: GlobalOptions, terminal: Terminal): Context {
   const { stdout, stderr, environment } = terminal;
   const wantsColor = global.color && !environment.NO_COLOR;
+  const out = (text: string): void => void stdout.write(`${text}\n`);
+  const json = (value: unknown): void => out(JSON.stringify(value));
   return {
     global,
     color: wantsColor && stdout.isTTY === true && !global.json,
     errorColor: wantsColor && stderr.isTTY === true,
     // A terminal that does not know how wide it is says 0.
     columns: stdout.columns || (stdout.isTTY === true ? 100 : Number.POSITIVE_INFINITY),
-    out: (text) => void stdout.write(`${text}\n`),
-    json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
+    show: (value, words) => (global.json ? json(value) : out(words())),
+    out,
+    json,
     note: (text) => {
       if (!global.quiet && !isReadByProgram(global, stderr)) stderr.write(`${text}\n`);
     },

@@ -123,25 +123,14 @@ class Driver implements AsyncDisposable {
   ): void {
     if (workers.length === 0) return;
     const { dryRun, pool } = this.#options;
-    if (this.#context.global.json) {
-      const at = new Date().toISOString();
-      const names = action === 'start' && dryRun ? [] : workers;
-      this.#context.json({
-        schema: 'goshawk.autoscale/1',
-        at,
-        pool,
-        action,
-        dryRun,
-        workers: names,
-        from,
-        to,
-        reason,
-      });
-      return;
-    }
+    const at = new Date().toISOString();
+    const names = action === 'start' && dryRun ? [] : workers;
     const change = from === to ? `of ${from}` : `${from} → ${to}`;
     const which = action === 'start' ? counted(workers.length, 'worker') : listed(workers);
-    this.#context.out(`${pool}, ${change}: ${dryRun ? 'would ' : ''}${WORDS[action]} ${which}: ${reason}`);
+    this.#context.show(
+      { schema: 'goshawk.autoscale/1', at, pool, action, dryRun, workers: names, from, to, reason },
+      () => `${pool}, ${change}: ${dryRun ? 'would ' : ''}${WORDS[action]} ${which}: ${reason}`,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

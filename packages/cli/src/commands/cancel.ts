@@ -19,9 +19,11 @@ export const cancelCommand = defineCommand({
       try {
         const id = await jobNamed(context, cluster, word);
         const { state } = await cluster.job(id).cancel({ signal: context.interrupted });
-        if (context.global.json) context.json({ schema: 'goshawk.cancel/1', job: id, state });
-        else if (!isFinal(state)) context.out(`${id} is being cancelled: tasks that run are killed`);
-        else context.out(`${id} ${paintState(state, paint)}`);
+        context.show({ schema: 'goshawk.cancel/1', job: id, state }, () =>
+          isFinal(state)
+            ? `${id} ${paintState(state, paint)}`
+            : `${id} is being cancelled: tasks that run are killed`,
+        );
       } catch (error) {
         // The others are cancelled all the same.
         problems.push(error);

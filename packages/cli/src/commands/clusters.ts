@@ -1,5 +1,5 @@
 import type { LocalCluster } from '@goshawk/client';
-import { defineCommand } from '../command.js';
+import { defineCommand, wholeList } from '../command.js';
 import { ago } from '../terminal/ago.js';
 import { painter } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
@@ -37,8 +37,7 @@ export const clustersCommand = defineCommand({
         startedAt: cluster.startedAt === undefined ? null : new Date(cluster.startedAt).toISOString(),
         here: isHere(cluster, context.cwd),
       }));
-      const total = shown.length;
-      context.json({ schema: 'goshawk.clusters/1', clusters: shown, total, truncated: false, next: null });
+      context.json({ schema: 'goshawk.clusters/1', clusters: shown, ...wholeList(shown) });
       return;
     }
     if (clusters.length === 0) context.note('no cluster is running on this machine; `goshawk up` starts one');

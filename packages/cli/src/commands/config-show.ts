@@ -1,4 +1,4 @@
-import { type Command, defineCommand } from '../command.js';
+import { type Command, defineCommand, wholeList } from '../command.js';
 import { type Context, GLOBAL_OPTIONS } from '../context.js';
 import {
   kebab,
@@ -41,12 +41,9 @@ export function configShowCommand(commands: () => Promise<readonly Command[]>) {
     },
     async run(context, options) {
       const settings = settingsOf(context, await commands());
-      if (context.global.json) {
-        const total = settings.length;
-        context.json({ schema: 'goshawk.config/1', settings, total, truncated: false, next: null });
-      } else {
-        context.out(table(context, settings, options.origin));
-      }
+      context.show({ schema: 'goshawk.config/1', settings, ...wholeList(settings) }, () =>
+        table(context, settings, options.origin),
+      );
     },
   });
 }

@@ -68,9 +68,8 @@ export const dashboardCommand = defineCommand({
     });
     try {
       const endpoint = `${gateway.url}/${own.map(({ token }) => `#token=${token}`).join('')}`;
-      if (context.global.json) {
-        context.json({ schema: 'goshawk.daemon/1', role: 'dashboard', endpoint } satisfies DaemonIsUp);
-      } else context.out(endpoint);
+      const isUp: DaemonIsUp = { schema: 'goshawk.daemon/1', role: 'dashboard', endpoint };
+      context.show(isUp, () => endpoint);
       context.note(`the page of the cluster at ${where} is at ${endpoint}`);
       await Promise.race([whenAborted(context.interrupted), whenOrphaned(options.withParent)]);
     } finally {

@@ -35,8 +35,7 @@ export const drainCommand = defineCommand({
     let answer = await cluster.drain(worker, !options.undo, { signal });
     if (options.undo) answer = await untilActive(context, cluster, answer);
     if (options.wait) answer = await untilDrained(context, cluster, answer);
-    if (context.global.json) context.json({ schema: 'goshawk.drain/1', ...answer });
-    else context.out(sentence(answer));
+    context.show({ schema: 'goshawk.drain/1', ...answer }, () => sentence(answer));
   },
 });
 

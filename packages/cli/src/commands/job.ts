@@ -31,12 +31,8 @@ export const jobCommand = defineCommand({
     const job = cluster.job(await jobNamed(context, cluster, words[0]!));
     if (options.watch) return await watch(context, job);
     const detail = await job.describe({ spec: options.spec, signal: context.interrupted });
-    if (context.global.json) {
-      context.json(shownJson(detail));
-    } else {
-      context.out(pageOf(context, detail));
-      if (options.spec) context.out(JSON.stringify(specJson(detail.spec), undefined, 2));
-    }
+    const spec = options.spec ? `\n${JSON.stringify(specJson(detail.spec), undefined, 2)}` : '';
+    context.show(shownJson(detail), () => `${pageOf(context, detail)}${spec}`);
     return ExitCode.done;
   },
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { counted, formatBytes, formatCount, InputError } from '@goshawk/core';
-import type { JournalReader, JournalSummary } from '@goshawk/journal';
+import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { journalIn } from '../local/free-folder.js';
@@ -32,9 +32,11 @@ export const journalInitCommand = defineCommand({
     const { initStore, parseJournalUrl, SCHEMA_VERSION: version } = await inPostgres();
     const { shown } = parseJournalUrl(url);
     const before = await initStore(url);
-    if (context.global.json) context.json({ schema: 'goshawk.journal-init/1', before, version });
-    else if (before === version) context.out(`${shown} is at version ${version} already`);
-    else context.out(`${shown} is ready for journals (version ${version})`);
+    context.show({ schema: 'goshawk.journal-init/1', before, version }, () =>
+      before === version
+        ? `${shown} is at version ${version} already`
+        : `${shown} is ready for journals (version ${version})`,
+    );
   },
 });
 
@@ -50,8 +52,7 @@ export const journalInspectCommand = defineCommand({
       for (const journal of journals) {
         const { holder, epoch } = journal;
         const summary = { ...summaryOf(journal), ...(holder === undefined ? {} : { holder, epoch }) };
-        if (context.global.json) context.json({ schema: 'goshawk.journal/1', ...summary });
-        else context.out(inspected(summary));
+        context.show({ schema: 'goshawk.journal/1', ...summary }, () => inspected(summary));
       }
       return ExitCode.done;
     });
@@ -69,19 +70,14 @@ export const journalVerifyCommand = defineCommand({
     return withJournals(context, words[0]!, only, (journals) => {
       let isSound = true;
       for (const journal of journals) {
-        const { tag } = journal.identity;
         const { records, jobs, damaged } = verify(journal);
         isSound &&= damaged.length === 0;
-        if (context.global.json) {
-          context.json({ schema: 'goshawk.journal-verify/1', records, jobs, damaged });
-        } else {
-          for (const { job, place, problem } of damaged) {
-            context.out(`${tag}-${job}: record ${place}: ${problem}`);
-          }
-          context.out(
+        context.show({ schema: 'goshawk.journal-verify/1', records, jobs, damaged }, () =>
+          [
+            ...damagedLines(journal.identity.tag, damaged),
             `${counted(records, 'record')} of ${counted(jobs, 'job')} can be read, ${damaged.length} damaged`,
-          );
-        }
+          ].join('\n'),
+        );
         journal.check();
       }
       return isSound ? ExitCode.done : ExitCode.failed;
@@ -134,19 +130,16 @@ export const journalRepairCommand = defineCommand({
       version: VERSION,
     });
     const jobs = new Set(records.map(({ job }) => job)).size;
-    if (context.global.json) {
-      const counts = { tag, records: records.length, jobs, damaged, problems };
-      context.json({ schema: 'goshawk.journal-repair/1', ...counts, kept: kept ?? null });
-    } else if (kept === undefined) {
-      context.out('nothing is damaged, and nothing was changed');
-    } else {
-      for (const problem of problems) context.out(problem);
-      for (const { job, place, problem } of damaged)
-        context.out(`${tag}-${job}: record ${place}: ${problem}`);
-      context.out(
-        `the new journal has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}; the damaged one is ${kept}`,
-      );
-    }
+    const counts = { tag, records: records.length, jobs, damaged, problems };
+    context.show({ schema: 'goshawk.journal-repair/1', ...counts, kept: kept ?? null }, () =>
+      kept === undefined
+        ? 'nothing is damaged, and nothing was changed'
+        : [
+            ...problems,
+            ...damagedLines(tag, damaged),
+            `the new journal has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}; the damaged one is ${kept}`,
+          ].join('\n'),
+    );
   },
 });
 
@@ -183,11 +176,10 @@ export const journalImportCommand = defineCommand({
       await importJournal(folder, identity, records);
     }
     const jobs = new Set(records.map(({ job }) => job)).size;
-    if (context.global.json) {
-      context.json({ schema: 'goshawk.journal-import/1', tag, records: records.length, jobs });
-    } else {
-      context.out(`${folder} has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}`);
-    }
+    context.show(
+      { schema: 'goshawk.journal-import/1', tag, records: records.length, jobs },
+      () => `${folder} has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}`,
+    );
   },
 });
 
@@ -216,6 +208,10 @@ async function withJournals(
   } finally {
     for (const journal of journals) await journal.close();
   }
+}
+
+function damagedLines(tag: string, damaged: readonly Damaged[]): string[] {
+  return damaged.map(({ job, place, problem }) => `${tag}-${job}: record ${place}: ${problem}`);
 }
 
 function inspected(summary: JournalSummary & { holder?: string; epoch?: number }): string {

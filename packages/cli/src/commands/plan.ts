@@ -42,8 +42,7 @@ export const planCommand = defineCommand({
       throw new UnreachableError('unreachable', 'central does not answer', 'try again');
     const outlook = outlookOf(spec, view, central, jobs);
     const canRun = outlook.stages.every(({ fitting }) => fitting > 0);
-    if (context.global.json) context.json(planJson(outlook, canRun));
-    else context.out(planPage(spec.name, outlook, canRun, painter(context)));
+    context.show(planJson(outlook, canRun), () => planPage(spec.name, outlook, canRun, painter(context)));
     return canRun ? ExitCode.done : ExitCode.failed;
   },
 });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { PolicyOption } from '@goshawk/policies';
-import { defineCommand } from '../command.js';
+import { defineCommand, wholeList } from '../command.js';
 import { flagOf, type OptionSpec } from '../options.js';
 import { isOwn } from '../own-names.js';
 import { settingsUsedBy } from '../policy-options.js';
@@ -47,8 +47,7 @@ export const policiesCommand = defineCommand({
       context.out(renderTable([...titles.map((title) => ({ title })), last], rows, painter(context)));
     };
     if (context.global.json) {
-      const total = policies.length;
-      context.json({ schema: 'goshawk.policies/1', policies, total, truncated: false, next: null });
+      context.json({ schema: 'goshawk.policies/1', policies, ...wholeList(policies) });
     } else if (words[0] === undefined) {
       table(
         ['policy'],

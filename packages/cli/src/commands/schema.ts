@@ -10,7 +10,7 @@ export const schemaCommand = defineCommand({
   async run(context, _options, { words }) {
     if (words[0] !== 'job')
       throw new InputError('usage', `schema: unknown schema "${words[0]}"`, 'known: job');
-    if (context.global.json) context.json(jobJsonSchema());
-    else context.out(JSON.stringify(jobJsonSchema(), undefined, 2));
+    const schema = jobJsonSchema();
+    context.show(schema, () => JSON.stringify(schema, undefined, 2));
   },
 });

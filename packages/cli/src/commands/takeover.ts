@@ -12,10 +12,10 @@ export const takeoverCommand = defineCommand({
   async run(context, _options, { words }) {
     await using cluster = await openCluster(context);
     const answer = await cluster.takeOverFrom(words[0]!, { signal: context.interrupted });
-    if (context.global.json) context.json({ schema: 'goshawk.takeover/1', ...answer });
-    else
-      context.out(
-        `another scheduler goes on with ${counted(answer.jobs, 'job')} of ${plain(answer.scheduler)}`,
-      );
+    const jobs = counted(answer.jobs, 'job');
+    context.show(
+      { schema: 'goshawk.takeover/1', ...answer },
+      () => `another scheduler goes on with ${jobs} of ${plain(answer.scheduler)}`,
+    );
   },
 });

@@ -26,8 +26,7 @@ export const whyCommand = defineCommand({
     const paint = painter(context);
     if (asked === undefined) {
       const waiting = await cluster.waiting({ signal });
-      if (context.global.json) context.json(waitingJson(waiting));
-      else context.out(waitingPage(waiting, paint));
+      context.show(waitingJson(waiting), () => waitingPage(waiting, paint));
       return strictly(options.strict, waiting.silent);
     }
     const { task } = asked;
@@ -38,12 +37,11 @@ export const whyCommand = defineCommand({
       viewOf(cluster, signal),
     ]);
     const cutoff = view?.settings.policy;
-    if (context.global.json) {
-      context.json(whyJson(explained, cutoff, Date.now()));
-      return ExitCode.done;
-    }
-    const ended = isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;
-    context.out(whyPage(explained, { cutoff, workers: view?.workers, ended }, paint));
+    const isEnded = isFinal(explained.job.state) && !context.global.json;
+    const ended = isEnded ? await job.describe({ signal }) : undefined;
+    context.show(whyJson(explained, cutoff, Date.now()), () =>
+      whyPage(explained, { cutoff, workers: view?.workers, ended }, paint),
+    );
     return ExitCode.done;
   },
 });

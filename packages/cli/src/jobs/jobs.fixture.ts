@@ -60,6 +60,7 @@ export function recordingContext(
     columns: 80,
     stdout,
     stderr,
+    show: (value, words) => (context.global.json ? context.json(value) : context.out(words())),
     out: (text) => stdout.write(`${text}\n`),
     json: (value) => stdout.write(`${JSON.stringify(value)}\n`),
     note: (text) => stderr.write(`${text}\n`),
