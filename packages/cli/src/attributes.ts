@@ -1,5 +1,6 @@
-import { type Attribute, type Attributes, attributesByName, InputError, LIMITS } from '@goshawk/core';
+import { type Attribute, type Attributes, attributesByName, InputError, LIMITS, quoted } from '@goshawk/core';
 import type { OptionSpec } from './options.js';
+import { valueListsIn } from './pairs.js';
 
 export const ATTRIBUTE_OPTION = {
   type: 'texts',
@@ -13,20 +14,14 @@ type AttributesOf = (worker: number) => readonly Attribute[];
 
 /** @throws InputError when one is not NAME=VALUE,… */
 export function parseAttributes(texts: readonly string[]): AttributesOf {
-  const dealt = texts.map((text) => {
-    const equals = text.indexOf('=');
-    const name = text.slice(0, equals);
-    const values = text.slice(equals + 1).split(',');
-    const isGood = (part: string) => part !== '' && part.length <= LIMITS.nameLengthMax;
-    if (equals < 1 || ![name, ...values].every(isGood))
-      throw new InputError('bad-option', `--attribute: "${text}" is not NAME=VALUE`, 'such as rack=r1');
-    return { name, values };
-  });
-  const twice = dealt.find(({ name }, index) => dealt.findIndex((other) => other.name === name) !== index);
-  if (twice !== undefined) throw new InputError('bad-option', `--attribute names ${twice.name} twice`);
+  const option = { option: '--attribute', hint: 'such as rack=r1' } as const;
+  const dealt = [...valueListsIn(texts, option, LIMITS.nameLengthMax)];
+  const long = dealt.find(([name]) => name.length > LIMITS.nameLengthMax);
+  if (long !== undefined)
+    throw new InputError('bad-option', `--attribute: the name ${quoted(long[0])} is too long`);
   if (dealt.length > LIMITS.attributesMax)
     throw new InputError('bad-option', `--attribute: ${dealt.length} are more than ${LIMITS.attributesMax}`);
-  return (worker) => dealt.map(({ name, values }) => ({ name, value: values[worker % values.length]! }));
+  return (worker) => dealt.map(([name, values]) => ({ name, value: values[worker % values.length]! }));
 }
 
 /** Of so many workers. @throws InputError as above */

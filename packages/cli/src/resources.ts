@@ -1,5 +1,6 @@
 import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources } from '@goshawk/core';
 import type { OptionSpec } from './options.js';
+import { pairsIn } from './pairs.js';
 
 /** Both of a worker; wherever there are workers. */
 export const SLOTS_OPTION = {
@@ -63,35 +64,26 @@ export function timesAll(capacity: Resources, workers: number): Resources {
 
 /** @throws InputError when it is not NAME=AMOUNT,… */
 function parseResources(text: string | undefined): Resources {
-  if (text === undefined) return {};
-  const amounts = text.split(',').map((part): [name: string, amount: number] => {
-    const [name, amount, ...rest] = part.split('=');
-    if (name === undefined || name.trim() === '' || amount === undefined || rest.length > 0) {
-      throw new InputError(
-        'bad-option',
-        `--resources: "${part}" is not NAME=AMOUNT`,
-        'write them as cpu=4,memory=8GiB',
-      );
-    }
-    return [checkName(name.trim()), parseBytes(amount, '--resources')];
+  const amounts = amountsIn(text === undefined ? [] : text.split(','), {
+    option: '--resources',
+    hint: 'write them as cpu=4,memory=8GiB',
   });
-  const resources = eachOnce(amounts, '--resources');
-  if (amounts.length <= LIMITS.resourcesMax) return resources;
-  throw new InputError('bad-option', `--resources: ${amounts.length} are more than ${LIMITS.resourcesMax}`);
+  const count = Object.keys(amounts).length;
+  if (count <= LIMITS.resourcesMax) return amounts;
+  throw new InputError('bad-option', `--resources: ${count} are more than ${LIMITS.resourcesMax}`);
 }
 
-/** @throws InputError for a name that is there twice: either amount could be meant */
-export function eachOnce(
-  amounts: readonly (readonly [name: string, amount: number])[],
-  option: string,
+/** @throws InputError for what is no amount of a resource, and for a resource that is there twice */
+export function amountsIn(
+  texts: readonly string[],
+  of: { readonly option: `--${string}`; readonly hint: string },
 ): Record<string, number> {
-  const found = Object.fromEntries(amounts);
-  const twice = amounts.find(([name], index) => amounts.findIndex(([other]) => other === name) !== index);
-  if (twice !== undefined) throw new InputError('bad-option', `${option} names ${twice[0]} twice`);
-  return found;
-}
-
-function checkName(name: string): string {
-  if (name.length <= LIMITS.nameLengthMax && name !== '__proto__') return name;
-  throw new InputError('bad-option', `--resources: ${quoted(name)} cannot name a resource`);
+  const pairs = pairsIn(texts, { ...of, form: 'NAME=AMOUNT' });
+  return Object.fromEntries(
+    Array.from(pairs, ([name, amount]) => {
+      if (name.length > LIMITS.nameLengthMax || name === '__proto__')
+        throw new InputError('bad-option', `${of.option}: ${quoted(name)} cannot name a resource`);
+      return [name, parseBytes(amount, of.option)];
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 import { InputError, type Preset } from '@goshawk/core';
 import { deciderOf, optionsOf, type PolicyModule, type PolicyOptions } from '@goshawk/policies';
+import { pairsIn } from './pairs.js';
 
 /**
  * What `--set` says, each value of the type that its option has.
@@ -11,11 +12,13 @@ export function setOptions(chosen: string, preset: Preset, texts: readonly strin
   const { module } = deciderOf(preset);
   const options: Record<string, number | string | boolean> = {};
   // A comma within a value is part of it.
-  for (const text of texts.flatMap((each) => each.split(/,(?=\s*\w+=)/))) {
-    const [, name, value] = /^([^=]+)=(.+)$/.exec(text.trim()) ?? [];
-    if (name === undefined || value === undefined)
-      throw new InputError('bad-option', `--set: "${text}" is not NAME=VALUE`, 'such as stall=true');
-    if (Object.hasOwn(options, name)) throw new InputError('bad-option', `--set names ${name} twice`);
+  const each = texts.flatMap((text) => text.split(/,(?=\s*\w+=)/)).map((text) => text.trim());
+  const pairs = pairsIn(each, {
+    option: '--set',
+    hint: 'such as stall=true',
+    isGood: (value) => value !== '',
+  });
+  for (const [name, value] of pairs) {
     const flag = module.options[name]?.flag;
     if (flag !== undefined)
       throw new InputError('bad-option', `--set ${name}: ${chosen} takes it from ${flag}`, `give ${flag}`);

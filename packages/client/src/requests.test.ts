@@ -75,7 +75,7 @@ describe('a request', () => {
         if (what === 'something else') garble({ id: 't-1' });
         else answer({ job: 't-1', state: 'waiting' }, 'accepted');
       };
-      await expect(requests.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
+      await expect(calm.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
       expect(peer.heard).toHaveLength(1);
     },
   );

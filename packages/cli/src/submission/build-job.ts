@@ -1,7 +1,8 @@
 import type { JobSubmission } from '@goshawk/client';
 import { InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
 import type { Positionals } from '../command.js';
-import { eachOnce } from '../resources.js';
+import { valueListsIn } from '../pairs.js';
+import { amountsIn } from '../resources.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
@@ -81,7 +82,7 @@ function wholeJob(
     prefer,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
-  const required = { ...file.require, ...parseAttributeValues(options.require, '--require', 'zone=eu') };
+  const required = { ...file.require, ...attributesIn(options.require, '--require', 'zone=eu,us') };
   return {
     ...present({ name, user, estimate, key, retries, retryBackoff }),
     ...(retryOn === undefined ? {} : { retryOn: parseExitCodes(retryOn) }),
@@ -89,7 +90,7 @@ function wholeJob(
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
     ...present({ priority, maxRunning, deadline, value }),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
-    ...(prefer.length === 0 ? {} : { prefer: parseAttributeValues(prefer, '--prefer', 'rack=r1,r2') }),
+    ...(prefer.length === 0 ? {} : { prefer: attributesIn(prefer, '--prefer', 'rack=r1,r2') }),
   };
 }
 
@@ -97,16 +98,8 @@ function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, num
   return {
     ...present({ cpu: cpus }),
     ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
-    ...eachOnce(resource.map(parseResource), '--resource'),
+    ...amountsIn(resource, { option: '--resource', hint: 'such as gpu=1' }),
   };
-}
-
-function parseResource(text: string): [name: string, amount: number] {
-  const equals = text.indexOf('=');
-  if (equals <= 0) {
-    throw new InputError('bad-option', `--resource: "${text}" is not NAME=AMOUNT`, 'such as gpu=1');
-  }
-  return [text.slice(0, equals), parseBytes(text.slice(equals + 1), '--resource')];
 }
 
 function parseExitCodes(text: string): number[] {
@@ -115,27 +108,13 @@ function parseExitCodes(text: string): number[] {
   throw new InputError('bad-option', `--retry-on: "${text}" is not a list of exit codes`, 'such as 75,137');
 }
 
-function parseAttributeValues(
+/** @param example of two values, of which one will do */
+function attributesIn(
   texts: readonly string[],
-  option: string,
+  option: '--require' | '--prefer',
   example: string,
 ): Record<string, string[]> {
-  // Names are the operator's, `constructor` included.
-  const found = new Map<string, string[]>();
-  for (const text of texts) {
-    const equals = text.indexOf('=');
-    const name = text.slice(0, equals);
-    const values = text.slice(equals + 1).split(',');
-    if (equals < 1 || values.some((value) => value === ''))
-      throw new InputError('bad-option', `${option}: "${text}" is not NAME=VALUE`, `such as ${example}`);
-    const before = found.get(name);
-    if (before !== undefined)
-      throw new InputError(
-        'bad-option',
-        `${option} names ${name} twice`,
-        `values of which one will do are joined by commas: ${name}=${before.join()},${values.join()}`,
-      );
-    found.set(name, values);
-  }
-  return Object.fromEntries(found);
+  return Object.fromEntries(
+    valueListsIn(texts, { option, hint: `such as ${example}, if one of them will do` }),
+  );
 }

@@ -6,6 +6,7 @@ import {
   type ModulePayload,
   present,
 } from '@goshawk/core';
+import { pairIn } from '../pairs.js';
 import { absoluteModule, folderOf } from './folders.js';
 import type { SubmitOptions } from './options.js';
 import { arrayShares, lineShares, type Share } from './shares.js';
@@ -84,6 +85,8 @@ function parseInput(text: string): unknown {
 
 // ---- commands
 
+const ENV = { option: '--env', hint: 'such as THREADS=4' } as const;
+
 async function commandLine(
   work: Extract<Work, { kind: 'command' }>,
   options: SubmitOptions,
@@ -93,7 +96,7 @@ async function commandLine(
   return {
     exec: [...work.argv],
     ...(shell ? { shell } : {}),
-    ...(env.length === 0 ? {} : { env: parseEnvironment(env) }),
+    ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map((text) => pairIn(text, ENV))) }),
     cwd: folderOf(options, sources),
     ...(stdin === undefined ? {} : { stdin: await sources.read(stdin, '--stdin') }),
     ...present({ stdout, stderr }),
@@ -133,16 +136,6 @@ function checkShellLine(command: ExecPayload, options: SubmitOptions): void {
     'usage',
     '--each-line: in a line for the shell, {} would be read as code',
     `write "$GOSHAWK_LINE" there, or give the line to it: --shell -- 'echo "$1"' {}`,
-  );
-}
-
-function parseEnvironment(pairs: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const equals = pair.indexOf('=');
-      if (equals <= 0) throw new InputError('bad-option', `--env: "${pair}" is not NAME=VALUE`);
-      return [pair.slice(0, equals), pair.slice(equals + 1)];
-    }),
   );
 }
 

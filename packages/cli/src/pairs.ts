@@ -1,0 +1,47 @@
+import { InputError } from '@goshawk/core';
+
+/** An option of `NAME=VALUE`. */
+interface PairOption {
+  readonly option: `--${string}`;
+  /** For errors; `NAME=VALUE` unless given. */
+  readonly form?: string;
+  /** What would do, for errors. */
+  readonly hint: string;
+  readonly isGood?: (value: string) => boolean;
+}
+
+/** @throws InputError for what is no name with a value */
+export function pairIn(text: string, of: PairOption): [name: string, value: string] {
+  const { option, form = 'NAME=VALUE', hint, isGood = () => true } = of;
+  const equals = text.indexOf('=');
+  const [name, value] = [text.slice(0, equals).trim(), text.slice(equals + 1)];
+  if (equals > 0 && name !== '' && isGood(value)) return [name, value];
+  throw new InputError('bad-option', `${option}: "${text}" is not ${form}`, hint);
+}
+
+/**
+ * Pairs by their names, which are the user's own, `constructor` included.
+ *
+ * @throws InputError for what is no pair, and for a name that is there twice: either value could be meant
+ */
+export function pairsIn(texts: readonly string[], of: PairOption): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const text of texts) {
+    const [name, value] = pairIn(text, of);
+    if (found.has(name)) throw new InputError('bad-option', `${of.option} names ${name} twice`, of.hint);
+    found.set(name, value);
+  }
+  return found;
+}
+
+/** The same, with one or several values for each name: `rack=r1,r2`. */
+export function valueListsIn(
+  texts: readonly string[],
+  of: Omit<PairOption, 'isGood'>,
+  lengthMax = Number.POSITIVE_INFINITY,
+): Map<string, string[]> {
+  const isGood = (values: string): boolean =>
+    values.split(',').every((value) => value !== '' && value.length <= lengthMax);
+  const pairs = pairsIn(texts, { ...of, isGood });
+  return new Map([...pairs].map(([name, values]) => [name, values.split(',')]));
+}
