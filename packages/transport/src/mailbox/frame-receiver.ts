@@ -52,6 +52,9 @@ export class FrameReceiver {
   /** Names that a frame for any incarnation here may carry. */
   readonly #anyTargets: ReadonlySet<string>;
   readonly #ownPlace: string | undefined;
+  /** Came before the first party was registered, and waits for it: a process that starts misses nothing. */
+  #early: (readonly Buffer[])[] | undefined = [];
+  #earlyBytes = 0;
   #isClosed = false;
 
   constructor(options: FrameReceiverOptions) {
@@ -67,6 +70,10 @@ export class FrameReceiver {
 
   register(index: number, handler: Handler): void {
     this.#handlers[index] = handler;
+    if (this.#early === undefined) return;
+    // A process registers all its parties in one turn.
+    if (this.#early.length > 0) setImmediate(() => this.#deliverEarly());
+    else this.#early = undefined;
   }
 
   unregister(index: number): void {
@@ -87,7 +94,8 @@ export class FrameReceiver {
    *
    * @returns how many messages the frame held.
    */
-  acceptFromPeer([routingId, bytes, ...rest]: readonly Buffer[]): number {
+  acceptFromPeer(received: readonly Buffer[]): number {
+    const [routingId, bytes, ...rest] = received;
     const said = routingId?.toString() ?? '';
     const sender = this.#options.identification.recognise(said);
     if (sender === undefined) {
@@ -99,6 +107,7 @@ export class FrameReceiver {
     if (bytes === undefined || rest.length > 0) {
       return this.#refuse(name, 'malformed', 'a frame has one part');
     }
+    if (this.#early !== undefined) return this.#keep(received, bytes.length);
     const frame = this.#open(name, bytes);
     return frame === undefined ? 0 : this.#admit(name, sender, frame, bytes.length, said);
   }
@@ -139,6 +148,23 @@ export class FrameReceiver {
     }
     const claim = `says that it is at ${endpoint}, as this process does: give each an address of its own (--advertise)`;
     return this.#refuse(name, 'sameAddress', claim);
+  }
+
+  #keep(received: readonly Buffer[], bytes: number): 0 {
+    const { limits, counters } = this.#options;
+    if (this.#earlyBytes + bytes > limits.frameBytesMax) {
+      counters.dropped.noSuchParty++;
+    } else {
+      this.#earlyBytes += bytes;
+      this.#early!.push(received);
+    }
+    return 0;
+  }
+
+  #deliverEarly(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const received of early) this.acceptFromPeer(received);
   }
 
   #open(peer: string, bytes: Buffer): OpenedFrame | undefined {
