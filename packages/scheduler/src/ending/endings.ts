@@ -110,7 +110,7 @@ export class Endings {
 
   /** The attempt has not started, and will not: it was none. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
-    if (job.tasks.stateOf(task) === TaskState.running) job.history.total--;
+    if (job.tasks.stateOf(task) === TaskState.running) job.notStarted();
     if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
     this.#s.ledger.declined(job, task, now);
     this.#tryAgain(job, task, 0, now);

@@ -67,6 +67,24 @@ describe('a job that runs for longer than its time limit', () => {
     expect(detail(bench).tasks).toMatchObject({ failed: 0 });
   });
 
+  test('has its time from its first start, and what a worker gave back was none', () => {
+    const bench = new DurableBench();
+    bench.members(W1, W2);
+    bench.submit({ timeLimit: '1m', tasks: [{ sleep: 1 }] });
+    bench.commit();
+    bench.now = 1_000;
+    const { task, attempt } = bench.ask(W1, 1)!;
+    const placed = { task, attempt };
+    bench.receive(W1, { type: 'declined', job: 1, stage: 0, probes: 0, placed });
+    expect(detail(bench)).toMatchObject({ state: 'waiting', firstStartMs: undefined });
+    bench.now = 61_000;
+    bench.scheduler.wake('timeLimit', 1, bench.now);
+    expect(detail(bench)).toMatchObject({ state: 'waiting', tasks: { waiting: 1, failed: 0 } });
+    bench.ask(W2, 1);
+    expect(bench.timers.get('timeLimit 1')).toBe(121_000);
+    expect(detail(bench)).toMatchObject({ state: 'running', firstStartMs: 61_000 });
+  });
+
   test('is the same job to an owner that was started again meanwhile, by what has ended and what runs', () => {
     const before = started();
     const bench = new DurableBench(before.inheritance([FORMER]), 20_000);

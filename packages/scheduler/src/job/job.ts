@@ -321,6 +321,17 @@ export class Job {
     this.history.started(task);
   }
 
+  /** An attempt that was given out has not started, and will not: it was none. */
+  notStarted(): void {
+    this.history.total--;
+    this.#forgetStart();
+  }
+
+  /** Where no attempt was one, nothing has started. */
+  #forgetStart(): void {
+    if (this.history.total === 0) this.firstStartAt = undefined;
+  }
+
   /**
    * The current attempt of a task has ended.
    *
@@ -338,6 +349,7 @@ export class Job {
         return cancelled;
       case 'excused':
         history.excused(end, worker, now);
+        this.#forgetStart();
         return cancelling ? cancelled : waiting;
       case 'lost': {
         const mayTryAgain = history.lost(end.task, worker, end.runMs, cancelling, now);

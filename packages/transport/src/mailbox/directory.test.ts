@@ -64,6 +64,16 @@ describe('a directory', () => {
     expect(directory.size).toBeLessThanOrEqual(16);
   });
 
+  test('when full, forgets nothing of a client whose mail it is read for', () => {
+    const directory = new Directory(16);
+    const client = directory.process('client:c!inc') as KnownProcess;
+    const first = directory.internParty(client, 0);
+    for (let host = 0; host < 15; host++) directory.intern(party(host, 0));
+    const second = directory.internParty(client, 1);
+    expect(directory.nameOf(first)).toBe('client:c!inc/0');
+    expect(directory.intern('client:c!inc/1')).toBe(second);
+  });
+
   test('one process alone cannot fill it beyond its bound', () => {
     const directory = new Directory(100);
     const process = directory.process('client:c!inc') as KnownProcess;

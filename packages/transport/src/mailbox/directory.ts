@@ -120,7 +120,7 @@ export class Directory {
   internParty(process: KnownProcess, index: number): Address {
     const known = process.parties.get(index);
     if (known !== undefined) return known;
-    if (this.#parties.size >= this.#partiesMax) this.#evict();
+    if (this.#parties.size >= this.#partiesMax) this.#evict(process);
     const address = this.#nextAddress++ as Address;
     this.#parties.set(address, { process, index });
     process.parties.set(index, address);
@@ -140,13 +140,17 @@ export class Directory {
     this.#kept = process;
   }
 
-  /** Makes room for a sixteenth at once, so that a full directory does not sort for every message. */
-  #evict(): void {
+  /**
+   * Makes room for a sixteenth at once, so that a full directory does not sort for every message.
+   *
+   * @param forWhom has mail to deliver: it goes last
+   */
+  #evict(forWhom: KnownProcess): void {
     const target = this.#partiesMax - Math.ceil(this.#partiesMax / 16);
     const order = [...this.#processes.values()]
-      .filter(({ name }) => name !== this.#kept)
+      .filter((process) => process.name !== this.#kept && process !== forWhom)
       .sort((a, b) => Number(isClient(b)) - Number(isClient(a)) || a.lastUse - b.lastUse);
-    for (const process of order) {
+    for (const process of [...order, forWhom]) {
       for (const address of process.parties.values()) {
         if (this.#parties.size <= target) return;
         this.forget(address);
