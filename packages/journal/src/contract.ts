@@ -1,22 +1,10 @@
-import type { Histogram, JobNumber, JobRecord, KeyHolder, Millis } from '@goshawk/core';
+import type { Histogram, JobNumber, JobRecord, JournalState, KeyHolder, Millis } from '@goshawk/core';
 import type { Damaged } from './reading.js';
-
-/** Whether a journal takes what it is given. */
-export type JournalState =
-  | { readonly kind: 'open' }
-  /** There is too little room for new jobs; those that it has are written on, from the reserve. */
-  | { readonly kind: 'full'; readonly message: string }
-  /** It does not answer at present: what is appended waits, and is written when it is back. */
-  | { readonly kind: 'away'; readonly message: string }
-  /** A write or a sync has failed, and nothing that was not recorded before will ever be. */
-  | { readonly kind: 'failed'; readonly message: string };
 
 export interface JournalListener {
   /** The first `count` records that were appended since the journal was opened are on the disk. */
   recorded(count: number): void;
   stateChanged(state: JournalState): void;
-  /** There is no room for anything, and nothing is written; or something is again. */
-  stopped?(isStopped: boolean): void;
   /**
    * Another job of the cluster has the key of this one, of which nothing is written. Told before its acceptance counts
    * as recorded.
@@ -78,8 +66,6 @@ export interface Journal {
   /** All records of a job, on the disk or not, with their places; those that cannot be read are left out. */
   readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
-  /** Nothing is written for want of room. */
-  readonly isStopped: boolean;
   metrics(): JournalMetrics;
   /** How long commits took. ms */
   readonly commitMs: Histogram;

@@ -1,5 +1,5 @@
+import type { JournalState } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import type { JournalState } from './contract.js';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { accepted } from './records.fixture.js';
 
@@ -23,11 +23,10 @@ function setUp() {
     later: (action) => actions.push(action),
   });
   commits.nextPlace = 0;
-  const heard = { counts: [] as number[], states: [] as JournalState[], stops: [] as boolean[] };
+  const heard = { counts: [] as number[], states: [] as JournalState[] };
   commits.listen({
     recorded: (count) => heard.counts.push(count),
     stateChanged: (state) => heard.states.push(state),
-    stopped: (isStopped) => heard.stops.push(isStopped),
   });
   const turn = async (): Promise<void> => {
     for (const action of actions.splice(0)) action();
@@ -79,15 +78,15 @@ describe('group commit', () => {
     commits.append(accepted(2));
     await turn();
     expect(commits.groups).toHaveLength(0);
-    expect(heard.stops).toEqual([true]);
-    expect(commits.isStopped).toBe(true);
+    commits.setState('full', 'there is little room');
+    expect(heard.states.map(({ kind }) => kind)).toEqual(['stopped']);
     commits.hasRoom = true;
     await turn();
     expect(commits.groups.map(({ group }) => group.map(({ job }) => job))).toEqual([[1, 2]]);
     commits.groups[0]!.end();
     await turn();
     expect(heard.counts).toEqual([2]);
-    expect(heard.stops).toEqual([true, false]);
+    expect(heard.states.at(-1)).toEqual({ kind: 'full', message: 'there is little room' });
   });
 
   test('whoever closes does not wait for room', async () => {

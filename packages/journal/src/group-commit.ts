@@ -1,6 +1,13 @@
-import { Histogram, invariant, type JobNumber, type JobRecord, type Millis } from '@goshawk/core';
+import {
+  Histogram,
+  invariant,
+  type JobNumber,
+  type JobRecord,
+  type JournalState,
+  type Millis,
+} from '@goshawk/core';
 import { journalCommitted } from './channels.js';
-import type { JournalListener, JournalMetrics, JournalState } from './contract.js';
+import type { JournalListener, JournalMetrics } from './contract.js';
 import type { Filed } from './reading.js';
 import { encodeRecord } from './record-codec.js';
 
@@ -37,6 +44,7 @@ const IN_REAL_TIME: Pace = {
 };
 
 const OPEN: JournalState = { kind: 'open' };
+const STOPPED: JournalState = { kind: 'stopped', message: 'the journal’s disk is full: nothing is written' };
 
 /**
  * What all journals have in common, group commit: one group is on its way to the disk at a time, and what is appended
@@ -44,8 +52,8 @@ const OPEN: JournalState = { kind: 'open' };
  */
 export abstract class GroupCommit {
   state: JournalState = OPEN;
-  /** Nothing is written for want of room. */
-  isStopped = false;
+  /** While it is not stopped. */
+  #stateBelow: JournalState = OPEN;
   appended = 0;
   written = 0;
   commits = 0;
@@ -60,9 +68,8 @@ export abstract class GroupCommit {
   /** The group that is on its way. */
   #group: readonly Entry[] = [];
   #isBusy = false;
-  #isClosing = false;
   #isClosed = false;
-  #onIdle: (() => void)[] = [];
+  #onIdle: (() => void) | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(pace: Pace = IN_REAL_TIME) {
@@ -110,13 +117,13 @@ export abstract class GroupCommit {
 
   /** There is no room for new jobs, or it does not answer; undefined: that is over. What has failed stays so. */
   setState(kind: 'full' | 'away', message: string | undefined): void {
-    if (this.state.kind === 'failed' || (this.state.kind === kind) === (message !== undefined)) return;
-    this.#change(message === undefined ? OPEN : { kind, message });
+    this.#stateBelow = message === undefined ? OPEN : { kind, message };
+    if (this.state !== STOPPED) this.#change(this.#stateBelow);
   }
 
   /** Nothing will be written any more. */
   fail(error: Error): void {
-    if (this.state.kind !== 'failed' && !this.#isClosed) this.#fail(error);
+    if (!this.#isClosed) this.#fail(error);
   }
 
   /**
@@ -142,12 +149,13 @@ export abstract class GroupCommit {
    * whoever closes does not wait. What was never confirmed is done again.
    */
   #idle(): Promise<void> {
-    this.#isClosing = true;
     if (!this.#isBusy || this.state.kind === 'failed') {
       this.#isClosed = true;
       return Promise.resolve();
     }
-    return new Promise((resolve) => this.#onIdle.push(resolve));
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
+    });
   }
 
   /** @param sizes of where groups go */
@@ -192,12 +200,12 @@ export abstract class GroupCommit {
       }
       this.#group = [];
       if (outcome === 'no room') {
-        if (this.#isClosing) break;
+        if (this.isEnding) break;
         this.#waiting = [...group, ...this.#waiting];
-        this.#setStopped(true);
+        this.#change(STOPPED);
         return this.#pace.later(() => void this.#commit());
       }
-      this.#setStopped(false);
+      if (this.state === STOPPED) this.#change(this.#stateBelow);
       this.lastCommitMs = performance.now() - began;
       this.longestCommitMs = Math.max(this.longestCommitMs, this.lastCommitMs);
       this.commitMs.add(this.lastCommitMs);
@@ -219,17 +227,12 @@ export abstract class GroupCommit {
 
   #settle(): void {
     this.#isBusy = false;
-    this.#isClosed ||= this.#isClosing;
-    for (const resolve of this.#onIdle.splice(0)) resolve();
-  }
-
-  #setStopped(isStopped: boolean): void {
-    if (isStopped === this.isStopped) return;
-    this.isStopped = isStopped;
-    this.listener?.stopped?.(isStopped);
+    this.#isClosed ||= this.isEnding;
+    this.#onIdle?.();
   }
 
   #change(state: JournalState): void {
+    if (this.state.kind === 'failed' || this.state.kind === state.kind) return;
     this.state = state;
     this.listener?.stateChanged(state);
   }

@@ -2,7 +2,7 @@ import { type JournalReader, OfflineJournal } from './offline.js';
 import { isJournalUrl } from './postgres/url.js';
 
 export type { JournalCommitted } from './channels.js';
-export type { Journal, JournalListener, JournalMetrics, JournalState } from './contract.js';
+export type { Journal, JournalListener, JournalMetrics } from './contract.js';
 export { JournalError } from './errors.js';
 export { claimFolder, type FolderClaim, isClaimed } from './folder-claim.js';
 export { type Entry, GroupCommit, type Pace } from './group-commit.js';

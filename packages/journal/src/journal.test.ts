@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JobRecord } from '@goshawk/core';
+import type { JobRecord, JournalState } from '@goshawk/core';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Journal, JournalState } from './contract.js';
+import type { Journal } from './contract.js';
 import { openLmdbJournal } from './lmdb-journal.js';
 import { Link, migrate, PostgresJournals, parseJournalUrl } from './postgres/index.js';
 import { databases } from './postgres/server.fixture.js';

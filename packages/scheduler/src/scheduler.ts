@@ -2,6 +2,7 @@ import type {
   Address,
   JobNumber,
   JobSpec,
+  JournalState,
   KeyHolder,
   Machine,
   Message,
@@ -178,25 +179,10 @@ export class Scheduler implements Machine<SchedulerTimer> {
     keyTaken(this.#parts, number, by);
   }
 
-  /** The journal does not answer, which is said to whoever wants something written; undefined: it does again. */
-  journalAway(message: string | undefined, now: Millis): void {
-    this.#parts.ledger.setAway(message);
-    this.#parts.unwritten.setAway(message !== undefined, now);
-  }
-
-  /** The journal has too little room for new jobs, which is said to whoever brings one; undefined: it has room. */
-  journalFull(message: string | undefined): void {
-    this.#parts.ledger.setFull(message);
-  }
-
-  /** The journal has no room for anything, which is told instead of what it should keep; undefined: it has some. */
-  journalStopped(message: string | undefined): void {
-    this.#parts.ledger.setStopped(message);
-  }
-
-  /** The journal takes nothing any more. */
-  journalFailed(): void {
-    this.#parts.ledger.fail();
+  /** Whether the journal takes what is written: whoever wants something written is told why it does not. */
+  journalChanged(state: JournalState, now: Millis): void {
+    this.#parts.ledger.setJournal(state);
+    this.#parts.unwritten.setAway(state.kind === 'away', now);
   }
 
   // ---- without a message: for who has the machine in its own process

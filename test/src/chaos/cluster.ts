@@ -336,9 +336,8 @@ export class Cluster {
     const journal: ChaosJournal = disk!.open(process.wire.party, (action) => process.take(() => action()), {
       recorded: (count) => scheduler.recorded(count, process.now),
       stateChanged: (state) => {
-        if (state.kind !== 'failed')
-          return scheduler.journalFull(state.kind === 'full' ? state.message : undefined);
-        scheduler.journalFailed();
+        scheduler.journalChanged(state, process.now);
+        if (state.kind !== 'failed') return;
         this.count('diskFails');
         this.#calendar.put(this.#calendar.now, () => this.crash(process.name, this.#downMs));
       },
@@ -395,9 +394,8 @@ export class Cluster {
         recorded: (count) => scheduler.recorded(count, process.now),
         keyTaken: (job, by) => scheduler.keyTaken(job, by),
         stateChanged: (state) => {
-          if (state.kind !== 'failed')
-            return scheduler.journalAway(state.kind === 'away' ? state.message : undefined, process.now);
-          scheduler.journalFailed();
+          scheduler.journalChanged(state, process.now);
+          if (state.kind !== 'failed') return;
           this.count('fenced');
           end();
         },

@@ -1,11 +1,10 @@
-import type { JobRecord, Millis } from '@goshawk/core';
+import type { JobRecord, JournalState, Millis } from '@goshawk/core';
 import {
   decodeRecord,
   type Entry,
   type Filed,
   GroupCommit,
   type Identity,
-  type JournalState,
   newIdentity,
   succeededBy,
 } from '@goshawk/journal';

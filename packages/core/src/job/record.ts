@@ -95,6 +95,18 @@ export type JobRecord =
 
 export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;
 
+/** Whether a scheduler's journal takes what it is given. */
+export type JournalState =
+  | { readonly kind: 'open' }
+  /** There is too little room for new jobs; those that it has are written on, from the reserve. */
+  | { readonly kind: 'full'; readonly message: string }
+  /** There is no room for anything: what is appended waits, and is written when there is. */
+  | { readonly kind: 'stopped'; readonly message: string }
+  /** It does not answer at present: what is appended waits, and is written when it is back. */
+  | { readonly kind: 'away'; readonly message: string }
+  /** A write or a sync has failed, and nothing that was not recorded before will ever be. */
+  | { readonly kind: 'failed'; readonly message: string };
+
 /** The job of some scheduler that has a key, where a key is one for all who share a journal. */
 export interface KeyHolder {
   /** The job's. */

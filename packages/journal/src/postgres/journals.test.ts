@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { KeyHolder } from '@goshawk/core';
+import type { JournalState, KeyHolder } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Journal, JournalState } from '../contract.js';
+import type { Journal } from '../contract.js';
 import { importJournal, journalsAt, summaryOf } from '../index.js';
 import { FORMAT } from '../record-codec.js';
 import {

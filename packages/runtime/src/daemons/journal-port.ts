@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { Address, Millis } from '@goshawk/core';
-import type { Journal, JournalState, PostgresJournals } from '@goshawk/journal';
+import type { Address, JournalState, Millis } from '@goshawk/core';
+import type { Journal, PostgresJournals } from '@goshawk/journal';
 import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
@@ -16,8 +16,6 @@ export type JournalPlace = ({ readonly folder: string } | { readonly url: string
 
 /** Few enough for 9 million starts, and for ids of ten digits. */
 const SKIPPED_MAX = 1_000_000_000;
-
-const NOTHING_WRITTEN = 'the journal’s disk is full: nothing is written';
 
 /** Letters and digits that cannot be taken for one another. */
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz';
@@ -117,9 +115,9 @@ export class JournalPort<J extends Journal = Journal> {
 
   /** What `/readyz` says while nothing is written. */
   get notReady(): readonly string[] {
-    const { state, isStopped } = this.journal;
-    if (state.kind === 'away') return [`${state.message}: no new jobs are taken`];
-    return isStopped ? [NOTHING_WRITTEN] : [];
+    const { state } = this.journal;
+    const isWritten = state.kind !== 'away' && state.kind !== 'stopped';
+    return isWritten ? [] : [`${state.message}: no new jobs are taken`];
   }
 
   /** From now on this one has the jobs. */
@@ -129,50 +127,30 @@ export class JournalPort<J extends Journal = Journal> {
 
   /** @param onFailure the journal takes nothing any more: to end the process */
   serve(enter: Enter<Scheduler>, onFailure: (error: Error) => void): void {
-    const tell = (message: string | undefined): void =>
-      enter('journal full or not', (scheduler) => scheduler.journalFull(message));
-    const fail = (message: string): void => {
-      enter('journal failed', (scheduler) => scheduler.journalFailed());
-      this.#logger.fatal({}, `the journal cannot be written: ${message}; this scheduler ends`);
-      onFailure(new Error(`the journal cannot be written: ${message}`));
-    };
-    const tellAway = (message: string | undefined): void =>
-      enter('journal away or not', (scheduler, now) => scheduler.journalAway(message, now));
     const changed = (state: JournalState): void => {
+      enter(`journal ${state.kind}`, (scheduler, now) => scheduler.journalChanged(state, now));
       switch (state.kind) {
         case 'open':
-          this.#logger.info({}, 'the journal takes new jobs again');
-          tellAway(undefined);
-          return tell(undefined);
+          return this.#logger.info({}, 'the journal takes new jobs again');
         case 'away':
-          this.#logger.error({}, `no new jobs are taken: ${state.message}; what runs goes on`);
-          return tellAway(state.message);
+          return this.#logger.error({}, `no new jobs are taken: ${state.message}; what runs goes on`);
         case 'full':
-          this.#logger.error({}, `no new jobs are taken: ${state.message}`);
-          return tell(state.message);
+          return this.#logger.error({}, `no new jobs are taken: ${state.message}`);
+        case 'stopped':
+          return this.#logger.error(
+            {},
+            `${state.message}; answers that promise something wait, and workers keep their reports`,
+          );
         case 'failed':
-          return fail(state.message);
+          this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this scheduler ends`);
+          return onFailure(new Error(`the journal cannot be written: ${state.message}`));
       }
     };
     this.journal.listen({
-      stopped: (isStopped) => this.#stopped(isStopped, enter),
       recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),
       keyTaken: (job, by) => enter(`the key of ${job} is taken`, (scheduler) => scheduler.keyTaken(job, by)),
       stateChanged: changed,
     });
     if (this.journal.state.kind !== 'open') changed(this.journal.state);
-  }
-
-  #stopped(isStopped: boolean, enter: Enter<Scheduler>): void {
-    if (isStopped) {
-      this.#logger.error(
-        {},
-        `${NOTHING_WRITTEN}; answers that promise something wait, and workers keep their reports`,
-      );
-    } else {
-      this.#logger.info({}, 'the journal is written again');
-    }
-    const message = isStopped ? NOTHING_WRITTEN : undefined;
-    enter('journal stopped or not', (scheduler) => scheduler.journalStopped(message));
   }
 }

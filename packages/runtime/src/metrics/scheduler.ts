@@ -34,7 +34,8 @@ export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
 }
 
 export function journalReadings(metrics: JournalMetrics, commitMs: Histogram): Readings {
-  const states = JOURNAL_STATES.map((state) => [state, state === metrics.state ? 1 : 0] as const);
+  const current = metrics.state === 'stopped' ? 'full' : metrics.state;
+  const states = JOURNAL_STATES.map((state) => [state, state === current ? 1 : 0] as const);
   return {
     goshawk_journal_state: byLabel('state', Object.fromEntries(states)),
     goshawk_journal_file_bytes: metrics.fileBytes,

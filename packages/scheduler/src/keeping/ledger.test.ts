@@ -50,7 +50,7 @@ describe('with a journal', () => {
   test('nobody gets an answer from a journal that has failed', () => {
     const bench = new DurableBench();
     bench.submit(job);
-    bench.scheduler.journalFailed();
+    bench.scheduler.journalChanged({ kind: 'failed', message: 'EIO' }, bench.now);
     bench.commit();
     bench.receive(CLIENT, { type: 'describeJob', request: 2, id: 's-1', spec: false });
     expect(types(bench)).toEqual([]);
@@ -61,14 +61,14 @@ describe('with a journal', () => {
     bench.submit(job);
     bench.commit();
     bench.take();
-    bench.scheduler.journalFull('the disk of /data is full');
+    bench.scheduler.journalChanged({ kind: 'full', message: 'the disk of /data is full' }, bench.now);
     bench.submit(job, 'another');
     expect(bench.take()).toMatchObject([
       { type: 'refused', code: 'journal-full', message: 'the disk of /data is full' },
     ]);
     bench.submit(job);
     expect(types(bench)).toEqual(['accepted']);
-    bench.scheduler.journalFull(undefined);
+    bench.scheduler.journalChanged({ kind: 'open' }, bench.now);
     bench.submit(job, 'another');
     bench.commit();
     expect(types(bench)).toEqual(['accepted']);
@@ -138,21 +138,24 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'confirm' }, { type: 'jobEnded', request: 9 }]);
   });
 
-  test('while nothing is written a cancellation is taken, and said not to be written', () => {
+  test('while nothing is written no job is taken; a cancellation is, and said not to be written', () => {
     const bench = new DurableBench();
     bench.submit(job);
     bench.commit();
     bench.take();
-    bench.scheduler.journalStopped('the disk is full: nothing is written');
+    const message = 'the disk is full: nothing is written';
+    bench.scheduler.journalChanged({ kind: 'stopped', message }, bench.now);
+    bench.submit(job, 'another');
+    expect(bench.take()).toMatchObject([{ type: 'refused', code: 'journal-full', message }]);
     bench.receive(CLIENT, { type: 'cancelJob', request: 5, id: 's-1' });
     expect(bench.take().at(-1)).toMatchObject({
       type: 'refused',
       code: 'journal-full',
-      message: 'the disk is full: nothing is written',
+      message,
     });
     bench.receive(CLIENT, { type: 'describeJob', request: 6, id: 's-1', spec: false });
     expect(bench.take()).toMatchObject([{ value: { state: 'cancelled' } }]);
-    bench.scheduler.journalStopped(undefined);
+    bench.scheduler.journalChanged({ kind: 'open' }, bench.now);
     bench.commit();
     bench.receive(CLIENT, { type: 'cancelJob', request: 7, id: 's-1' });
     expect(types(bench)).toEqual(['jobSummary']);

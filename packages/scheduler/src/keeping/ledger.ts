@@ -3,6 +3,7 @@ import {
   Deque,
   type JobNumber,
   type JobRecord,
+  type JournalState,
   LIMITS,
   type Message,
   type Millis,
@@ -72,9 +73,7 @@ export class Ledger {
   /** Of the acceptances that are not durable, the place of each. */
   readonly #acceptances = new Deque<number>();
   readonly #deferred = new Deque<Deferred>();
-  #refusal: Refusal | undefined;
-  #stopped: Refusal | undefined;
-  #hasFailed = false;
+  #journal: JournalState = { kind: 'open' };
 
   /** @param clock read for each record */
   constructor(
@@ -105,13 +104,19 @@ export class Ledger {
 
   /** Why a new job cannot be taken now; undefined when it can. */
   get refusal(): Refusal | undefined {
-    if (this.#refusal !== undefined) return this.#refusal;
+    const journal = this.#journal;
+    if (journal.kind === 'full' || journal.kind === 'stopped')
+      return { code: 'journal-full', message: journal.message, hint: FULL_HINT };
+    if (journal.kind === 'away') return { ...AWAY, message: journal.message };
     return this.isBehind || this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
   }
 
   /** Why nothing at all is written; undefined while something is. */
   get stopped(): Refusal | undefined {
-    return this.#stopped;
+    const journal = this.#journal;
+    if (journal.kind === 'away') return { ...AWAY, message: journal.message };
+    if (journal.kind !== 'stopped') return undefined;
+    return { code: 'journal-full', message: journal.message, hint: STOPPED_HINT };
   }
 
   /** As much waits for the disk as may. */
@@ -239,28 +244,13 @@ export class Ledger {
       this.#deferred.shift()!.act(now);
   }
 
-  /** There is no room for new jobs, or there is again. */
-  setFull(message: string | undefined): void {
-    if (this.#hasFailed) return;
-    this.#refusal = message === undefined ? undefined : { code: 'journal-full', message, hint: FULL_HINT };
+  /** Whether anything is written. Once that has failed nobody gets an answer, since nobody knows what the disk holds. */
+  setJournal(state: JournalState): void {
+    if (!this.#hasFailed) this.#journal = state;
   }
 
-  /** Nothing is written for want of room, or something is again. */
-  setStopped(message: string | undefined): void {
-    this.#stopped = message === undefined ? undefined : { code: 'journal-full', message, hint: STOPPED_HINT };
-  }
-
-  /** The journal does not answer, or does again. */
-  setAway(message: string | undefined): void {
-    if (this.#hasFailed) return;
-    const refusal = message === undefined ? undefined : { ...AWAY, message };
-    this.#refusal = refusal;
-    this.#stopped = refusal;
-  }
-
-  /** Nothing will be durable any more: nobody gets an answer, since nobody knows what the disk holds. */
-  fail(): void {
-    this.#hasFailed = true;
+  get #hasFailed(): boolean {
+    return this.#journal.kind === 'failed';
   }
 }
 

@@ -43,11 +43,11 @@ describe('a job that others may take over', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(bench.ask(W1, 1)).toBeUndefined();
-    bench.scheduler.journalAway('it does not answer', bench.now);
+    bench.scheduler.journalChanged({ kind: 'away', message: 'it does not answer' }, bench.now);
     expect(typesOf(bench)).toEqual(['none']);
     bench.receive(W2, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed: undefined });
     expect(typesOf(bench)).toEqual(['none']);
-    bench.scheduler.journalAway(undefined, bench.now);
+    bench.scheduler.journalChanged({ kind: 'open' }, bench.now);
     bench.commit();
     expect(typesOf(bench)).toContain('probe');
     expect(bench.ask(W1, 1)).toMatchObject({ task: 0, attempt: 1 });
