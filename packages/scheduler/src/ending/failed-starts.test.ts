@@ -56,7 +56,7 @@ describe('a task that cannot be started', () => {
     const bench = submitted(W1, W2, W3);
     for (let time = 0; time < 20; time++) fails(bench, W1, 'no-such-folder');
     fails(bench, W2, 'no-such-folder');
-    expect(detail(bench).state).toBe('running');
+    expect(detail(bench)).toMatchObject({ state: 'waiting', firstStartMs: undefined });
     fails(bench, W3, 'no-such-folder');
     expect(detail(bench)).toMatchObject({
       state: 'failed',
