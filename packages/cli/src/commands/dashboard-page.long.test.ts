@@ -76,8 +76,10 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
   }
 
-  it('shows the cluster at an address that it does not know', async () => {
+  it('shows the cluster at an address that it does not know, or that is badly encoded', async () => {
     await open('#/constructor', 'Overview');
+    await open('#/policy/100%', 'Policy');
+    await open('#/', 'Overview');
     expect(complaints).toEqual([]);
   });
 

@@ -15,11 +15,20 @@ export class ApiError extends Error {
   }
 }
 
+/** Text of an address; as it stands where it is badly encoded. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A token in the address is taken over for this tab, and leaves the address. */
 export function takeToken(): void {
   const given = /^#token=(.+)$/.exec(location.hash)?.[1];
   if (given === undefined) return;
-  setToken(decodeURIComponent(given));
+  setToken(decoded(given));
   history.replaceState(null, '', '#/');
 }
 

@@ -120,6 +120,15 @@ export function card(title: string, ...children: readonly Child[]): HTMLElement 
   return h('section', { class: 'card' }, h('h2', {}, title), ...children);
 }
 
+/** Names, and what each is. */
+export function definitions(rows: readonly (readonly [name: string, value: Child])[]): HTMLElement {
+  return h(
+    'dl',
+    {},
+    rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  );
+}
+
 export function stateBadge(state: string): HTMLElement {
   return h('span', { class: `badge ${state}` }, state);
 }

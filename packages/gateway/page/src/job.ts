@@ -1,5 +1,18 @@
 import { follow, get, post } from './api.js';
-import { ago, behind, card, count, counted, duration, fill, h, stateBadge, svg, table } from './dom.js';
+import {
+  ago,
+  behind,
+  card,
+  count,
+  counted,
+  definitions,
+  duration,
+  fill,
+  h,
+  stateBadge,
+  svg,
+  table,
+} from './dom.js';
 import { tookSeconds } from './jobs.js';
 import type { Attempt, Job, JobSummary, Logs, Why } from './shapes.js';
 import { may, type Place } from './view.js';
@@ -195,13 +208,7 @@ function measures(job: Job): HTMLElement | null {
           ] as const,
         ]),
   ];
-  return rows.length === 0
-    ? null
-    : h(
-        'dl',
-        {},
-        rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
-      );
+  return rows.length === 0 ? null : definitions(rows);
 }
 
 function stageTable({ stages }: Job): HTMLElement {

@@ -1,4 +1,4 @@
-import { type ApiError, get, setToken, takeToken } from './api.js';
+import { type ApiError, decoded, get, setToken, takeToken } from './api.js';
 import { fill, h, ticked } from './dom.js';
 import { showJob } from './job.js';
 import { showJobs } from './jobs.js';
@@ -68,7 +68,7 @@ async function begin(): Promise<void> {
 function show(): void {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [name = '', ...more] = path.split('/');
-  const rest = decodeURIComponent(more.join('/'));
+  const rest = decoded(more.join('/'));
   const part = PARTS[Object.hasOwn(PARTS, name) ? name : '']!;
   leave.abort();
   leave = new AbortController();

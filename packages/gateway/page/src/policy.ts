@@ -1,5 +1,5 @@
 import { get } from './api.js';
-import { card, count, duration, fill, h, percent, table } from './dom.js';
+import { card, count, definitions, duration, fill, h, percent, table } from './dom.js';
 import type { Policy, Predictor } from './shapes.js';
 import type { Place } from './view.js';
 
@@ -50,7 +50,7 @@ function settingList({
   reserveNow,
 }: Policy): HTMLElement {
   const kept = reserveNow === null ? '' : `, now ${percent(reserveNow)} of the slots`;
-  const rows = [
+  return definitions([
     ['policy', policy],
     ['what it does', title],
     [
@@ -62,12 +62,7 @@ function settingList({
       'reserve',
       `${reserve === 'auto' ? 'auto' : percent(reserve)}${kept}: kept from long tasks for short ones`,
     ],
-  ] as const;
-  return h(
-    'dl',
-    {},
-    rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
-  );
+  ]);
 }
 
 function messageTable({ messagesPerTask, messages }: Policy): HTMLElement {

@@ -1,5 +1,5 @@
 import { get, post } from './api.js';
-import { behind, bytes, card, count, duration, fill, h, stateBadge, table } from './dom.js';
+import { behind, bytes, card, count, definitions, duration, fill, h, stateBadge, table } from './dom.js';
 import { Grid, KINDS, kindOf } from './grid.js';
 import type { Worker, WorkerDetail } from './shapes.js';
 import { may, onScheme, type Place } from './view.js';
@@ -161,11 +161,7 @@ function details(worker: WorkerDetail): HTMLElement {
   return h(
     'div',
     {},
-    h(
-      'dl',
-      {},
-      rows.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
-    ),
+    definitions(rows),
     counters === null ? h('p', { class: 'hint' }, 'It does not answer.') : null,
   );
 }
