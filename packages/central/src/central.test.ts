@@ -578,3 +578,36 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
+
+test('an owner that has not been told of a worker hears its name with the match', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+  bench.enlist(OWNER, 'first');
+  bench.central.wake('publish', 0, 0);
+  const free = { heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [] };
+  const need = {
+    job: 1,
+    stage: 0,
+    long: false,
+    part: 'judged' as const,
+    jobTasks: 2,
+    ageMs: 0,
+    estimateFollows: undefined,
+    priority: undefined,
+    tasks: 2,
+    matches: 0,
+    estimateMs: 1,
+    demand: {},
+    requires: undefined,
+    attainedMs: undefined,
+  };
+  bench.receive(OWNER, { type: 'need', ...need });
+  const newcomersAt = (worker: Address) => {
+    bench.receive(worker, { type: 'pull', ...free });
+    return bench.take('matched').map(({ newcomers }) => newcomers);
+  };
+  bench.register(W1);
+  expect(newcomersAt(W1)).toEqual([[{ worker: W1, name: 'w11' }]]);
+  bench.register(W2);
+  bench.central.wake('publish', 0, 0);
+  expect(newcomersAt(W2)).toEqual([undefined]);
+});

@@ -56,7 +56,10 @@ export class Central implements Machine<CentralTimer> {
     this.#cutoff = new LearnedCutoff(config.settings);
     const cutoffMs = () => this.#cutoff.settings.policy.cutoffMs;
     const made = policyOf(policy, cutoffMs, timings.heartbeatMs, () => env.random(), env.policyFailed);
-    this.#dispatcher = new Dispatcher(env, made, timings, (tasks) => this.#shedding.came(tasks));
+    this.#dispatcher = new Dispatcher(env, made, timings, {
+      came: (tasks) => this.#shedding.came(tasks),
+      untoldName: (owner, worker) => this.#members.untoldName(owner, worker),
+    });
     this.#members = new Membership(env, this.#counters, this.#dispatcher, this.#cutoff);
     this.#rivals = new Rivals(env, this.#members.registry, config);
     this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher.books, config.settings);

@@ -519,6 +519,7 @@ test('what a former central has found for a job counts no more once another one 
   const matched = {
     type: 'matched',
     calm: undefined,
+    newcomers: undefined,
     job: 1,
     stage: 0,
     workers: [{ worker: W1, match: 1 }],
@@ -527,4 +528,21 @@ test('what a former central has found for a job counts no more once another one 
   expect(bench.take('run')).toEqual([]);
   bench.receive(present, matched);
   expect(bench.take('run')).toHaveLength(1);
+});
+
+test('a worker that is matched before central has told of it is called by its name', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+  bench.members(W1);
+  bench.submit({ tasks: [{ sleep: 1 }] });
+  bench.receive(CENTRAL, {
+    type: 'matched',
+    calm: undefined,
+    newcomers: [{ worker: W2, name: 'new' }],
+    job: 1,
+    stage: 0,
+    workers: [{ worker: W2, match: 1 }],
+  });
+  expect(bench.take('run')).toHaveLength(1);
+  bench.receive(CLIENT, { type: 'describeJob', request: 1, id: 's-1', spec: false });
+  expect(bench.take('jobDetail')[0]).toMatchObject({ value: { running: [{ worker: 'new' }] } });
 });

@@ -56,6 +56,12 @@ export class Membership {
     this.#publisher.publish();
   }
 
+  /** The name of a worker; undefined where the scheduler has been told of it. */
+  untoldName(scheduler: Address, worker: Address): string | undefined {
+    if (!this.#publisher.hasYetToTell(scheduler, worker)) return undefined;
+    return this.registry.workers.get(worker)?.name;
+  }
+
   has(party: Address): boolean {
     return this.registry.workers.has(party) || this.registry.schedulers.has(party);
   }

@@ -71,6 +71,11 @@ export class Publisher {
     return this.#ownersVersion;
   }
 
+  /** What the scheduler knows does not have the worker, or not as it is. */
+  hasYetToTell(scheduler: Address, worker: Address): boolean {
+    return this.#changed.has(worker) || this.#newcomers.has(scheduler);
+  }
+
   /** It is about to get what it would ask for if it was answered now. */
   owes(party: Address): boolean {
     return this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.has(party));

@@ -34,6 +34,14 @@ type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
 };
 
+/** What central knows and does beside. */
+interface Around {
+  /** Tasks have come, of jobs that are not long. */
+  came(tasks: number): void;
+  /** The name of a worker; undefined where the owner has been told of it. */
+  untoldName(owner: Address, worker: Address): string | undefined;
+}
+
 /**
  * Central's decider. Owners say what they need, workers what is free and what runs there: both are written into one set of
  * books. A policy plans from them once a turn. What it starts is told to the owners, who bind a task at the last moment;
@@ -47,8 +55,7 @@ export class Dispatcher {
   readonly #line: WaitingLine;
   /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
   readonly #lostAfterMs: Millis;
-  /** Hears of tasks that have come, of jobs that are not long. */
-  readonly #came: (tasks: number) => void;
+  readonly #around: Around;
   /** Something has changed, or the time has come that the policy asked for. */
   #isDue = false;
   #solves = 1;
@@ -61,14 +68,14 @@ export class Dispatcher {
     env: Env,
     policy: CentralPolicy,
     { retryMs, leaseMs }: Pick<Timings, 'retryMs' | 'leaseMs'>,
-    came: (tasks: number) => void = () => {},
+    around: Around,
   ) {
     this.#env = env;
     this.#policy = policy;
     this.#placements = new Placements(env, this.books, leaseMs);
     this.#line = new WaitingLine(this.books, policy);
     this.#lostAfterMs = 2 * retryMs;
-    this.#came = came;
+    this.#around = around;
   }
 
   /** Matches of which their workers have not heard. */
@@ -301,7 +308,7 @@ export class Dispatcher {
     });
     if (known === undefined) {
       stage.matches = matches;
-      if (!long) this.#came(tasks);
+      if (!long) this.#around.came(tasks);
     }
     const onTheWay = this.#matchesOnTheWay(stage, matches, now);
     stage.matches = matches + onTheWay;
@@ -425,7 +432,17 @@ export class Dispatcher {
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
     const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
     const calm = this.books.waitingTasks === 0 || undefined;
-    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers, calm });
+    const newcomers = this.#newcomers(job.owner, runs);
+    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers, calm, newcomers });
+  }
+
+  #newcomers(owner: Address, runs: readonly BookedRun[]): MessageOf<'matched'>['newcomers'] {
+    let found: { worker: Address; name: string }[] | undefined;
+    for (const { worker } of runs) {
+      const name = this.#around.untoldName(owner, worker.address);
+      if (name !== undefined) (found ??= []).push({ worker: worker.address, name });
+    }
+    return found;
   }
 
   #number(run: BookedRun): number {

@@ -498,6 +498,8 @@ export const MESSAGES = {
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
       /** Nothing waited at central any more then. */
       calm: optional(flag),
+      /** Those of them that the scheduler has not been told of. */
+      newcomers: optional(list(record({ worker: address, name }), LIMITS.membersMax)),
     },
   ),
   unused: message('scheduler', 'central', 'Lost: the owner is asked again what became of the match.', {

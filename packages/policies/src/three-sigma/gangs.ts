@@ -12,7 +12,14 @@ import {
 import { atom, type Distribution, longest, mean, scale } from './distribution.js';
 import type { PendingGang, RunningGang, Space } from './problem.js';
 import type { Beliefs, ThreeSigmaOptions } from './settings.js';
-import { chanceWithin, extendedUtility, fallingUtility, stepUtility, type Utility } from './utility.js';
+import {
+  chanceWithin,
+  expectedUtility,
+  extendedUtility,
+  fallingUtility,
+  stepUtility,
+  type Utility,
+} from './utility.js';
 
 /** What jobs and runs of the books are to a plan: what is believed of them, and what they are worth. */
 export class Gangs {
@@ -65,6 +72,14 @@ export class Gangs {
   /** Worth its full value if it ends in time: no best-effort job, and not past its deadline. */
   isInTime({ deadlineAt }: JobView, now: Millis): boolean {
     return Number.isFinite(deadlineAt) && now < deadlineAt;
+  }
+
+  /** It waits for a deadline that it can make no more: worth nothing, so that no plan has it. */
+  isTooLate(stage: StageView, now: Millis): boolean {
+    const { job } = stage;
+    if (isRemnant(stage) || !this.isInTime(job, now)) return false;
+    const distribution = this.believed(stage);
+    return expectedUtility(this.#utility(job, distribution, true), distribution, now) <= 0;
   }
 
   /** @param windowEnd when the plan ends */

@@ -42,7 +42,11 @@ class Bench {
 
   constructor(
     name: keyof typeof THREE_SIGMA_POLICIES,
-    { racks, solver = true }: { racks: readonly string[]; solver?: boolean },
+    {
+      racks,
+      solver = true,
+      options: more = {},
+    }: { racks: readonly string[]; solver?: boolean; options?: Partial<ThreeSigmaOptions> },
   ) {
     const defaults = Object.entries(THREE_SIGMA_OPTIONS).map(([option, { default: value }]) => [
       option,
@@ -52,6 +56,7 @@ class Bench {
       ...Object.fromEntries(defaults),
       cycleMs: CYCLE,
       startGrid: '0,5',
+      ...more,
     } as ThreeSigmaOptions;
     this.policy = THREE_SIGMA_POLICIES[name].make(options, {
       cutoffMs: 0,
@@ -137,6 +142,24 @@ test('a gang that does not fit waits, and why says until when, and whether it wi
     'It is planned to start in about 5 s, and meets its deadline with a probability of 100%.',
   );
 });
+
+test.each([
+  ['bestEffort', 'it is best effort', [0, 2]],
+  ['abandon', 'it fails', [0, 0]],
+] as const)(
+  'a gang that can make its deadline no more waits for it, with slots free, and is told so: %s',
+  (afterDeadline, then, runs) => {
+    const bench = new Bench('3sigma-sched', { racks: RACKS, options: { afterDeadline } });
+    const gang = bench.job(2, 10_000, 0, { deadlineAt: 12_000 });
+    bench.turn(5_000);
+    expect(bench.policy.explain!(gang, bench.books, 5_000)!.sentence).toBe(
+      `It cannot end by its deadline, as far as its run times are known, and nothing is spent on it; after the deadline ${then}.`,
+    );
+    const running = [gang.running];
+    bench.turn(35_000);
+    expect([...running, gang.running]).toEqual(runs);
+  },
+);
 
 test('where a gang is planned to start is said of one that waits for what it prefers', () => {
   const bench = new Bench('3sigma-sched', { racks: RACKS });

@@ -130,7 +130,12 @@ export class ThreeSigma implements CentralPolicy {
 
   explain(stage: StageView, _cluster: ClusterView, now: Millis): PolicyExplanation {
     const planned = this.#planned.get(stage);
-    if (planned === undefined) return { reason: 'matching', sentence: 'The plan has no room for it so far.' };
+    if (planned === undefined) {
+      const sentence = this.#gangs.isTooLate(stage, now)
+        ? this.#tooLate
+        : 'The plan has no room for it so far.';
+      return { reason: 'matching', sentence };
+    }
     const seconds = Math.max(0, Math.round((planned.at - now) / 1_000));
     const when = Number.isFinite(seconds)
       ? `is planned to start in about ${seconds} s`
@@ -140,6 +145,11 @@ export class ThreeSigma implements CentralPolicy {
         ? ''
         : `, and meets its deadline with a probability of ${Math.round(100 * planned.chance)}%`;
     return { reason: 'matching', sentence: `It ${when}${chance}.` };
+  }
+
+  get #tooLate(): string {
+    const then = this.#options.afterDeadline === 'abandon' ? 'it fails' : 'it is best effort';
+    return `It cannot end by its deadline, as far as its run times are known, and nothing is spent on it; after the deadline ${then}.`;
   }
 
   // ---- when

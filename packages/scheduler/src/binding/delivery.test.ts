@@ -10,7 +10,14 @@ test('a task that its worker has not heard of is sent again, and not after its j
   bench.submit({ tasks: [{ sleep: 1 }] });
   bench.commit();
   const match = { worker: W1, match: 7 };
-  bench.receive(CENTRAL, { type: 'matched', calm: undefined, job: 1, stage: 0, workers: [match] });
+  bench.receive(CENTRAL, {
+    type: 'matched',
+    calm: undefined,
+    newcomers: undefined,
+    job: 1,
+    stage: 0,
+    workers: [match],
+  });
   const toWorker = () => bench.take().flatMap(({ type }) => (/^run$|^cancelTask$/.test(type) ? [type] : []));
   expect(toWorker()).toEqual(['run']);
   bench.receive(CENTRAL, { type: 'unheard', job: 1, ...match });
@@ -29,7 +36,14 @@ test('a run says how long its task takes, where that is estimated or history gue
   const expected = (match: number) => {
     bench.take();
     const workers = [{ worker: W1, match }];
-    bench.receive(CENTRAL, { type: 'matched', calm: undefined, job: job.number, stage: 0, workers });
+    bench.receive(CENTRAL, {
+      type: 'matched',
+      calm: undefined,
+      newcomers: undefined,
+      job: job.number,
+      stage: 0,
+      workers,
+    });
     return bench.take().find(({ type }) => type === 'run');
   };
   expect(expected(1)).toMatchObject({ expectedMs: undefined });

@@ -30,6 +30,7 @@ function setUp(abandons = true) {
       {
         type: 'matched',
         calm: undefined,
+        newcomers: undefined,
         job: job.number,
         stage: 0,
         workers: [W1, W2].map((worker) => ({ worker, match })),

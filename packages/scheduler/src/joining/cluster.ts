@@ -184,9 +184,10 @@ export class Cluster {
   }
 
   /** Central has found workers for a job here. */
-  matched({ calm }: MessageOf<'matched'>, now: Millis): void {
+  matched({ calm, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
     this.heard(now);
     this.#isCalm = calm === true;
+    for (const { worker, name } of newcomers) this.members.isCalled(worker, name);
   }
 
   /**

@@ -116,7 +116,11 @@ describe('when the connection to central breaks', () => {
     const job = submit(10);
     scheduler.disconnected(CENTRAL, 2);
     const workers = [{ worker: W1, match: 1 }];
-    scheduler.receive(CENTRAL, { type: 'matched', calm: undefined, job: job.number, stage: 0, workers }, 3);
+    scheduler.receive(
+      CENTRAL,
+      { type: 'matched', calm: undefined, newcomers: undefined, job: job.number, stage: 0, workers },
+      3,
+    );
     expect(take('run')).toMatchObject([{ to: W1, message: { task: 0, match: 1 } }]);
   });
 
@@ -183,7 +187,11 @@ describe('when central answers again', () => {
     scheduler.receive(CENTRAL, matching, 4);
     expect(take('need')).toMatchObject([{ message: { tasks: 2 } }, { message: { tasks: 1 } }]);
     const workers = [W1, W2].map((worker) => ({ worker, match: 1 }));
-    scheduler.receive(CENTRAL, { type: 'matched', calm: undefined, job: job.number, stage: 0, workers }, 5);
+    scheduler.receive(
+      CENTRAL,
+      { type: 'matched', calm: undefined, newcomers: undefined, job: job.number, stage: 0, workers },
+      5,
+    );
     expect(take('run')).toMatchObject([
       { to: W1, message: { task: 0, ask: 1 } },
       { to: W1, message: { task: 1, match: 1 } },

@@ -33,6 +33,8 @@ export class Members {
    * those that were met before central told of them.
    */
   readonly #unconfirmed = new Map<Address, Millis>();
+  /** Names of workers of which nothing else is known yet. */
+  readonly #called = new Map<Address, string>();
   /** Names of workers that an earlier incarnation of the owner knew. */
   readonly #former: string[] = [];
   readonly #formerAddresses = new Map<string, Address>();
@@ -74,7 +76,12 @@ export class Members {
 
   nameOf(address: Address): string | undefined {
     if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#byAddress.get(address)?.name ?? this.#gone.get(address);
+    return this.#byAddress.get(address)?.name ?? this.#called.get(address) ?? this.#gone.get(address);
+  }
+
+  /** A worker that is about to be told of has this name. */
+  isCalled(address: Address, name: string): void {
+    if (!this.#present.has(address)) this.#called.set(address, name);
   }
 
   /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
@@ -138,6 +145,7 @@ export class Members {
       this.#present.add(address);
       if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
       if (this.#gone.size > 0) this.#gone.delete(address);
+      if (this.#called.size > 0) this.#called.delete(address);
     }
     this.#version = message.version;
     this.#forgetPlaces();
@@ -229,8 +237,9 @@ export class Members {
   }
 
   #drop(address: Address): void {
-    const name = this.#byAddress.get(address)?.name ?? this.#gone.get(address);
+    const name = this.nameOf(address);
     this.#byAddress.delete(address);
+    this.#called.delete(address);
     this.#present.delete(address);
     this.#unconfirmed.delete(address);
     setLatest(this.#gone, address, name, GONE_MAX);

@@ -152,6 +152,7 @@ describe('what a scheduler learns of run times', () => {
     bench.receive(CENTRAL, {
       type: 'matched',
       calm: undefined,
+      newcomers: undefined,
       job: 1,
       stage: 2,
       workers: [{ worker: W1, match: 1 }],

@@ -64,7 +64,14 @@ class Bench {
   /** Central has matched such workers with the batch. @returns the tasks that they got */
   match(job: Job, stage: number, indexes: number[]): number[] {
     const workers = indexes.map((index) => ({ worker: worker(index), match: 1 }));
-    this.receive(CENTRAL, { type: 'matched', calm: undefined, job: job.number, stage, workers });
+    this.receive(CENTRAL, {
+      type: 'matched',
+      calm: undefined,
+      newcomers: undefined,
+      job: job.number,
+      stage,
+      workers,
+    });
     return this.take('run').map(({ task }) => task);
   }
 
