@@ -54,13 +54,20 @@ test('one whose process is gone is none', () => {
   expect(localClusterAt(gone.url, environment)).toBeUndefined();
 });
 
-test('one of an earlier boot is none, though its process number is taken again', () => {
+test('one whose process has ended is none, though its number is taken again', () => {
   const { url } = runs('a', 7070);
   const file = join(folder, 'state/goshawk/clusters/tcp_127.0.0.1_7070.json');
   const registered = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...registered, boot: 'another' }));
+  writeFileSync(file, JSON.stringify({ ...registered, birth: 'another' }));
   expect(localClusters(environment)).toEqual([]);
   expect(localClusterAt(url, environment)).toBeUndefined();
+});
+
+test('one that was killed leaves nothing once another one runs from its folder', () => {
+  runs('a', 7070);
+  const b = runs('b', 7071);
+  const a = runs('a', 7072);
+  expect(localClusters(environment)).toEqual([b, a]);
 });
 
 describe('where no cluster is named', () => {

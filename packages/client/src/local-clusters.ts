@@ -16,15 +16,23 @@ export interface LocalCluster {
   readonly startedAt?: number | undefined;
 }
 
-/** After the next boot of the machine its process number is somebody else's. */
-type Registered = LocalCluster & { readonly boot?: string | undefined };
+/** After its end, and after the next boot of the machine, its process number may be somebody else's. */
+type Registered = LocalCluster & { readonly birth?: string | undefined };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A started cluster registers its URL and keys, so that clients of this user find both. */
+/**
+ * A started cluster registers its URL and keys, so that clients of this user find both. It is the only one of its data
+ * folder: what one that was killed has left goes.
+ */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
-  mkdirSync(folderOf(environment), { recursive: true });
-  const registered: Registered = { ...cluster, boot: bootId() };
+  const folder = folderOf(environment);
+  mkdirSync(folder, { recursive: true });
+  for (const name of cluster.dataFolder === undefined ? [] : filesIn(folder)) {
+    const file = join(folder, name);
+    if (read(file)?.dataFolder === cluster.dataFolder) rmSync(file, { force: true });
+  }
+  const registered: Registered = { ...cluster, birth: birthOf(cluster.pid) };
   writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(registered)}\n`);
 }
 
@@ -126,15 +134,18 @@ function realPath(path: string): string {
 
 function running(registered: Registered | undefined): LocalCluster | undefined {
   if (registered === undefined) return undefined;
-  const { boot, ...cluster } = registered;
-  const isOfThisBoot = boot === undefined || boot === bootId();
-  return isOfThisBoot && isAlive(cluster.pid) ? cluster : undefined;
+  const { birth, ...cluster } = registered;
+  const isSame = birth === undefined || birth === birthOf(cluster.pid);
+  return isSame && isAlive(cluster.pid) ? cluster : undefined;
 }
 
-/** Of this boot of the machine; undefined where the system has none. */
-function bootId(): string | undefined {
+/** No two processes of a machine share number and birth; undefined where the system does not tell. */
+function birthOf(pid: number): string | undefined {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    // Its name may have blanks and brackets. The 22nd field is when it started, in ticks since the boot.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
   } catch {
     return undefined;
   }

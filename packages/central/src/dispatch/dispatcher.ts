@@ -440,7 +440,9 @@ export class Dispatcher {
     let found: { worker: Address; name: string }[] | undefined;
     for (const { worker } of runs) {
       const name = this.#around.untoldName(owner, worker.address);
-      if (name !== undefined) (found ??= []).push({ worker: worker.address, name });
+      if (name === undefined) continue;
+      found ??= [];
+      found.push({ worker: worker.address, name });
     }
     return found;
   }
