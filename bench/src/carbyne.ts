@@ -8,6 +8,7 @@ import {
   type TrialMetrics,
   trialPolicy,
 } from '@goshawk/policies';
+import { slowdownsOf } from '@goshawk/report';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
 import { percentile, table } from './bench-report.js';
 import { readOptions } from './script.js';
@@ -70,12 +71,8 @@ const drf = rows.get('drf');
 const body = [...rows].map(([name, runs]) => {
   const median = (value: (run: TrialMetrics, seed: number) => number, digits: number): string =>
     percentile(runs.map(value), 0.5).toFixed(digits);
-  /** Of the jobs that are so many times as fast as under drf, or slower. */
-  const share = (limit: number): string =>
-    `${median(({ jctSeconds }, seed) => {
-      const slower = jctSeconds.filter((jct, job) => (drf?.[seed]?.jctSeconds[job] ?? jct) / jct < limit);
-      return (100 * slower.length) / jctSeconds.length;
-    }, 0)}%`;
+  const share = (which: 'slower' | 'muchSlower'): string =>
+    `${median(({ jctSeconds }, seed) => 100 * slowdownsOf(jctSeconds, (drf?.[seed] ?? runs[seed]!).jctSeconds)[which], 0)}%`;
   return [
     name,
     median(({ meanSeconds }) => meanSeconds, 1),
@@ -83,8 +80,8 @@ const body = [...rows].map(([name, runs]) => {
     median(({ makespanSeconds }) => makespanSeconds, 0),
     median(({ jainByNeed }) => jainByNeed, 3),
     median(({ jainRaw }) => jainRaw, 3),
-    share(1 - 1e-9),
-    share(0.8),
+    share('slower'),
+    share('muchSlower'),
     (times.get(name)! / runs.length).toFixed(0),
   ];
 });

@@ -3,7 +3,7 @@ import { meanOfPresent, type Run } from '@goshawk/report';
 import type { Planned } from './point.js';
 
 /** What a run of all machines made of jobs with deadlines; undefined where there are none. */
-export function plannedOf({ deadlines, planning }: Run): Planned | undefined {
+export function plannedOf({ deadlines, planning }: Pick<Run, 'deadlines' | 'planning'>): Planned | undefined {
   if (deadlines === undefined) return undefined;
   const { jobs, missed, goodputSlotSeconds, bestEffortSeconds } = deadlines;
   const cycleSeconds = planning?.cycleSeconds?.cycle;

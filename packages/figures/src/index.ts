@@ -1,6 +1,7 @@
 export { assess, type RunsAt, type Swept } from './assess.js';
 export type { Axis, Tick } from './axis.js';
 export { timeAxis, workersAxis } from './axis.js';
+export { plannedOf } from './deadlines.js';
 export type { Figure, Variant } from './figure.js';
 export { FIGURES, figuresNamed, GROUPS } from './figures.js';
 export type { JobDetails } from './jobwise.js';

@@ -8,6 +8,7 @@ import {
   type Ratio,
   type RatioStatistics,
   type Run,
+  type Slowdowns,
   type Workload,
 } from './comparison.js';
 import { summarise } from './distribution.js';
@@ -55,20 +56,18 @@ function againstDrf(run: Run, times: readonly JobTimes[]): Run {
   const timesOf = (name: string) => times.find((each) => each.policy === name && each.seed === seed);
   const [own, fair] = [timesOf(policy), timesOf(DRF)];
   if (staged === undefined || policy === DRF || own === undefined || fair === undefined) return run;
-  const slowdowns = Array.from(own.runtimeSeconds, (seconds, job) => seconds / fair.runtimeSeconds[job]!);
-  const known = slowdowns.filter(Number.isFinite);
-  if (known.length === 0) return run;
+  const against = slowdownsOf(own.runtimeSeconds, fair.runtimeSeconds);
+  return against.slowdown.count === 0 ? run : { ...run, staged: { ...staged, againstDrf: against } };
+}
+
+/** How many times as long each job took as it took in another run, of those that completed in both. */
+export function slowdownsOf(own: ArrayLike<number>, other: ArrayLike<number>): Slowdowns {
+  const known = Array.from(own, (seconds, job) => seconds / other[job]!).filter(Number.isFinite);
   const share = (least: number) => known.filter((slowdown) => slowdown > least).length / known.length;
   return {
-    ...run,
-    staged: {
-      ...staged,
-      againstDrf: {
-        slowdown: summarise(known),
-        slower: share(1 + SAME_WITHIN),
-        muchSlower: share(MUCH_SLOWER),
-      },
-    },
+    slowdown: summarise(known),
+    slower: share(1 + SAME_WITHIN),
+    muchSlower: share(MUCH_SLOWER),
   };
 }
 

@@ -165,7 +165,7 @@ export interface StagedResults {
   readonly utilisation: Readonly<Record<string, number>>;
   readonly fairness: FairnessResults;
   /** Where the same jobs ran under `drf` with the same seed. */
-  readonly againstDrf?: AgainstDrf;
+  readonly againstDrf?: Slowdowns;
 }
 
 /**
@@ -186,10 +186,10 @@ export interface IndexSpread {
   readonly windows: number;
 }
 
-/** Run times of jobs over those of the same jobs under `drf`. */
-interface AgainstDrf {
+/** Run times of jobs over those of the same jobs in another run. */
+export interface Slowdowns {
   readonly slowdown: Distribution;
-  /** Shares of the jobs: those that take longer than under `drf`, and longer than 1.25 times as long. */
+  /** Shares of the jobs: those that take longer than there, and longer than 1.25 times as long. */
   readonly slower: number;
   readonly muchSlower: number;
 }

@@ -15,7 +15,16 @@ export class DeadlineTally {
   readonly #ends = new Samples();
   readonly #work = new Samples();
 
-  add({ deadlineSeconds, outcome, submitSeconds, runtimeSeconds, taskRunSeconds }: JobResult): void {
+  add({
+    deadlineSeconds,
+    outcome,
+    submitSeconds,
+    runtimeSeconds,
+    taskRunSeconds,
+  }: Pick<
+    JobResult,
+    'deadlineSeconds' | 'outcome' | 'submitSeconds' | 'runtimeSeconds' | 'taskRunSeconds'
+  >): void {
     const hasDeadline = deadlineSeconds !== undefined;
     const isCompleted = outcome === 'completed';
     if (hasDeadline) {

@@ -4,9 +4,10 @@ export { type ChartDrawing, type LineSpec, lineChart } from './charts/line-chart
 export { lineLook } from './charts/palette.js';
 export { ratioChart } from './charts/ratio-chart.js';
 export { renderSvg } from './charts/svg.js';
-export { buildComparison, mergeComparisons } from './compare.js';
+export { buildComparison, mergeComparisons, slowdownsOf } from './compare.js';
 export * from './comparison.js';
 export { comparisonCsv, csvOf } from './csv.js';
+export { DeadlineTally } from './deadlines.js';
 export { type Distribution, meanOfPresent, percentileOfSorted, pooled, summarise } from './distribution.js';
 export { ComparisonError } from './errors.js';
 export { renderDocument } from './html/document.js';

@@ -1,5 +1,5 @@
 import { setOptions } from '@goshawk/cli';
-import type { Planned, RunSettings } from '@goshawk/figures';
+import { type Planned, plannedOf, type RunSettings } from '@goshawk/figures';
 import { presetNamed, type SolveProgram, type ThreeSigmaOptions } from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
@@ -37,7 +37,8 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
   const past = jobsOf(`${generator}:jobs=${count},${options},seed=${PAST_SEED + seed}`);
   const belief = shift === undefined ? undefined : normalBelief({ shift, spread: spread ?? 0, seed });
   const experiment = { policy: name, options: chosen, jobs, past, nodes, racks: RACKS, belief };
-  return runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
+  const run = runGangExperiment(samples === undefined ? experiment : { ...experiment, samples }, solve);
+  return { ...plannedOf(run)!, predictionSeconds: run.predictionSeconds };
 }
 
 function jobsOf(spec: string): TraceJob[] {

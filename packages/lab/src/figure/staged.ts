@@ -7,14 +7,11 @@ import {
   type TrialMetrics,
   trialPolicy,
 } from '@goshawk/policies';
+import { slowdownsOf } from '@goshawk/report';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
 import { type Making, runTrials } from './making.js';
 
 const MODULES: Readonly<Record<string, PolicyModule>> = CARBYNE_POLICIES;
-/** Slower than so much of the speed of the first variant is much slower. */
-const MUCH_SLOWER = 0.8;
-/** Times that differ by less are equal. */
-const EQUAL_WITHIN = 0.001;
 
 /** All runs of a staged figure; of each seed the first variant is what the others are compared with, job by job. */
 export async function runStaged(making: Making) {
@@ -44,14 +41,13 @@ function stagedOf(
   { jctSeconds, meanSeconds, makespanSeconds, jainByNeed }: TrialMetrics,
   first: TrialMetrics,
 ): Staged {
-  const shareBelow = (limit: number) =>
-    jctSeconds.filter((seconds, job) => first.jctSeconds[job]! / seconds < limit).length / jctSeconds.length;
+  const { slower, muchSlower } = slowdownsOf(jctSeconds, first.jctSeconds);
   return {
     meanSeconds,
     p95Seconds: nearestRank(Float64Array.from(jctSeconds).sort(), 95),
     makespanSeconds,
     fairness: jainByNeed,
-    slower: shareBelow(1 - EQUAL_WITHIN),
-    muchSlower: shareBelow(MUCH_SLOWER),
+    slower,
+    muchSlower,
   };
 }

@@ -1,7 +1,5 @@
-import { type Millis, present } from '@goshawk/core';
-import type { Planned } from '@goshawk/figures';
+import { type Millis, present, sumOf } from '@goshawk/core';
 import {
-  type CentralPolicy,
   defaultsOf,
   PlanningTimes,
   type SolveProgram,
@@ -12,9 +10,10 @@ import {
   type ThreeSigmaOptions,
 } from '@goshawk/policies';
 import { History } from '@goshawk/predictor';
+import { type DeadlineResults, DeadlineTally, type PlanningResults } from '@goshawk/report';
 import { type GangBelief, type GangJob, type GangOutcome, simulateGangs } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
-import { inSeconds } from '../planning.js';
+import { inSeconds, planningOf } from '../planning.js';
 import { arrivingJobOf } from '../predict/arriving.js';
 
 /** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
@@ -24,9 +23,9 @@ interface GangExperiment {
   readonly jobs: readonly TraceJob[];
   /** What the predictor has seen before. */
   readonly past: readonly TraceJob[];
-  /** So many of each program's past runs are known, and nothing is learnt on the way. */
+  /** So many of each program's past runs are known, and the jobs add none. */
   readonly samples?: number;
-  /** What is believed in place of what was learnt. */
+  /** What is believed in place of what the history predicts. */
   readonly belief?: ((job: number, runMs: Millis) => GangBelief) | undefined;
   readonly nodes: number;
   readonly racks: number;
@@ -34,13 +33,11 @@ interface GangExperiment {
 
 export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES;
 
-/** What a figure shows of it, and what tells whether it went as it should. */
-export interface GangMetrics extends Planned {
-  readonly deadlineJobs: number;
-  readonly bestEffortCompleted: number;
-  readonly cycles: number;
-  /** Plans without, or better than, what the solver said. */
-  readonly greedy: number;
+export interface GangRun {
+  readonly deadlines: DeadlineResults;
+  readonly planning?: PlanningResults;
+  /** Wall time of the prediction for a job. */
+  readonly predictionSeconds: ReturnType<typeof inSeconds>;
 }
 
 /** The paper's clusters take the same time for a cycle as ours take to plan it in, in virtual time. */
@@ -59,7 +56,7 @@ export const SIGMA_FEATURES = [
 
 const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 
-export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangMetrics {
+export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangRun {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
   const options: ThreeSigmaOptions = {
     ...defaultsOf<ThreeSigmaOptions>({ options: THREE_SIGMA_OPTIONS }),
@@ -98,10 +95,11 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
     slowdown: options.slowdown,
     abandons: options.afterDeadline === 'abandon',
   });
-  const cycle = times.read()?.cycle;
+  const preemptions = sumOf(outcomes, (outcome) => outcome.preemptions);
+  const tally = policy instanceof ThreeSigma ? policy.tally : {};
   return {
-    ...metricsOf(gangs, outcomes, policy),
-    ...present({ cycleSeconds: cycle && inSeconds(cycle) }),
+    deadlines: deadlinesOf(gangs, outcomes),
+    ...present({ planning: planningOf({ ...tally, preemptions }, times.read()) }),
     predictionSeconds: inSeconds(spreadOf(predictions)),
   };
 }
@@ -137,38 +135,18 @@ function runMsOf({ meanSeconds }: TraceJob): Millis {
   return meanSeconds * 1_000;
 }
 
-function metricsOf(
-  jobs: readonly GangJob[],
-  outcomes: readonly GangOutcome[],
-  policy: CentralPolicy,
-): GangMetrics {
-  const windowMs = jobs.at(-1)!.submitMs;
-  const goodput = { deadline: 0, bestEffort: 0 };
-  let [deadlineJobs, missed, bestEffortCompleted, latencyMs, preemptions] = [0, 0, 0, 0, 0];
+function deadlinesOf(jobs: readonly GangJob[], outcomes: readonly GangOutcome[]): DeadlineResults {
+  const tally = new DeadlineTally();
   for (const [index, { submitMs, deadlineMs, nodes }] of jobs.entries()) {
-    const outcome = outcomes[index]!;
-    const hasDeadline = Number.isFinite(deadlineMs);
-    preemptions += outcome.preemptions;
-    if (outcome.completedMs <= windowMs) {
-      goodput[hasDeadline ? 'deadline' : 'bestEffort'] += (nodes * outcome.ranMs) / 3_600_000;
-    }
-    if (hasDeadline) {
-      deadlineJobs++;
-      if (outcome.completedMs > submitMs + deadlineMs) missed++;
-    } else if (Number.isFinite(outcome.completedMs)) {
-      bestEffortCompleted++;
-      latencyMs += outcome.completedMs - submitMs;
-    }
+    const { completedMs, ranMs } = outcomes[index]!;
+    const isCompleted = Number.isFinite(completedMs);
+    tally.add({
+      ...present({ deadlineSeconds: Number.isFinite(deadlineMs) ? deadlineMs / 1_000 : undefined }),
+      outcome: isCompleted ? 'completed' : 'failed',
+      submitSeconds: submitMs / 1_000,
+      runtimeSeconds: (completedMs - submitMs) / 1_000,
+      taskRunSeconds: new Float64Array(nodes).fill(ranMs / 1_000),
+    });
   }
-  const { cycles, greedy } = policy instanceof ThreeSigma ? policy.tally : { cycles: 0, greedy: 0 };
-  return {
-    deadlineJobs,
-    missed: missed / deadlineJobs,
-    bestEffortCompleted,
-    goodputHours: goodput,
-    ...(bestEffortCompleted === 0 ? {} : { bestEffortSeconds: latencyMs / 1_000 / bestEffortCompleted }),
-    preemptions,
-    cycles,
-    greedy,
-  };
+  return tally.read(jobs.at(-1)!.submitMs / 1_000)!;
 }
