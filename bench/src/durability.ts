@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { printReport, result } from './bench-report.js';
 import { Daemons } from './daemons.js';
-import { Cluster } from './durability/cluster.js';
 import { killAfterAnswer } from './durability/kill-after-answer.js';
 import { oneKeyTwoClients } from './durability/one-key.js';
 import { throughput } from './durability/throughput.js';
@@ -20,9 +19,9 @@ const folder = new Folder('durability', options.folder);
 let daemons = new Daemons(folder.path);
 let isGood = true;
 try {
-  let cluster = await Cluster.start(daemons);
+  await daemons.startCentralAndWorkers();
   note(`a scheduler is killed ${options.kills} times right after an answer`);
-  const killed = await killAfterAnswer(cluster, options.kills, (done) => {
+  const killed = await killAfterAnswer(daemons, options.kills, (done) => {
     if (done % 20 === 0) note(`  ${done} kills`);
   });
   isGood &&= killed.lost.length === 0 && killed.doubled.length === 0 && killed.completed === killed.accepted;
@@ -31,15 +30,16 @@ try {
   await daemons.stop();
   // To one whose scheduler is away some of the keys would belong.
   daemons = new Daemons(join(folder.path, 'keys'));
-  cluster = await Cluster.start(daemons);
-  await cluster.startScheduler('one');
-  await cluster.startScheduler('two');
-  const keys = await oneKeyTwoClients(cluster, options.keys);
+  await daemons.startCentralAndWorkers();
+  await daemons.startScheduler('one');
+  await daemons.startScheduler('two');
+  const keys = await oneKeyTwoClients(daemons, options.keys);
   isGood &&= keys.doubled.length === 0;
   await daemons.stop();
   const rates = await inTurns([true, false], options.runs, async (withJournal, run) => {
     daemons = new Daemons(join(folder.path, `throughput-${run}-${withJournal}`));
-    const jobsPerSecond = await throughput(await Cluster.start(daemons), withJournal, options.jobs);
+    await daemons.startCentralAndWorkers();
+    const jobsPerSecond = await throughput(daemons, withJournal, options.jobs);
     note(`  ${withJournal ? 'with' : 'without'} a journal: ${jobsPerSecond.toFixed(0)} jobs/s`);
     await daemons.stop();
     return jobsPerSecond;

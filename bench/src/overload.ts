@@ -7,7 +7,7 @@ import { type BenchResult, percentilesOf, printReport, result } from './bench-re
 import type { Flooded } from './overload/flooder.js';
 import { residentMebibytes } from './proc.js';
 import { metricsOf, RealCluster, type Target } from './real-cluster.js';
-import { Folder, readOptions } from './script.js';
+import { Folder, note, readOptions } from './script.js';
 
 /**
  * What happens to a scheduler that is sent more jobs than it can run? Its workers run at most 200 tasks of 20 ms a
@@ -80,7 +80,8 @@ async function measure(cluster: RealCluster, seconds: number): Promise<BenchResu
   const flood = await phase('flood, later', cluster.url, seconds, FLOOD);
   const after = residentMebibytes(scheduler.daemon.pid);
   still.kill('SIGKILL');
-  const dropped = (await metricsOf(scheduler)).get('goshawk_mailbox_dropped_total{reason="overflow"}') ?? 0;
+  const dropped =
+    (await metricsOf(scheduler.httpPort)).get('goshawk_mailbox_dropped_total{reason="overflow"}') ?? 0;
   return [
     ...results([calm, warm, flood]),
     result('memory after the first flood', 'MiB', [before]),
@@ -91,10 +92,11 @@ async function measure(cluster: RealCluster, seconds: number): Promise<BenchResu
 
 const { seconds, json } = readOptions({ seconds: 15 });
 using folder = new Folder('overload');
-const cluster = new RealCluster(folder.path, undefined, ['--active-jobs-max', `${ACTIVE_JOBS_MAX}`]);
+const cluster = new RealCluster(folder.path);
 try {
-  await cluster.start();
+  await cluster.start({ schedulerArgs: ['--active-jobs-max', `${ACTIVE_JOBS_MAX}`] });
   printReport('overload', await measure(cluster, seconds), json);
 } finally {
-  cluster.stop();
+  for (const line of cluster.errors()) note(line);
+  await cluster.daemons.stop();
 }

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Cluster, connect } from '@goshawk/client';
+import type { Cluster } from '@goshawk/client';
 import { Random } from '@goshawk/core';
 import { PACKING_NAMES } from '@goshawk/policies';
 import { expect, test } from 'vitest';
-import { ANY_PORT, type Daemon } from './daemons.js';
+import { type Daemon, WITH_HTTP } from './daemons.js';
 import { TestDaemons } from './durability/test-daemons.fixture.js';
 
 const GIB = 2 ** 30;
@@ -12,18 +12,12 @@ const CPUS = 4;
 const MEMORY = 8 * GIB;
 
 const daemons = new TestDaemons('packing-live');
-let url: string;
-
-function start(name: string, args: readonly string[]): Promise<Daemon> {
-  // Tasks have it from their worker, and tell by it where they run.
-  return daemons.start(name, args, { ...process.env, PATH: `${name}:${process.env.PATH}` });
-}
 
 function worker(name: string): Promise<Daemon> {
-  const at = ['--central-url', url, '--data-folder', join(daemons.folder, name)];
-  const http = ['--http', '127.0.0.1:0', '--http-port-file', join(daemons.folder, `${name}.http`)];
   const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];
-  return start(name, ['worker', '--name', name, ...at, ...http, ...has]);
+  // Tasks have the path from their worker, and write by it where they run.
+  const environment = { ...process.env, PATH: `${name}:${process.env.PATH}` };
+  return daemons.startWorker(name, [...WITH_HTTP, ...has], environment);
 }
 
 /** What tasks have said of themselves, in the order in which it happened. */
@@ -90,23 +84,19 @@ function workersOf(client: Cluster) {
 }
 
 async function declinedBy(name: string): Promise<number> {
-  const door = readFileSync(join(daemons.folder, `${name}.http`), 'utf8').trim();
-  const page = await (
-    await fetch(`http://${door.includes(':') ? door : `127.0.0.1:${door}`}/metrics`)
-  ).text();
+  const page = await (await fetch(`${await daemons.doorOf(name)}/metrics`)).text();
   return Number(/^goshawk_worker_declined_total (\d+)/m.exec(page)?.[1]);
 }
 
 test.each(PACKING_NAMES)(
-  '%s never fills a worker over its capacity, whoever comes, goes or refuses',
+  '%s never fills a worker over its capacity, though workers come, go and refuse',
   async (policy) => {
     const random = Random.seeded(`live ${policy}`);
-    ({ endpoint: url } = await start('central', ['central', ...ANY_PORT, '--policy', policy]));
-    const journal = ['--data-folder', join(daemons.folder, 's')];
-    const s = await start('s', ['scheduler', '--name', 's', '--central-url', url, ...journal]);
+    await daemons.startCentral(['--policy', policy]);
+    const s = await daemons.startScheduler('s');
     const names = Array.from({ length: 10 }, (_, at) => `w${at}`);
     const processes = await Promise.all(names.map(worker));
-    await using client = await connect(url);
+    await using client = await daemons.connect();
     const workers = workersOf(client);
     await expect.poll(workers).toHaveLength(10);
     for (const { slots, capacity } of await workers())
@@ -123,7 +113,7 @@ test.each(PACKING_NAMES)(
     await expect.poll(async () => (await workers()).every(({ busy }) => busy > 0)).toBe(true);
     const [leaving, lost] = busiest() as [string, string];
 
-    // What central matches meanwhile reaches its owner after the worker was told to drain, which refuses it.
+    // What central matches meanwhile reaches its owner after the worker has begun to drain, which refuses it.
     s.signal('SIGSTOP');
     writeFileSync(gates[0], '');
     await expect.poll(async () => (await workers()).every(({ busy }) => busy === 0)).toBe(true);
@@ -139,7 +129,7 @@ test.each(PACKING_NAMES)(
     await processes[names.indexOf(lost)]!.kill();
     await expect.poll(workers).toHaveLength(9);
     const ofLost = startsAt(lost);
-    // More wait than all workers hold, so who joins or comes back is used.
+    // More wait than all workers hold, so a worker that joins or comes back is used.
     await worker('w10');
     await expect.poll(() => startsAt('w10')).toBeGreaterThan(0);
     await client.drain(leaving, false);

@@ -5,16 +5,14 @@
  *
  *     npm run bench:scrape -- [--shapes 4x25,10x1] [--scrapes 200] [--every 15] [--json]
  *
- * A shape is so many processes of so many workers. Processes tell of their own processor time, to the µs; what they
+ * A shape is so many processes of so many workers. Processes say how much processor time they have had, to the µs; what they
  * take when nobody looks is measured before and taken off.
  */
 import { Agent, get } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startDaemonWithHttp } from '@goshawk/cli/testing';
 import { meanOf } from '@goshawk/core';
 import { type BenchResult, printReport, result } from './bench-report.js';
-import { ANY_PORT } from './daemons.js';
+import { Daemons, WITH_HTTP } from './daemons.js';
 import { Folder, readOptions } from './script.js';
 
 const options = readOptions({
@@ -30,16 +28,10 @@ const { scrapes, every: everySeconds } = options;
 /** A connection for each scrape. */
 const agent = new Agent({ keepAlive: false });
 
-type Target = Awaited<ReturnType<typeof startDaemonWithHttp>>;
-
 interface Cost {
   /** Of a scrape. ms */
   readonly processorMs: number;
   readonly bytes: number;
-}
-
-function start(args: readonly string[]): Promise<Target> {
-  return startDaemonWithHttp([...args, ...ANY_PORT], { onLine: () => {} });
 }
 
 function ask(url: string): Promise<string> {
@@ -52,44 +44,36 @@ function ask(url: string): Promise<string> {
   });
 }
 
-async function processorSeconds({ url }: Target): Promise<number> {
-  return Number(/^goshawk_process_cpu_seconds_total (\S+)$/m.exec(await ask(`${url}/metrics`))?.[1]);
+async function processorSeconds(door: string): Promise<number> {
+  return Number(/^goshawk_process_cpu_seconds_total (\S+)$/m.exec(await ask(`${door}/metrics`))?.[1]);
 }
 
 /** One process after another; the first scrapes find cold code and are not counted. */
-async function costOf(target: Target): Promise<Cost> {
-  for (let i = 0; i < scrapes / 4; i++) await ask(`${target.url}/metrics`);
-  const atRest = await processorSeconds(target);
+async function costOf(door: string): Promise<Cost> {
+  for (let i = 0; i < scrapes / 4; i++) await ask(`${door}/metrics`);
+  const atRest = await processorSeconds(door);
   const restedAt = performance.now();
   await pause(IDLE_MS);
-  const before = await processorSeconds(target);
+  const before = await processorSeconds(door);
   const began = performance.now();
   const idlePerMs = (before - atRest) / (began - restedAt);
   let bytes = 0;
-  for (let i = 0; i < scrapes; i++) bytes = (await ask(`${target.url}/metrics`)).length;
-  const spent = (await processorSeconds(target)) - before - idlePerMs * (performance.now() - began);
+  for (let i = 0; i < scrapes; i++) bytes = (await ask(`${door}/metrics`)).length;
+  const spent = (await processorSeconds(door)) - before - idlePerMs * (performance.now() - began);
   return { processorMs: (1_000 * spent) / (scrapes + 1), bytes };
 }
 
 async function measure(shape: string): Promise<BenchResult[]> {
   const [processes, workers] = shape.split('x').map(Number) as [number, number];
   using own = new Folder('scrape');
-  const folder = own.path;
-  const targets: Target[] = [];
+  const daemons = new Daemons(own.path);
   try {
-    const central = await start(['central']);
-    targets.push(central);
-    const at = ['--central-url', central.endpoint];
-    const scheduler = await start(['scheduler', ...at, '--data-folder', join(folder, 's')]);
-    targets.push(scheduler);
+    await daemons.startCentral(WITH_HTTP);
+    await daemons.startScheduler('s', WITH_HTTP);
     const costs: Cost[] = [];
-    const ofWorkers: Target[] = [];
-    for (let i = 0; i < processes; i++) {
-      const own = ['--workers', `${workers}`, '--name', `w${i}-`, '--data-folder', join(folder, `w${i}`)];
-      ofWorkers.push(await start(['worker', ...at, ...own]));
-    }
-    targets.push(...ofWorkers);
-    for (const target of ofWorkers) costs.push(await costOf(target));
+    const names = Array.from({ length: processes }, (_, i) => `w${i}-`);
+    for (const name of names) await daemons.startWorker(name, ['--workers', `${workers}`, ...WITH_HTTP]);
+    for (const name of names) costs.push(await costOf(await daemons.doorOf(name)));
     const each = costs.map(({ processorMs }) => processorMs);
     const mean = meanOf(each);
     // As many processes as have a hundred workers, each so often.
@@ -103,11 +87,15 @@ async function measure(shape: string): Promise<BenchResult[]> {
         costs.map(({ bytes }) => bytes),
       ),
       result(`${named}${WORKERS} workers, each ${everySeconds} s`, '% of a core', [100 * share]),
-      result(`${named}a scrape of central`, 'ms', [(await costOf(central)).processorMs]),
-      result(`${named}a scrape of a scheduler`, 'ms', [(await costOf(scheduler)).processorMs]),
+      result(`${named}a scrape of central`, 'ms', [
+        (await costOf(await daemons.doorOf('central'))).processorMs,
+      ]),
+      result(`${named}a scrape of a scheduler`, 'ms', [
+        (await costOf(await daemons.doorOf('s'))).processorMs,
+      ]),
     ];
   } finally {
-    for (const target of targets) await target.kill();
+    await daemons.stop();
   }
 }
 

@@ -3,7 +3,7 @@ import { connect } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
 import { startScheduler, startWorkers } from '@goshawk/runtime';
 import { SILENT_LOGGER } from '@goshawk/transport';
-import { ANY_PORT, Daemons } from '../daemons.js';
+import { Daemons } from '../daemons.js';
 import { processorTime } from '../proc.js';
 import { Folder } from '../script.js';
 
@@ -35,8 +35,8 @@ export async function measureLive(
 ): Promise<LivePoint[]> {
   using own = new Folder('capacity');
   const folder = own.path;
-  const args = ['central', ...ANY_PORT, '--policy', policy, '--matching', 'always', '--series', 'none'];
-  const central = await new Daemons(folder).start('central', args);
+  const args = ['--policy', policy, '--matching', 'always', '--series', 'none'];
+  const central = await new Daemons(folder).startCentral(args);
   const around = { bind: 'tcp://127.0.0.1:0', central: central.endpoint, logger: SILENT_LOGGER };
   const daemons = [
     ...(await Promise.all(

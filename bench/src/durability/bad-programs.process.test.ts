@@ -1,8 +1,6 @@
-import { join } from 'node:path';
-import { type Cluster, connect } from '@goshawk/client';
+import type { Cluster } from '@goshawk/client';
 import { expect, test } from 'vitest';
 import { percentile } from '../bench-report.js';
-import { ANY_PORT } from '../daemons.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const WORKERS = 6;
@@ -11,19 +9,11 @@ const OTHERS_RUN_MS = 500;
 const daemons = new TestDaemons('bad-programs');
 
 async function clusterOf(workers: number) {
-  const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT]);
-  const at = (name: string) => [
-    '--name',
-    name,
-    '--central-url',
-    url,
-    '--data-folder',
-    join(daemons.folder, name),
-  ];
-  await daemons.start('s', ['scheduler', ...at('s')]);
-  const worker = (name: string) => daemons.start(name, ['worker', '--slots', '2', ...at(name)]);
+  await daemons.startCentral();
+  await daemons.startScheduler('s');
+  const worker = (name: string) => daemons.startWorker(name, ['--slots', '2']);
   for (let i = 0; i < workers; i++) await worker(`w${i}`);
-  const client = await connect(url, { requestTimeoutMs: 120_000, renewMs: 500 });
+  const client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(workers);
   return { client, worker };
 }

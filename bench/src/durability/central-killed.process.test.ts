@@ -1,8 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { connect, type JobHandle } from '@goshawk/client';
+import type { JobHandle } from '@goshawk/client';
 import { expect, test } from 'vitest';
-import type { Daemon } from '../daemons.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const PROCESSES = 2;
@@ -13,33 +10,22 @@ const KNOWN_WITHIN_MS = 1_000;
 
 const daemons = new TestDaemons('central');
 
-function startCentral(bind: string): Promise<Daemon> {
-  const policy = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '1', '--reserve', '0'];
-  return daemons.start('central', ['central', '--bind', bind, ...policy]);
-}
+const POLICY = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '1', '--reserve', '0'];
 
-const marks = (): string[] => {
-  const file = join(daemons.folder, 'marks');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-};
+const marks = (): string[] => daemons.linesOf('marks');
 
-/** Each task writes a line when it starts, and runs until it is told to end. */
+/** Each task writes a line when it starts, and runs until `letGo`. */
 function tasksOf(name: string, count: number) {
   const script = `echo ${name}.$GOSHAWK_TASK >> marks; until [ -e go ]; do sleep 1; done`;
   return { count, run: { exec: ['sh', '-c', script], cwd: daemons.folder } };
 }
 
 test('a central that is killed under load has the books of the one before once its workers are back, and nothing starts twice', async () => {
-  const central = await startCentral('tcp://127.0.0.1:0');
-  const url = central.endpoint;
-  const at = ['--central-url', url];
-  await daemons.start('s', ['scheduler', '--name', 's', ...at, '--data-folder', join(daemons.folder, 's')]);
-  for (let number = 0; number < PROCESSES; number++) {
-    const size = ['--workers', `${WORKERS / PROCESSES}`, '--slots', `${SLOTS / WORKERS}`];
-    const data = ['--data-folder', join(daemons.folder, `w${number}`)];
-    await daemons.start(`w${number}`, ['worker', '--name', `w${number}`, ...at, ...size, ...data]);
-  }
-  await using client = await connect(url, { requestTimeoutMs: 60_000, renewMs: 500 });
+  const central = await daemons.startCentral(POLICY);
+  await daemons.startScheduler('s');
+  const workers = { workers: WORKERS, workersPerProcess: WORKERS / PROCESSES };
+  await daemons.startWorkers(workers, ['--slots', `${SLOTS / WORKERS}`]);
+  await using client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
 
   const long = await client.submit({ name: 'long', estimate: '60s', tasks: tasksOf('long', 150) });
@@ -66,8 +52,7 @@ test('a central that is killed under load has the books of the one before once i
   ]);
 
   await central.kill();
-  daemons.all.splice(daemons.all.indexOf(central), 1);
-  await startCentral(url);
+  await daemons.startCentral(POLICY);
   const isBack = async () => (await client.describe().catch(() => undefined))?.workers.length;
   await expect.poll(isBack, { interval: 20 }).toBe(WORKERS);
   const joinedAt = performance.now();
@@ -77,7 +62,7 @@ test('a central that is killed under load has the books of the one before once i
   console.info(`books are equal ${Math.round(knownMs)} ms after the last registration`);
   expect(knownMs).toBeLessThan(KNOWN_WITHIN_MS);
 
-  writeFileSync(join(daemons.folder, 'go'), '');
+  daemons.letGo();
   for (const job of [long, short, first, second])
     expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { lost: 0, failed: 0 } });
   const all = marks();

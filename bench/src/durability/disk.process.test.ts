@@ -1,28 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Cluster } from './cluster.js';
+import { WITH_HTTP } from '../daemons.js';
 import { mayMount } from './mounts.fixture.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const MIB = 1024 * 1024;
 
 const daemons = new TestDaemons('disk');
-let cluster: Cluster;
-beforeEach(async () => {
-  cluster = await Cluster.start(daemons);
-});
+beforeEach(() => daemons.startCentralAndWorkers());
 afterEach(() => {
   if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });
 });
@@ -35,28 +23,18 @@ function fillUpTo(mebibytesFree: number): void {
   appendFileSync(filler(), Buffer.alloc(Math.max(0, bavail * bsize - mebibytesFree * MIB)));
 }
 
-/** Where the process says in its log that one may look at it. */
-function httpOf(log: string): string {
-  return /"url":"(http:[^"]+)"/.exec(readFileSync(log, 'utf8'))![1]!;
-}
-
 const filler = (): string => join(disk(), 'filler');
-
-const untilTold = (): object => ({
-  exec: ['sh', '-c', `until [ -e ${join(daemons.folder, 'go')} ]; do sleep 0.1; done`],
-});
 
 test.skipIf(!mayMount())(
   'a full disk refuses new jobs, harms no old ones, and is over when there is room (only for who may mount)',
   async () => {
     mkdirSync(disk());
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);
-    const args = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
-    const http = ['--http', '127.0.0.1:0'];
-    const scheduler = await daemons.start('s', ['scheduler', '--name', 's', ...http, ...args]);
+    const args = ['--central-url', daemons.url, '--data-folder', join(disk(), 's')];
+    const scheduler = await daemons.start('s', ['scheduler', '--name', 's', ...WITH_HTTP, ...args]);
     try {
-      await using client = await connect(cluster.url, { requestTimeoutMs: 20_000, renewMs: 500 });
-      const old = await client.submit({ tasks: [untilTold() as never, untilTold() as never] });
+      await using client = await connect(daemons.url, { requestTimeoutMs: 20_000, renewMs: 500 });
+      const old = await client.submit({ tasks: [daemons.held, daemons.held] });
       const held = await client.submit({ tasks: [{ sleep: 600_000 }] });
       fillUpTo(40);
       await vi.waitFor(
@@ -73,13 +51,13 @@ test.skipIf(!mayMount())(
         },
         { timeout: 60_000, interval: 200 },
       );
-      writeFileSync(join(daemons.folder, 'go'), '');
+      daemons.letGo();
       await expect(old.wait({ timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'wait-timeout' });
-      // What shows how things stand is told all the same, and what promises something says why it does not.
+      // What shows how things stand is answered all the same, and what promises something says why it does not.
       expect((await client.jobs()).total).toBeGreaterThanOrEqual(2);
       expect((await old.describe()).tasks.total).toBe(2);
       await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-full' });
-      const ready = await fetch(`${httpOf(join(daemons.folder, 'logs', 's.log'))}/readyz`);
+      const ready = await fetch(`${await daemons.doorOf('s')}/readyz`);
       expect([ready.status, await ready.text()]).toEqual([
         503,
         expect.stringContaining('nothing is written'),
@@ -99,8 +77,8 @@ test.skipIf(!mayMount())(
 );
 
 test('after a write that fails a scheduler says nothing more, and goes on from the disk when it is started again', async () => {
-  const scheduler = await cluster.startScheduler('s');
-  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000, renewMs: 500 });
+  const scheduler = await daemons.startScheduler('s');
+  await using client = await daemons.connect();
   const old = await client.submit({ tasks: [{ sleep: 1 }] });
   await old.wait();
   // From here on no file of this process can grow.
@@ -115,11 +93,11 @@ test('after a write that fails a scheduler says nothing more, and goes on from t
   expect(await scheduler.ended).not.toBe(0);
   giveUp.abort();
   await Promise.allSettled(submissions);
-  await cluster.startScheduler('s');
-  await using other = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  await daemons.startScheduler('s');
+  await using other = await daemons.connect();
   await expect.poll(async () => (await other.jobs()).total).toBeGreaterThan(0);
   const { total } = await other.jobs();
-  // Whatever was answered is there, and what was not may be.
+  // What was answered is there, and what was not may be.
   expect(total).toBeGreaterThanOrEqual(1 + answered);
   expect((await other.job(old.id).describe()).state).toBe('completed');
   const again = await Promise.all(

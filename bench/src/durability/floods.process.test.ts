@@ -1,19 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { connect } from '@goshawk/client';
 import type { Address } from '@goshawk/core';
 import { Codec, clientEndpoint, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
 import { beforeEach, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
-import { Cluster } from './cluster.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const REQUESTS = 100_000;
 
 const daemons = new TestDaemons('floods');
-let cluster: Cluster;
-beforeEach(async () => {
-  cluster = await Cluster.start(daemons);
-});
+beforeEach(() => daemons.startCentralAndWorkers());
 
 /** A request for the list of all jobs, by a client, as the SDK would write it. */
 function request(number: number): Buffer {
@@ -34,8 +29,8 @@ function request(number: number): Buffer {
 }
 
 test('a client that asks 100,000 times and reads no answer costs its scheduler no more than it may, and others nothing', async () => {
-  const scheduler = await cluster.startScheduler('s');
-  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  const scheduler = await daemons.startScheduler('s');
+  await using client = await daemons.connect();
   const served = async (): Promise<string> => {
     const job = await client.submit({ tasks: [{ sleep: 1 }] });
     return (await job.wait()).state;

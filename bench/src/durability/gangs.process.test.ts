@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect, type JobSubmission } from '@goshawk/client';
+import type { JobSubmission } from '@goshawk/client';
 import type { JobDetail } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Daemon } from '../daemons.js';
@@ -11,26 +11,14 @@ const RUN_MS = 800;
 
 const daemons = new TestDaemons('gangs');
 
-const log = (): string => readFileSync(join(daemons.folder, 'logs', 'central.log'), 'utf8');
-
 /** A central of which SIGUSR2 ends the solver's thread. */
-function startCentral(bind: string): Promise<Daemon> {
+function startCentral(): Promise<Daemon> {
   const preload = new URL('../../dist/durability/end-threads.fixture.js', import.meta.url);
   const environment = { ...process.env, NODE_OPTIONS: `--import ${preload}` };
-  const options = ['cycleMs=200', 'startGrid=0,1,2', 'afterDeadline=abandon'];
-  const args = [
-    'central',
-    '--bind',
-    bind,
-    '--policy',
-    '3sigma-sched',
-    ...options.flatMap((each) => ['--set', each]),
-  ];
-  return daemons.start('central', args, environment);
+  const settings = ['cycleMs=200', 'startGrid=0,1,2', 'afterDeadline=abandon'];
+  const policy = ['--policy', '3sigma-sched', ...settings.flatMap((each) => ['--set', each])];
+  return daemons.startCentral(policy, environment);
 }
-
-const startScheduler = (at: readonly string[]) =>
-  daemons.start('scheduler', ['scheduler', '--name', 's', '--data-folder', join(daemons.folder, 's'), ...at]);
 
 /** Each task marks when it starts and when it ends, unless it is killed. */
 function gang(name: string, tasks: number, more: Partial<JobSubmission> & { exitCode?: number } = {}) {
@@ -69,21 +57,11 @@ function expectWhole(name: string, tasks: number): void {
   }
 }
 
-test('the solver, central and the scheduler are killed: every gang ends, none runs in part, reasons are told', async () => {
-  const central = await startCentral('tcp://127.0.0.1:0');
-  const at = ['--central-url', central.endpoint];
-  const scheduler = await startScheduler(at);
-  await daemons.start('worker', [
-    'worker',
-    '--name',
-    'w',
-    '--workers',
-    `${SLOTS}`,
-    '--data-folder',
-    join(daemons.folder, 'w'),
-    ...at,
-  ]);
-  await using client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
+test('the solver, central and the scheduler are killed: every gang ends, none runs in part, the reasons are said', async () => {
+  const central = await startCentral();
+  const scheduler = await daemons.startScheduler('s');
+  await daemons.startWorkers({ workers: SLOTS, workersPerProcess: SLOTS });
+  await using client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(SLOTS);
 
   // What must wait for it is late, and best effort is killed for it or waits.
@@ -106,19 +84,19 @@ test('the solver, central and the scheduler are killed: every gang ends, none ru
     .poll(
       () => {
         central.signal('SIGUSR2');
-        return log();
+        return daemons.logOf('central');
       },
       { interval: 5 },
     )
     .toMatch(/the solver's thread ended/);
   await central.kill();
-  const successor = await startCentral(central.endpoint);
+  const successor = await startCentral();
   expect(successor.endpoint).toBe(central.endpoint);
   const started = () => new Set(jobs.filter(({ name }) => marksOf(name!, 'start').length > 0)).size;
   const before = started();
   await expect.poll(started).toBeGreaterThan(before);
   await scheduler.kill();
-  await startScheduler(at);
+  await daemons.startScheduler('s');
 
   const states = new Map((await Promise.all(ends)).map((job) => [job.name, job]));
   for (const { name, tasks } of jobs) {

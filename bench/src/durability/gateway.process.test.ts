@@ -1,18 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Daemon, Daemons } from '../daemons.js';
-import { Cluster } from './cluster.js';
 import { mayMount } from './mounts.fixture.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
@@ -20,10 +11,7 @@ const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
 const daemons = new TestDaemons('gateway');
-let cluster: Cluster;
-beforeEach(async () => {
-  cluster = await Cluster.start(daemons);
-});
+beforeEach(() => daemons.startCentralAndWorkers());
 afterEach(() => {
   if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });
 });
@@ -32,7 +20,7 @@ const disk = (): string => join(daemons.folder, 'disk');
 const filler = (): string => join(disk(), 'filler');
 
 const gatewayOf = (some: Daemons): Promise<Daemon> =>
-  some.start('gateway', ['dashboard', '--listen', '127.0.0.1:0', '--cluster', cluster.url]);
+  some.start('gateway', ['dashboard', '--listen', '127.0.0.1:0', '--cluster', daemons.url]);
 
 /** Leaves so much of the disk, or what is left. */
 function fillUpTo(mebibytesFree: number): void {
@@ -50,22 +38,17 @@ async function ask(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-const untilTold = (): object => ({
-  exec: ['sh', '-c', `until [ -e ${join(daemons.folder, 'go')} ]; do sleep 0.1; done`],
-});
-
 test.skipIf(!mayMount())(
   'a full disk under the gateway and its scheduler: pages go on, jobs are refused with the reason, until there is room',
   async () => {
     mkdirSync(disk());
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);
-    const data = ['--central-url', cluster.url, '--data-folder', join(disk(), 's')];
-    const onDisk = new Daemons(disk());
+    const onDisk = new Daemons(disk(), daemons.url);
     onTestFinished(() => onDisk.stop());
-    await onDisk.start('s', ['scheduler', '--name', 's', ...data]);
+    await onDisk.startScheduler('s');
     const gateway = await gatewayOf(onDisk);
     const job = { tasks: [{ sleep: 1 }] };
-    const { body: old } = await ask(gateway, '/v1/jobs', { tasks: [untilTold()] });
+    const { body: old } = await ask(gateway, '/v1/jobs', { tasks: [daemons.held] });
     fillUpTo(0);
     await vi.waitFor(
       async () =>
@@ -76,7 +59,7 @@ test.skipIf(!mayMount())(
       PATIENCE,
     );
     fillUpTo(0);
-    writeFileSync(join(daemons.folder, 'go'), '');
+    daemons.letGo();
     expect(await ask(gateway, '/v1/jobs?all=true')).toMatchObject({ status: 200 });
     expect(await ask(gateway, `/v1/jobs/${old.job}`)).toMatchObject({ status: 200, body: { id: old.job } });
     rmSync(filler());
@@ -113,7 +96,7 @@ async function flood(port: number): Promise<number> {
 }
 
 test('a client that sends 100,000 requests and reads no answer is cut, and others are served meanwhile', async () => {
-  await cluster.startScheduler('s');
+  await daemons.startScheduler('s');
   const gateway = await gatewayOf(daemons);
   let isOver = false;
   const flooding = flood(Number(new URL(gateway.endpoint).port)).finally(() => {

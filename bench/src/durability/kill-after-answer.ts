@@ -1,6 +1,5 @@
-import { type Cluster as Client, connect } from '@goshawk/client';
-import { until } from '../daemons.js';
-import type { Cluster } from './cluster.js';
+import { type Cluster, connect } from '@goshawk/client';
+import { type Daemons, until } from '../daemons.js';
 
 interface KillReport {
   readonly kills: number;
@@ -22,16 +21,16 @@ const AT_ONCE = 4;
  * the jobs each time and at the end.
  */
 export async function killAfterAnswer(
-  cluster: Cluster,
+  daemons: Daemons,
   times: number,
-  told: (done: number) => void = () => {},
+  onKill: (done: number) => void = () => {},
 ): Promise<KillReport> {
   const accepted: string[] = [];
   const lost: string[] = [];
   const doubled: string[] = [];
   for (let time = 0; time < times; time++) {
-    const scheduler = await cluster.startScheduler('durable');
-    await using client = await connect(cluster.url, PATIENCE);
+    const scheduler = await daemons.startScheduler('durable');
+    await using client = await connect(daemons.url, PATIENCE);
     await listed(client, scheduler.endpoint);
     for (const id of accepted.slice(-AT_ONCE)) if (!(await isThere(client, id))) lost.push(id);
     const giveUp = new AbortController();
@@ -53,16 +52,16 @@ export async function killAfterAnswer(
     const answered = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     accepted.push(...answered.map(({ id }) => id));
     if (time % 10 === 0) {
-      const again = await cluster.startScheduler('durable');
+      const again = await daemons.startScheduler('durable');
       await listed(client, again.endpoint);
       const { id } = await client.submit(first.submission);
       if (id !== first.id) doubled.push(id);
       await again.kill();
     }
-    told(time + 1);
+    onKill(time + 1);
   }
-  const scheduler = await cluster.startScheduler('durable');
-  await using client = await connect(cluster.url, PATIENCE);
+  const scheduler = await daemons.startScheduler('durable');
+  await using client = await connect(daemons.url, PATIENCE);
   await listed(client, scheduler.endpoint);
   let completed = 0;
   for (const id of accepted) {
@@ -75,14 +74,14 @@ export async function killAfterAnswer(
 }
 
 /** Returns when central has heard of the scheduler at this endpoint: before, its jobs seem to be nobody's. */
-async function listed(client: Client, endpoint: string): Promise<void> {
+async function listed(client: Cluster, endpoint: string): Promise<void> {
   await until(async () => {
     const { schedulers } = await client.describe();
     return schedulers.some((scheduler) => scheduler.endpoint === endpoint);
   }, 20);
 }
 
-async function isThere(client: Client, id: string): Promise<boolean> {
+async function isThere(client: Cluster, id: string): Promise<boolean> {
   try {
     await client.job(id).describe();
     return true;

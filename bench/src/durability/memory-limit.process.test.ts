@@ -1,8 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from '@goshawk/client';
 import { afterEach, expect, test, vi } from 'vitest';
-import { ANY_PORT } from '../daemons.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const LIMIT_BYTES = 256 * 1024 * 1024;
@@ -50,17 +48,14 @@ test.skipIf(group === undefined)(
       module,
       'export default () => { for (const all = []; ; ) all.push(new Array(1e5).fill(0.5)); };',
     );
-    const central = await daemons.start('central', ['central', ...ANY_PORT]);
-    const at = ['--central-url', central.endpoint];
-    await daemons.start('s', ['scheduler', '--name', 's', ...at, '--data-folder', join(folder, 's')]);
-    const args = ['worker', '--name', 'w', '--slots', '4', ...at, '--data-folder', join(folder, 'w')];
+    await daemons.startCentral();
+    await daemons.startScheduler('s');
     const environment = { ...process.env, NODE_OPTIONS: `--require ${joining}` };
-    const worker = await daemons.start('w', args, environment);
-    await using client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
+    const worker = await daemons.startWorker('w', ['--slots', '4'], environment);
+    await using client = await daemons.connect();
     await expect.poll(async () => (await client.describe()).workers).toHaveLength(1);
     expect(readFileSync(join(group!, 'cgroup.procs'), 'utf8').split('\n')).toContain(`${worker.pid}`);
-    const run = { exec: ['sh', '-c', 'until [ -e go ]; do sleep 0.1; done'], cwd: folder };
-    const others = await client.submit({ tasks: { count: 3, run } });
+    const others = await client.submit({ tasks: { count: 3, run: daemons.held } });
     await expect.poll(async () => (await others.describe()).tasks.running).toBe(3);
     const eats = await client.submit({ tasks: [{ module }, { module }, { module }] });
     const { state, failures, attempts } = await eats.wait();
@@ -70,7 +65,7 @@ test.skipIf(group === undefined)(
       'out-of-memory',
       'out-of-memory',
     ]);
-    writeFileSync(join(folder, 'go'), '');
+    daemons.letGo();
     expect(await others.wait()).toMatchObject({ state: 'completed', attempts: { total: 3, lost: 0 } });
     expect((await client.counters()).central).toMatchObject({ workersJoined: 1, workersLost: 0 });
   },

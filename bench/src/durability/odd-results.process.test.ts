@@ -1,21 +1,18 @@
 import { fileURLToPath } from 'node:url';
-import { connect } from '@goshawk/client';
 import { LIMITS } from '@goshawk/core';
 import { beforeEach, expect, test } from 'vitest';
-import { Cluster } from './cluster.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const ODD = fileURLToPath(new URL('../../dist/durability/odd-results.fixture.js', import.meta.url));
 
 const daemons = new TestDaemons('odd-results');
-let cluster: Cluster;
 beforeEach(async () => {
-  cluster = await Cluster.start(daemons, 1);
-  await cluster.startScheduler('s');
+  await daemons.startCentralAndWorkers(1);
+  await daemons.startScheduler('s');
 });
 
 test('a result that cannot travel, or is too large, ends its task with a clear error, and the worker goes on', async () => {
-  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  await using client = await daemons.connect();
   const kinds = ['function', 'cycle', 'bigint', 'deep', 'large'];
   const job = await client.submit({ tasks: [...kinds, 'fine'].map((input) => ({ module: ODD, input })) });
   const { failures, tasks, attempts } = await job.wait();
@@ -36,7 +33,7 @@ test('a result that cannot travel, or is too large, ends its task with a clear e
 });
 
 test('output beyond what is kept of it is cut, with a line that says so, and the task completes', async () => {
-  await using client = await connect(cluster.url, { requestTimeoutMs: 60_000 });
+  await using client = await daemons.connect();
   const job = await client.submit({
     tasks: [{ exec: ['sh', '-c', 'yes | head -c 3000000; echo last >&2'] }],
   });

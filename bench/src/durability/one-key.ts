@@ -1,5 +1,5 @@
 import { connect } from '@goshawk/client';
-import type { Cluster } from './cluster.js';
+import type { Daemons } from '../daemons.js';
 
 interface OneKeyReport {
   readonly keys: number;
@@ -8,9 +8,9 @@ interface OneKeyReport {
 }
 
 /** Submits each key from two clients at once. The cluster has its schedulers. */
-export async function oneKeyTwoClients(cluster: Cluster, times: number): Promise<OneKeyReport> {
-  await using first = await connect(cluster.url);
-  await using second = await connect(cluster.url);
+export async function oneKeyTwoClients(daemons: Daemons, times: number): Promise<OneKeyReport> {
+  await using first = await connect(daemons.url);
+  await using second = await connect(daemons.url);
   const doubled: string[] = [];
   for (let time = 0; time < times; time++) {
     const key = `twice-${time}`;

@@ -1,9 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from '@goshawk/client';
 import { LIVE_TIMINGS } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { ANY_PORT } from '../daemons.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
 const { leaseMs } = LIVE_TIMINGS;
@@ -12,43 +10,17 @@ const daemons = new TestDaemons('stalls');
 
 /** One scheduler with a journal, and two workers of two slots. */
 async function cluster() {
-  const central = await daemons.start('central', ['central', ...ANY_PORT]);
-  const at = ['--central-url', central.endpoint];
-  const scheduler = await daemons.start('s', [
-    'scheduler',
-    '--name',
-    's',
-    ...at,
-    '--data-folder',
-    join(daemons.folder, 's'),
-  ]);
-  const worker = (name: string) =>
-    daemons.start(name, [
-      'worker',
-      '--name',
-      name,
-      '--slots',
-      '2',
-      ...at,
-      '--data-folder',
-      join(daemons.folder, name),
-    ]);
+  const central = await daemons.startCentral();
+  const scheduler = await daemons.startScheduler('s');
+  const worker = (name: string) => daemons.startWorker(name, ['--slots', '2']);
   await worker('one');
   await worker('two');
-  const client = await connect(central.endpoint, { requestTimeoutMs: 60_000, renewMs: 500 });
+  const client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(2);
   return { central, scheduler, client, worker };
 }
 
-const lines = (): string[] => {
-  const file = join(daemons.folder, 'lines');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').sort() : [];
-};
-
-/** Each writes a line when it starts, and runs until it is told to end. */
-const untilTold = {
-  exec: ['sh', '-c', `echo $GOSHAWK_TASK >> lines; until [ -e go ]; do sleep 0.1; done`],
-};
+const lines = (): string[] => daemons.linesOf('lines');
 
 function passed(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
@@ -58,7 +30,7 @@ for (const judge of ['central', 'scheduler'] as const) {
   test(`when ${judge} is stopped for three leases and goes on, nobody healthy is lost and no task runs twice`, async () => {
     const { client, ...processes } = await cluster();
     await using _ = client;
-    const job = await client.submit({ tasks: { count: 4, run: { ...untilTold, cwd: daemons.folder } } });
+    const job = await client.submit({ tasks: { count: 4, run: daemons.held } });
     await expect.poll(lines).toEqual(['0', '1', '2', '3']);
     const before = (await client.describe()).workers.map(({ address }) => address).sort();
     processes[judge].signal('SIGSTOP');
@@ -66,7 +38,7 @@ for (const judge of ['central', 'scheduler'] as const) {
     processes[judge].signal('SIGCONT');
     // So long that a lease that had ended would have been noticed.
     await passed(leaseMs);
-    writeFileSync(join(daemons.folder, 'go'), '');
+    daemons.letGo();
     expect(await job.wait()).toMatchObject({
       state: 'completed',
       attempts: { total: 4, lost: 0, failed: 0 },
@@ -97,45 +69,36 @@ test('what a worker ran that stood still until it was given up ends there when i
   worker.signal('SIGCONT');
   await expect.poll(lines).toHaveLength(6);
   await expect.poll(running).toHaveLength(4);
-  writeFileSync(join(daemons.folder, 'go'), '');
+  daemons.letGo();
   expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { total: 6, lost: 2, failed: 0 } });
   await expect.poll(running).toHaveLength(0);
 });
 
-test('a worker that is told to end finishes what runs, with more patience than a timer of Node can hold', async () => {
-  const { central, client } = await cluster();
+test('a worker that is to end finishes what runs, with more patience than a timer of Node can hold', async () => {
+  const { client } = await cluster();
   await using _ = client;
   for (const daemon of daemons.all.splice(2)) await daemon.kill();
-  const at = ['--central-url', central.endpoint, '--data-folder', join(daemons.folder, 'patient')];
-  const patient = await daemons.start('patient', [
-    'worker',
-    '--name',
-    'patient',
-    '--drain-timeout',
-    '60d',
-    ...at,
-  ]);
-  const job = await client.submit({ tasks: [{ ...untilTold, cwd: daemons.folder }] });
+  const patient = await daemons.startWorker('patient', ['--drain-timeout', '60d']);
+  const job = await client.submit({ tasks: [daemons.held] });
   await expect.poll(lines).toEqual(['0']);
   patient.signal('SIGTERM');
   await passed(1_000);
-  writeFileSync(join(daemons.folder, 'go'), '');
+  daemons.letGo();
   expect(await patient.ended).toBe(0);
   expect((await job.wait()).state).toBe('completed');
   expect(lines()).toEqual(['0']);
 });
 
 test('a second worker of the same name is refused, and the first is unharmed', async () => {
-  const { central, client } = await cluster();
+  const { client } = await cluster();
   await using _ = client;
-  const job = await client.submit({ tasks: { count: 4, run: { ...untilTold, cwd: daemons.folder } } });
+  const job = await client.submit({ tasks: { count: 4, run: daemons.held } });
   await expect.poll(lines).toEqual(['0', '1', '2', '3']);
-  const at = ['--central-url', central.endpoint, '--data-folder', join(daemons.folder, 'another')];
-  await daemons.start('second', ['worker', '--name', 'one', ...at]);
-  const log = join(daemons.folder, 'logs', 'second.log');
-  await expect.poll(() => readFileSync(log, 'utf8')).toMatch(/another one has this name/);
+  const another = ['--central-url', daemons.url, '--data-folder', join(daemons.folder, 'another')];
+  await daemons.start('second', ['worker', '--name', 'one', ...another]);
+  await expect.poll(() => daemons.logOf('second')).toMatch(/another one has this name/);
   await passed(leaseMs);
-  writeFileSync(join(daemons.folder, 'go'), '');
+  daemons.letGo();
   expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { total: 4, lost: 0 } });
   expect((await client.counters()).central).toMatchObject({ workersJoined: 2, workersLost: 0 });
 });
@@ -143,11 +106,11 @@ test('a second worker of the same name is refused, and the first is unharmed', a
 test('what a worker ran that is killed and comes back under its name is started again at once', async () => {
   const { client, worker } = await cluster();
   await using _ = client;
-  const job = await client.submit({ tasks: { count: 4, run: { ...untilTold, cwd: daemons.folder } } });
+  const job = await client.submit({ tasks: { count: 4, run: daemons.held } });
   await expect.poll(lines).toHaveLength(4);
   await daemons.all.at(-1)!.kill();
   await worker('two');
-  writeFileSync(join(daemons.folder, 'go'), '');
+  daemons.letGo();
   expect(await job.wait({ timeoutMs: 60_000 })).toMatchObject({
     state: 'completed',
     attempts: { total: 6, lost: 2, failed: 0 },

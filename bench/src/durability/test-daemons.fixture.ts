@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Cluster, connect } from '@goshawk/client';
 import { afterEach, beforeEach } from 'vitest';
 import { Daemons } from '../daemons.js';
 
 /** Daemons of a test: they and their folder go when it ends. */
 export class TestDaemons extends Daemons {
-  /** @param name of the folder, for who finds it left behind */
+  /** @param name of the folder, for those who find it left behind */
   constructor(name: string) {
     super('');
     beforeEach(() => {
@@ -16,5 +17,26 @@ export class TestDaemons extends Daemons {
       await this.stop();
       rmSync(this.folder, { recursive: true, force: true });
     });
+  }
+
+  /** A client that asks again soon, and does not give up while daemons are away. */
+  connect(): Promise<Cluster> {
+    return connect(this.url, { requestTimeoutMs: 60_000, renewMs: 500 });
+  }
+
+  /** Writes the number of its task to `lines` when it starts, and runs until `letGo`. */
+  get held(): { exec: string[]; cwd: string } {
+    const script = 'echo $GOSHAWK_TASK >> lines; until [ -e go ]; do sleep 0.1; done';
+    return { exec: ['sh', '-c', script], cwd: this.folder };
+  }
+
+  letGo(): void {
+    writeFileSync(join(this.folder, 'go'), '');
+  }
+
+  /** Of a file in the folder, to which tasks have written; sorted. */
+  linesOf(file: string): string[] {
+    const path = join(this.folder, file);
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').sort() : [];
   }
 }

@@ -62,17 +62,18 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const folder = own.path;
   const keys = options.hasKeys ? generateKeys() : undefined;
   if (keys !== undefined) writeKeyFolder(join(folder, 'keys'), keys);
-  const cluster = new RealCluster(folder, keys && join(folder, 'keys'), [], HEAP_MEBIBYTES);
+  const cluster = new RealCluster(folder);
   let submitter: ChildProcess | undefined;
   try {
-    await cluster.start();
+    await cluster.start({ keys: keys && join(folder, 'keys'), heapMebibytes: HEAP_MEBIBYTES });
     const args = [cluster.url, ...(keys ? [join(folder, 'keys')] : [])];
     submitter = fork(join(import.meta.dirname, '../../dist/fuzz/submitter.js'), args);
     await once(submitter, 'message');
     return await attackAll(options, cluster, submitter, keys && keyRing(keys.client, 'fuzz'));
   } finally {
     submitter?.kill('SIGKILL');
-    cluster.stop();
+    for (const line of cluster.errors()) options.note(line);
+    await cluster.daemons.stop();
   }
 }
 
@@ -126,7 +127,7 @@ async function attackAll(
   for (const attacker of attackers) attacker.close();
   const alive = targets.filter(({ hasEnded }) => !hasEnded);
   const delayMs: Record<string, number> = {};
-  for (const each of alive) delayMs[each.role] = delayOf(await metricsOf(each));
+  for (const each of alive) delayMs[each.role] = delayOf(await metricsOf(each.httpPort));
   await pause(REST_MS);
   for (const each of alive) memory[each.role]![1] = residentMebibytes(each.daemon.pid);
   return {
@@ -188,7 +189,7 @@ function delayOf(metrics: ReadonlyMap<string, number>): number {
 async function refusals(targets: RealCluster['targets']): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const target of targets) {
-    for (const [name, value] of await metricsOf(target)) {
+    for (const [name, value] of await metricsOf(target.httpPort)) {
       if (/refused|rejected/.test(name) && value > 0) sums[name] = (sums[name] ?? 0) + value;
     }
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cluster, connect } from '@goshawk/client';
 import { sumOf } from '@goshawk/core';
-import { ANY_PORT, allJoined, Daemons } from '../daemons.js';
+import { allJoined, Daemons } from '../daemons.js';
 import { processorTime, residentMebibytes } from '../proc.js';
 
 export interface Shape {
@@ -37,10 +37,10 @@ export class ScaledCluster implements AsyncDisposable {
   static async start({ workers, slots, schedulers: count }: Shape): Promise<ScaledCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-scaling-'));
     const daemons = new Daemons(folder);
-    const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT]);
+    const { endpoint: url } = await daemons.startCentral();
     const schedulers = fork(SCHEDULERS, ['scheduler', `${count}`, url, folder]);
     await once(schedulers, 'message');
-    await daemons.startWorkers(url, workers, WORKERS_A_PROCESS, slots);
+    await daemons.startWorkers({ workers, workersPerProcess: WORKERS_A_PROCESS }, ['--slots', `${slots}`]);
     const client = await connect(url, { requestTimeoutMs: 120_000 });
     await allJoined(client, workers);
     return new ScaledCluster(daemons, schedulers, client);

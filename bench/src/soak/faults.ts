@@ -58,7 +58,7 @@ export class Faults {
     this.#note(`${post.name} is killed, and started again after ${backMs.toFixed(0)} ms`);
     await this.#cluster.kill(post);
     await pause(backMs);
-    // One that does not start has been told of.
+    // One that does not start is among those that ended by themselves.
     await this.#cluster.startAt(post).catch(() => {});
   }
 

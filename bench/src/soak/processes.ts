@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { ANY_PORT, type Daemon, Daemons, workerArgs } from '../daemons.js';
+import { type Daemon, Daemons, firstOfEach } from '../daemons.js';
 
 export type Role = 'central' | 'scheduler' | 'worker';
 
@@ -7,8 +6,7 @@ export type Role = 'central' | 'scheduler' | 'worker';
 export interface Post {
   readonly name: string;
   readonly role: Role;
-  /** Of its command, as it is started the next time. */
-  args: readonly string[];
+  readonly start: () => Promise<Daemon>;
   /** Undefined while it is down. */
   daemon: Daemon | undefined;
   /** It is up and runs: neither down, nor starting, nor stopped. */
@@ -37,7 +35,7 @@ export class SoakCluster {
   }
 
   get url(): string {
-    return this.central.daemon!.endpoint;
+    return this.#daemons.url;
   }
 
   get central(): Post {
@@ -45,29 +43,18 @@ export class SoakCluster {
   }
 
   async start(): Promise<void> {
-    const { schedulers, workers, workersPerProcess, folder } = this.#options;
-    const central = this.#add('central', 'central', ['central', '--cutoff', '1']);
-    await this.startAt(central);
-    const { endpoint } = central.daemon!;
-    // Others look for it there.
-    central.args = [...central.args, '--bind', endpoint];
-    const at = ['--central-url', endpoint];
-    for (let i = 0; i < schedulers; i++) {
-      const name = `s${i}`;
-      this.#add('scheduler', name, ['scheduler', '--name', name, '--data-folder', join(folder, name), ...at]);
-    }
-    for (let first = 0; first < workers; first += workersPerProcess) {
-      const count = Math.min(workersPerProcess, workers - first);
-      this.#add('worker', `workers${first}`, workerArgs(endpoint, first, count, workers, folder));
-    }
-    for (const post of this.posts.slice(1)) await this.startAt(post);
+    this.#add('central', 'central', () => this.#daemons.startCentral(['--cutoff', '1']));
+    for (let i = 0; i < this.#options.schedulers; i++)
+      this.#add('scheduler', `s${i}`, () => this.#daemons.startScheduler(`s${i}`));
+    for (const first of firstOfEach(this.#options))
+      this.#add('worker', `w${first}`, () => this.#daemons.startWorkersFrom(first, this.#options));
+    for (const post of this.posts) await this.startAt(post);
   }
 
   /** Starts the process of a place, and returns when it is up. */
   async startAt(post: Post): Promise<void> {
-    const bind = post.args.includes('--bind') ? [] : ANY_PORT;
     try {
-      post.daemon = await this.#daemons.start(post.name, [...post.args, ...bind]);
+      post.daemon = await post.start();
     } catch (error) {
       this.#options.onEndedByItself(post, (error as Error).message);
       throw error;
@@ -79,7 +66,7 @@ export class SoakCluster {
       post.daemon = undefined;
       post.isAwake = false;
       this.#options.onEndedByItself(post, `${how}`);
-      // As whoever supervises it would.
+      // As its supervisor would.
       this.startAt(post).catch(() => {});
     });
   }
@@ -107,9 +94,7 @@ export class SoakCluster {
     await this.#daemons.stop();
   }
 
-  #add(role: Role, name: string, args: readonly string[]): Post {
-    const post: Post = { role, name, args, daemon: undefined, isAwake: false };
-    this.posts.push(post);
-    return post;
+  #add(role: Role, name: string, start: Post['start']): void {
+    this.posts.push({ role, name, start, daemon: undefined, isAwake: false });
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect } from '@goshawk/client';
 import { type Millis, Random, sumOf } from '@goshawk/core';
-import { ANY_PORT, allJoined, type Daemon, Daemons, workerArgs } from '../daemons.js';
+import { allJoined, type Daemon, Daemons, firstOfEach } from '../daemons.js';
 import { readJournals } from '../soak/journals.js';
 import { liveInput, type StagedJob, tasksOf, WORKER_RESOURCES, WORKER_SLOTS } from './jobs.js';
 import { type Marks, readMarks } from './marks.js';
@@ -32,7 +32,7 @@ export interface LiveRun {
   readonly doubled: readonly string[];
   readonly marks: Marks;
   readonly kills: number;
-  /** Where the scheduler has written down what it was told, and how long tasks really ran. */
+  /** Where the scheduler has written down what was submitted, and how long tasks really ran. */
   readonly journal: string;
 }
 
@@ -98,7 +98,6 @@ class LiveCluster {
   readonly #daemons: Daemons;
   /** By the first of the workers that a process has. */
   readonly #workers = new Map<number, Daemon>();
-  url = '';
   kills = 0;
 
   constructor(options: LiveOptions) {
@@ -107,24 +106,14 @@ class LiveCluster {
     this.#random = Random.seeded(options.seed).fork('kills');
   }
 
+  get url(): string {
+    return this.#daemons.url;
+  }
+
   async start(): Promise<void> {
-    const { policy, folder, workers, workersPerProcess } = this.#options;
-    this.url = (await this.#daemons.start('central', ['central', '--policy', policy, ...ANY_PORT])).endpoint;
-    const journal = ['--data-folder', join(folder, 's')];
-    await this.#daemons.start('s', [
-      'scheduler',
-      '--name',
-      's',
-      ...journal,
-      '--central-url',
-      this.url,
-      ...ANY_PORT,
-    ]);
-    const firsts = Array.from(
-      { length: Math.ceil(workers / workersPerProcess) },
-      (_, place) => place * workersPerProcess,
-    );
-    for (const first of firsts) await this.#startWorkers(first);
+    await this.#daemons.startCentral(['--policy', this.#options.policy]);
+    await this.#daemons.startScheduler('s');
+    for (const first of firstOfEach(this.#options)) await this.#startWorkers(first);
   }
 
   /** Kills one process of workers after another, and starts it again a second later. */
@@ -148,11 +137,8 @@ class LiveCluster {
   }
 
   async #startWorkers(first: number): Promise<void> {
-    const { workers, workersPerProcess, folder } = this.#options;
-    const count = Math.min(workersPerProcess, workers - first);
     const amounts = Object.entries(WORKER_RESOURCES).map(([name, amount]) => `${name}=${amount}`);
-    const has = ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(','), ...ANY_PORT];
-    const args = [...workerArgs(this.url, first, count, workers, folder), ...has];
-    this.#workers.set(first, await this.#daemons.start(`w${first}`, args));
+    const has = ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')];
+    this.#workers.set(first, await this.#daemons.startWorkersFrom(first, this.#options, has));
   }
 }

@@ -1,6 +1,6 @@
 import { connect } from '@goshawk/client';
 import { inPostgres } from '@goshawk/journal';
-import { ANY_PORT, allJoined, type Daemon, Daemons } from '../daemons.js';
+import { allJoined, type Daemon, Daemons } from '../daemons.js';
 
 interface Shape {
   readonly schedulers: number;
@@ -11,7 +11,6 @@ interface Shape {
 
 /** A cluster of real processes whose schedulers share a journal in PostgreSQL, and each may be killed or stopped. */
 export class SharedCluster {
-  readonly url: string;
   readonly #daemons: Daemons;
   readonly #journal: string;
   readonly schedulers = new Map<string, Daemon>();
@@ -21,35 +20,38 @@ export class SharedCluster {
   readonly #expected = new Set<Daemon>();
   #isStopping = false;
 
-  private constructor(daemons: Daemons, journal: string, url: string) {
+  private constructor(daemons: Daemons, journal: string) {
     this.#daemons = daemons;
     this.#journal = journal;
-    this.url = url;
+  }
+
+  get url(): string {
+    return this.#daemons.url;
   }
 
   /** @param journal URL of a database, in which the tables are made */
   static async start(folder: string, journal: string, shape: Shape): Promise<SharedCluster> {
-    const { schedulers, workers, workersPerProcess, slots } = shape;
+    const { schedulers, workers, slots } = shape;
     await (await inPostgres()).initStore(journal);
     const daemons = new Daemons(folder);
-    const { endpoint: url } = await daemons.start('central', ['central', ...ANY_PORT, '--cutoff', '60']);
-    await daemons.startWorkers(url, workers, workersPerProcess, slots);
-    const cluster = new SharedCluster(daemons, journal, url);
+    await daemons.startCentral(['--cutoff', '60']);
+    await daemons.startWorkers(shape, ['--slots', `${slots}`]);
+    const cluster = new SharedCluster(daemons, journal);
     for (let i = 0; i < schedulers; i++) await cluster.startScheduler(`s${i}`);
-    await using client = await connect(url);
+    await using client = await connect(cluster.url);
     await allJoined(client, workers, schedulers);
     return cluster;
   }
 
   async startScheduler(name: string): Promise<Daemon> {
-    const args = ['scheduler', '--central-url', this.url, '--name', name, ...ANY_PORT];
+    const args = ['scheduler', '--central-url', this.url, '--name', name];
     const environment = { ...process.env, GOSHAWK_JOURNAL: this.#journal };
     const daemon = await this.#daemons.start(name, args, environment);
     this.schedulers.set(name, daemon);
     void daemon.ended.then(() => {
       if (this.#isStopping || this.#expected.has(daemon)) return;
       this.endedByThemselves.push(name);
-      // As whoever supervises it would.
+      // As its supervisor would.
       void this.startScheduler(name);
     });
     return daemon;
