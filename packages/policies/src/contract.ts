@@ -165,6 +165,8 @@ export interface RunView {
   readonly isQueued: boolean;
   /** The worker has said that it is there. */
   readonly isConfirmed: boolean;
+  /** The policy has asked for its end: its room is taken until that is heard. */
+  readonly isPreempted: boolean;
 }
 
 export type { Attributes };

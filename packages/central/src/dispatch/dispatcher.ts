@@ -455,10 +455,10 @@ export class Dispatcher {
   }
 
   #preempt(run: BookedRun, now: Millis): void {
-    const isDue = this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs;
-    if (run.isPreempted && !isDue) return;
-    if (!run.isPreempted) this.preemptions++;
-    run.isPreempted = true;
+    const isFirst = run.askedAt === Number.NEGATIVE_INFINITY;
+    const mayBeLost = this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs;
+    if (!isFirst && !mayBeLost) return;
+    if (isFirst) this.preemptions++;
     run.askedAt = now;
     const { job } = run.stage;
     const { address } = run.worker;

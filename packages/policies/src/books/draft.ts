@@ -59,6 +59,8 @@ export class BookedDraft implements Draft {
   preempt(run: RunView): void {
     const booked = run as BookedRun;
     if (!booked.worker.runs.includes(booked)) return;
+    if (!booked.isPreempted) booked.askedAt = Number.NEGATIVE_INFINITY;
+    booked.isPreempted = true;
     this.#preempted ??= new Set();
     this.#preempted.add(booked);
   }

@@ -286,9 +286,8 @@ export class BookedRun implements RunView {
   isConfirmed = false;
   /** Central's number of it at the worker; 0: none yet. */
   match = 0;
-  /** When it was made, or its owner was last asked what became of it. */
+  /** When it was made, or its owner was last asked what became of it; −Infinity: it is to be asked to kill it. */
   askedAt: Millis;
-  /** Its end was asked for by the policy. */
   isPreempted = false;
   /** The news that it was found waits to be heard. */
   isFoundInNews = false;

@@ -97,12 +97,42 @@ function canStart(stage: StageView, cluster: ClusterView): boolean {
   return false;
 }
 
-/** Stages whose tasks wait for nothing but workers, in the order in which their jobs arrived. */
-export function pendingStages(cluster: ClusterView): StageView[] {
+/**
+ * Stages whose tasks wait for nothing but workers, in the order in which their jobs arrived. One of which tasks are being
+ * killed is no remnant of a gang, and waits until they have ended.
+ *
+ * @param afterDeadline jobs that are to be abandoned then are left to their owners, unless something of them has begun
+ */
+export function pendingStages(
+  cluster: ClusterView,
+  afterDeadline: 'abandon' | 'bestEffort',
+  now: Millis,
+): StageView[] {
   const pending: StageView[] = [];
-  for (const job of cluster.jobs)
-    for (const stage of job.stages) if (stage.waiting > 0 && canStart(stage, cluster)) pending.push(stage);
+  for (const job of cluster.jobs) {
+    const isLate = afterDeadline === 'abandon' && now >= job.deadlineAt;
+    if (isLate && !job.stages.some(isRemnant)) continue;
+    for (const stage of job.stages)
+      if (stage.waiting > 0 && !isEnding(stage) && canStart(stage, cluster)) pending.push(stage);
+  }
   return pending.sort((a, b) => a.job.arrivedAt - b.job.arrivedAt);
+}
+
+function isEnding(stage: StageView): boolean {
+  for (const run of stage.job.runs) if (run.isPreempted && run.stage === stage) return true;
+  return false;
+}
+
+/** Runs whose end was asked for and was not heard. */
+export function preemptedRuns(cluster: ClusterView): RunView[] {
+  const preempted: RunView[] = [];
+  for (const job of cluster.jobs) for (const run of job.runs) if (run.isPreempted) preempted.push(run);
+  return preempted;
+}
+
+/** Worth its full value if it ends in time: no best-effort job, and not past its deadline. */
+export function isInTime({ deadlineAt }: JobView, now: Millis): boolean {
+  return Number.isFinite(deadlineAt) && now < deadlineAt;
 }
 
 /**

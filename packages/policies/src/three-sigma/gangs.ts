@@ -1,10 +1,10 @@
 import { invariant, type Millis, mayRun } from '@goshawk/core';
-import type { ClusterView, Draft, JobView, RunView, StageView } from '../contract.js';
+import type { JobView, StageView } from '../contract.js';
 import {
   hasPreference,
+  isInTime,
   isPreferred,
   isRemnant,
-  pendingStages,
   type RunningStage,
   slowdownOf,
   type WorkerGroup,
@@ -27,8 +27,6 @@ export class Gangs {
   readonly #beliefs: Beliefs;
   /** Jobs that are worth something after their deadline; decided once, as each is first seen (§4.2.3). */
   readonly #lateWorth = new Map<JobView, boolean>();
-  /** Runs that were killed, and whose end was not heard yet. */
-  readonly #killed = new Set<RunView>();
 
   constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
     this.#options = options;
@@ -39,45 +37,16 @@ export class Gangs {
     this.#lateWorth.delete(job);
   }
 
-  get killed(): ReadonlySet<RunView> {
-    return this.#killed;
-  }
-
-  kill(run: RunView, draft: Draft): void {
-    this.#killed.add(run);
-    draft.preempt(run);
-  }
-
-  /** What was killed a cycle ago and still runs: the word of it may be lost. */
-  killAgain(draft: Draft): void {
-    for (const run of this.#killed) draft.preempt(run);
-  }
-
-  ended(run: RunView): void {
-    this.#killed.delete(run);
-  }
-
-  /** Stages that wait for workers, in order of arrival. What is being killed is no remnant of a gang. */
-  waiting(cluster: ClusterView, now: Millis): StageView[] {
-    const leaving = new Set(Array.from(this.#killed, ({ stage }) => stage));
-    return pendingStages(cluster).filter((stage) => !leaving.has(stage) && !this.#isAbandoned(stage, now));
-  }
-
   /** Run times of the stage on workers that it prefers. */
   believed({ distribution, estimateMs }: StageView): Distribution {
     if (this.#beliefs.estimates === 'distribution' && distribution !== undefined) return distribution;
     return atom(estimateMs > 0 ? estimateMs : this.#options.defaultRuntimeMs);
   }
 
-  /** Worth its full value if it ends in time: no best-effort job, and not past its deadline. */
-  isInTime({ deadlineAt }: JobView, now: Millis): boolean {
-    return Number.isFinite(deadlineAt) && now < deadlineAt;
-  }
-
   /** It waits for a deadline that it can make no more: worth nothing, so that no plan has it. */
   isTooLate(stage: StageView, now: Millis): boolean {
     const { job } = stage;
-    if (isRemnant(stage) || !this.isInTime(job, now)) return false;
+    if (isRemnant(stage) || !isInTime(job, now)) return false;
     const distribution = this.believed(stage);
     return expectedUtility(this.#utility(job, distribution, true), distribution, now) <= 0;
   }
@@ -86,7 +55,7 @@ export class Gangs {
   pending(stage: StageView, groups: readonly WorkerGroup[], now: Millis, windowEnd: Millis): PendingGang {
     const { job } = stage;
     const distribution = this.believed(stage);
-    const inTime = this.isInTime(job, now);
+    const inTime = isInTime(job, now);
     const whole = !isRemnant(stage);
     return {
       nodes: stage.waiting,
@@ -118,23 +87,17 @@ export class Gangs {
     const elapsed = Math.max(0, now - stage.startedAt);
     const distribution = this.believed(stage.stage);
     // Its room is free as soon as its end is heard.
-    if (stage.runs.some((run) => this.#killed.has(run))) {
+    if (stage.runs.some(({ isPreempted }) => isPreempted)) {
       return { nodes, distribution: atom(elapsed + this.#options.cycleMs), elapsed, preemptCost: undefined };
     }
     return {
       nodes,
       distribution: scale(distribution, slowdownOf(stage, this.#options.slowdown)),
       elapsed,
-      preemptCost: this.isInTime(stage.stage.job, now)
+      preemptCost: isInTime(stage.stage.job, now)
         ? undefined
         : this.#options.vBe * (1 + elapsed / (elapsed + mean(distribution))),
     };
-  }
-
-  /** Its owner ends it, unless something of it has begun. */
-  #isAbandoned({ job }: StageView, now: Millis): boolean {
-    const isLate = this.#options.afterDeadline === 'abandon' && now >= job.deadlineAt;
-    return isLate && !job.stages.some(isRemnant);
   }
 
   #spaces(stage: StageView, groups: readonly WorkerGroup[]): Space[] {

@@ -11,7 +11,10 @@ import type {
 import {
   freeWorkers,
   groupWorkers,
+  isInTime,
   isRemnant,
+  pendingStages,
+  preemptedRuns,
   type RunningStage,
   runningStages,
   type WorkerGroup,
@@ -105,7 +108,6 @@ export class ThreeSigma implements CentralPolicy {
         continue;
       }
       this.#hasChanged = true;
-      if (each.kind === 'ended') this.#gangs.ended(each.run);
       if (each.kind === 'gone') {
         this.#gangs.forget(each.job);
         for (const stage of each.job.stages) this.#planned.delete(stage);
@@ -121,7 +123,7 @@ export class ThreeSigma implements CentralPolicy {
       draft.again(this.#question.askedAt + this.#options.cycleMs);
       return;
     }
-    const pending = this.#gangs.waiting(cluster, now);
+    const pending = pendingStages(cluster, this.#options.afterDeadline, now);
     if (pending.length === 0) return;
     const due = this.#nextCycle();
     if (now < due) draft.again(due);
@@ -169,8 +171,9 @@ export class ThreeSigma implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#awaited = [];
-    this.#gangs.killAgain(draft);
-    const worthFull = (stage: StageView) => isRemnant(stage) || this.#gangs.isInTime(stage.job, now);
+    // What was killed a cycle ago and still runs: the word of it may be lost.
+    for (const run of preemptedRuns(cluster)) draft.preempt(run);
+    const worthFull = (stage: StageView) => isRemnant(stage) || isInTime(stage.job, now);
     const urgent = all.filter(worthFull);
     const bestEffort = pruned(
       all.filter((stage) => !worthFull(stage)),
@@ -311,7 +314,7 @@ export class ThreeSigma implements CentralPolicy {
 
   #carryOut(question: Question, plan: Plan, draft: Draft, now: Millis): void {
     const { problem, pending, running, groups } = question;
-    for (const index of plan.preempts) for (const run of running[index]!.runs) this.#gangs.kill(run, draft);
+    for (const index of plan.preempts) for (const run of running[index]!.runs) draft.preempt(run);
     this.#awaited = plan.starts.map(({ job, nodes }) => ({
       stage: pending[job]!,
       nodes: problem.pending[job]!.nodes,

@@ -4,11 +4,13 @@ import {
   freeWorkers,
   groupWorkers,
   hasPreference,
+  isInTime,
   isPreferred,
+  pendingStages,
+  preemptedRuns,
   runningStages,
   type WorkerGroup,
 } from './cluster.js';
-import { Gangs } from './gangs.js';
 import type { ThreeSigmaOptions } from './settings.js';
 
 /**
@@ -17,7 +19,6 @@ import type { ThreeSigmaOptions } from './settings.js';
  */
 export class Prio implements CentralPolicy {
   readonly #options: ThreeSigmaOptions;
-  readonly #gangs: Gangs;
   /** For which others were killed. */
   #awaited: StageView[] = [];
   #lastCycle = Number.NEGATIVE_INFINITY;
@@ -25,18 +26,14 @@ export class Prio implements CentralPolicy {
 
   constructor(options: ThreeSigmaOptions) {
     this.#options = options;
-    this.#gangs = new Gangs(options, { estimates: 'point', lateWorth: 'never' });
   }
 
   heard(news: readonly News[]): void {
-    for (const each of news) {
-      this.#hasChanged = true;
-      if (each.kind === 'ended') this.#gangs.ended(each.run);
-    }
+    this.#hasChanged ||= news.length > 0;
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
-    const pending = this.#gangs.waiting(cluster, now);
+    const pending = pendingStages(cluster, this.#options.afterDeadline, now);
     if (pending.length === 0 || !this.#hasChanged) return;
     const groups = groupWorkers(cluster, pending);
     this.#awaited = this.#awaited.filter(
@@ -49,21 +46,23 @@ export class Prio implements CentralPolicy {
     }
     this.#lastCycle = now;
     this.#hasChanged = false;
-    if (this.#gangs.killed.size === 0) this.#awaited = [];
-    this.#gangs.killAgain(draft);
-    const urgent = pending.filter(({ job }) => this.#gangs.isInTime(job, now));
+    const preempted = preemptedRuns(cluster);
+    if (preempted.length === 0) this.#awaited = [];
+    // What was killed a cycle ago and still runs: the word of it may be lost.
+    for (const run of preempted) draft.preempt(run);
+    const urgent = pending.filter(({ job }) => isInTime(job, now));
     for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
     for (const stage of pending) {
-      const isLeft = stage.waiting > 0 && !this.#gangs.isInTime(stage.job, now);
-      if (isLeft && this.#roomFor(stage, groups) >= stage.waiting) startIn(stage, groups, draft);
+      const isLeft = stage.waiting > 0 && !isInTime(stage.job, now);
+      if (isLeft && this.#roomFor(stage, groups, cluster) >= stage.waiting) startIn(stage, groups, draft);
     }
   }
 
   /** Free nodes and those that are being made free, less what is awaited. */
-  #roomFor(stage: StageView, groups: readonly WorkerGroup[]): number {
+  #roomFor(stage: StageView, groups: readonly WorkerGroup[], cluster: ClusterView): number {
     const free = groups.reduce(
       (sum, group) => sum + freeWorkers(group, stage, Number.POSITIVE_INFINITY).length,
-      countAt(this.#gangs.killed, stage),
+      countAt(preemptedRuns(cluster), stage),
     );
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
@@ -77,14 +76,11 @@ export class Prio implements CentralPolicy {
     now: Millis,
   ): void {
     if (stage.waiting === 0 || this.#awaited.includes(stage)) return;
-    let missing = stage.waiting - this.#roomFor(stage, groups);
+    let missing = stage.waiting - this.#roomFor(stage, groups, cluster);
     if (missing <= 0 && startIn(stage, groups, draft)) return;
     const victims: RunView[] = [];
     const latestFirst = runningStages(cluster.jobs)
-      .filter(
-        ({ stage: other, runs }) =>
-          !this.#gangs.isInTime(other.job, now) && !this.#gangs.killed.has(runs[0]!),
-      )
+      .filter(({ stage: { job }, runs }) => !isInTime(job, now) && !runs[0]!.isPreempted)
       .sort((a, b) => b.startedAt - a.startedAt);
     for (const { runs } of latestFirst) {
       if (missing <= 0) break;
@@ -95,7 +91,7 @@ export class Prio implements CentralPolicy {
     }
     if (missing > 0) return;
     this.#awaited.push(stage);
-    for (const run of victims) this.#gangs.kill(run, draft);
+    for (const run of victims) draft.preempt(run);
   }
 }
 
