@@ -9,7 +9,7 @@ import { Turns } from './turns.js';
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
 interface Watcher {
-  /** Now and then, and at once when the watch begins. */
+  /** Now and then, and soon after the watch begins. */
   progress?: (job: JobSummary) => void;
   /** Once, and nothing after it. `at`: when the news arrived, by `performance.now()`. */
   ended: (event: EndedEvent, at: Millis) => void;

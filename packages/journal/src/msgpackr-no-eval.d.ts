@@ -1,4 +1,4 @@
 /** msgpackr declares no types for this build; it has the same exports as the others. */
 declare module 'msgpackr/index-no-eval' {
-  export { Packr, RESET_BUFFER_MODE, REUSE_BUFFER_MODE } from 'msgpackr';
+  export { Packr, RESERVE_START_SPACE, RESET_BUFFER_MODE, REUSE_BUFFER_MODE } from 'msgpackr';
 }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { JobRecord, JobSpec } from '@goshawk/core';
-import { Packr } from 'msgpackr/index-no-eval';
+import { Packr, RESERVE_START_SPACE } from 'msgpackr/index-no-eval';
 
 /**
  * A record as bytes: four of CRC-32 over the rest, then a MessagePack array of kind, job, time and the kind's own
@@ -51,10 +51,8 @@ export function encodeRecord(record: JobRecord): Buffer {
     return name === 'spec' ? plainSpec(value as JobSpec) : value;
   });
   values.length = 1 + values.findLastIndex((value) => value !== undefined);
-  const packed = packr.pack([KINDS.indexOf(kind), job, at, ...values]);
-  const bytes = Buffer.allocUnsafe(CRC_BYTES + packed.length);
-  bytes.writeUInt32LE(crc32(packed), 0);
-  bytes.set(packed, CRC_BYTES);
+  const bytes = packr.pack([KINDS.indexOf(kind), job, at, ...values], RESERVE_START_SPACE | CRC_BYTES);
+  bytes.writeUInt32LE(crc32(bytes.subarray(CRC_BYTES)), 0);
   return bytes;
 }
 

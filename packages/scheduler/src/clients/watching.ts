@@ -28,7 +28,8 @@ export class Watching {
       return true;
     }
     if (!this.#watches.renew(job, from, request, detail, now)) return false;
-    this.#tellProgress(from, request, job);
+    // Of a job that ends in a moment only that is told.
+    this.changed(job, now);
     return true;
   }
 

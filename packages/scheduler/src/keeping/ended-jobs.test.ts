@@ -26,6 +26,7 @@ test('are listed and counted by state, the last that ended first, whichever have
           expect([ended.delete(gone!), ended.delete(gone!)]).toEqual([true, false]);
         }
         if (index % 100 === 99) ended.sort();
+        expect(ended.first).toBe(model[0]);
       }
       const asked: readonly JobState[][] = [
         ['failed'],

@@ -14,6 +14,8 @@ export class EndedJobs {
   /** In order, with rows of jobs that went. */
   #numbers: number[] = [];
   #states: JobState[] = [];
+  /** No row before it is of a job that is here. */
+  #firstRow = 0;
 
   get size(): number {
     return this.#jobs.size;
@@ -21,6 +23,15 @@ export class EndedJobs {
 
   get(number: JobNumber): Job | undefined {
     return this.#jobs.get(number);
+  }
+
+  /** The one that ended first. Not by the map, which steps over all that it has lost at its beginning each time. */
+  get first(): Job | undefined {
+    for (; this.#firstRow < this.#numbers.length; this.#firstRow++) {
+      const job = this.#jobs.get(this.#numbers[this.#firstRow]!);
+      if (job !== undefined) return job;
+    }
+    return undefined;
   }
 
   /** The first that ended first. */
@@ -77,5 +88,6 @@ export class EndedJobs {
     const jobs = [...this.#jobs.values()];
     this.#numbers = jobs.map(({ number }) => number);
     this.#states = jobs.map(({ state }) => state);
+    this.#firstRow = 0;
   }
 }

@@ -19,10 +19,10 @@ export function weigh(value: unknown): Weight {
     else if (next instanceof Uint8Array) weight.bytes += next.length;
     else if (Array.isArray(next)) for (const inner of next) left.push(inner);
     else if (typeof next === 'object' && next !== null) {
-      for (const [key, inner] of Object.entries(next)) {
+      for (const key of Object.keys(next)) {
         weight.values++;
         weight.bytes += key.length;
-        left.push(inner);
+        left.push((next as Record<string, unknown>)[key]);
       }
     }
   }

@@ -365,8 +365,7 @@ export class JobStore {
       if (trace === undefined || !isOld(trace.endedAt)) break;
       this.#dropFirst(this.#away, now);
     }
-    for (const job of this.#ended.values()) {
-      if (!isOld(job.endedAt!)) break;
+    for (let job = this.#ended.first; job !== undefined && isOld(job.endedAt!); job = this.#ended.first) {
       this.#drop(job);
       this.#freeKey(job);
       this.#forget(job.number, now);

@@ -121,7 +121,10 @@ describe('with a journal', () => {
       expect(bench.take()).toMatchObject([{ type: ANSWERS[question.type][0], request }]);
     }
     bench.receive(CLIENT, { type: 'watchJob', request, id: 's-1', detail: false });
-    expect(bench.take()).toMatchObject([{ type: 'jobProgress' }]);
+    expect(bench.take()).toEqual([]);
+    bench.now = bench.timers.get('progress 0')!;
+    bench.scheduler.wake('progress', 0, bench.now);
+    expect(bench.take()).toMatchObject([{ type: 'jobProgress', request, value: { state: 'waiting' } }]);
     bench.receive(CLIENT, { type: 'describeJob', request, id: 's-7', spec: true });
     expect(bench.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
   });

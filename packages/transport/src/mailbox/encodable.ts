@@ -57,12 +57,12 @@ class Survey {
     if (prototype !== Object.prototype && prototype !== null) {
       throw new UnencodableError(`a ${value.constructor?.name ?? 'object'} cannot be sent in a message`);
     }
-    for (const [key, property] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       if (key === '__proto__') {
         throw new UnencodableError('a property named __proto__ cannot be sent in a message');
       }
       this.value(key, depth);
-      this.value(property, depth + 1);
+      this.value((value as Record<string, unknown>)[key], depth + 1);
     }
   }
 
