@@ -114,6 +114,18 @@ describe('a daemon ends with one line and code 2', () => {
       /give a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
+      'HTTP of a local cluster without a token beyond loopback',
+      ['up', '--quiet', '--workers', '1', '--http', '0.0.0.0:65000'],
+      {},
+      /central cannot start: .*; give a token with GOSHAWK_HTTP_TOKEN/,
+    ],
+    [
+      'HTTP of a local cluster at a port that nobody would know',
+      ['up', '--workers', '1', '--http', '127.0.0.1:0'],
+      {},
+      /--http 127.0.0.1:0 does not say at which port; such as 127.0.0.1:9090/,
+    ],
+    [
       'a collector of traces that is not a URL',
       ['central', ...SOMEWHERE],
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ROUTES } from '@goshawk/gateway';
@@ -369,6 +371,28 @@ it('`up --dashboard` has a page, at the same place when it was killed, and for w
     process.kill(pid, 'SIGKILL');
     await own.says(/dashboard is back/);
     expect((await look()).status).toBe(200);
+  } finally {
+    expect((await own.stop()).exitCode).toBe(0);
+  }
+});
+
+it('`up --http` serves metrics of central there, which says where those of the others are', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const own = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--http', at]);
+  try {
+    const groups = (await (await fetch(`http://${at}/targets`)).json()) as {
+      targets: string[];
+      labels: { role: string };
+    }[];
+    expect(groups.map(({ labels }) => labels.role)).toEqual(['central', 'scheduler', 'worker']);
+    expect(groups[0]!.targets).toEqual([at]);
+    for (const { targets, labels } of groups) {
+      const metrics = await (await fetch(`http://${targets[0]}/metrics`)).text();
+      expect(metrics, labels.role).toContain('goshawk_process_start_time_seconds');
+    }
   } finally {
     expect((await own.stop()).exitCode).toBe(0);
   }

@@ -1,6 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { counted, cutoffOrigin, InputError, LIMITS, type PolicySettings, sumOf } from '@goshawk/core';
+import {
+  counted,
+  cutoffOrigin,
+  httpUrl,
+  InputError,
+  LIMITS,
+  type PolicySettings,
+  parseBind,
+  sumOf,
+} from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand } from '../command.js';
@@ -16,6 +25,7 @@ import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
 import {
   DAEMON_OPTIONS,
+  httpOptions,
   JOURNAL_OPTION,
   QUOTA_OPTION,
   RETENTION_OPTIONS,
@@ -52,6 +62,12 @@ export const upCommand = defineCommand({
       describe: 'encrypt, and serve only users who may read the keys (default: every user of this machine)',
     },
     dashboard: { type: 'flag', describe: 'serve the page of `goshawk dashboard`, and print its address' },
+    http: {
+      ...DAEMON_OPTIONS.http,
+      describe:
+        'serve /metrics, /status and /targets of central over HTTP; /targets says where those of the other processes are (default: no HTTP)',
+    },
+    httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
@@ -65,6 +81,8 @@ export const upCommand = defineCommand({
     const policy = policySettings(options, onePolicy(options.policy));
     checkSlots(options.slots, policy);
     capacityOf(options.slots, options.resources);
+    const http = await httpOptions(context, { ...options, httpPortFile: undefined });
+    const httpAt = http && httpAddress(http.bind);
     const dataFolder = resolve(context.cwd, options.dataFolder);
     let url: string | undefined;
     const claim = await claimedFolder(dataFolder, () => url);
@@ -80,13 +98,14 @@ export const upCommand = defineCommand({
           journalUrl: options.journal,
           policy,
           keys,
+          http,
           dataFolder,
           note: (line) => context.note(line),
         },
         context.interrupted,
       );
       url = cluster.url;
-      await serve(context, { cluster, keys, dataFolder, policy });
+      await serve(context, { cluster, keys, dataFolder, policy, httpAt });
     } finally {
       await claim.release();
     }
@@ -98,10 +117,20 @@ interface Started {
   readonly keys: string | undefined;
   readonly dataFolder: string;
   readonly policy: PolicySettings;
+  /** `http://HOST:PORT` of central. */
+  readonly httpAt: string | undefined;
+}
+
+/** @throws InputError for what is no address, or one that nobody would know */
+function httpAddress(bind: string): string {
+  const place = parseBind(bind, '127.0.0.1:9090');
+  if (place.port !== 0) return httpUrl(place);
+  throw new InputError('bad-http', `--http ${bind} does not say at which port`, 'such as 127.0.0.1:9090');
 }
 
 /** Tells where the cluster is, and drains it when that is asked for. */
-async function serve(context: Context, { cluster, keys, dataFolder, policy }: Started): Promise<void> {
+async function serve(context: Context, started: Started): Promise<void> {
+  const { cluster, keys, dataFolder, policy, httpAt } = started;
   const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');
   const here = { url: cluster.url, keys, pid: process.pid, dataFolder, startedAt: Date.now() };
   registerLocalCluster(here, context.environment);
@@ -112,11 +141,12 @@ async function serve(context: Context, { cluster, keys, dataFolder, policy }: St
         cluster: cluster.url,
         dataFolder,
         dashboard: cluster.page ?? null,
+        http: httpAt ?? null,
         keys: keys ?? null,
         cutoffSeconds: policy.cutoffMs / 1_000,
         cutoffJobs: policy.cutoffJobs,
       });
-    announce(context, { cluster, keys, dataFolder, policy });
+    announce(context, started);
     await whenAborted(context.interrupted);
     const first = await unfinished(cluster.url, keys);
     context.note(
@@ -190,12 +220,14 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
   return folder;
 }
 
-function announce(context: Context, { cluster, keys, dataFolder, policy }: Started): void {
+function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt }: Started): void {
   const { url, page } = cluster;
   context.note(
     `the cluster is up at ${url} with policy ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`,
   );
   if (page !== undefined) context.note(`its page is at ${page}`);
+  if (httpAt !== undefined)
+    context.note(`metrics of central are at ${httpAt}/metrics, those of all at ${httpAt}/targets`);
   context.note(cutoffLine(policy));
   if (keys === undefined)
     context.note(

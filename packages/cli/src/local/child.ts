@@ -94,8 +94,8 @@ function startFailure(
 /** The message of a line that may be an error in JSON, or a line of the log. */
 function readable(line: string): string {
   try {
-    const { message, msg } = JSON.parse(line) as { message?: string; msg?: string };
-    return message ?? msg ?? line;
+    const { message, msg, hint } = JSON.parse(line) as Partial<Record<'message' | 'msg' | 'hint', string>>;
+    return [message ?? msg ?? line, ...(hint ? [hint] : [])].join('; ');
   } catch {
     return line;
   }

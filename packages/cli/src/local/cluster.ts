@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
+import type { HttpOptions } from '@goshawk/runtime';
 import { centralCommand } from '../commands/central.js';
 import { schedulerCommand } from '../commands/scheduler.js';
 import { workerCommand } from '../commands/worker.js';
@@ -32,6 +33,8 @@ interface LocalClusterOptions
   readonly journalUrl?: string | undefined;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
+  /** Where central is looked at over HTTP, and tells where the others are, at free ports. */
+  readonly http?: Pick<HttpOptions, 'bind' | 'token'> | undefined;
   /** Told what happens to the processes, in lines for people. */
   readonly note: (line: string) => void;
 }
@@ -143,9 +146,14 @@ export class LocalCluster {
   }
 
   #centralArgs(bind: string): string[] {
-    const { policy, logLevel } = this.#options;
+    const { policy, logLevel, http } = this.#options;
     const settings = JSON.stringify(policy);
-    return ['central', ...flagsFor(centralCommand.options, { bind, logLevel, settings })];
+    return ['central', ...flagsFor(centralCommand.options, { bind, logLevel, settings, http: http?.bind })];
+  }
+
+  /** For processes that central tells of. */
+  get #anyHttpPort(): string | undefined {
+    return this.#options.http?.bind.replace(/\d+$/, '0');
   }
 
   #schedulerArgs(name: string): string[] {
@@ -154,6 +162,7 @@ export class LocalCluster {
     const flags = flagsFor(schedulerCommand.options, {
       name,
       centralUrl: this.url,
+      http: this.#anyHttpPort,
       logLevel,
       dataFolder: journal ? join(dataFolder, name) : undefined,
       shadow,
@@ -178,6 +187,7 @@ export class LocalCluster {
         firstNumber,
         slots,
         centralUrl: this.url,
+        http: this.#anyHttpPort,
         logLevel,
         dataFolder: join(dataFolder, name),
         memoryShares: workers,
@@ -189,11 +199,14 @@ export class LocalCluster {
   }
 
   async #start(name: string, args: string[], pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
-    const { keys, dataFolder, journalUrl } = this.#options;
+    const { keys, dataFolder, journalUrl, http } = this.#options;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
     const log = join(dataFolder, 'logs', `${name}.log`);
     const secrets = {
       ...(journalUrl === undefined || roleOf(name) !== 's' ? {} : { GOSHAWK_JOURNAL: journalUrl }),
+      ...(http?.token === undefined || roleOf(name) === 'dashboard'
+        ? {}
+        : { GOSHAWK_HTTP_TOKEN: http.token }),
       ...(keys === undefined || roleOf(name) !== 'dashboard'
         ? {}
         : { GOSHAWK_DASHBOARD_TOKENS: `operate ${this.#pageToken}` }),
