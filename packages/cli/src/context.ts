@@ -37,6 +37,7 @@ export interface OutputStream {
   write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 /**

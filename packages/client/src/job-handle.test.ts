@@ -303,14 +303,23 @@ describe('the output of a job', () => {
     expect(fake.schedulers[0]!.of('readLogs')[0]).toMatchObject({ task: 2, failedOnly: true });
   });
 
-  test('of one task is what its last attempt printed, by stream', async () => {
+  test.each([
+    ['of one task is what its last attempt printed, by stream', 2, ['new', 'oops', false]],
+    ['of one task is nothing while its last attempt has printed nothing', 3, ['', '', false]],
+  ])('%s', async (_, attempts, printed) => {
     const chunks = [chunk(0, 'old'), chunk(0, 'ne', 2), chunk(0, 'oops', 2, 'stderr'), chunk(0, 'w', 2)];
+    const story = { ...{ task: 0, stage: 'tasks', state: 'running', isPilot: false }, attempts, waitedMs: 1 };
     await using fake = await withOwner((message, { answer }) => {
       if (message.type === 'readLogs') answer({ chunks, next: 4, atEnd: true, done: true, dropped: false });
+      if (message.type === 'explainJob')
+        answer({
+          ...{ job: summary(message.id), owner: 's0', number: 1, task: story, waiting: [], probes: [] },
+          ...{ probesOut: 0, probesMoved: 0, matches: 0, placed: [], wastedMs: 0 },
+        });
     });
     await using cluster = await fake.connect();
     const { stdout, stderr, isTruncated } = await cluster.job('t0-1').output(0);
-    expect([text(stdout), text(stderr), isTruncated]).toEqual(['new', 'oops', false]);
+    expect([text(stdout), text(stderr), isTruncated]).toEqual(printed);
   });
 });
 

@@ -211,7 +211,7 @@ export class JobHandle<Value = unknown> {
     return jobLogs(this.#session, this.id, options);
   }
 
-  /** All that the last attempt of one task has printed so far. */
+  /** All that the last attempt of one task has printed so far. @throws InputError `unknown-task` */
   output(task: number, options: CallOptions = {}): Promise<TaskOutput> {
     return taskOutput(this.#session, this.id, task, options);
   }

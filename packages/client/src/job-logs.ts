@@ -54,7 +54,7 @@ export async function* jobLogs(
   }
 }
 
-/** All that the last attempt of one task printed, as far as it was captured. */
+/** All that the last attempt of one task printed, as far as it was captured. @throws InputError `unknown-task` */
 export async function taskOutput(
   session: Session,
   id: string,
@@ -67,7 +67,14 @@ export async function taskOutput(
     isTruncated = true;
   };
   for await (const chunk of jobLogs(session, id, { ...options, task, onDropped })) chunks.push(chunk);
-  const last = Math.max(0, ...chunks.map(({ attempt }) => attempt));
+  // The last attempt may have printed nothing.
+  const { value } = await askOwner(
+    session,
+    id,
+    { what: 'for the attempts of a task', build: (request) => ({ type: 'explainJob', request, id, task }) },
+    options,
+  );
+  const last = value.task?.attempts;
   const printed = (stream: LogChunk['stream']): Uint8Array =>
     Buffer.concat(
       chunks.filter((chunk) => chunk.attempt === last && chunk.stream === stream).map(({ bytes }) => bytes),

@@ -1,8 +1,9 @@
 import { isFinal } from '@goshawk/core';
 import { defineCommand } from '../command.js';
+import { describeFailure, failureLine } from '../failure.js';
 import { jobNamed } from '../jobs/named.js';
 import { openCluster } from '../jobs/open-cluster.js';
-import { painter, paintState } from '../terminal/paint.js';
+import { painter, paintState, plain } from '../terminal/paint.js';
 
 export const cancelCommand = defineCommand({
   name: 'cancel',
@@ -29,6 +30,8 @@ export const cancelCommand = defineCommand({
         problems.push(error);
       }
     }
-    if (problems.length > 0) throw problems[0];
+    const [first, ...others] = problems;
+    for (const problem of others) context.note(plain(failureLine(describeFailure(problem))));
+    if (first !== undefined) throw first;
   },
 });

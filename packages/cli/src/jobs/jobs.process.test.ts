@@ -351,6 +351,9 @@ describe('cancel', () => {
     await expect.poll(() => isRunning(pid)).toBe(false);
     await logs.finished;
     expect(await jsonOf('cancel', id)).toEqual({ schema: 'goshawk.cancel/1', job: id, state: 'cancelled' });
+    const wrong = await up.goshawk(['cancel', 'none-x', id, 'none-y']);
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: `${id} cancelled\n` });
+    expect(wrong.stderr).toMatch(/"none-y".*\n.*"none-x"/);
   });
 });
 

@@ -1,18 +1,30 @@
 import { expect, it } from 'vitest';
-import { clipLines, redrawing } from './redrawing.js';
+import { redrawing } from './redrawing.js';
 
-it('cuts each line, and keeps the colours', () => {
-  expect(clipLines('abcdef\n\u001b[31mabc\u001b[39mdef\nab', 4)).toBe('abcd\n\u001b[31mabc\u001b[39md\nab');
-});
-
-it('cuts by the columns that characters take', () => {
-  expect(clipLines('漢字漢字', 5)).toBe('漢字');
-  expect(clipLines('\u001b[1m漢字漢\u001b[22m x', 4)).toBe('\u001b[1m漢字\u001b[22m');
-});
+/** What is written for these pages, on a terminal whose user may change its size. */
+function drawing(terminal: { columns: number; rows?: number }) {
+  const written: string[] = [];
+  const stdout = Object.assign(terminal, { write: () => {} });
+  return { written, terminal, draw: redrawing({ out: (text) => written.push(text), stdout }) };
+}
 
 it('draws each page over the one before', () => {
-  const written: string[] = [];
-  const draw = redrawing({ out: (text) => written.push(text), columns: 4 });
+  const { written, draw } = drawing({ columns: 4 });
   for (const page of ['abcdef\nb', 'c']) draw(page);
   expect(written).toEqual(['abcd\nb', '\u001b[2A\u001b[Jc']);
+});
+
+it('cuts each line by the columns that its characters take, and keeps its colours', () => {
+  const { written, draw } = drawing({ columns: 5 });
+  draw('漢字漢字\n\u001b[31mabcd\u001b[39mef\n\u001b[1m漢字漢\u001b[22m x');
+  expect(written).toEqual(['漢字\n\u001b[31mabcd\u001b[39me\n\u001b[1m漢字\u001b[22m']);
+});
+
+it('draws no more lines than there are, above which nothing could be drawn over', () => {
+  const { written, terminal, draw } = drawing({ columns: 80, rows: 4 });
+  draw('a\nb\nc');
+  draw('a\nb\nc\nd');
+  terminal.rows = 3;
+  draw('a\nb\nc');
+  expect(written).toEqual(['a\nb\nc', '\u001b[3A\u001b[Ja\nb\n…', '\u001b[3A\u001b[Ja\n…']);
 });
