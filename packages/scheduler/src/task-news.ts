@@ -1,4 +1,5 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { taskPlaced } from './finding/placing.js';
 import type { AttemptEnd } from './job/attempt-history.js';
 import { AssignedBy, TaskState } from './job/task-table.js';
 import type { SchedulerParts } from './parts.js';
@@ -69,7 +70,7 @@ export function placed(s: SchedulerParts, from: Address, message: MessageOf<'pla
   if (job === undefined || s.cluster.isFormerCentral(from)) return;
   for (const { task, attempt, worker } of message.at) {
     if (task >= job.taskCount) continue;
-    s.routing.placer.placed(job, task, attempt, worker);
+    taskPlaced(job, task, attempt, worker);
     s.cluster.members.met(worker, now);
     if (job.cancelling && job.tasks.states[task] === TaskState.cancelled)
       s.cancelling.cancelAt(worker, job, task);

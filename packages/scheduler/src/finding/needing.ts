@@ -3,119 +3,109 @@ import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 
-/**
- * The owner's half of matching: tells central how many workers a batch needs. It says how many it needs in all, not what has changed, so that a message lost is made up for by the
- * next.
- */
-export class Needer {
-  readonly #s: SchedulerState;
+// The owner's half of matching: central is told how many workers a batch needs. That is said of all that it needs, not of what
+// has changed, so that a message that is lost is made up for by the next.
 
-  constructor(s: SchedulerState) {
-    this.#s = s;
-  }
+/** Central is told whole jobs, before what of them waits. */
+function declares(s: SchedulerState): boolean {
+  return s.cluster.policy.preset.declares;
+}
 
-  /** Central is told whole jobs, before what of them waits. */
-  #declares(): boolean {
-    return this.#s.cluster.policy.preset.declares;
-  }
+/** Sees to it that central knows of all tasks of the stage that may run. */
+export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  if (tasksInNeed(job, batch) <= batch.needSent) return;
+  if (batch.matches === 0 && batch.needSent === 0) declare(s, job, now);
+  tell(s, job, batch, now);
+}
 
-  /** Sees to it that central knows of all tasks of the stage that may run. */
-  tell(job: Job, batch: Batch, now: Millis): void {
-    if (tasksInNeed(job, batch) <= batch.needSent) return;
-    if (batch.matches === 0 && batch.needSent === 0) this.#declare(job, now);
-    this.#tell(job, batch, now);
-  }
+/** The job as a whole, where central plans whole jobs. */
+function declare(s: SchedulerState, job: Job, now: Millis): void {
+  if (s.cluster.central === NOBODY || !declares(s)) return;
+  const { user, weight, priority = 'normal', deadlineMs, value, prefer } = job.spec;
+  s.env.send(s.cluster.central, {
+    type: 'declare',
+    job: job.number,
+    user: user ?? '',
+    weight: weight / SLACK[priority],
+    // It counts from the submission.
+    deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
+    value: value ?? 0,
+    prefers: listAttributes(prefer) ?? [],
+    ageMs: now - job.arrivedAt,
+    stages: job.stages.map((stage) => ({
+      tasks: stage.count,
+      ended: stage.count - stage.unfinished,
+      after: stage.spec.after,
+      demand: stage.spec.demand,
+      estimateMs: job.estimateOf(stage) ?? job.believedMs,
+      // A stage of which more is known is not like the whole job.
+      distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
+      requires: listAttributes(stage.spec.requires),
+    })),
+  });
+}
 
-  /** The job as a whole, where central plans whole jobs. */
-  #declare(job: Job, now: Millis): void {
-    if (this.#s.cluster.central === NOBODY || !this.#declares()) return;
-    const { user, weight, priority = 'normal', deadlineMs, value, prefer } = job.spec;
-    this.#s.env.send(this.#s.cluster.central, {
-      type: 'declare',
-      job: job.number,
-      user: user ?? '',
-      weight: weight / SLACK[priority],
-      // It counts from the submission.
-      deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
-      value: value ?? 0,
-      prefers: listAttributes(prefer) ?? [],
-      ageMs: now - job.arrivedAt,
-      stages: job.stages.map((stage) => ({
-        tasks: stage.count,
-        ended: stage.count - stage.unfinished,
-        after: stage.spec.after,
-        demand: stage.spec.demand,
-        estimateMs: job.estimateOf(stage) ?? job.believedMs,
-        // A stage of which more is known is not like the whole job.
-        distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
-        requires: listAttributes(stage.spec.requires),
-      })),
-    });
-  }
+/** Tells all there is to tell: of what runs, too, another central knows no more than where it runs. */
+export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
+  declare(s, job, now);
+  for (const batch of batchesInNeed(job)) tell(s, job, batch, now);
+}
 
-  /** Tells all there is to tell: of what runs, too, another central knows no more than where it runs. */
-  tellAll(job: Job, now: Millis): void {
-    this.#declare(job, now);
-    for (const batch of batchesInNeed(job)) this.#tell(job, batch, now);
-  }
+/** Tells again what central has not answered since then, and what is much less by now: workers that serve a job come by themselves. */
+export function tellNeedsAgain(s: SchedulerState, job: Job, since: Millis, now: Millis): void {
+  const due = batchesInNeed(job).filter(
+    (batch) => batch.needSentAt <= since || batch.needSent > OVERSTATED * tasksInNeed(job, batch),
+  );
+  if (due.length > 0) declare(s, job, now);
+  for (const batch of due) tell(s, job, batch, now);
+}
 
-  /** Tells again what central has not answered since then, and what is much less by now: workers that serve a job come by themselves. */
-  tellAgain(job: Job, since: Millis, now: Millis): void {
-    const due = batchesInNeed(job).filter(
-      (batch) => batch.needSentAt <= since || batch.needSent > OVERSTATED * tasksInNeed(job, batch),
-    );
-    if (due.length > 0) this.#declare(job, now);
-    for (const batch of due) this.#tell(job, batch, now);
-  }
+/** No task of the stage waits any more. */
+export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  if (batch.needSent > 0) tell(s, job, batch, now, 0);
+}
 
-  /** No task of the stage waits any more. */
-  satisfied(job: Job, batch: Batch, now: Millis): void {
-    if (batch.needSent > 0) this.#tell(job, batch, now, 0);
-  }
+/** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
+export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
+  const { pilots } = job.sample!;
+  declare(s, job, now);
+  if (pilots.needSent > 0) tell(s, job, pilots, now, 0);
+  for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
+}
 
-  /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
-  decided(job: Job, now: Millis): void {
-    const { pilots } = job.sample!;
-    this.#declare(job, now);
-    if (pilots.needSent > 0) this.#tell(job, pilots, now, 0);
-    for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) this.#tell(job, stage, now);
-  }
+/** The job has ended: a central that plans whole jobs forgets it. */
+export function tellEnded(s: SchedulerState, job: Job): void {
+  if (s.cluster.central !== NOBODY && declares(s) && job.route.by === 'matching') withdraw(s, job);
+}
 
-  /** The job has ended: a central that plans whole jobs forgets it. */
-  jobEnded(job: Job): void {
-    if (this.#s.cluster.central !== NOBODY && this.#declares() && job.route.by === 'matching')
-      this.withdraw(job);
-  }
+export function withdraw(s: SchedulerState, job: Job): void {
+  const { central } = s.cluster;
+  if (central !== NOBODY) s.env.send(central, { type: 'withdraw', job: job.number });
+}
 
-  withdraw(job: Job): void {
-    const { central } = this.#s.cluster;
-    if (central !== NOBODY) this.#s.env.send(central, { type: 'withdraw', job: job.number });
-  }
-
-  #tell(job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
-    if (this.#s.cluster.central === NOBODY) return;
-    batch.needSent = tasks;
-    batch.needSentAt = now;
-    const arePilots = batch === job.sample?.pilots && job.isUndecided;
-    this.#s.env.send(this.#s.cluster.central, {
-      type: 'need',
-      job: job.number,
-      stage: batch.index,
-      long: job.class === 'long',
-      tasks,
-      matches: batch.matches,
-      // Pilots come before all others. Who plans whole jobs goes by stages, others by what a job is.
-      estimateMs: arePilots ? 0 : ((this.#declares() ? job.estimateOf(batch) : undefined) ?? job.believedMs),
-      demand: batch.spec.demand,
-      part: partOf(job, batch),
-      jobTasks: job.taskCount,
-      ageMs: now - job.arrivedAt,
-      estimateFollows: job.sample?.estimateFollows || undefined,
-      priority: job.spec.priority,
-      requires: listAttributes(batch.spec.requires),
-      attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
-    });
-  }
+function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
+  if (s.cluster.central === NOBODY) return;
+  batch.needSent = tasks;
+  batch.needSentAt = now;
+  const arePilots = batch === job.sample?.pilots && job.isUndecided;
+  s.env.send(s.cluster.central, {
+    type: 'need',
+    job: job.number,
+    stage: batch.index,
+    long: job.class === 'long',
+    tasks,
+    matches: batch.matches,
+    // Pilots come before all others. Who plans whole jobs goes by stages, others by what a job is.
+    estimateMs: arePilots ? 0 : ((declares(s) ? job.estimateOf(batch) : undefined) ?? job.believedMs),
+    demand: batch.spec.demand,
+    part: partOf(job, batch),
+    jobTasks: job.taskCount,
+    ageMs: now - job.arrivedAt,
+    estimateFollows: job.sample?.estimateFollows || undefined,
+    priority: job.spec.priority,
+    requires: listAttributes(batch.spec.requires),
+    attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
+  });
 }
 
 /** Central plans by what it was told: so many times as many tasks as wait are too many. */

@@ -2,20 +2,19 @@ import type { Address } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Batch } from '../job/batch.js';
 import { ProbeLedger } from '../job/probe-ledger.js';
-import { ProbeWatch } from './probe-watch.js';
+import { hasProbed, isSilent } from './probe-watch.js';
 
 const W1 = 1 as Address;
 const PAUSE_MS = 10_000;
 
 test('more probes are sent when nothing was heard of those that are out, ever less often', () => {
   const batch = { probes: new ProbeLedger() } as unknown as Batch;
-  const watch = new ProbeWatch();
   batch.probes.add(W1, 2);
   const sentAt: number[] = [];
   for (let now = 0; now <= 160_000; now += 1_000) {
-    if (!watch.isSilent(batch, PAUSE_MS, now)) continue;
+    if (!isSilent(batch, PAUSE_MS, now)) continue;
     batch.probes.add(W1, 1);
-    watch.hasProbed(batch, PAUSE_MS, now);
+    hasProbed(batch, PAUSE_MS, now);
     sentAt.push(now);
   }
   expect(sentAt).toEqual([10_000, 30_000, 70_000, 150_000]);
@@ -23,11 +22,10 @@ test('more probes are sent when nothing was heard of those that are out, ever le
 
 test('what is heard ends the silence', () => {
   const batch = { probes: new ProbeLedger() } as unknown as Batch;
-  const watch = new ProbeWatch();
   batch.probes.add(W1, 2);
-  expect(watch.isSilent(batch, PAUSE_MS, 0)).toBe(false);
+  expect(isSilent(batch, PAUSE_MS, 0)).toBe(false);
   batch.probes.add(W1, -1);
-  expect(watch.isSilent(batch, PAUSE_MS, 10_000)).toBe(false);
-  expect(watch.isSilent(batch, PAUSE_MS, 19_999)).toBe(false);
-  expect(watch.isSilent(batch, PAUSE_MS, 20_000)).toBe(true);
+  expect(isSilent(batch, PAUSE_MS, 10_000)).toBe(false);
+  expect(isSilent(batch, PAUSE_MS, 19_999)).toBe(false);
+  expect(isSilent(batch, PAUSE_MS, 20_000)).toBe(true);
 });

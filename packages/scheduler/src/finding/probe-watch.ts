@@ -1,38 +1,23 @@
 import type { Millis } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 
-interface Silence {
-  /** Of the ledger, when it began. */
-  readonly changes: number;
-  readonly since: Millis;
-  pauseMs: Millis;
+// Nothing may be heard of the probes of a batch for long. They may wait at busy workers; or they are lost, or were stolen and
+// lost on the way, or were given back and nobody heard. From here that looks the same, so more of them are sent, ever less often.
+
+/** @returns whether more probes are to be sent */
+export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
+  const { probes, silence } = batch;
+  if (silence?.changes !== probes.changes) {
+    batch.silence = { changes: probes.changes, since: now, pauseMs };
+    return false;
+  }
+  return now - silence.since >= silence.pauseMs;
 }
 
-/**
- * Notices that nothing has been heard of the probes of a batch for long. They may wait at busy workers; or they are
- * lost, or were stolen and lost on the way, or were given back and nobody heard. From here that looks the same, so
- * more of them are sent, ever less often.
- */
-export class ProbeWatch {
-  readonly #silences = new WeakMap<Batch, Silence>();
-
-  /** @returns whether more probes are to be sent */
-  isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
-    const { changes } = batch.probes;
-    const silence = this.#silences.get(batch);
-    if (silence?.changes !== changes) {
-      this.#silences.set(batch, { changes, since: now, pauseMs });
-      return false;
-    }
-    return now - silence.since >= silence.pauseMs;
-  }
-
-  /** More have been sent. */
-  hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
-    const before = this.#silences.get(batch)?.pauseMs ?? pauseMs;
-    const { changes } = batch.probes;
-    this.#silences.set(batch, { changes, since: now, pauseMs: longerPause(before, pauseMs) });
-  }
+/** More have been sent. */
+export function hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
+  const before = batch.silence?.pauseMs ?? pauseMs;
+  batch.silence = { changes: batch.probes.changes, since: now, pauseMs: longerPause(before, pauseMs) };
 }
 
 /** A pause becomes at most so many times as long as the first. */

@@ -3,10 +3,18 @@ import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Sample } from '../sampling/sample.js';
 import type { SchedulerState } from '../state.js';
-import { Needer } from './needing.js';
+import {
+  needsNone,
+  tellDecided,
+  tellEnded,
+  tellNeed,
+  tellNeeds,
+  tellNeedsAgain,
+  withdraw,
+} from './needing.js';
 import { Offers } from './offers.js';
-import { Placer } from './placing.js';
-import { ProbeWatch } from './probe-watch.js';
+import { doubtPlaced, placeAgain, placeTasks } from './placing.js';
+import { hasProbed, isSilent } from './probe-watch.js';
 import { Prober } from './probing.js';
 
 /** What was sent and not answered for so many retries may be lost. */
@@ -18,20 +26,15 @@ const BACK_A_TASK = 4;
 /** How what waits finds its workers, by the route of its job, and without central while that is away. */
 export class Routing {
   readonly prober: Prober;
-  readonly placer: Placer;
   readonly offers: Offers;
   readonly #s: SchedulerState;
-  readonly #needer: Needer;
   readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
-  readonly #watch = new ProbeWatch();
 
   /** @param giveHeld gives what has come to slots that are held for it */
   constructor(s: SchedulerState, giveHeld: (job: Job, batch: Batch, now: Millis) => void) {
     this.#s = s;
     this.prober = new Prober(s);
-    this.placer = new Placer(s);
     this.offers = new Offers(s.cluster);
-    this.#needer = new Needer(s);
     this.#giveHeld = giveHeld;
   }
 
@@ -52,7 +55,7 @@ export class Routing {
 
   /** It was decided what the job is: what waits goes the way of its class from now on. */
   decided(job: Job, { pilots, rest }: Sample, now: Millis): void {
-    if (job.maySeek || job.needsCentral) this.#needer.decided(job, now);
+    if (job.maySeek || job.needsCentral) tellDecided(this.#s, job, now);
     for (const batch of [pilots, ...rest]) {
       this.prober.batchIsBound(job, batch);
       this.offers.drop(batch);
@@ -62,7 +65,7 @@ export class Routing {
 
   /** It is known how long the tasks of a job run that was known to be long. */
   refined(job: Job, now: Millis): void {
-    if (job.route.by === 'matching') this.#needer.decided(job, now);
+    if (job.route.by === 'matching') tellDecided(this.#s, job, now);
   }
 
   /**
@@ -92,8 +95,8 @@ export class Routing {
     }
     this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.topUp(job, batch);
-    if (job.route.by === 'central') this.placer.place(job, job.stages[batch.index]!, now);
-    else if (!this.#isSpared(job)) this.#needer.tell(job, batch, now);
+    if (job.route.by === 'central') placeTasks(this.#s, job, job.stages[batch.index]!, now);
+    else if (!this.#isSpared(job)) tellNeed(this.#s, job, batch, now);
     if (this.#isAlone(now)) this.#probeInstead(job, batch);
   }
 
@@ -194,18 +197,18 @@ export class Routing {
 
   #matchAgain(job: Job, now: Millis): void {
     for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
-    this.#needer.tellAll(job, now);
+    tellNeeds(this.#s, job, now);
   }
 
   /** No task of the batch waits: neither probes nor matched workers are needed any more. */
   allBound(job: Job, batch: Batch, now: Millis): void {
     this.prober.batchIsBound(job, batch);
-    if (batch.needSent > 0) this.#needer.satisfied(job, batch, now);
+    if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
   }
 
   /** The job was cancelled, or is another one's: nobody is to look for workers for it, or to ask for it. */
   takeBack(job: Job): void {
-    if (job.needsCentral) this.#needer.withdraw(job);
+    if (job.needsCentral) withdraw(this.#s, job);
     for (const batch of job.batches) {
       if (batch.probes.out > 0) this.prober.recall(job, batch);
       this.offers.drop(batch);
@@ -217,7 +220,7 @@ export class Routing {
       this.prober.batchIsBound(job, batch);
       this.offers.drop(batch);
     }
-    this.#needer.jobEnded(job);
+    tellEnded(this.#s, job);
   }
 
   /** Another central than before knows nothing of what waits. */
@@ -225,7 +228,7 @@ export class Routing {
     this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
     for (const job of this.#s.jobs.active()) {
       if (this.isHeld(job)) continue;
-      if (job.route.by === 'central') this.placer.placeAgain(job, now);
+      if (job.route.by === 'central') placeAgain(this.#s, job, now);
       if (job.route.by === 'matching') this.#matchAgain(job, now);
     }
   }
@@ -234,15 +237,15 @@ export class Routing {
   askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
     if (this.isHeld(job)) return false;
     const isPlacing = job.tasks.countOf(TaskState.placing) > 0;
-    if (isPlacing && now - job.placeSentAt >= 2 * retryMs) this.placer.placeAgain(job, now);
+    if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placeAgain(this.#s, job, now);
     const isPlaced = job.tasks.countOf(TaskState.placed) > 0;
-    if (isPlaced) this.placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);
+    if (isPlaced) doubtPlaced(this.#s, job, SILENCE_RETRIES * retryMs, now);
     const isChoosy = this.#findForChoosy(job, now);
     const wereBack = this.#findForGivenBack(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
       job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
-    if (isMatching) this.#needer.tellAgain(job, now - 5 * retryMs, now);
+    if (isMatching) tellNeedsAgain(this.#s, job, now - 5 * retryMs, now);
     return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
   }
 
@@ -260,9 +263,9 @@ export class Routing {
     for (const batch of job.batches) {
       if (batch.probes.out === 0 || batch.waiting === 0 || job.headroom === 0) continue;
       isProbing = true;
-      if (!this.#watch.isSilent(batch, pauseMs, now)) continue;
+      if (!isSilent(batch, pauseMs, now)) continue;
       this.prober.probeAgain(job, batch);
-      this.#watch.hasProbed(batch, pauseMs, now);
+      hasProbed(batch, pauseMs, now);
     }
     return isProbing;
   }

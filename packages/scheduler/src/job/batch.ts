@@ -34,6 +34,8 @@ export abstract class Batch {
   givenBack = 0;
   /** More were sent than it needs, since nothing was heard of the first. */
   probedAgain = false;
+  /** Since when nothing was heard of its probes (`changes` of them are known), and how long that may last. */
+  silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
   /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
   needSent = 0;
   needSentAt: Millis = 0;

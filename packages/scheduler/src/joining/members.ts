@@ -23,10 +23,8 @@ export class Members {
   readonly #byAddress = new Map<Address, Member>();
   /** Their addresses: each question of a worker is looked up. */
   readonly #present = new AddressSet();
-  /** Per scope, one element a slot, in the order in which they were told. */
+  /** Per scope, one element a slot. Draws of distinct ones shuffle them in place, so that a draw of k costs k. */
   readonly #places = new Map<Scope, Int32Array>();
-  /** The same, kept shuffled in place, so that a draw of k distinct ones costs k. */
-  readonly #pools = new Map<Scope, Int32Array>();
   #version = 0;
   /**
    * Workers that the present central has not named, by the time since when: those that the last one had, and
@@ -115,7 +113,7 @@ export class Members {
   dropUnconfirmed(since: Millis): readonly Address[] {
     const gone = [...this.#unconfirmed].filter(([, at]) => at <= since).map(([address]) => address);
     for (const address of gone) this.#drop(address);
-    if (gone.length > 0) this.#forgetPlaces();
+    if (gone.length > 0) this.#places.clear();
     return gone;
   }
 
@@ -148,7 +146,7 @@ export class Members {
       if (this.#called.size > 0) this.#called.delete(address);
     }
     this.#version = message.version;
-    this.#forgetPlaces();
+    this.#places.clear();
     return gone;
   }
 
@@ -168,14 +166,12 @@ export class Members {
     visit: (to: Address) => void,
     avoidsOccupied = false,
   ): void {
+    const pool = this.#fitting(this.#placesIn(scope), needs);
+    if (pool.length === 0) return;
     if (how === 'independent') {
-      const places = this.#fitting(this.#placesIn(scope), needs);
-      if (places.length === 0) return;
-      for (let i = 0; i < count; i++) visit(places[drawIndex(source, places.length)] as Address);
+      for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)] as Address);
       return;
     }
-    const pool = this.#pool(scope, needs);
-    if (pool.length === 0) return;
     const isChoosy = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
@@ -245,15 +241,6 @@ export class Members {
     setLatest(this.#gone, address, name, GONE_MAX);
   }
 
-  #pool(scope: Scope, needs: TaskNeeds): Int32Array {
-    let pool = this.#pools.get(scope);
-    if (pool === undefined) {
-      pool = this.#placesIn(scope).slice();
-      this.#pools.set(scope, pool);
-    }
-    return this.#fitting(pool, needs);
-  }
-
   #placesIn(scope: Scope): Int32Array {
     let places = this.#places.get(scope);
     if (places === undefined) {
@@ -266,11 +253,6 @@ export class Members {
   #fitting(places: Int32Array, needs: TaskNeeds): Int32Array {
     if (needs.demand === NO_RESOURCES && needs.requires === undefined) return places;
     return places.filter((address) => couldRun(this.get(address as Address)!, needs));
-  }
-
-  #forgetPlaces(): void {
-    this.#places.clear();
-    this.#pools.clear();
   }
 }
 

@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'placed-for-ever',
     what: 'nobody asks after tasks that were placed',
     file: 'scheduler/finding/routing',
-    find: 'this.placer.doubtPlaced(job, SILENCE_RETRIES * retryMs, now);',
+    find: 'doubtPlaced(this.#s, job, SILENCE_RETRIES * retryMs, now);',
     replace: '{}',
   },
   {
