@@ -8,12 +8,24 @@ export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Rows as lines, two spaces between columns as wide as their widest cell: the first to the left, the others to the right. */
-export function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+/**
+ * Rows as lines, two spaces between columns as wide as their widest cell: the first to the left, the others to the right.
+ *
+ * @param widthOf a cell, where not all of its characters are seen
+ */
+export function aligned(
+  rows: readonly (readonly string[])[],
+  widthOf: (cell: string) => number = ({ length }) => length,
+): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+  );
   return rows.map((row) =>
     row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column] ?? 0)))
+      .map((cell, column) => {
+        const padding = ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
+        return column === 0 ? cell + padding : padding + cell;
+      })
       .join('  ')
       .trimEnd(),
   );

@@ -2,7 +2,7 @@ import { Samples, sumOf } from '@goshawk/core';
 import type { DeadlineResults, Run } from './comparison.js';
 import type { JobResult } from './job-result.js';
 import { ABSENT, duration, percent, threeDigits, whole } from './numbers.js';
-import { bare } from './text-table.js';
+import { textTable } from './terminal.js';
 
 /** What became of jobs with deadlines and of the others beside them (3Sigma §5), job by job. */
 export class DeadlineTally {
@@ -86,7 +86,7 @@ export function renderDeadlines(runs: readonly Run[]): string {
     'p50 / p99 / max',
     'without solver',
   ];
-  return bare([head, ...shown.map((run) => row(run, seeds > 1))]);
+  return textTable([head, ...shown.map((run) => row(run, seeds > 1))]);
 }
 
 function row({ policy, seed, deadlines, planning }: Run, hasSeeds: boolean): string[] {

@@ -24,3 +24,4 @@ export { renderScores, renderShadow } from './shadow-table.js';
 export { summarisePolicies } from './summary.js';
 export { renderTable } from './table.js';
 export { RunTally } from './tally.js';
+export { type Ink, type Painter, painter, wrapped } from './terminal.js';

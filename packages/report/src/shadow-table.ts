@@ -1,7 +1,7 @@
 import type { EstimatorScore, GroupScore } from '@goshawk/predictor';
 import type { Comparison, Run } from './comparison.js';
 import { duration, ofHundred, threeDigits, whole } from './numbers.js';
-import { bare } from './text-table.js';
+import { textTable } from './terminal.js';
 
 /**
  * Estimators in shadow as a person reads of them on a terminal, run by run; empty where none ran. Ends without a
@@ -20,7 +20,7 @@ export function renderScores(title: string, scores: readonly EstimatorScore[]): 
   const jobs = scores[0]?.jobs ?? 0;
   return [
     `${title}: ${whole(jobs)} jobs`,
-    bare([
+    textTable([
       ['estimator', ...SHADOW_COLUMNS.map(({ title }) => title)],
       ...scores.map((score) => [score.estimator, ...SHADOW_COLUMNS.map(({ cell }) => cell(score))]),
     ]),
@@ -37,7 +37,7 @@ function groups(
 ): string {
   const [first] = scores;
   if (first === undefined) return '';
-  return bare([
+  return textTable([
     [title, ...of(first).map(({ group }) => group)],
     ['jobs', ...of(first).map(({ jobs }) => whole(jobs))],
     ...scores.map((score) => [score.estimator, ...of(score).map(errorsOf)]),

@@ -3,7 +3,7 @@ import type { FairnessResults, IndexSpread, Run, StagedResults } from './compari
 import { summarise } from './distribution.js';
 import type { JobResult } from './job-result.js';
 import { duration, percent, threeDigits } from './numbers.js';
-import { bare } from './text-table.js';
+import { textTable } from './terminal.js';
 
 /** What jobs have is looked at in windows of so many snapshots: of a minute, where these are taken every 100 s (Carbyne §5.1). */
 const WINDOW_SNAPSHOTS = 0.6;
@@ -270,5 +270,5 @@ export function renderStages(runs: readonly Run[]): string {
       percent(againstDrf?.muchSlower ?? null),
     ];
   });
-  return bare([head, ...rows]);
+  return textTable([head, ...rows]);
 }

@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
 import { counted } from '@goshawk/core';
 import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from './comparison.js';
 import { renderDeadlines } from './deadlines.js';
@@ -15,7 +14,7 @@ import {
 } from './numbers.js';
 import { renderStages } from './stages.js';
 import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
-import { bare, type Cell } from './text-table.js';
+import { type Painter, painter, plain, textTable, widthOf, wrapped } from './terminal.js';
 
 interface TableStyle {
   /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
@@ -28,9 +27,8 @@ const DEFAULT_COLUMNS = 100;
 const STATISTICS = ['p50', 'p90', 'p99', 'mean'] as const;
 /** Ratios this close to 1 are left uncoloured: they are within what seeds and a busy machine do. */
 const NOTABLE_RATIO = 0.05;
-
-/** An empty column: the classes stand further apart than the numbers of one class. */
-const GAP = '';
+/** Before a line that goes on with the one before. */
+const HANG = '\n  ';
 
 /**
  * A comparison as a person reads it on a terminal: run times by policy, the first policy against the
@@ -41,7 +39,7 @@ export function renderTable(comparison: Comparison, style: TableStyle): string {
   const paint = painter(style.color);
   const summaries = summarisePolicies(comparison);
   const sections = [
-    wrap(headline(comparison, paint), columns),
+    wrapped(headline(comparison, paint), columns - 2).join(HANG),
     runtimes(summaries, columns, paint),
     ...(comparison.ratios.length === 0 ? [] : [ratioLines(comparison, columns, paint)]),
     costs(summaries, columns, paint),
@@ -55,7 +53,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map((run) => run.seed)).size;
   return [
-    `${paint.bold(plain(workload.name))}: ${whole(workload.jobs)} jobs, ${whole(workload.tasks)} tasks,`,
+    `${paint(plain(workload.name), 'bold')}: ${whole(workload.jobs)} jobs, ${whole(workload.tasks)} tasks,`,
     `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
     `${workersInWords(comparison)} ${cluster.slots === 0 ? 'without slots' : `of ${counted(cluster.slots, 'slot')}`},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
@@ -73,44 +71,31 @@ function runtimeTable(
   classes: readonly JobClass[],
   paint: Painter,
 ): string {
-  const units = new Map(
-    classes.map((of) => [
-      of,
-      unitFor(summaries.flatMap((each) => STATISTICS.map((name) => each.runtimeSeconds[of][name]))),
-    ]),
-  );
-  const title = (of: JobClass) => paint.bold(`run time of ${of} jobs, ${units.get(of)!.symbol}`);
-  return bare([
-    [
-      '',
-      ...classes.flatMap((of): Cell[] => [
-        GAP,
-        { content: title(of), colSpan: STATISTICS.length, hAlign: 'right' },
-      ]),
-    ],
-    [paint.dim('policy'), ...classes.flatMap(() => [GAP, ...STATISTICS.map(paint.dim)])],
-    ...summaries.map((summary) => [
-      plain(summary.policy),
-      ...classes.flatMap((of) => [
-        GAP,
-        ...STATISTICS.map((name) => inUnit(summary.runtimeSeconds[of][name], units.get(of)!)),
-      ]),
-    ]),
-  ]);
+  const columns = classes.map((of) => {
+    const all = summaries.map(({ runtimeSeconds }) => STATISTICS.map((name) => runtimeSeconds[of][name]));
+    const unit = unitFor(all.flat());
+    const numbers = all.map((row) => row.map((seconds) => inUnit(seconds, unit)));
+    // The classes stand further apart than the numbers of one class.
+    const rows = [STATISTICS.map((name) => paint(name, 'dim')), ...numbers].map((row) => ['', ...row]);
+    return [paint(`run time of ${of} jobs, ${unit.symbol}`, 'bold'), ...textTable(rows).split('\n')];
+  });
+  const names = ['', paint('policy', 'dim'), ...summaries.map(({ policy }) => plain(policy))];
+  return textTable(names.map((name, row) => [name, ...columns.map((lines) => lines[row]!)]));
 }
 
 function ratioLines(comparison: Comparison, columns: number, paint: Painter): string {
   const { ratios } = comparison;
   const blocks = ratios.map((ratio) => {
-    const pair = `${paint.bold(plain(ratio.policy))} against ${plain(ratio.baseline)}:`;
+    const pair = `${paint(plain(ratio.policy), 'bold')} against ${plain(ratio.baseline)}:`;
     const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, of, paint)}`);
     const oneLine = `${pair} ${classes.join('; ')}`;
     if (widthOf(oneLine) <= columns) return oneLine;
-    return [pair, ...classes.map((line) => wrap(line, columns, '  '))].join('\n');
+    const lines = classes.map((line) => `  ${wrapped(line, columns - 4).join(`${HANG}  `)}`);
+    return [pair, ...lines].join('\n');
   });
   const brackets = bracketsInWords(comparison);
   const legend = [`below 1×: ${plain(ratios[0]!.policy)} is faster`, ...(brackets === '' ? [] : [brackets])];
-  return [...blocks, paint.dim(wrap(legend.join('; '), columns))].join('\n');
+  return [...blocks, paint(wrapped(legend.join('; '), columns - 2).join(HANG), 'dim')].join('\n');
 }
 
 function ratiosInWords(ratio: Ratio, of: JobClass, paint: Painter): string {
@@ -143,8 +128,8 @@ function costs(summaries: readonly PolicySummary[], columns: number, paint: Pain
     compact(steals.probesMoved),
   ]);
   const table = (from: number, to: number) =>
-    bare([
-      ['policy', ...head.slice(from, to)].map(paint.dim),
+    textTable([
+      ['policy', ...head.slice(from, to)].map((name) => paint(name, 'dim')),
       ...rows.map((row, index) => [plain(summaries[index]!.policy), ...row.slice(from, to)]),
     ]);
   const sideBySide = table(0, head.length);
@@ -157,57 +142,21 @@ function failures(summaries: readonly PolicySummary[], columns: number, paint: P
   const lines = summaries
     .filter(({ jobs }) => jobs.failed > 0)
     .map(({ policy, jobs }) =>
-      wrap(
+      wrapped(
         `${plain(policy)}: ${threeOrWhole(jobs.failed)} of ${whole(jobs.submitted)} jobs failed; run times are those of the others`,
-        columns,
-      ),
+        columns - 2,
+      ).join(HANG),
     );
-  return lines.length === 0 ? [] : [paint.red(lines.join('\n'))];
+  return lines.length === 0 ? [] : [paint(lines.join('\n'), 'red')];
 }
 
 function threeOrWhole(value: number): string {
   return Number.isInteger(value) ? whole(value) : threeDigits(value);
 }
 
-/** Text from outside, without what would move the cursor or change colours. */
-function plain(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, ' ');
-}
-
-function widthOf(text: string): number {
-  return Math.max(...text.split('\n').map((line) => stripVTControlCharacters(line).length));
-}
-
-/** Breaks at spaces so that no line is longer than `columns`, where words allow. */
-function wrap(text: string, columns: number, indent = ''): string {
-  const lines: string[] = [];
-  let line = indent;
-  for (const word of text.split(' ')) {
-    const longer = line.trim() === '' ? line + word : `${line} ${word}`;
-    if (line.trim() !== '' && widthOf(longer) > columns) {
-      lines.push(line);
-      line = `${indent}  ${word}`;
-    } else {
-      line = longer;
-    }
-  }
-  return [...lines, line].join('\n');
-}
-
-type Paint = (text: string) => string;
-type Painter = Record<'bold' | 'dim' | 'green' | 'red', Paint>;
-
-function painter(color: boolean): Painter {
-  const sgr =
-    (open: number, close: number): Paint =>
-    (text) =>
-      color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
-  return { bold: sgr(1, 22), dim: sgr(2, 22), green: sgr(32, 39), red: sgr(31, 39) };
-}
-
 function paintRatio(ratio: number | null, paint: Painter): string {
   const text = factor(ratio);
   if (ratio === null) return text;
-  if (ratio < 1 - NOTABLE_RATIO) return paint.green(text);
-  return ratio > 1 + NOTABLE_RATIO ? paint.red(text) : text;
+  if (ratio < 1 - NOTABLE_RATIO) return paint(text, 'green');
+  return ratio > 1 + NOTABLE_RATIO ? paint(text, 'red') : text;
 }

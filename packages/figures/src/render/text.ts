@@ -1,4 +1,5 @@
 import { aligned, formatCount } from '@goshawk/core';
+import { type Ink, type Painter, painter, wrapped } from '@goshawk/report';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
@@ -15,9 +16,6 @@ const INDENT = '  ';
 const GAP = '  ';
 const WIDTH_MIN = 60;
 
-const CODES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
-type Ink = keyof typeof CODES;
-
 const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
   holds: 'green',
   'in direction': 'yellow',
@@ -27,10 +25,7 @@ const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
 
 /** A figure as a person reads it on a terminal: its numbers, then each claim with what came out here. */
 export function renderFigureText(result: FigureResult, { color, columns }: TextStyle): string {
-  const ink = (text: string, as: Ink) => {
-    const [open, close] = CODES[as];
-    return color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
-  };
+  const ink = painter(color);
   const width = Math.max(WIDTH_MIN, columns);
   const { id, title, paper, about, workload, workers, seeds } = result;
   const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
@@ -53,10 +48,8 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
     .join('\n\n');
 }
 
-type Paint = (text: string, as: Ink) => string;
-
 /** A row a series, a column a place of the axis. */
-function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Paint): string[] {
+function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Painter): string[] {
   if (panel.series.length === 0) return [];
   const { name, places } = result.axis;
   const rows = panel.series.flatMap(rowsOf);
@@ -89,7 +82,7 @@ function rowsOf({ name, unit, values, paper, spread }: MeasuredSeries): TextRow[
   ];
 }
 
-function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number, ink: Paint): string[] {
+function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number, ink: Painter): string[] {
   const mark = ink(
     `${VERDICT_MARKS[verdict]} ${verdict.padEnd('does not hold'.length)}`,
     VERDICT_INKS[verdict],
@@ -101,15 +94,4 @@ function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number
     ...others.map((line) => hang + line),
     ...wrapped(`here: ${ours}`, width - hang.length).map((line) => hang + ink(line, 'dim')),
   ];
-}
-
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }
