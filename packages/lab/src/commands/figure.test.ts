@@ -40,10 +40,19 @@ describe('a simulated figure', () => {
     expect(stdout).toMatch(/^ {2}workers +300 +600$/m);
     expect(stdout).toMatch(/^ {2}short p50 +\d+\.\d+ +\d+\.\d+$/m);
     expect(stdout).toMatch(/^hawk-5: \d+ of 17 claims holds?, /m);
+    expect(stdout).not.toContain('of the slots busy');
     expect(stderr).toContain('hawk-5: 4 runs of google-like:jobs=300,');
     expect(stderr).toContain('hawk-5.json, hawk-5.svg, hawk-5.html are in drawn/here');
     const page = await readFile(join(cwd, 'drawn/here/hawk-5.html'), 'utf8');
     expect(page).toContain('goshawk figure hawk-5 --jobs 300 --workers 300,600');
+  });
+
+  it('of too few jobs for its clusters says that what is claimed of loaded ones cannot come out', async () => {
+    // At its busiest moment each of them is full.
+    const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '900,1200');
+    expect(stdout).toMatch(
+      /^hawk-5: 100 jobs keep no more than \d+% of the slots busy for half of the time: nothing waits for long, .* give more --jobs/m,
+    );
   });
 
   it('as JSON is what its file holds', async () => {
