@@ -51,13 +51,26 @@ const RESTART_PAUSE_MAX_MS = 10_000;
 /** A process that has run for so long was well. ms */
 const WELL_AFTER_MS = 10_000;
 
+/** How one process of the cluster is started. */
+interface Place {
+  readonly name: string;
+  readonly role: (typeof DRAIN_ORDER)[number];
+  /** @param at where it listened before, and others look for it; undefined when it is started first */
+  args(at?: string): readonly string[];
+  /** Variables that other users of this machine must not see among its arguments. */
+  readonly secrets?: Readonly<Record<string, string>>;
+}
+
+/** In which work flows: no new jobs, then no workers, then no central. */
+const DRAIN_ORDER = ['scheduler', 'worker', 'central', 'dashboard'] as const;
+
 /**
  * A cluster on this machine: central, schedulers and workers as real processes over loopback. A process that
  * ends by itself is started again at the same place, and those around it carry on meanwhile.
  */
 export class LocalCluster {
   readonly #options: LocalClusterOptions;
-  readonly #children = new Map<string, Child>();
+  readonly #children = new Map<string, Child & Pick<Place, 'role'>>();
   readonly #restarts = new Set<NodeJS.Timeout>();
   #stopping = false;
   /** Who may look at a cluster with keys, also after its page was started again. */
@@ -100,11 +113,11 @@ export class LocalCluster {
     return this.#children;
   }
 
-  /** Lets all jobs end, in the order in which work flows: no new jobs, then no workers, then no central. */
+  /** Lets all jobs end. */
   async drain(): Promise<void> {
     this.#restartNothing();
-    for (const role of ['s', 'workers', 'central', 'dashboard']) {
-      const children = [...this.#children.values()].filter(({ name }) => roleOf(name) === role);
+    for (const role of DRAIN_ORDER) {
+      const children = [...this.#children.values()].filter((child) => child.role === role);
       for (const child of children) child.process.kill('SIGTERM');
       await Promise.all(children.map((child) => child.ended));
     }
@@ -131,50 +144,62 @@ export class LocalCluster {
   }
 
   async #startAll(signal?: AbortSignal): Promise<void> {
-    const { schedulers } = this.#options;
-    await this.#start('central', this.#centralArgs(this.#options.bind));
-    const starts: Promise<void>[] = [];
-    for (let i = 0; i < schedulers; i++) starts.push(this.#start(`s${i}`, this.#schedulerArgs(`s${i}`)));
-    for (const [name, args] of this.#workerProcesses()) starts.push(this.#start(name, args));
-    await Promise.all(starts);
+    await this.#start(this.#central());
+    await Promise.all([...this.#schedulers(), ...this.#workers()].map((place) => this.#start(place)));
     await this.#allJoined(signal);
-    if (this.#options.dashboard) await this.#start('dashboard', this.#dashboardArgs('127.0.0.1:0'));
+    if (this.#options.dashboard) await this.#start(this.#dashboard());
   }
 
-  #dashboardArgs(bind: string): string[] {
-    return ['dashboard', '--listen', bind, '--cluster', this.url];
-  }
-
-  #centralArgs(bind: string): string[] {
-    const { policy, logLevel, http } = this.#options;
+  #central(): Place {
+    const { policy, logLevel, bind } = this.#options;
     const settings = JSON.stringify(policy);
-    return ['central', ...flagsFor(centralCommand.options, { bind, logLevel, settings, http: http?.bind })];
+    const args = (at = bind) => [
+      'central',
+      ...flagsFor(centralCommand.options, { bind: at, logLevel, settings }),
+    ];
+    return { name: 'central', role: 'central', args };
   }
 
-  /** For processes that central tells of. */
-  get #anyHttpPort(): string | undefined {
-    return this.#options.http?.bind.replace(/\d+$/, '0');
+  #dashboard(): Place {
+    const { keys } = this.#options;
+    return {
+      name: 'dashboard',
+      role: 'dashboard',
+      args: (at = 'http://127.0.0.1:0') => [
+        'dashboard',
+        ...['--listen', new URL(at).host],
+        ...['--cluster', this.url],
+      ],
+      ...(keys && { secrets: { GOSHAWK_DASHBOARD_TOKENS: `operate ${this.#pageToken}` } }),
+    };
   }
 
-  #schedulerArgs(name: string): string[] {
-    const { journal, shadow, keep, keepJobs, userWaitingTasksMax, dataFolder, logLevel, policy } =
-      this.#options;
-    const flags = flagsFor(schedulerCommand.options, {
-      name,
-      centralUrl: this.url,
-      http: this.#anyHttpPort,
-      logLevel,
-      dataFolder: journal ? join(dataFolder, name) : undefined,
-      shadow,
-      estimator: isOwn(policy.estimator) ? policy.estimator : undefined,
-      keep,
-      keepJobs,
-      userWaitingTasksMax,
+  #schedulers(): Place[] {
+    const { schedulers, journal, journalUrl, dataFolder, policy, ...options } = this.#options;
+    return Array.from({ length: schedulers }, (_, i) => {
+      const name = `s${i}`;
+      const flags = flagsFor(schedulerCommand.options, {
+        name,
+        centralUrl: this.url,
+        logLevel: options.logLevel,
+        dataFolder: journal ? join(dataFolder, name) : undefined,
+        shadow: options.shadow,
+        estimator: isOwn(policy.estimator) ? policy.estimator : undefined,
+        keep: options.keep,
+        keepJobs: options.keepJobs,
+        userWaitingTasksMax: options.userWaitingTasksMax,
+      });
+      const args = () => ['scheduler', ...flags];
+      return {
+        name,
+        role: 'scheduler',
+        args,
+        ...(journalUrl && { secrets: { GOSHAWK_JOURNAL: journalUrl } }),
+      };
     });
-    return ['scheduler', ...flags];
   }
 
-  #workerProcesses(): [name: string, args: string[]][] {
+  #workers(): Place[] {
     const { workers, slots, resources, attribute, dataFolder, logLevel } = this.#options;
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
     return Array.from({ length: processes }, (_, i) => {
@@ -187,48 +212,34 @@ export class LocalCluster {
         firstNumber,
         slots,
         centralUrl: this.url,
-        http: this.#anyHttpPort,
         logLevel,
         dataFolder: join(dataFolder, name),
         memoryShares: workers,
         resources,
         attribute,
       });
-      return [name, ['worker', ...flags]];
+      return { name, role: 'worker', args: () => ['worker', ...flags] };
     });
   }
 
-  async #start(name: string, args: string[], pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
-    const { keys, dataFolder, journalUrl, http } = this.#options;
+  /** @param at where it was before */
+  async #start(place: Place, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
+    const { keys, dataFolder } = this.#options;
+    const { name, role, secrets } = place;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
     const log = join(dataFolder, 'logs', `${name}.log`);
-    const secrets = {
-      ...(journalUrl === undefined || roleOf(name) !== 's' ? {} : { GOSHAWK_JOURNAL: journalUrl }),
-      ...(http?.token === undefined || roleOf(name) === 'dashboard'
-        ? {}
-        : { GOSHAWK_HTTP_TOKEN: http.token }),
-      ...(keys === undefined || roleOf(name) !== 'dashboard'
-        ? {}
-        : { GOSHAWK_DASHBOARD_TOKENS: `operate ${this.#pageToken}` }),
-    };
-    const child = await startChild(name, [...args, ...keyArgs], log, secrets);
+    const child = await startChild(name, [...place.args(at), ...keyArgs], log, secrets);
     // The stop of the cluster did not see a process that was about to start.
     if (this.#stopping) child.process.kill('SIGTERM');
-    this.#children.set(name, child);
+    this.#children.set(name, { ...child, role });
     const upAt = performance.now();
     void child.ended.then((how) => {
       if (this.#stopping) return;
       const isWell = performance.now() - upAt > WELL_AFTER_MS;
       const pause = isWell ? RESTART_PAUSE_MS : pauseMs;
       this.#options.note(`${name} ended (${how}); it is missing until it has been started again`);
-      // At the same place: others look for it there.
-      this.#startLater(name, this.#argsAgain(name, args, child.endpoint), pause, '');
+      this.#startLater(place, child.endpoint, pause, '');
     });
-  }
-
-  #argsAgain(name: string, args: string[], endpoint: string): string[] {
-    if (name === 'central') return this.#centralArgs(endpoint);
-    return name === 'dashboard' ? this.#dashboardArgs(new URL(endpoint).host) : args;
   }
 
   /**
@@ -236,17 +247,17 @@ export class LocalCluster {
    *
    * @param said of it last; the same is not said twice
    */
-  #startLater(name: string, args: string[], pauseMs: Millis, said: string): void {
+  #startLater(place: Place, at: string, pauseMs: Millis, said: string): void {
     const next = Math.min(2 * pauseMs, RESTART_PAUSE_MAX_MS);
     const { note } = this.#options;
     const timer = setTimeout(() => {
       this.#restarts.delete(timer);
-      this.#start(name, args, next).then(
-        () => note(`${name} is back`),
+      this.#start(place, at, next).then(
+        () => note(`${place.name} is back`),
         ({ message }: Error) => {
           if (this.#stopping) return;
           if (message !== said) note(`${message}; it is missing, and is tried again until it is up`);
-          this.#startLater(name, args, next, message);
+          this.#startLater(place, at, next, message);
         },
       );
     }, pauseMs);
@@ -275,8 +286,3 @@ export class LocalCluster {
 }
 
 const STOP_PATIENCE_MS = 10_000;
-
-function roleOf(name: string): 'central' | 'workers' | 's' | 'dashboard' {
-  if (name === 'central' || name === 'dashboard') return name;
-  return name.startsWith('workers') ? 'workers' : 's';
-}
