@@ -7,8 +7,12 @@ export interface Post {
   register(index: number, deliver: (from: Address, body: unknown) => void): void;
   /** Nothing is delivered to this index any more. */
   unregister(index: number): void;
-  /** Never waits, and never throws for what the network does; order holds between two parties. */
-  send(fromIndex: number, to: Address, body: Body): void;
+  /**
+   * Never waits, and never throws for what the network does; order holds between two parties.
+   *
+   * @param mayWait it may leave a moment later, with what is sent there next
+   */
+  send(fromIndex: number, to: Address, body: Body, mayWait?: boolean): void;
   /** What was sent there before waits for a connection. */
   holdsBack?(to: Address): boolean;
 }

@@ -162,6 +162,7 @@ export class Party {
       return;
     }
     this.counters.sent(message.type);
-    mailbox.send(this.#index, to, body);
+    // What is confirmed is sent again only after a second, and nobody waits for it.
+    mailbox.send(this.#index, to, body, message.type === 'confirm');
   }
 }

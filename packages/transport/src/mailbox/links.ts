@@ -34,6 +34,9 @@ interface LinksOptions {
   readonly onBroken: (endpoint: string, place: string) => void;
 }
 
+/** How long mail waits that may. ms */
+const WAIT_MS = 20;
+
 /**
  * All ways out of this process, each opened when something is sent there first and closed when nothing
  * was for long; and the end of the turn, at which they are flushed.
@@ -46,6 +49,9 @@ export class Links {
   readonly #outbound = new Set<Link>();
   readonly #replies: SharedRoom;
   #due: Link[] = [];
+  /** With mail that may wait for a moment. */
+  readonly #waiting = new Set<Link>();
+  #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
 
   constructor(options: LinksOptions) {
@@ -88,6 +94,18 @@ export class Links {
     if (this.#due.push(link) === 1) setImmediate(() => this.#flush());
   }
 
+  /** The link has something that leaves with what is sent there next, or in a moment. */
+  scheduleLater(link: Link): void {
+    this.#waiting.add(link);
+    this.#waitTimer ??= setTimeout(() => this.#waitNoLonger(), WAIT_MS).unref();
+  }
+
+  #waitNoLonger(): void {
+    this.#waitTimer = undefined;
+    for (const link of this.#waiting) if (!link.isIdle) this.schedule(link);
+    this.#waiting.clear();
+  }
+
   /** A successor was heard at its place. */
   supersede(successor: ProcessName): void {
     const place = placeOf(successor);
@@ -103,6 +121,8 @@ export class Links {
   /** Lets what waits leave for at most `flushMs`, then closes. */
   async close(flushMs: number): Promise<void> {
     clearInterval(this.#sweepTimer);
+    clearTimeout(this.#waitTimer);
+    this.#waitNoLonger();
     this.#flush();
     const links = [...this.#links.values()];
     let timer: NodeJS.Timeout | undefined;

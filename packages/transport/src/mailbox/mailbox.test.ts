@@ -52,6 +52,24 @@ describe('two processes', () => {
     expect(a.counters.sent.frames).toBeGreaterThan(1);
   });
 
+  test('what may wait leaves with what is sent there next, in order, or by itself', async () => {
+    const [a, b] = [await mailboxes.open(), await mailboxes.open()];
+    const atB = new Inbox(b);
+    const toB = a.directory.intern(`${b.process}/0`);
+    a.send(0, toB, ['may wait'], true);
+    await nextTurn();
+    a.send(0, toB, ['goes now']);
+    await atB.until(2);
+    expect(atB.bodies).toStrictEqual([['may wait'], ['goes now']]);
+    expect(a.counters.sent).toMatchObject({ messages: 2, frames: 1 });
+
+    a.send(0, toB, ['may wait again'], true);
+    await atB.until(3);
+    a.send(0, toB, ['waits to the end'], true);
+    await a.close();
+    await atB.until(4);
+  });
+
   test('an endpoint that is known only by configuration is reached whoever is there', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = new Inbox(b);

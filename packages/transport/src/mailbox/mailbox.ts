@@ -212,13 +212,14 @@ export class Mailbox {
    * Sends one message. The body is encoded at once and may be changed afterwards.
    *
    * @param fromIndex the party that sends; answers go to it.
+   * @param mayWait it leaves with what is sent to that process next, or in 20 ms: to send it alone would wake its threads
    * @returns 'accepted' if it will leave unless the peer, the connection or this process ends before; or
    * why it was dropped, which is counted, too.
    * @throws RangeError if `fromIndex` is not the index of a party.
    */
-  send(fromIndex: number, to: Address, body: readonly unknown[]): SendResult {
+  send(fromIndex: number, to: Address, body: readonly unknown[], mayWait = false): SendResult {
     checkIndex(fromIndex);
-    const refusal = this.#closing === undefined ? this.#post(fromIndex, to, body) : 'closed';
+    const refusal = this.#closing === undefined ? this.#post(fromIndex, to, body, mayWait) : 'closed';
     if (refusal === undefined) return 'accepted';
     this.counters.dropped[refusal]++;
     return refusal;
@@ -290,14 +291,15 @@ export class Mailbox {
     return this.#closing;
   }
 
-  #post(fromIndex: number, to: Address, body: readonly unknown[]): DropReason | undefined {
+  #post(fromIndex: number, to: Address, body: readonly unknown[], mayWait: boolean): DropReason | undefined {
     const party = this.directory.partyAt(to);
     if (party === undefined) return 'unknownAddress';
     const { process, index } = party;
     const link = this.#links.to(process);
     if (link === undefined) return 'unreachable';
     const refusal = link.add(process.incarnation, fromIndex, index, body);
-    this.#links.schedule(link);
+    if (mayWait) this.#links.scheduleLater(link);
+    else this.#links.schedule(link);
     if (refusal === undefined) {
       if (messageSent.hasSubscribers) {
         const [code] = body;
