@@ -24,7 +24,7 @@ export async function findCluster(
   const { findLocalCluster, isHere, localClusterAt } = await import('@goshawk/client');
   if (cluster !== undefined) {
     for (const url of cluster.split(',')) {
-      if (!/^(tcp:\/\/.+:\d+|ipc:\/\/.+)$/.test(url.trim())) {
+      if (!/^tcp:\/\/.+:\d+$/.test(url.trim())) {
         throw new InputError('bad-cluster', `${option}: "${url}" is not a URL`, 'write tcp://HOST:PORT');
       }
     }

@@ -6,7 +6,7 @@ import {
   endpointsBehind,
   type Logger,
   type Mailbox,
-  portOf,
+  parseEndpoint,
   ThrottledLog,
 } from '@goshawk/transport';
 import type { DaemonProcess } from './process.js';
@@ -22,7 +22,7 @@ const DISPUTE_LOG_INTERVAL_MS = 60_000;
  * machine if it listens at all of them.
  */
 export function ownPlaces(bind: string, advertised: string): string[] {
-  const port = portOf(bind) || portOf(advertised);
+  const port = parseEndpoint(bind).port || parseEndpoint(advertised).port;
   const hosts = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return endpointOn(
     bind,

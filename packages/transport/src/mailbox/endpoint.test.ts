@@ -4,13 +4,8 @@ import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
 
 describe('endpoints', () => {
   test('are parsed', () => {
-    expect(parseEndpoint('tcp://127.0.0.1:7000')).toStrictEqual({
-      transport: 'tcp',
-      host: '127.0.0.1',
-      port: 7000,
-    });
-    expect(parseEndpoint('tcp://[::1]:0')).toStrictEqual({ transport: 'tcp', host: '::1', port: 0 });
-    expect(parseEndpoint('ipc:///tmp/x.sock')).toStrictEqual({ transport: 'ipc', path: '/tmp/x.sock' });
+    expect(parseEndpoint('tcp://127.0.0.1:7000')).toStrictEqual({ host: '127.0.0.1', port: 7000 });
+    expect(parseEndpoint('tcp://[::1]:0')).toStrictEqual({ host: '::1', port: 0 });
   });
 
   test.each([
@@ -22,7 +17,7 @@ describe('endpoints', () => {
     'tcp://a:1/x',
     'tcp://a:123456',
     'udp://a:1',
-    'ipc://',
+    'ipc:///tmp/x.sock',
   ])('%j is refused with what is expected', (text) => {
     expect(() => parseEndpoint(text)).toThrow(/is not an endpoint: expected tcp:\/\/HOST:PORT/);
   });

@@ -2,19 +2,17 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
 
-/** Where a process listens. ipc is for tests: ZeroMQ lets a second process take the path from the first. */
-export type Endpoint =
-  | { readonly transport: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly transport: 'ipc'; readonly path: string };
+/** Where a process listens. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
 
 const TCP = /^tcp:\/\/(\[[^\]]+\]|[^:/[\]]+):([0-9]{1,5})$/;
-const IPC = /^ipc:\/\/(.+)$/;
 const PORT_MAX = 65_535;
 
 /** @throws InvalidEndpointError that says what is expected. */
 export function parseEndpoint(text: string): Endpoint {
-  const path = IPC.exec(text)?.[1];
-  if (path !== undefined) return { transport: 'ipc', path };
   const tcp = TCP.exec(text);
   if (tcp === null) {
     throw new InvalidEndpointError(text, 'expected tcp://HOST:PORT, as in tcp://127.0.0.1:7000');
@@ -22,17 +20,17 @@ export function parseEndpoint(text: string): Endpoint {
   const [, host = '', digits = ''] = tcp;
   const port = Number(digits);
   if (port > PORT_MAX) throw new InvalidEndpointError(text, `port ${port} is above ${PORT_MAX}`);
-  return { transport: 'tcp', host: host.replace(/^\[|\]$/g, ''), port };
+  return { host: host.replace(/^\[|\]$/g, ''), port };
 }
 
 /** Whether listening there means listening on every interface; nobody can connect to such a host. */
-export function isWildcard(endpoint: Endpoint): boolean {
-  return endpoint.transport === 'tcp' && ['*', '0.0.0.0', '::'].includes(endpoint.host);
+export function isWildcard({ host }: Endpoint): boolean {
+  return ['*', '0.0.0.0', '::'].includes(host);
 }
 
 /** Whether the address behind the endpoint can change. */
 export function hasHostName(endpoint: Endpoint): boolean {
-  return endpoint.transport === 'tcp' && !isWildcard(endpoint) && isIP(endpoint.host) === 0;
+  return !isWildcard(endpoint) && isIP(endpoint.host) === 0;
 }
 
 /**
@@ -43,7 +41,7 @@ export function hasHostName(endpoint: Endpoint): boolean {
  */
 export async function resolveEndpoint(text: string): Promise<string> {
   const endpoint = parseEndpoint(text);
-  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) return text;
+  if (!hasHostName(endpoint)) return text;
   const { host, port } = endpoint;
   try {
     const addresses = await lookup(host);
@@ -58,21 +56,14 @@ export async function resolveEndpoint(text: string): Promise<string> {
 /** All addresses that the endpoint may lead to, as endpoints. @throws when its name cannot be resolved */
 export async function endpointsBehind(text: string): Promise<string[]> {
   const endpoint = parseEndpoint(text);
-  if (endpoint.transport !== 'tcp' || !hasHostName(endpoint)) return [text];
+  if (!hasHostName(endpoint)) return [text];
   const addresses = await lookup(endpoint.host);
   return addresses.map(({ address }) => formatTcp(address, endpoint.port));
-}
-
-/** 0 for an endpoint that has none. */
-export function portOf(text: string): number {
-  const endpoint = parseEndpoint(text);
-  return endpoint.transport === 'tcp' ? endpoint.port : 0;
 }
 
 /** The endpoints at which a process is reached that listens there: at each of the addresses if it listens everywhere. */
 export function endpointOn(bind: string, port: number, addresses: readonly string[]): string[] {
   const endpoint = parseEndpoint(bind);
-  if (endpoint.transport !== 'tcp') return [bind];
   const hosts = isWildcard(endpoint) ? addresses : [endpoint.host];
   return hosts.map((host) => formatTcp(host, port));
 }

@@ -16,7 +16,6 @@ export {
   endpointsBehind,
   isWildcard,
   parseEndpoint,
-  portOf,
   resolveEndpoint,
 } from './endpoint.js';
 export * from './errors.js';

@@ -43,7 +43,7 @@ export async function listen(
   const open = async (at: string): Promise<Router> => {
     const router = socket();
     try {
-      router.ipv6 = wanted.transport === 'tcp' && wanted.host.includes(':');
+      router.ipv6 = wanted.host.includes(':');
       await router.bind(at);
       return router;
     } catch (error) {
@@ -56,15 +56,15 @@ export async function listen(
   const place = parseEndpoint(bound);
   let inlet: Inlet = new SocketInlet(router);
   const listener = {
-    endpoint: withPort(advertised, tell, bound),
-    canBeGuarded: CAN_GUARD && place.transport === 'tcp',
+    endpoint: withPort(advertised, tell, place),
+    canBeGuarded: CAN_GUARD,
     get inlet() {
       return inlet;
     },
     reopen: async (isGuarded: boolean) => {
       const folder = isGuarded ? guardFolder() : undefined;
       inlet =
-        folder !== undefined && place.transport === 'tcp'
+        folder !== undefined
           ? await Guard.open({ ...place, folder, limits, open: socket })
           : new SocketInlet(await open(bound));
     },
@@ -73,10 +73,8 @@ export async function listen(
 }
 
 /** The endpoint that is advertised to others has the port that was given by the system where it says 0. */
-function withPort(advertised: Endpoint, text: string, bound: string): string {
-  if (advertised.transport !== 'tcp' || advertised.port !== 0) return text;
-  const { port } = parseEndpoint(bound) as Extract<Endpoint, { transport: 'tcp' }>;
-  return formatTcp(advertised.host, port);
+function withPort(advertised: Endpoint, text: string, bound: Endpoint): string {
+  return advertised.port === 0 ? formatTcp(advertised.host, bound.port) : text;
 }
 
 function bindError(bind: string, cause: NodeJS.ErrnoException): Error {
@@ -89,9 +87,6 @@ function bindError(bind: string, cause: NodeJS.ErrnoException): Error {
     case 'EACCES':
     case 'EPERM':
       return new AddressUnavailableError(bind, 'not permitted; choose a port above 1023', { cause });
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return new AddressUnavailableError(bind, 'the folder of the socket does not exist', { cause });
     default:
       return cause.code === undefined || cause instanceof InvalidEndpointError
         ? cause

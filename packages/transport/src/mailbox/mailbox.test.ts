@@ -138,15 +138,15 @@ describe('two processes', () => {
     expect(broken.sort()).toEqual([`${central.process}/0`, `${central.process}/1`]);
   });
 
-  test('over ipc and by host name, too', async () => {
-    const a = await mailboxes.open({ bind: `ipc:///tmp/goshawk-mailbox-test-${process.pid}.sock` });
+  test('by host name, too', async () => {
+    const a = await mailboxes.open();
     const b = await mailboxes.open({ bind: 'tcp://localhost:0' });
     expect(b.endpoint).toMatch(/^tcp:\/\/localhost:[0-9]+$/);
     const [atA, atB] = [new Inbox(a), new Inbox(b)];
     a.send(0, a.directory.intern(`${b.process}/0`), ['by name']);
-    b.send(0, b.directory.intern(`${a.process}/0`), ['by path']);
+    b.send(0, b.directory.intern(`${a.process}/0`), ['by number']);
     await Promise.all([atA.until(1), atB.until(1)]);
-    expect([atA.bodies, atB.bodies]).toStrictEqual([[['by path']], [['by name']]]);
+    expect([atA.bodies, atB.bodies]).toStrictEqual([[['by number']], [['by name']]]);
   });
 
   test('a large message arrives, and one that is too large is refused where it is sent', async () => {
@@ -523,7 +523,7 @@ describe('opening', () => {
       /cannot listen at tcp:\/\/192.0.2.1:0: the address is not one of this machine/,
     ],
     ['tcp://127.0.0.1', InvalidEndpointError, /expected tcp:\/\/HOST:PORT/],
-    ['ipc:///nowhere/at/all.sock', Error, /the folder of the socket does not exist/],
+    ['ipc:///tmp/x.sock', InvalidEndpointError, /expected tcp:\/\/HOST:PORT/],
   ])('at %s is refused', async (bind, type, message) => {
     const failure = await mailboxes.open({ bind }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(type);

@@ -24,7 +24,7 @@ test('every interface is the one address of the machine, without loopback and wh
 });
 
 test('any other endpoint stays what it is', () => {
-  for (const text of ['tcp://central:7070', 'tcp://10.0.0.1:0', 'ipc:///tmp/x.sock']) {
+  for (const text of ['tcp://central:7070', 'tcp://10.0.0.1:0']) {
     expect(reachableAt(text, MACHINE)).toBe(text);
   }
 });

@@ -12,7 +12,7 @@ export type Interfaces = ReturnType<typeof networkInterfaces>;
  */
 export function reachableAt(text: string, interfaces?: Interfaces): string {
   const endpoint = parseEndpoint(text);
-  if (endpoint.transport !== 'tcp' || !isWildcard(endpoint)) return text;
+  if (!isWildcard(endpoint)) return text;
   const addresses = ownAddresses(endpoint.host.includes(':') ? 6 : 4, interfaces);
   if (addresses.length === 1) return formatTcp(addresses[0]!, endpoint.port);
   const found = addresses.length === 0 ? 'no address beyond loopback' : addresses.join(' and ');
@@ -30,7 +30,6 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
  */
 export function movedTo(advertised: string, interfaces?: Interfaces): string | undefined {
   const endpoint = parseEndpoint(advertised);
-  if (endpoint.transport !== 'tcp') return undefined;
   const addresses = ownAddresses(endpoint.host.includes(':') ? 6 : 4, interfaces);
   return addresses.includes(endpoint.host) ? undefined : addresses[0];
 }

@@ -6,7 +6,6 @@ describe('party names', () => {
   test.each([
     ['tcp://127.0.0.1:7000', 'V1StGXR8_Z5jdHi6B-myT', 0],
     ['tcp://[::1]:7000', 'a', 65_535],
-    ['ipc:///tmp/a!b/c.sock', 'x', 12],
     ['client:9dKqv3', 'y', 1],
     ['tcp://central:7000', '*', 0],
   ])('%s, %s, %i: what is put together comes apart', (endpoint, incarnation, index) => {

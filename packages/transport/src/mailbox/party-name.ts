@@ -93,7 +93,6 @@ export function isIncarnation(value: unknown): value is string {
 
 /** @returns undefined for what is no name of a process; names come from peers. */
 export function parseProcessName(name: string): ProcessName | undefined {
-  // The last '!': a path of an ipc endpoint may contain one, an incarnation may not.
   const mark = name.lastIndexOf('!');
   const incarnation = name.slice(mark + 1);
   if (mark <= 0 || name.length > PROCESS_NAME_BYTES_MAX || !INCARNATION.test(incarnation)) return undefined;
