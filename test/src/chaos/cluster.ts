@@ -13,11 +13,11 @@ import { Worker } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar } from '../stepped/calendar.js';
 import type { Checker } from './checker.js';
-import { ChaosDisk, type ChaosJournal } from './disk.js';
+import { ChaosDisk, type ChaosJournal, type Found, type Store } from './disk.js';
 import { Network, type Parcel } from './network.js';
 import type { Plan, ProcessPlan, WorkerPlan } from './plan.js';
 import { Process } from './process.js';
-import { SharedChaosJournal, type Way } from './store.js';
+import { SharedChaosJournal, Way } from './store.js';
 import { type Execution, type TaskInput, Tasks } from './tasks.js';
 import type { Transcript } from './transcript.js';
 import { anyPartyOf, endpointOf } from './wire.js';
@@ -31,10 +31,10 @@ interface Place {
   wallErrorMs: Millis;
   incarnations: number;
   process: Process | undefined;
-  disk: ChaosDisk | undefined;
-  /** Where all share a journal: its way there, and what it has. */
-  way: Way;
-  journal: SharedChaosJournal | undefined;
+  /** Of a scheduler. */
+  store: Store | undefined;
+  /** What is slow, full or broken before its store: its disk, or its way to the journals that all share. */
+  medium: ChaosDisk | Way;
   /** The place of the scheduler that has taken this one's jobs over; undefined of those of the plan. */
   adopter: string | undefined;
   tasks: Tasks | undefined;
@@ -44,9 +44,9 @@ interface Place {
   isRemoved: boolean;
 }
 
-/** Who has been told to end and has not is killed then, as whoever runs it would. */
+/** A process that was to end and has not is killed then, as its supervisor would. */
 const GRACE_MS = 30_000;
-/** Whoever runs a scheduler that has ended by itself starts it again. */
+/** A scheduler that has ended by itself is started again by its supervisor. */
 const FENCED_MS = 500;
 /** So many records of a journal are read at a time: few, so that much happens between. */
 const PIECE = 3;
@@ -68,7 +68,7 @@ export class Cluster {
   readonly #places = new Map<string, Place>();
   /** Where schedulers share their journals. */
   readonly #shared: SharedDisk | undefined;
-  /** Promises that disks have kept: whoever drives this has to let go on what waits for them. */
+  /** Disks have kept promises: the driver has to let what waits for them go on. */
   hasSettled = false;
   #runs = 0;
   #busy = { ms: 0, at: 0, share: 0 };
@@ -91,13 +91,12 @@ export class Cluster {
         this.#checker.fenced(row.tag, epoch, row.epoch);
         this.#checker.written(row.tag, record);
       });
-    for (const scheduler of plan.shared ? plan.schedulers : [])
-      this.#addPlace(scheduler, 'scheduler', (process) =>
-        this.#sharedScheduler(process, this.#ownRow(process.name)),
+    for (const scheduler of plan.schedulers) {
+      const place = this.#addPlace(scheduler, 'scheduler', (process) =>
+        plan.shared ? this.#sharedScheduler(process, this.#ownRow(process.name)) : this.#scheduler(process),
       );
-    for (const scheduler of plan.shared ? [] : plan.schedulers) {
-      const place = this.#addPlace(scheduler, 'scheduler', (process) => this.#scheduler(process));
-      place.disk = new ChaosDisk(
+      if (plan.shared) continue;
+      place.store = place.medium = new ChaosDisk(
         scheduler.name,
         calendar,
         new Draw(`${plan.seed}/disk ${scheduler.name}`),
@@ -132,44 +131,28 @@ export class Cluster {
     return this.#places.get(name)?.process;
   }
 
-  diskOf(name: string): ChaosDisk {
-    return this.#places.get(name)!.disk!;
+  /** Of a scheduler. */
+  storeOf(name: string): Store {
+    return this.#places.get(name)!.store!;
   }
 
   /** Where the jobs of a tag are; undefined when they are lost. */
   ownerOf(tag: string): string | undefined {
-    if (this.#shared === undefined)
-      return this.plan.schedulers.find(({ name }) => this.diskOf(name).tag === tag)?.name;
-    return [...this.#places.values()].findLast(({ journal }) => journal?.row.tag === tag && !journal.isFenced)
-      ?.plan.name;
-  }
-
-  /** Of the jobs that a scheduler has. */
-  tagOf(name: string): string {
-    return this.#shared === undefined ? this.diskOf(name).tag : this.#places.get(name)!.journal!.row.tag;
-  }
-
-  /** Everything is written that a scheduler has to write. */
-  isQuiet(name: string): boolean {
-    return this.#shared === undefined ? this.diskOf(name).isQuiet : this.#places.get(name)!.journal!.isQuiet;
+    return [...this.#places.values()].findLast(({ store }) => store?.tag === tag && !store.isFenced)?.plan
+      .name;
   }
 
   /** Another one has the jobs of this scheduler. */
   isFenced(name: string): boolean {
-    return this.#places.get(name)?.journal?.isFenced === true;
+    return this.#places.get(name)?.store?.isFenced === true;
   }
 
-  /** A scheduler's way to the journals that all share; undefined where they do not. */
-  wayOf(name: string): Way | undefined {
-    return this.#shared && this.#places.get(name)?.way;
+  mediumOf(name: string): ChaosDisk | Way {
+    return this.#places.get(name)!.medium;
   }
 
   has(name: string): boolean {
     return this.#places.has(name);
-  }
-
-  hasDisk(name: string): boolean {
-    return this.#places.get(name)?.disk !== undefined;
   }
 
   tasksOf(name: string): Tasks | undefined {
@@ -195,8 +178,7 @@ export class Cluster {
     place.backAfterMs = undefined;
     this.network.senderDied(process.id);
     place.tasks?.forget();
-    place.disk?.crash();
-    place.journal?.crash();
+    place.store?.crash();
     for (const { plan, adopter, isRemoved } of [...this.#places.values()]) {
       if (adopter !== name || isRemoved) continue;
       this.#places.get(plan.name)!.isRemoved = true;
@@ -234,10 +216,13 @@ export class Cluster {
     return true;
   }
 
-  loseDisk(name: string): void {
-    const disk = this.diskOf(name);
-    this.#checker.diskLost(disk.tag);
-    disk.wipe();
+  /** @returns false where it has none of its own */
+  loseDisk(name: string): boolean {
+    const { store } = this.#places.get(name)!;
+    if (!(store instanceof ChaosDisk)) return false;
+    this.#checker.diskLost(store.tag);
+    store.wipe();
+    return true;
   }
 
   terminate(name: string, downMs: Millis): boolean {
@@ -268,10 +253,11 @@ export class Cluster {
   /** A scheduler of nobody, made of what is on a disk. */
   rebuilt(name: string): Machine {
     const place = this.#places.get(name)!;
-    const { journal } = place;
-    const { inheritance, ...config } = journal
-      ? this.#sharedConfig(place.process!, journal.row)
-      : this.#schedulerConfig(place.process!, place.disk!);
+    const { store } = place;
+    const { inheritance, ...config } =
+      store instanceof ChaosDisk
+        ? this.#config(place.process!, store.tag, store.found)
+        : this.#sharedConfig(place.process!, (store as SharedChaosJournal).row);
     const process = place.process!;
     const environment = { ...process.environment(), setTimer() {}, clearTimer() {} };
     const scheduler = new Scheduler(
@@ -292,9 +278,8 @@ export class Cluster {
       wallErrorMs: plan.wallErrorMs,
       incarnations: 0,
       process: undefined,
-      disk: undefined,
-      way: { syncMs: this.plan.network.syncMs, isCut: false, lossy: 0 },
-      journal: undefined,
+      store: undefined,
+      medium: new Way(this.plan.network.syncMs),
       adopter: undefined,
       tasks: undefined,
       backAfterMs: undefined,
@@ -331,9 +316,9 @@ export class Cluster {
   }
 
   #scheduler(process: Process): Machine {
-    const { disk } = this.#places.get(process.name)!;
-    const config = this.#schedulerConfig(process, disk!);
-    const journal: ChaosJournal = disk!.open(process.wire.party, (action) => process.take(() => action()), {
+    const disk = this.#places.get(process.name)!.store as ChaosDisk;
+    const config = this.#config(process, disk.tag, disk.found);
+    const journal: ChaosJournal = disk.open(process.wire.party, (action) => process.take(() => action()), {
       recorded: (count) => scheduler.recorded(count, process.now),
       stateChanged: (state) => {
         scheduler.journalChanged(state, process.now);
@@ -381,7 +366,7 @@ export class Cluster {
     const journal = new SharedChaosJournal(
       shared,
       row,
-      place.way,
+      place.medium as Way,
       {
         calendar: this.#calendar,
         draw: new Draw(`${this.plan.seed}/commits ${process.id}`),
@@ -401,7 +386,7 @@ export class Cluster {
         },
       },
     );
-    place.journal = journal;
+    place.store = journal;
     const scheduler = new Scheduler(config, {
       ...process.environment(),
       record: (record) => journal.append(record),
@@ -419,7 +404,7 @@ export class Cluster {
 
   /** When PostgreSQL has answered, if the process is still there. */
   #after(process: Process, act: () => void): void {
-    const { syncMs } = this.#places.get(process.name)!.way;
+    const { syncMs } = this.#places.get(process.name)!.medium;
     this.#calendar.put(this.#calendar.now + syncMs, () => {
       if (this.at(process.name) === process) act();
     });
@@ -442,21 +427,15 @@ export class Cluster {
   }
 
   #sharedConfig(process: Process, row: SharedRow): SchedulerConfig {
-    const { formers: previousIncarnations } = row.identity;
     const shared = this.#shared!;
-    const inheritance =
-      previousIncarnations.length === 0
-        ? undefined
-        : {
-            entries: shared.entries(row),
-            now: process.now,
-            lastJob: shared.lastJob(row),
-            previousIncarnations: previousIncarnations.map((former) => process.wire.addressNamed(former)),
-            piece: PIECE,
-          };
+    const { tag, epoch, identity } = row;
+    const found = {
+      formers: identity.formers,
+      lastJob: shared.lastJob(row),
+      entries: shared.entries(row),
+    };
     const adopted = this.#places.get(process.name)!.adopter !== undefined;
-    const { tag, epoch } = row;
-    return { ...this.#commonConfig(process), tag, epoch, adopted, inheritance };
+    return { ...this.#config(process, tag, found), epoch, adopted };
   }
 
   /** Until a scheduler is back whose disk has failed. */
@@ -464,29 +443,19 @@ export class Cluster {
 
   failDisk(name: string, isWritten: boolean, downMs: Millis): void {
     this.#downMs = downMs;
-    this.diskOf(name).failure = { isWritten };
+    (this.storeOf(name) as ChaosDisk).failure = { isWritten };
   }
 
-  #schedulerConfig(process: Process, disk: ChaosDisk): SchedulerConfig {
-    const { wire } = process;
-    const { previousIncarnations, lastJob, skipped, tag } = disk;
-    const inheritance =
-      previousIncarnations.length === 0
-        ? undefined
-        : {
-            entries: disk.entries(),
-            now: process.now,
-            lastJob: lastJob + skipped,
-            previousIncarnations: previousIncarnations.map((former) => wire.addressNamed(former)),
-            piece: PIECE,
-          };
-    return { ...this.#commonConfig(process), tag, inheritance };
-  }
-
-  #commonConfig(process: Process) {
+  #config(process: Process, tag: string, { formers, lastJob, entries }: Found): SchedulerConfig {
     const { name, wire } = process;
+    const previousIncarnations = formers.map((former) => wire.addressNamed(former));
     return {
       name,
+      tag,
+      inheritance:
+        formers.length === 0
+          ? undefined
+          : { entries, now: process.now, lastJob, previousIncarnations, piece: PIECE },
       self: wire.self,
       endpoint: endpointOf(name, 'scheduler'),
       central: wire.addressNamed(anyPartyOf('central', 'central')),

@@ -21,6 +21,26 @@ export interface JournalEvents {
 /** How the process that has the journal gets its turns. */
 export type Turn = (action: () => void) => void;
 
+/** Where a scheduler's jobs are written: a disk of its own, or its journal among those that all share. */
+export interface Store {
+  /** Names the jobs in it, and nobody else's. */
+  readonly tag: string;
+  /** Everything is in it that was written down. */
+  readonly isQuiet: boolean;
+  /** Another scheduler has it. */
+  readonly isFenced: boolean;
+  /** Its process is gone. */
+  crash(): void;
+}
+
+/** What a scheduler finds in its store when it starts. */
+export interface Found {
+  /** Incarnations before. */
+  readonly formers: readonly string[];
+  readonly lastJob: number;
+  readonly entries: Iterable<JournalEntry>;
+}
+
 /** Numbers of jobs that every other start passes over: those after it take more than 32 bits. */
 const SKIPPED = 2 ** 32;
 
@@ -28,7 +48,8 @@ const SKIPPED = 2 ** 32;
  * A scheduler's disk, with the journal's own group commit on top. What is not synced when the process dies is lost, or
  * not: of a group that was on its way all is there, or nothing.
  */
-export class ChaosDisk {
+export class ChaosDisk implements Store {
+  readonly isFenced = false;
   syncMs: Millis;
   isFull = false;
   hasNoRoom = false;
@@ -62,30 +83,29 @@ export class ChaosDisk {
     this.#onWrite = events.written;
   }
 
-  /** Names the jobs in it, and nobody else's. */
   get tag(): string {
     return `${this.#name}x${this.#generation}`;
   }
 
-  get previousIncarnations(): readonly string[] {
-    return this.#identity.formers;
+  get found(): Found {
+    const { formers } = this.#identity;
+    return { formers, lastJob: this.#lastJob + this.#skipped, entries: this.#entries() };
   }
 
   /** Numbers of jobs that the next owner passes over, beside those that the last one may not have written down. */
-  get skipped(): number {
-    return this.previousIncarnations.length % 2 === 0 ? SKIPPED : 0;
+  get #skipped(): number {
+    return this.#identity.formers.length % 2 === 0 ? SKIPPED : 0;
   }
 
-  get lastJob(): number {
+  get #lastJob(): number {
     return Math.max(this.#identity.lastJob, ...this.#jobs.keys());
   }
 
-  /** Everything is on it that was written down. */
   get isQuiet(): boolean {
     return this.#journal === undefined || this.#journal.isQuiet;
   }
 
-  *entries(): Iterable<JournalEntry> {
+  *#entries(): Iterable<JournalEntry> {
     for (const [, all] of [...this.#jobs].sort(([a], [b]) => a - b)) {
       for (const [place, bytes] of all) yield [place, decodeRecord(bytes)];
     }
@@ -106,7 +126,7 @@ export class ChaosDisk {
 
   /** Another incarnation has it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
-    this.#identity = succeededBy(this.#identity, self, '', this.lastJob, this.skipped);
+    this.#identity = succeededBy(this.#identity, self, '', this.#lastJob, this.#skipped);
     this.#journal = new ChaosJournal(this, turn, events);
     return this.#journal;
   }
@@ -117,7 +137,6 @@ export class ChaosDisk {
     this.#journal?.tellRoom();
   }
 
-  /** Its process is gone. */
   crash(): void {
     this.#journal?.crash(this.#draw.chance(0.5));
     this.#journal = undefined;

@@ -9,6 +9,7 @@ import { Cluster, type Counts } from './cluster.js';
 import { isOver, type Order } from './orders.js';
 import type { Fault, OrderPlan, Plan } from './plan.js';
 import type { Process } from './process.js';
+import { Way } from './store.js';
 import type { Execution } from './tasks.js';
 import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
@@ -279,16 +280,14 @@ class ChaosRun {
         return cluster.network.begin(fault, index);
       case 'reconnect':
         cluster.network.reconnect(fault);
-        // Everybody's: those whose connections stand are told in vain.
+        // Everybody's: those whose connections stand hear so in vain.
         if (['all', 'central'].includes(fault.to)) cluster.disconnectCentral();
         return;
       case 'crash': {
         if (!cluster.crash(fault.process, fault.downMs)) return;
         cluster.count('crash');
-        if (this.#plan.shared) return;
-        if (fault.disk === 'kept' || !cluster.hasDisk(fault.process)) return;
-        cluster.loseDisk(fault.process);
-        return cluster.count('diskLost');
+        if (fault.disk !== 'kept' && cluster.loseDisk(fault.process)) cluster.count('diskLost');
+        return;
       }
       case 'remove':
         if (cluster.remove(fault.process)) cluster.count(kind);
@@ -310,38 +309,29 @@ class ChaosRun {
         cluster.count(kind);
         return this.#clientProcesses[0]!.take(() => this.#clients[0]!.takeOver(fault.process));
       case 'diskFails': {
-        const way = cluster.wayOf(fault.process);
-        if (way !== undefined)
-          return this.#during({ kind, forMs: fault.downMs }, () => {
-            way.lossy = 0.5;
-            return () => {
-              way.lossy = 0;
-            };
-          });
-        return cluster.failDisk(fault.process, fault.isWritten, fault.downMs);
+        const medium = cluster.mediumOf(fault.process);
+        if (!(medium instanceof Way)) return cluster.failDisk(fault.process, fault.isWritten, fault.downMs);
+        return this.#during({ kind, forMs: fault.downMs }, () => {
+          medium.lossy = 0.5;
+          return () => {
+            medium.lossy = 0;
+          };
+        });
       }
       case 'diskSlow': {
-        const disk = cluster.wayOf(fault.process) ?? cluster.diskOf(fault.process);
+        const medium = cluster.mediumOf(fault.process);
         return this.#during(fault, () => {
-          disk.syncMs = fault.syncMs;
+          medium.syncMs = fault.syncMs;
           return () => {
-            disk.syncMs = this.#plan.network.syncMs;
+            medium.syncMs = this.#plan.network.syncMs;
           };
         });
       }
       case 'diskFull': {
-        const way = cluster.wayOf(fault.process);
-        if (way !== undefined)
-          return this.#during(fault, () => {
-            way.isCut = true;
-            return () => {
-              way.isCut = false;
-            };
-          });
-        const disk = cluster.diskOf(fault.process);
+        const medium = cluster.mediumOf(fault.process);
         return this.#during(fault, () => {
-          disk.setFull(true, fault.hasNoRoom);
-          return () => disk.setFull(false, false);
+          medium.setFull(true, fault.hasNoRoom);
+          return () => medium.setFull(false, false);
         });
       }
       case 'drain':
@@ -465,7 +455,7 @@ class ChaosRun {
       else if (activeJobs > 0) left.push(`${id} holds ${activeJobs} jobs`);
       else if (activeBytes !== traceBytes)
         left.push(`${id} counts ${activeBytes - traceBytes} bytes for jobs that have ended`);
-      if (!this.#cluster.isQuiet(name)) left.push(`${id} waits for its disk`);
+      if (!this.#cluster.storeOf(name).isQuiet) left.push(`${id} waits for its disk`);
     }
     for (const { id, machine } of this.#cluster.alive('central')) {
       const { pendingTasks, placedTasks, openMatches } = machine as unknown as Central;
@@ -482,8 +472,9 @@ class ChaosRun {
   #compareJournals(): void {
     for (const process of this.#cluster.alive('scheduler')) {
       if (this.#cluster.isFenced(process.name)) continue;
+      const { tag } = this.#cluster.storeOf(process.name);
       const { tasksCompleted } = (process.machine as unknown as Scheduler).counters;
-      const completed = this.#checker.completedOf(this.#cluster.tagOf(process.name));
+      const completed = this.#checker.completedOf(tag);
       // What it has of earlier incarnations it did not count.
       if (process.incarnation === 1 && !this.#plan.shared && completed !== tasksCompleted)
         this.#checker.wrong(
@@ -491,7 +482,7 @@ class ChaosRun {
         );
       const rebuilt = this.#cluster.rebuilt(process.name);
       for (const { jobId } of this.#orders) {
-        if (jobId === undefined || tagOf(jobId) !== this.#cluster.tagOf(process.name)) continue;
+        if (jobId === undefined || tagOf(jobId) !== tag) continue;
         const now = summaryOf(readJob(process, jobId));
         const then = summaryOf(askOf(rebuilt, process, jobId));
         if (now !== then) this.#checker.wrong(`journal: ${jobId} is ${now}, and on the disk ${then}`);

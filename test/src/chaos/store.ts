@@ -3,7 +3,7 @@ import { type Entry, GroupCommit, type SentGroup, SentGroups } from '@goshawk/jo
 import type { SharedDisk, SharedRow, Written } from '@goshawk/journal/testing';
 import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from '../stepped/calendar.js';
-import type { JournalEvents, Turn } from './disk.js';
+import type { JournalEvents, Store, Turn } from './disk.js';
 
 /** Without an answer for so long the same is sent again. */
 const ANSWER_MS = 800;
@@ -14,13 +14,22 @@ const LOOK_MS = 1_000;
 const LATE_MS = 9_000;
 
 /** The way from one process to the journals that all share, and what is wrong with it. */
-export interface Way {
+export class Way {
   /** Of a commit, there and back. */
   syncMs: Millis;
   /** Nothing gets through. */
-  isCut: boolean;
+  isCut = false;
   /** Of so many commits the question, or the answer, is lost; or it is carried out when nobody waits for it any more. */
-  lossy: number;
+  lossy = 0;
+
+  constructor(syncMs: Millis) {
+    this.syncMs = syncMs;
+  }
+
+  /** A full disk behind it is one of which nothing is heard. */
+  setFull(isFull: boolean): void {
+    this.isCut = isFull;
+  }
 }
 
 interface StoreEvents extends JournalEvents {
@@ -28,7 +37,7 @@ interface StoreEvents extends JournalEvents {
 }
 
 /** One owner's journal among those that all share, over a way on which commits are lost, or late. */
-export class SharedChaosJournal extends GroupCommit {
+export class SharedChaosJournal extends GroupCommit implements Store {
   readonly row: SharedRow;
   readonly epoch: number;
   readonly #disk: SharedDisk;
@@ -71,7 +80,10 @@ export class SharedChaosJournal extends GroupCommit {
     return this.appended === this.written;
   }
 
-  /** Another one has the journal. */
+  get tag(): string {
+    return this.row.tag;
+  }
+
   get isFenced(): boolean {
     return this.row.epoch !== this.epoch;
   }
@@ -105,7 +117,7 @@ export class SharedChaosJournal extends GroupCommit {
     });
   }
 
-  /** Its process is gone; what it has sent may still arrive. */
+  /** What it has sent may still arrive. */
   crash(): void {
     this.#isDead = true;
     this.abandon();
@@ -124,7 +136,7 @@ export class SharedChaosJournal extends GroupCommit {
     });
   }
 
-  /** Whoever writes nothing hears all the same that it has lost its journal. */
+  /** An owner that writes nothing hears all the same that it has lost its journal. */
   #look(): void {
     this.#after(LOOK_MS, () => {
       if (this.#isDead) return;
