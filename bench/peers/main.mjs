@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { inPostgres } from '@goshawk/journal';
+import { writeMeasurement } from '../dist/measurement.js';
 import * as bare from './bare.mjs';
 import * as bullmq from './bullmq.mjs';
 import * as celery from './celery.mjs';
@@ -12,7 +13,6 @@ import * as floor from './floor.mjs';
 import * as gearman from './gearman.mjs';
 import * as goshawk from './goshawk.mjs';
 import * as graphile from './graphile.mjs';
-import { described, measurementText } from './measurement.mjs';
 import * as slurm from './slurm.mjs';
 import { judged, percentile, tablesOf } from './tables.mjs';
 import { idealDelays, MANY, measure } from './works.mjs';
@@ -172,7 +172,7 @@ for (const { title, columns, rows } of tables) {
   );
 }
 if (values.write !== undefined) {
-  const measurement = {
+  writeMeasurement(values.write, {
     group: 'Speed',
     title: 'Beside what others would pick',
     what:
@@ -182,9 +182,7 @@ if (values.write !== undefined) {
       'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina. Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s. ' +
       'Medians of interleaved rounds, ratios within a round.',
     commands: [`npm run bench:peers -- ${process.argv.slice(2).join(' ')}`],
-    ...described(),
     notes: names.map((name) => `${name}: ${versions[name]}.`),
     tables,
-  };
-  writeFileSync(values.write, measurementText(measurement));
+  });
 }

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measurementFile, writeMeasurement } from '../dist/measurement.js';
 import * as floor from './floor.mjs';
 import * as goshawk from './goshawk.mjs';
-import { described, measurementText } from './measurement.mjs';
 import { percentile } from './tables.mjs';
 import { measure } from './works.mjs';
 
@@ -13,7 +13,7 @@ import { measure } from './works.mjs';
  * `npm run bench`: is anything slower than when it was last measured? Tasks beside bare ZeroMQ and the simulator beside a loop in plain
  * JavaScript, in turn, so that all that counts is a ratio, whatever the machine. Exits with 1 where one got 20% worse.
  */
-const LAST = new URL('../../measurements/bench.json', import.meta.url);
+const LAST = measurementFile('bench');
 const COMMAND = new URL('../../packages/cli/bin/goshawk.js', import.meta.url).pathname;
 const WORSE = 1.2;
 const WORKS = ['W1', 'W1b', 'W2'];
@@ -99,22 +99,20 @@ const rows = Object.entries(SHOWN).map(([what, name]) => {
 });
 console.table(rows);
 if (values.write) {
-  const measurement = {
+  writeMeasurement(LAST, {
     group: 'Speed',
     title: 'Beside the floor',
     what:
       'What `npm run bench` compares with: Goshawk beside bare ZeroMQ with strict slots, eight slots in two processes, and `goshawk ' +
       `simulate ${SIMULATED.slice(0, 3).join(' ')}\` beside a loop in plain JavaScript. Medians of interleaved rounds, ratios within a round.`,
     commands: [`npm run bench -- --rounds ${values.rounds} --write`],
-    ...described(),
     tables: [
       {
         columns: ['', 'Goshawk', 'floor', 'ratio'],
         rows: rows.map(({ name, ours, floor: bare, ratio }) => [name, ours, bare, ratio]),
       },
     ],
-  };
-  writeFileSync(LAST, measurementText(measurement));
+  });
 } else if (isWorse) {
   console.error(
     'bench: worse than measurements/bench.json by a fifth or more; --write keeps these as the new ones',

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 export interface MeasuredTable {
   readonly title?: string;
@@ -8,34 +9,48 @@ export interface MeasuredTable {
   readonly rows: readonly (readonly (number | string)[])[];
 }
 
-const FOLDER = new URL('../../measurements/', import.meta.url);
+const SOURCES = fileURLToPath(new URL('../../packages/', import.meta.url));
+const LOAD = loadavg()[0]!.toFixed(1);
+
+/** The file `measurements/NAME.json`. */
+export function measurementFile(name: string): string {
+  return fileURLToPath(new URL(`../../measurements/${name}.json`, import.meta.url));
+}
 
 /**
- * Puts new figures into `measurements/NAME.json`, with machine, date and commit. Title, commands and what was compared stay.
- *
- * @throws where there is no such file
+ * Puts new figures into a file, with machine, date and commit. Of title, commands and what was compared those stay that are
+ * not given.
  */
-export function writeMeasurement(name: string, tables: readonly MeasuredTable[]): void {
-  const file = new URL(`${name}.json`, FOLDER);
-  const known = JSON.parse(readFileSync(file, 'utf8'));
-  const measured = {
+export function writeMeasurement(
+  file: string,
+  measured: { readonly tables: readonly MeasuredTable[]; readonly [field: string]: unknown },
+): void {
+  const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const { tables, ...fields } = measured;
+  const all = {
     ...known,
-    machine: `${cpus().length} cores, Node ${process.versions.node.replace(/\.\d+$/, '')}`,
+    ...fields,
+    machine: `${cpus().length} cores, Node ${process.versions.node.replace(/\.\d+$/, '')}, load ${LOAD} before`,
     date: new Date().toISOString().slice(0, 10),
     commit: commit(),
     tables,
   };
-  writeFileSync(file, `${JSON.stringify(measured, undefined, 2)}\n`);
+  writeFileSync(file, measurementText(all));
+}
+
+/** A row of a table is a line. */
+function measurementText(measurement: object): string {
+  const lists = /\[\n\s+((?:"(?:[^"\\]|\\.)*"|[^[\]{}"])*?)\n\s+\]/g;
+  const text = JSON.stringify(measurement, null, 2);
+  return `${text.replace(lists, (_, cells: string) => `[${cells.replace(/\n\s+/g, ' ')}]`)}\n`;
 }
 
 /** Of the sources that were measured; null where they have changed since. */
 function commit(): string | null {
   const git = (...args: string[]): string =>
-    execFileSync('git', args, { cwd: FOLDER, encoding: 'utf8' }).trim();
+    execFileSync('git', args, { cwd: SOURCES, encoding: 'utf8' }).trim();
   try {
-    return git('status', '--porcelain', '--', '../packages') === ''
-      ? git('rev-parse', '--short=10', 'HEAD')
-      : null;
+    return git('status', '--porcelain', '--', '.') === '' ? git('rev-parse', '--short=10', 'HEAD') : null;
   } catch {
     return null;
   }

@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { sumOf } from '@goshawk/core';
 import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { Daemons, GOSHAWK } from './daemons.js';
-import { type MeasuredTable, writeMeasurement } from './measurement.js';
+import { type MeasuredTable, measurementFile, writeMeasurement } from './measurement.js';
 import { openPages, watchPage } from './page/chromium.js';
 import { openReaders } from './page/readers.js';
 import { processorTime } from './proc.js';
@@ -223,4 +223,4 @@ printReport(
   [...delays, ...shown].flatMap(([, results]) => results),
   options.json,
 );
-if (options.write) writeMeasurement('page', tablesOf(delays, shown));
+if (options.write) writeMeasurement(measurementFile('page'), { tables: tablesOf(delays, shown) });

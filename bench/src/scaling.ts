@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { slopeOf, sumOf } from '@goshawk/core';
 import { percentile, table } from './bench-report.js';
 import { runJobs, until } from './daemons.js';
-import { type MeasuredTable, writeMeasurement } from './measurement.js';
+import { type MeasuredTable, measurementFile, writeMeasurement } from './measurement.js';
 import { type Costs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.js';
 import { note, readOptions } from './script.js';
 
@@ -142,4 +142,4 @@ function tableOf({ title, sizes }: (typeof SERIES)[number], points: Map<number, 
 const tables = SERIES.map((series, which) => tableOf(series, measured[which]!));
 for (const { title, columns, rows } of tables)
   process.stdout.write(`${title}\n${table([columns, ...rows.map((row) => row.map(String))])}\n\n`);
-if (options.write) writeMeasurement('scaling', tables);
+if (options.write) writeMeasurement(measurementFile('scaling'), { tables });
