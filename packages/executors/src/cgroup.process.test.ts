@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cgroupOfTests } from './cgroup.fixture.js';
 import type { TaskCgroup } from './cgroup.js';
-import { createExecutors, type Executors } from './executors.js';
+import { Executors } from './executors.js';
 import { GroupWatch } from './group-watch.js';
 import { isAlive, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
@@ -21,7 +21,7 @@ let executors: Executors;
 
 beforeAll(() => {
   data = mkdtempSync(join(tmpdir(), 'goshawk-cgroup-'));
-  executors = createExecutors({ dataFolder: data, graceMs: 60_000, cgroup: cgroup?.folder });
+  executors = new Executors({ dataFolder: data, graceMs: 60_000, cgroup: cgroup?.folder });
 });
 
 afterAll(async () => {

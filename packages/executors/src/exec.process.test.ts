@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createExecutors, type Executors } from './executors.js';
+import { Executors } from './executors.js';
 import { isAlive, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
 
@@ -12,7 +12,7 @@ let executors: Executors;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-exec-'));
-  executors = createExecutors({
+  executors = new Executors({
     dataFolder: folder,
     // The grace time is enough on a busy machine too.
     graceMs: 60_000,
@@ -234,7 +234,7 @@ describe('a command that is killed', () => {
   it('is killed for good when it ignores that, its stopped and deaf children too', async () => {
     const script =
       'trap "" TERM; (trap "" TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done';
-    const hasty = createExecutors({ dataFolder: join(folder, 'hasty'), graceMs: 300 });
+    const hasty = new Executors({ dataFolder: join(folder, 'hasty'), graceMs: 300 });
     const { run, sink } = record(hasty, sh(script));
     await expect.poll(() => sink.text()).toContain('\n');
     process.kill(Number(sink.text()), 'SIGSTOP');

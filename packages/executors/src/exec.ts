@@ -1,32 +1,8 @@
 import type { ExecPayload } from '@goshawk/core';
-import type { Executor, Run, RunOrder, RunSink } from './contract.js';
-import { checkExec } from './payload.js';
-import { SpawnerLink, type SpawnerLinkOptions } from './spawner-link.js';
+import type { RunOrder } from './contract.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
 const SHELL = '/bin/sh';
-
-/** Commands, started by a spawner process (see spawner.ts). */
-export class ExecExecutor implements Executor {
-  readonly #link: SpawnerLink;
-
-  constructor(options: SpawnerLinkOptions) {
-    this.#link = new SpawnerLink(options);
-  }
-
-  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
-  start(order: RunOrder, sink: RunSink): Run {
-    const payload = order.payload as ExecPayload;
-    checkExec(payload);
-    const stdin = typeof payload.stdin === 'string' ? Buffer.from(payload.stdin) : payload.stdin;
-    const run = this.#link.start(spawnOrder(order, payload), stdin, sink);
-    return { kill: (reason) => this.#link.kill(run, reason) };
-  }
-
-  async close(): Promise<void> {
-    await this.#link.close();
-  }
-}
 
 /** What the spawner is told: shell and environment resolved. The order's variables win over the payload's. */
 export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {

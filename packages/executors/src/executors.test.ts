@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createExecutors, type Executors } from './executors.js';
+import { Executors } from './executors.js';
 import { outcomeOf, RecordingSink, record } from './recording.fixture.js';
 
 let executors: Executors;
 
 beforeEach(() => {
-  executors = createExecutors({ dataFolder: '/nonexistent', allow: { exec: false } });
+  executors = new Executors({ dataFolder: '/nonexistent', allow: { exec: false } });
 });
 
 afterEach(() => executors.close());

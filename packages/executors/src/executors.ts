@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { type KillReason, type Payload, TIMER_MAX_MS } from '@goshawk/core';
+import { type Payload, TIMER_MAX_MS } from '@goshawk/core';
 import {
   type Executor,
   type FailedOutcome,
@@ -9,13 +9,13 @@ import {
   type RunSink,
 } from './contract.js';
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
-import { ExecExecutor } from './exec.js';
 import { endLeftovers } from './leftovers.js';
 import { allowedBytes, CLOSE_MARGIN_MS, GRACE_MS, moduleHeapMiB, VALUE_BYTES_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
 import { BadPayload } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
 import { SleepExecutor } from './sleep.js';
+import { ExecExecutor } from './spawner-link.js';
 
 export interface ExecutorOptions {
   /** A folder of this machine that outlives the process; records of process groups are kept in it. */
@@ -40,23 +40,8 @@ export interface ExecutorOptions {
   readonly warn?: (message: string) => void;
 }
 
-/** One executor for all payloads, and what a worker does before its first task. */
-export interface Executors extends Executor {
-  /**
-   * Ends the commands that workers before this one, which died with their spawners, have left running.
-   * To be awaited before the first start.
-   *
-   * @returns how many process groups were found running.
-   */
-  endLeftovers(): Promise<number>;
-}
-
-/** The executors of one worker process, which all the workers that it hosts share. */
-export function createExecutors(options: ExecutorOptions): Executors {
-  return new AllExecutors(options);
-}
-
-class AllExecutors implements Executors {
+/** One executor for all payloads. All the workers that a process hosts share it. */
+export class Executors implements Executor {
   readonly #dataFolder: string;
   readonly #executors: Readonly<Record<ReturnType<typeof kindOf>, Executor>>;
   readonly #gate: Gate;
@@ -100,18 +85,24 @@ class AllExecutors implements Executors {
 
   start(order: RunOrder, sink: RunSink): Run {
     if (this.#closing !== undefined) {
-      return new RefusedRun(failed('executor-closed', 'this worker is stopping and starts nothing'), sink);
+      return refused(failed('executor-closed', 'this worker is stopping and starts nothing'), sink);
     }
     try {
       const admission = this.#gate.admit(order.payload);
-      if ('refusal' in admission) return new RefusedRun(failed('not-allowed', admission.refusal), sink);
+      if ('refusal' in admission) return refused(failed('not-allowed', admission.refusal), sink);
       return this.#track({ ...order, payload: admission.payload }, sink);
     } catch (error) {
       if (!(error instanceof BadPayload)) throw error;
-      return new RefusedRun(failed('bad-payload', error.message), sink);
+      return refused(failed('bad-payload', error.message), sink);
     }
   }
 
+  /**
+   * Ends the commands that workers before this one, which died with their spawners, have left running.
+   * To be awaited before the first start.
+   *
+   * @returns how many process groups were found running.
+   */
   endLeftovers(): Promise<number> {
     return endLeftovers(this.#dataFolder);
   }
@@ -157,10 +148,7 @@ function kindOf(payload: Payload): 'sleep' | 'exec' | 'module' {
 }
 
 /** A run that failed before it began. */
-class RefusedRun implements Run {
-  constructor(outcome: FailedOutcome, sink: RunSink) {
-    queueMicrotask(() => sink.ended(outcome, 0));
-  }
-
-  kill(_reason: KillReason): void {}
+function refused(outcome: FailedOutcome, sink: RunSink): Run {
+  queueMicrotask(() => sink.ended(outcome, 0));
+  return { kill: () => {} };
 }

@@ -3,7 +3,7 @@ export type { SleepEnded } from './channels.js';
 export { compiledFile } from './compiled.js';
 export * from './contract.js';
 export { INHERITED_NAMES } from './environment.js';
-export { createExecutors, type ExecutorOptions, type Executors } from './executors.js';
+export { type ExecutorOptions, Executors } from './executors.js';
 export {
   allowedBytes,
   GRACE_MS,

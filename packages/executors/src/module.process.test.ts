@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { compiledFile } from './compiled.js';
-import { createExecutors, type Executors } from './executors.js';
+import { Executors } from './executors.js';
 import { STUCK_THREADS_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
 import { outcomeOf, record } from './recording.fixture.js';
@@ -64,7 +64,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-module-'));
   work = join(folder, 'work.mjs');
   writeFileSync(work, WORK);
-  executors = createExecutors({
+  executors = new Executors({
     dataFolder: folder,
     moduleThreads: 2,
     graceMs: 300,
@@ -177,7 +177,7 @@ describe('a module task', () => {
   });
 
   it('may do with its parent port what it likes', async () => {
-    const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+    const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
     expect((await outcomeOf(other, call('posts'))).outcome).toEqual({ kind: 'completed' });
     const { outcome, sink } = await outcomeOf(other, call('prints'));
     expect(outcome).toEqual({ kind: 'completed' });
@@ -249,7 +249,7 @@ describe('a module task that is killed', () => {
   });
 
   it('ends with its thread when it ends that at its signal', async () => {
-    const other = createExecutors({ dataFolder: folder, graceMs: 1e9 });
+    const other = new Executors({ dataFolder: folder, graceMs: 1e9 });
     const { run, sink } = record(other, call('exitsWhenTold'));
     await expect.poll(() => sink.text()).toBe('listening\n');
     run.kill('cancelled');
@@ -281,7 +281,7 @@ describe('a module task that is killed', () => {
 });
 
 it('harms the globals of its thread for as long as no task of it fails', async () => {
-  const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+  const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
   expect((await outcomeOf(other, call('spoils'))).outcome.kind).toBe('completed');
   expect((await outcomeOf(other, call('default', 1))).outcome.kind).toBe('failed');
   expect((await outcomeOf(other, call('default', 2))).outcome).toEqual({
@@ -312,7 +312,7 @@ describe('a module in a native call that does not return', () => {
   });
 
   it('holds no thread of others, up to a number of them', async () => {
-    const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+    const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
     const input = fifo();
     let end = 'killed';
     let runs = 0;
@@ -332,9 +332,9 @@ describe('a module in a native call that does not return', () => {
     const input = fifo();
     const script = `
       const { open } = await import('node:fs/promises');
-      const { createExecutors } = await import(${JSON.stringify(compiledFile('./index.js', import.meta.url))});
+      const { Executors } = await import(${JSON.stringify(compiledFile('./index.js', import.meta.url))});
       const warn = (line) => console.log(line);
-      const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)}, warn });
+      const executors = new Executors({ dataFolder: ${JSON.stringify(folder)}, warn });
       const order = { payload: ${JSON.stringify(call('blocks', input))}, env: {}, outputBytesMax: 1000 };
       executors.start(order, { output: () => {}, ended: () => {} });
       // Once the module reads it; there is nothing to read.
@@ -353,7 +353,7 @@ describe('a module in a native call that does not return', () => {
 
 describe('a thread that does not start', () => {
   it('fails its run, and the next run tries again', async () => {
-    const tight = createExecutors({ dataFolder: folder, moduleThreads: 1, moduleHeapMiBMax: 1 });
+    const tight = new Executors({ dataFolder: folder, moduleThreads: 1, moduleHeapMiBMax: 1 });
     for (let run = 0; run < 2; run++) {
       const { outcome, sink } = await outcomeOf(tight, call('nothing'));
       expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'out-of-memory' } });
@@ -411,7 +411,7 @@ it('gives the next run another thread when one has loaded many modules, and what
 });
 
 it('ends its threads when it closes, with what runs in them', async () => {
-  const other = createExecutors({ dataFolder: folder, moduleThreads: 1 });
+  const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
   const { sink } = record(other, call('hangs'));
   await sink.isStarted;
   await other.close();

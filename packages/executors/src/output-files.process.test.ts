@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compiledFile } from './compiled.js';
-import { createExecutors, type Executors } from './executors.js';
+import { Executors } from './executors.js';
 import { outcomeOf, record } from './recording.fixture.js';
 
 let folder: string;
@@ -14,7 +14,7 @@ const env = { GOSHAWK_JOB: 's0-7', GOSHAWK_TASK: '12', GOSHAWK_ATTEMPT: '2' };
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-output-'));
-  executors = createExecutors({ dataFolder: folder });
+  executors = new Executors({ dataFolder: folder });
 });
 
 afterAll(async () => {

@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { KillReason } from '@goshawk/core';
+import type { ExecPayload, KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
-import { failed, type Outcome, type RunSink } from './contract.js';
+import { type Executor, failed, type Outcome, type Run, type RunOrder, type RunSink } from './contract.js';
+import { spawnOrder } from './exec.js';
 import { type Frame, FrameReader, FrameWriter } from './framing.js';
 import { endRecorded } from './leftovers.js';
 import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';
+import { checkExec } from './payload.js';
 import { createRecord, RECORD_VARIABLE, recordFile } from './process-groups.js';
 import { processIdentity } from './process-identity.js';
 import {
@@ -32,7 +34,7 @@ const SPAWNER_FLAGS = [
   '--max-old-space-size=512',
 ];
 
-export interface SpawnerLinkOptions {
+interface ExecExecutorOptions {
   readonly dataFolder: string;
   readonly graceMs: number;
   /** All that the spawner and its commands inherit. */
@@ -65,11 +67,11 @@ interface Spawner {
 }
 
 /**
- * The worker's end of the link to its spawner, which the first run starts, also after a spawner died. Runs of a dead
- * spawner fail (`spawner-lost`); runs that it had not received go to the next.
+ * Commands: the worker's end of the link to its spawner, which the first run starts, also after a spawner died. Runs of a
+ * dead spawner fail (`spawner-lost`); runs that it had not received go to the next.
  */
-export class SpawnerLink {
-  readonly #options: SpawnerLinkOptions;
+export class ExecExecutor implements Executor {
+  readonly #options: ExecExecutorOptions;
   // Each run is in one of these, by its number.
   /** In order. */
   readonly #waiting = new Map<number, WaitingRun>();
@@ -80,21 +82,24 @@ export class SpawnerLink {
   #spawner: Spawner | undefined;
   #cleaning: Promise<unknown> = Promise.resolve();
 
-  constructor(options: SpawnerLinkOptions) {
+  constructor(options: ExecExecutorOptions) {
     this.#options = options;
   }
 
-  /** @returns the run's number, for `kill`. */
-  start(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink): number {
+  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
+  start(order: RunOrder, sink: RunSink): Run {
+    const payload = order.payload as ExecPayload;
+    checkExec(payload);
+    const stdin = typeof payload.stdin === 'string' ? Buffer.from(payload.stdin) : payload.stdin;
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
-    this.#waiting.set(run, { order, stdin, sink });
+    this.#waiting.set(run, { order: spawnOrder(order, payload), stdin, sink });
     // Nothing is reported before this call has returned.
     queueMicrotask(() => this.#advance());
-    return run;
+    return { kill: (reason) => this.#kill(run, reason) };
   }
 
-  kill(run: number, reason: KillReason): void {
+  #kill(run: number, reason: KillReason): void {
     const waiting = this.#waiting.get(run);
     if (waiting !== undefined) {
       this.#waiting.delete(run);

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiledFile } from './compiled.js';
-import { createExecutors, type Executors } from './executors.js';
+import { Executors } from './executors.js';
 import { UNANSWERED_STARTS_MAX } from './limits.js';
 import { createRecord, parseRecord, recordFile, recordFolder } from './process-groups.js';
 import { isAlive, type ProcessIdentity, processIdentity } from './process-identity.js';
@@ -19,7 +19,7 @@ let warnings: string[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-spawner-'));
   warnings = [];
-  executors = createExecutors({ dataFolder: folder, warn: (message) => warnings.push(message) });
+  executors = new Executors({ dataFolder: folder, warn: (message) => warnings.push(message) });
 });
 
 afterEach(async () => {
@@ -47,8 +47,8 @@ async function expectGone(processes: readonly ProcessIdentity[]): Promise<void> 
 /** Another worker process with a long command in it: one in the task's group, one in a session of its own. */
 async function startWorker(): Promise<{ worker: ChildProcess; commands: ProcessIdentity[] }> {
   const source = `
-    import { createExecutors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
-    const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)} });
+    import { Executors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
+    const executors = new Executors({ dataFolder: ${JSON.stringify(folder)} });
     const script = ${JSON.stringify(`setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; sleep 1001 & echo $! $$; wait`)};
     executors.start(
       { payload: { exec: [script], shell: true }, env: {}, outputBytesMax: 1000 },
@@ -215,7 +215,7 @@ describe('the spawner', () => {
   });
 
   it('that hangs does not keep the executors from closing, nor its commands running', async () => {
-    const other = createExecutors({ dataFolder: folder, graceMs: 100 });
+    const other = new Executors({ dataFolder: folder, graceMs: 100 });
     const { sink } = record(other, { exec: ['echo $$; sleep 1000'], shell: true });
     await expect.poll(() => sink.text()).toContain('\n');
     const commands = identities(sink.text());
@@ -229,8 +229,8 @@ describe('the spawner', () => {
   it('that cannot be started, for want of descriptors, fails the run and leaves the worker alive', async () => {
     const source = `
       import { closeSync, openSync } from 'node:fs';
-      import { createExecutors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
-      const executors = createExecutors({ dataFolder: ${JSON.stringify(folder)} });
+      import { Executors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
+      const executors = new Executors({ dataFolder: ${JSON.stringify(folder)} });
       const outcome = () => new Promise((resolve) => executors.start(
         { payload: { exec: ['true'] }, env: {}, outputBytesMax: 1000 },
         { output() {}, ended: resolve },
@@ -262,7 +262,7 @@ describe('the spawner', () => {
   it('that cannot have its record fails the run with the reason', async () => {
     const blocked = join(folder, 'file');
     writeFileSync(blocked, '');
-    const other = createExecutors({ dataFolder: blocked });
+    const other = new Executors({ dataFolder: blocked });
     const { outcome } = await outcomeOf(other, { exec: ['true'] });
     expect(outcome).toMatchObject({
       error: { code: 'spawner-failed', message: expect.stringContaining('commands cannot be started') },

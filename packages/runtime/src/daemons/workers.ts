@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import { type Attribute, InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
 import {
   allowedBytes,
-  createExecutors,
   type ExecutorOptions,
+  Executors,
   moduleHeapMiB,
   prepareCgroup,
   WORKER_BYTES,
@@ -125,7 +125,7 @@ function checkCgroup(folder: string | undefined): void {
  */
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const { logger, names, slots, capacity } = options;
-  const executor = createExecutors({
+  const executor = new Executors({
     ...options.executors,
     dataFolder: options.dataFolder,
     valueBytesMax: LIMITS.resultBytesMax,
