@@ -150,14 +150,24 @@ export class LocalCluster {
     if (this.#options.dashboard) await this.#start(this.#dashboard());
   }
 
+  get #httpSecrets(): Record<string, string> {
+    const token = this.#options.http?.token;
+    return token === undefined ? {} : { GOSHAWK_HTTP_TOKEN: token };
+  }
+
+  /** For processes that central tells of. */
+  get #anyHttpPort(): string | undefined {
+    return this.#options.http?.bind.replace(/\d+$/, '0');
+  }
+
   #central(): Place {
-    const { policy, logLevel, bind } = this.#options;
+    const { policy, logLevel, bind, http } = this.#options;
     const settings = JSON.stringify(policy);
     const args = (at = bind) => [
       'central',
-      ...flagsFor(centralCommand.options, { bind: at, logLevel, settings }),
+      ...flagsFor(centralCommand.options, { bind: at, logLevel, settings, http: http?.bind }),
     ];
-    return { name: 'central', role: 'central', args };
+    return { name: 'central', role: 'central', args, secrets: this.#httpSecrets };
   }
 
   #dashboard(): Place {
@@ -181,6 +191,7 @@ export class LocalCluster {
       const flags = flagsFor(schedulerCommand.options, {
         name,
         centralUrl: this.url,
+        http: this.#anyHttpPort,
         logLevel: options.logLevel,
         dataFolder: journal ? join(dataFolder, name) : undefined,
         shadow: options.shadow,
@@ -190,12 +201,8 @@ export class LocalCluster {
         userWaitingTasksMax: options.userWaitingTasksMax,
       });
       const args = () => ['scheduler', ...flags];
-      return {
-        name,
-        role: 'scheduler',
-        args,
-        ...(journalUrl && { secrets: { GOSHAWK_JOURNAL: journalUrl } }),
-      };
+      const secrets = { ...this.#httpSecrets, ...(journalUrl && { GOSHAWK_JOURNAL: journalUrl }) };
+      return { name, role: 'scheduler', args, secrets };
     });
   }
 
@@ -212,13 +219,14 @@ export class LocalCluster {
         firstNumber,
         slots,
         centralUrl: this.url,
+        http: this.#anyHttpPort,
         logLevel,
         dataFolder: join(dataFolder, name),
         memoryShares: workers,
         resources,
         attribute,
       });
-      return { name, role: 'worker', args: () => ['worker', ...flags] };
+      return { name, role: 'worker', args: () => ['worker', ...flags], secrets: this.#httpSecrets };
     });
   }
 
