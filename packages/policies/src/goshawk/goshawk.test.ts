@@ -202,11 +202,19 @@ describe('the reserve', () => {
     'of a cutoff of %d ms asks for plans that leave time for others',
     (cutoffMs) => {
       const bench = new PolicyBench('goshawk', 20, { context: { cutoffMs, reserve: 'auto' } });
+      bench.books.shortWork(8 * cutoffMs);
       bench.need(1, { long: true, tasks: 30 });
-      expect(bench.count(1)).toBe(19);
+      expect(bench.count(1)).toBe(cutoffMs === 0 ? 19 : 14);
       expect(bench.againAt).toBeGreaterThanOrEqual(10);
     },
   );
+
+  test.each([0.17, 'auto'] as const)('of %s asks for no plan where time alone changes nothing', (reserve) => {
+    const bench = cluster(100, reserve);
+    bench.need(1, { long: true, tasks: 200 });
+    expect(bench.count(1)).toBe(reserve === 'auto' ? 98 : 83);
+    expect(bench.againAt).toBe(Number.POSITIVE_INFINITY);
+  });
 
   test('follows what short jobs needed, and gives way as that is forgotten', () => {
     const bench = cluster(100, 'auto');

@@ -131,10 +131,9 @@ export class Goshawk implements CentralPolicy {
     serve(serving, this.#free, this.#kept, this.#context, now);
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
-    // The limit moves with time alone, by cutoffs.
-    const { cutoffMs } = this.#context;
-    if (this.#free.size > 0 && cutoffMs > 0 && this.#isLimited(now))
-      draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, cutoffMs / 100)));
+    // By cutoffs.
+    if (this.#free.size > 0 && this.#limit.risesWithTime(this.#slots, now) && this.#isLimited(now))
+      draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100)));
   }
 
   line(now: Millis): QueueLine {

@@ -56,8 +56,17 @@ export class LongLimit {
 
   /** Long tasks that may run in so many slots. */
   of(slots: number, now: Millis): number {
+    return this.#leaving(this.#windowMs > 0 ? this.#needed(now) : 0, slots);
+  }
+
+  /** More may run after a while although nothing happens: what short work needed is forgotten. */
+  risesWithTime(slots: number, now: Millis): boolean {
+    return this.of(slots, now) < this.#leaving(0, slots);
+  }
+
+  /** @param needed slots that short work has needed of late */
+  #leaving(needed: number, slots: number): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
-    const needed = this.#windowMs > 0 ? this.#needed(now) : 0;
     const forBursts = Math.min(BURST_FACTOR * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
     const least = Math.max(LEAST * slots, this.lastSlot(slots));
     return slots - Math.round(Math.max(least, Math.min(MOST * slots, needed + forBursts)));
