@@ -488,7 +488,7 @@ test('short work of which central is only told what came counts in the reserve',
     bench.receive(OWNER, { type: 'need', ...need });
     return bench.take('matched').flatMap(({ workers }) => workers).length;
   };
-  expect(long(0)).toBe(98);
+  expect(long(0)).toBe(95);
   // 5 slots' work over a window of four cutoffs, and four roots of that.
   expect(long(5 * 4_000)).toBe(86);
 });

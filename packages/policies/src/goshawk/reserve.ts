@@ -67,9 +67,8 @@ export class LongLimit {
   /** @param needed slots that short work has needed of late */
   #leaving(needed: number, slots: number): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
-    const forBursts = Math.min(BURST_FACTOR * needed, Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed)));
-    const least = Math.max(LEAST * slots, this.lastSlot(slots));
-    return slots - Math.round(Math.max(least, Math.min(MOST * slots, needed + forBursts)));
+    const forBursts = Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed));
+    return slots - Math.round(Math.min(MOST * slots, needed + forBursts));
   }
 
   /** 1 where a slot is kept from whatever is not known to be short, pilots too; else 0. */
@@ -86,15 +85,10 @@ export class LongLimit {
 
 /** Slots are averaged over more time than work: a task that is not known to be long may run for many cutoffs. */
 const OCCUPIED_WINDOWS = 4;
-/**
- * For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed.
- * No more than so many times what is needed: where nothing short comes, nothing is kept for it.
- */
-const BURST_FACTOR = 8;
+/** For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed. */
 const BURSTS = 0.05;
 const ROOTS = 4;
-/** Bounds of the reserve, as fractions of all slots. */
-const LEAST = 0.02;
+/** The reserve is no more than this fraction of all slots. */
 const MOST = 0.3;
 /** From so many slots on: below that one slot is more than a tenth of what long jobs have. */
 const SLOTS_PER_LAST = 10;
