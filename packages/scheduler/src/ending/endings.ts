@@ -44,6 +44,8 @@ export class Endings {
   readonly #unfit: UnfitWorkers;
   readonly #hasEnded: (job: Job, now: Millis) => void;
   #isFailingAlike = false;
+  /** Its tasks fail one after another: none of them is to be given out meanwhile. */
+  #givenUp: Job | undefined;
 
   /** @param hasEnded for jobs that wait for the end of a job */
   constructor(
@@ -174,6 +176,8 @@ export class Endings {
 
   /** What is left of the job fails; the stages after that end with it. */
   #giveUp(job: Job, outcome: Outcome, now: Millis): void {
+    this.#givenUp = job;
+    this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.tasks.stateOf(task);
       if (job.tasks.isFinal(task) || (state === TaskState.blocked && !job.resting.has(task))) continue;
@@ -183,6 +187,7 @@ export class Endings {
       const runMs = state === TaskState.running ? now - job.tasks.startedAt[task]! : 0;
       this.#fail(job, task, outcome, runMs, now);
     }
+    this.#givenUp = undefined;
   }
 
   /** Tasks that failed have rested. */
@@ -217,7 +222,7 @@ export class Endings {
       this.#routing.prober.batchIsBound(job, stage);
       for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);
     }
-    if (job.isLimited) this.#routing.findAll(job, now);
+    if (job.isLimited && job !== this.#givenUp) this.#routing.findAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
     this.#events.changed(job, now);

@@ -1,6 +1,6 @@
-import { LIVE_TIMINGS, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
+import { COMPLETED, type JobInput, LIVE_TIMINGS, type Message, PRESETS, parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
+import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 test('central hears when much fewer tasks wait than it was told, since workers came for them by themselves', () => {
   const needs: number[] = [];
@@ -38,4 +38,49 @@ test('central hears when much fewer tasks wait than it was told, since workers c
   expect(sweptAfter(5)).toEqual([]);
   expect(sweptAfter(15)).toEqual([80]);
   expect(sweptAfter(0)).toEqual([]);
+});
+
+/** A job whose first task central has matched with a worker, and what its scheduler says to central. */
+function matched(spec: JobInput) {
+  const told: Message[] = [];
+  const send = (to: unknown, message: Message): void => {
+    if (to === CENTRAL) told.push(message);
+  };
+  const scheduler = loneScheduler({}, { send });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1, W2]), 0);
+  const job = scheduler.submit(parseJobSpec(spec), undefined, 0);
+  const workers = [{ worker: W1, match: 1 }];
+  scheduler.receive(
+    CENTRAL,
+    { type: 'matched', job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined },
+    0,
+  );
+  told.splice(0);
+  return { scheduler, job, told };
+}
+
+test('central looks for no workers for what ends with its job at the time limit', () => {
+  const { scheduler, job, told } = matched({
+    tasks: { count: 100, run: { sleep: 10 } },
+    estimate: 10,
+    timeLimit: '1m',
+    maxRunning: 2,
+  });
+  scheduler.wake('timeLimit', job.number, 60_000);
+  expect(job.state).toBe('failed');
+  expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
+});
+
+test('central looks for no workers for what fails as one like it that cannot be started', () => {
+  const { scheduler, job, told } = matched({
+    tasks: { count: 100, run: { exec: ['a-command'] } },
+    estimate: 10,
+  });
+  const outcome = { ...COMPLETED, kind: 'failed', errorCode: 'command-not-found' } as const;
+  const of = { report: 1, job: job.number, task: 0, attempt: 1, outcome, runMs: 0, ask: 0 };
+  scheduler.receive(W1, { type: 'ended', output: [], outputBytes: 0, ...of }, 1);
+  expect(job.state).toBe('failed');
+  expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
 });

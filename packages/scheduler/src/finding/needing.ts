@@ -73,13 +73,15 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
   for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
 }
 
-/** The job has ended: a central that plans whole jobs forgets it. */
+/** The job has ended: whoever plans whole jobs forgets it, and nobody is looked for any more for what ended without a worker. */
 export function tellEnded(s: SchedulerState, job: Job): void {
-  if (s.cluster.central !== NOBODY && declares(s) && job.route.by === 'matching') withdraw(s, job);
+  if (s.cluster.central === NOBODY || job.route.by !== 'matching') return;
+  if (declares(s) || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
 }
 
 export function withdraw(s: SchedulerState, job: Job): void {
   const { central } = s.cluster;
+  for (const batch of job.batches) batch.needSent = 0;
   if (central !== NOBODY) s.env.send(central, { type: 'withdraw', job: job.number });
 }
 

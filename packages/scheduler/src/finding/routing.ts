@@ -206,7 +206,7 @@ export class Routing {
     if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
   }
 
-  /** The job was cancelled, or is another one's: nobody is to look for workers for it, or to ask for it. */
+  /** The job was cancelled, given up, or is another one's: nobody is to look for workers for it, or to ask for it. */
   takeBack(job: Job): void {
     if (job.needsCentral) withdraw(this.#s, job);
     for (const batch of job.batches) {
