@@ -52,7 +52,7 @@ export interface Failure {
   readonly hint: string;
 }
 
-/** What a person and a program are told of an error that ended a command. */
+/** An error that ended a command, for people and programs. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };

@@ -18,7 +18,7 @@ export async function keepLooking(
     try {
       await look();
     } catch (error) {
-      // What is cut off by Ctrl-C tells nothing.
+      // An error after Ctrl-C is no problem of the cluster.
       if (interrupted.aborted) return;
       if (!(error instanceof UnreachableError)) throw error;
       now = error.hint === '' ? error.message : `${error.message}; ${error.hint}`;

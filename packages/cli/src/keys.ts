@@ -6,7 +6,7 @@ import type { Context } from './context.js';
 /** Holds a key file itself, where a secret comes in the environment rather than as a file. */
 const KEY_VARIABLE = 'GOSHAWK_KEY';
 
-/** Where this command was told that keys are; undefined when it was not. A path wins over the variable. */
+/** The keys that --keys or a variable names; undefined without either. The path wins over the variable. */
 export function keySource({ global, environment, cwd }: Context): KeySource | undefined {
   if (global.keys !== undefined) return { path: resolve(cwd, global.keys) };
   const text = environment[KEY_VARIABLE];

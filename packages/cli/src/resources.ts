@@ -25,7 +25,7 @@ export const RESOURCES_OPTION = {
 } as const satisfies OptionSpec;
 
 /**
- * What the tasks of one worker may use together: a cpu a slot unless told otherwise.
+ * What the tasks of one worker may use together: a cpu a slot unless `resources` has another number.
  *
  * @param slots 0: no fixed number
  * @throws InputError when it is not NAME=AMOUNT,…, and without slots when nothing is said

@@ -24,7 +24,7 @@ const TOLD_TO_TASKS = [
 ];
 
 /**
- * Kubernetes tells every pod so of every service, such as one that is called `goshawk-central`. A port is a whole URL
+ * Kubernetes sets these variables in every pod for every service, such as one that is called `goshawk-central`. A port is a whole URL
  * there: GOSHAWK_HTTP_PORT=9090 is somebody's mistake.
  */
 const SERVICE_OF_KUBERNETES =

@@ -92,8 +92,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Tells a worker to take nothing new, or (`on` false) to take work again. What it holds goes elsewhere or
-   * is finished; the answer does not wait for that.
+   * Has a worker take nothing new, or (`on` false) take work again. What waits there goes elsewhere, what runs is
+   * finished; the answer does not wait for that.
    *
    * @throws InputError `unknown-worker`; UnreachableError when central is away
    */
@@ -122,7 +122,7 @@ export class Cluster implements AsyncDisposable {
     return answer.value;
   }
 
-  /** What took no effect before the caller was told so takes none later, in a central that is started then. */
+  /** An action that failed for the caller is not done later by a central that is started then. */
   #toPresentCentral() {
     const { roster } = this.#session;
     return { to: () => roster.presentCentral, onSilence: () => roster.refreshSoon() };

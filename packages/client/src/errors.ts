@@ -16,7 +16,7 @@ import type { LocalCluster } from './local-clusters.js';
 export class JobFailed extends GoshawkError {
   override name = 'JobFailed';
   readonly job: JobDetail;
-  /** The first hundred of them, in task order; `job.failuresTruncated` tells whether there are more. */
+  /** The first hundred of them, in task order; `job.failuresTruncated`: there are more. */
   readonly failures: readonly TaskFailure[];
 
   constructor(job: JobDetail) {

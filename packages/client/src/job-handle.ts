@@ -79,7 +79,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Waits for the end, whatever it is: `state` tells.
+   * Waits for the end, whatever it is: see `state`.
    *
    * @throws WaitTimeout; UnreachableError `owner-gone` when the job's scheduler has fallen silent
    */

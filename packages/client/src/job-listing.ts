@@ -23,7 +23,7 @@ export interface JobsOptions extends CallOptions {
   readonly all?: boolean | undefined;
   /** Jobs to skip, to go on with a list that was cut: `next` of the one before. */
   readonly from?: number | undefined;
-  /** At most so many, 10,000 at most; one scheduler tells of some 7,000 at a time. Default: 1,000. */
+  /** At most so many, 10,000 at most; one scheduler lists some 7,000 at a time. Default: 1,000. */
   readonly limit?: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Jobs {
   readonly next: number | undefined;
   /** Schedulers that did not answer, and whose jobs are missing. */
   readonly silent: readonly string[];
-  /** What central tells that somebody has to put right, a line each. */
+  /** What somebody has to put right, as central says, a line each. */
   readonly warnings: readonly string[];
   /** Who has how many tasks waiting at a scheduler that limits them, those nearest to the limit first. */
   readonly quotas: readonly UserQuota[];

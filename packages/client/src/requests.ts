@@ -150,7 +150,7 @@ class Request implements Listener {
     this.#fail(why);
   }
 
-  /** Asks again when it was told to, if there is time for that; asking sooner would only add to the load. */
+  /** Asks again at the time that the answer names, if there is time for that; asking sooner would only add to the load. */
   #comeBack(reply: MessageOf<'refused'>, retryMs: Millis): void {
     const at = performance.now() + retryMs;
     if (at >= this.#deadline) return this.#fail(refusal(reply));

@@ -60,7 +60,7 @@ export class Roster {
     return this.#schedulers;
   }
 
-  /** What central has told that somebody has to put right. */
+  /** What somebody has to put right, as central says. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -70,15 +70,15 @@ export class Roster {
     return this.#away.map(({ title }) => title);
   }
 
-  /** @throws UnreachableError when nobody has told where it is */
+  /** @throws UnreachableError when its address is not known */
   get central(): Destination {
     if (this.#central === undefined) throw centralUnknown(this.#seeds);
     return this.#central;
   }
 
   /**
-   * For what only the central of now should do, not one that is started after whoever asked has given up: undefined
-   * until it has answered.
+   * For actions that a central which is started later, after the caller has given up, must not do. Undefined until
+   * central has answered.
    */
   get presentCentral(): Destination | undefined {
     return this.#presentCentral;
@@ -87,7 +87,7 @@ export class Roster {
   /** @throws UnreachableError when none of the endpoints that were given answers */
   async join(signal: AbortSignal | undefined): Promise<void> {
     const timeoutMs = this.#timings.connectTimeoutMs;
-    // Those that are not the first may still tell of schedulers while central is away.
+    // One endpoint may name schedulers while central is away.
     const introductions = this.#seeds.map((seed) => this.#introduce(seed, { timeoutMs, signal }));
     try {
       await Promise.any(introductions);
@@ -99,7 +99,7 @@ export class Roster {
 
   /**
    * The scheduler that a key belongs to, those excluded by name left out. It may be away, unless its journal is shared: then
-   * the key is known to all, and whoever is there takes the job.
+   * all schedulers know the key, and one that is there takes the job.
    */
   forKey(key: string, excluded?: ReadonlySet<string>): KnownScheduler | undefined {
     const away = this.#away.filter(({ epoch }) => epoch === 0);
@@ -124,7 +124,7 @@ export class Roster {
   /**
    * The scheduler that owns a job, after another look at who is there if need be.
    *
-   * @throws InputError `unknown-job` when there is none; UnreachableError when nobody can tell
+   * @throws InputError `unknown-job` when there is none; UnreachableError when nobody answers
    */
   async findOwner(id: string, signal?: AbortSignal): Promise<KnownScheduler> {
     const known = this.ownerOf(id);

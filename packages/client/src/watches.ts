@@ -37,7 +37,7 @@ export class Watches {
     this.#asking = { connection, alarms, timings, turns: new Turns() };
   }
 
-  /** @returns stops watching; nothing is told afterwards */
+  /** @returns stops watching; the watcher is not called afterwards */
   open(order: WatchOrder, watcher: Watcher): () => void {
     if (this.#asking.connection.isClosed) throw connectionClosed();
     const watch = new Watch(order, watcher, this.#asking);

@@ -4,7 +4,7 @@ import type { SpawnOrder } from './spawner-protocol.js';
 
 const SHELL = '/bin/sh';
 
-/** What the spawner is told: shell and environment resolved. The order's variables win over the payload's. */
+/** The order for the spawner: shell and environment resolved. Variables of the order win over the payload's. */
 export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {
   const [command, ...args] = payload.exec;
   return {

@@ -36,7 +36,7 @@ export interface ExecutorOptions {
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Told of what is no task's fault, in one line: for the log. */
+  /** Called with what is no task's fault, in one line: for the log. */
   readonly warn?: (message: string) => void;
 }
 

@@ -4,7 +4,7 @@ import { liveGroups, signal } from './process-identity.js';
 const REUSE_FACTOR = 10;
 
 /**
- * Tells whether process groups are empty. One look scans all processes, 15 µs each: runs that are killed together share a
+ * Whether process groups are empty. One look scans all processes, 15 µs each: runs that are killed together share a
  * look, and looks take at most a tenth of the time.
  */
 export class GroupWatch {

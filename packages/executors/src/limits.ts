@@ -42,7 +42,7 @@ export const MODULE_THREAD_IDLE_MS = 30_000;
 export const MODULE_THREAD_LOADS_MAX = 256;
 
 /**
- * Threads that were told to end and have not, since they are in native calls, beyond as many as run: each takes some MiB, and
+ * Threads that are to end and have not, since they are in native calls, beyond as many as run: each takes some MiB, and
  * nothing ends it.
  */
 export const STUCK_THREADS_MAX = 32;

@@ -23,7 +23,7 @@ interface ModuleExecutorOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Why a module is not run, asked when its turn has come. */
   refusal(path: string): string | undefined;
-  /** Told of what is no task's fault, in one line: for the log. */
+  /** Called with what is no task's fault, in one line: for the log. */
   readonly warn: (message: string) => void;
 }
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
  */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks from boot to the start of the process; 0 where the system does not tell (no /proc). */
+  /** Clock ticks from boot to the start of the process; 0 without /proc. */
   readonly start: number;
 }
 
@@ -27,7 +27,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
  * Numbers of the process groups that have a member which has not ended. `kill(-group, 0)` also finds
  * members that nobody has reaped, and where process 1 is not an init (in many containers) they stay.
  *
- * @returns undefined where the system does not tell (no /proc).
+ * @returns undefined without /proc.
  */
 export function liveGroups(): Set<number> | undefined {
   let entries: string[];
@@ -53,7 +53,7 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Changes with every boot of the machine; empty where the system does not tell. */
+/** Changes with every boot of the machine; empty without /proc. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();

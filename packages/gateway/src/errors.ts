@@ -30,7 +30,7 @@ interface ErrorBody {
   readonly hint: string;
 }
 
-/** What a program is told of an error, in the words that the command has for it, and by which status. */
+/** The answer to a request that ended in an error, in the words that the command has for it. */
 export function answerTo(error: unknown): { readonly status: number; readonly body: ErrorBody } {
   if (error instanceof GoshawkError) {
     const { code, message, hint } = error;

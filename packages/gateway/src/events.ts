@@ -7,7 +7,7 @@ import type { ClusterWatch } from './watch.js';
 /** Versions are this process's: of another one's, nothing is known here. */
 const EPOCH = randomUUID().slice(0, 8);
 
-/** What is new of the cluster, after each look at it. Who reads slowly is told less often, and never too little. */
+/** What is new of the cluster, after each look at it. A slow reader gets events less often, and misses no change. */
 export async function* pageStream(
   watch: ClusterWatch,
   lastEventId: string | undefined,

@@ -30,7 +30,7 @@ export class Link {
     return this.#connecting;
   }
 
-  /** Whoever still waits for an answer is told at once. */
+  /** What still waits for an answer fails at once. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#connecting?.catch(() => {});

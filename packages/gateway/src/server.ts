@@ -33,7 +33,7 @@ export interface GatewayOptions {
   readonly version: string;
   /** @throws UnreachableError, and is called again later; the signal's reason when the gateway is closed meanwhile */
   connect(signal: AbortSignal): Promise<Cluster>;
-  /** Told of errors of its own. */
+  /** Called with errors of the gateway itself. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
 
@@ -111,7 +111,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   app.setErrorHandler((error, _, reply) => {
     const { status, body } = answerTo(error);
-    // Whoever has left is answered nothing, and what it waited for ends in an error for that alone.
+    // A request whose client has left ends in an error for that reason alone.
     if (status >= 500 && body.code === 'internal' && !reply.raw.destroyed) options.failed?.(error);
     return reply
       .status(status)
@@ -214,7 +214,7 @@ async function stream(
     ended();
     throw error;
   }
-  // The browser's own way to be told not to come back.
+  // A browser that gets 204 does not connect again.
   if (first.done) {
     ended();
     return reply.status(204).send();

@@ -4,8 +4,8 @@ import { LIMITS } from './limits.js';
 type Waiting = readonly [IncomingMessage, ServerResponse];
 
 /**
- * One request of a connection at a time. Node begins all that were sent in one piece, before any answer; whoever sends
- * thousands would have them all worked on before anybody else's. A connection with more than may wait is cut.
+ * One request of a connection at a time. Node begins all that were sent in one piece, before any answer; a client that
+ * sends thousands would have them all worked on before those of others. A connection with more than may wait is cut.
  */
 export function oneAtATime(handle: RequestListener): RequestListener {
   /** Of connections that have a request at work. */

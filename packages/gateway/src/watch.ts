@@ -68,7 +68,7 @@ export class ClusterWatch {
     };
   }
 
-  /** @param seen the version that was told last; 0: none */
+  /** @param seen the version that the reader has; 0: none */
   since(seen: number): News {
     const { version } = this.#table;
     const workers = this.#table.since(seen);

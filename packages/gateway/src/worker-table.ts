@@ -20,7 +20,7 @@ interface Row {
 
 /** What is new of workers, short: at 10,000 of them a name each time would be half of all. */
 export interface WorkerDelta {
-  /** Everything that was told before is to be forgotten. */
+  /** The reader is to forget all that it had before. */
   readonly reset: boolean;
   /** `[id, name, slots, partition]`; partition 1: short tasks only. */
   readonly born: readonly (readonly [number, string, number, number])[];
@@ -62,7 +62,7 @@ export class WorkerTable {
     return [...this.#rows.values()].filter(({ state }) => state === 'lost').map(({ view }) => view.name);
   }
 
-  /** @param seen the version that was told last; 0: none */
+  /** @param seen the version that the reader has; 0: none */
   since(seen: number): WorkerDelta {
     const reset = seen < this.#wentAt || seen > this.#version;
     const from = reset ? 0 : seen;
@@ -93,7 +93,7 @@ export class WorkerTable {
     Object.assign(row, { view, state, lostAt: undefined });
   }
 
-  /** One that had drained has left as it was told to. */
+  /** One that had drained has left on purpose. */
   #missed(row: Row, now: Millis): void {
     if (row.state === 'lost') {
       if (now - row.lostAt! > LOST_SHOWN_MS) this.#forget(row);

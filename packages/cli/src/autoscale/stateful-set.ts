@@ -37,7 +37,7 @@ export class StatefulSetPool implements Pool {
   }
 
   #member(index: number): Member {
-    // A pod that is told to end drains by itself, should its worker join in that moment.
+    // A pod that gets SIGTERM drains by itself, should its worker join in that moment.
     return { name: `${this.name}-${index}`, endsUnjoined: true };
   }
 

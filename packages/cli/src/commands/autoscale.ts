@@ -19,7 +19,7 @@ export const autoscaleKubernetesCommand = defineCommand({
   ],
   options: {
     ...SCALE_OPTIONS,
-    slots: { ...SLOTS_OPTION, describe: 'slots of a worker of the pool, until the first one tells' },
+    slots: { ...SLOTS_OPTION, describe: 'slots of a worker of the pool, until the first one has joined' },
     namespace: {
       type: 'text',
       value: 'NAME',
@@ -67,7 +67,7 @@ export const autoscaleSlurmCommand = defineCommand({
   },
 });
 
-/** This program as a worker of the cluster. What else its worker is told comes as `GOSHAWK_*` variables, which sbatch hands on. */
+/** This program as a worker of the cluster. Further settings come as `GOSHAWK_*` variables, which sbatch hands on. */
 function workerCommand({ global, environment, cwd }: Context, { url, keys }: FoundCluster): string[] {
   const [central = url] = url.split(',');
   const program = process.argv[1];

@@ -146,7 +146,7 @@ function checkToken(token: string, source: string): string {
 
 /**
  * Keeps a daemon until it ends. The first SIGTERM or Ctrl-C drains it, the second stops it at once; so does the end
- * of `drainTimeout`, but with its goodbyes said: whoever kills after a grace period should not have to.
+ * of `drainTimeout`, but the daemon leaves the cluster first, so that nothing has to kill it after a grace period.
  *
  * @param options `drainTimeout` in ms
  * @returns the exit code

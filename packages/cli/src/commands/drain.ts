@@ -39,7 +39,7 @@ export const drainCommand = defineCommand({
   },
 });
 
-/** A worker that shuts down goes on draining, and is told of as such. */
+/** A worker that shuts down goes on draining, and the answer says so. */
 async function untilActive(context: Context, cluster: Cluster, first: DrainAnswer): Promise<DrainAnswer> {
   const signal = context.interrupted;
   const giveUpAt = performance.now() + UNDO_MS;

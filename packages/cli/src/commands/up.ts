@@ -128,7 +128,7 @@ function httpAddress(bind: string): string {
   throw new InputError('bad-http', `--http ${bind} does not say at which port`, 'such as 127.0.0.1:9090');
 }
 
-/** Tells where the cluster is, and drains it when that is asked for. */
+/** Says where the cluster is, and drains it after Ctrl-C. */
 async function serve(context: Context, started: Started): Promise<void> {
   const { cluster, keys, dataFolder, policy, httpAt } = started;
   const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');

@@ -21,7 +21,7 @@ interface WaitRequest {
   readonly timeoutMs?: Millis | undefined;
   /** How far they have come is shown in another way. */
   readonly isSilent?: boolean;
-  /** Told of each end: at once to programs, to people when the waiting is over. */
+  /** Called with each end: at once for programs, when the waiting is over for people. */
   readonly ended: (job: JobDetail) => void;
 }
 
@@ -158,7 +158,7 @@ class Board {
 }
 
 /**
- * After Ctrl-C: tells a person how to go on with jobs that were left to themselves.
+ * After Ctrl-C: says to a person how to go on with jobs that were left to themselves.
  *
  * @returns the exit code
  * @throws the error, where it is another one, or where a program is to read it

@@ -13,7 +13,7 @@ import { type Painter, painter, paintState, plain } from '../terminal/paint.js';
 /** Failures that are shown without being asked for. */
 const FAILURES_SHOWN = 5;
 
-/** What a scheduler says of a job whose pilots have not told yet. */
+/** What a scheduler says of a job whose pilots have not run yet. */
 const UNDECIDED = 'pilots, not yet';
 
 /** `short, decided by 3 pilots`; while pilots run, for what the job is taken. */

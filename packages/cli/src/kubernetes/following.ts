@@ -1,15 +1,15 @@
 import type { WorkerView } from '@goshawk/client';
 
 interface Orders {
-  /** Names of workers that are to take nothing new. */
+  /** Names of workers to drain. */
   readonly drain: readonly string[];
   /** Names of workers that are to take work again. */
   readonly undo: readonly string[];
 }
 
 /**
- * Which workers have to be told something, by what is cordoned now. What an operator drains by hand is left alone: only
- * what was drained because of a node is taken back with it.
+ * Which workers to drain, and which to have work again, by the nodes that are cordoned now. Workers that an operator drains
+ * stay drained: only a drain because of a node ends with it.
  */
 export class NodeFollower {
   /** Drained because of their nodes. */

@@ -78,7 +78,7 @@ function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('GOSHAWK_')));
 }
 
-/** What was wrong with a child's input, a port in use say, is wrong with what this command was told. */
+/** What is wrong with a child's options, such as a port in use, is wrong with this command's. */
 function startFailure(
   name: string,
   how: number | NodeJS.Signals,

@@ -33,9 +33,9 @@ interface LocalClusterOptions
   readonly journalUrl?: string | undefined;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
-  /** Where central is looked at over HTTP, and tells where the others are, at free ports. */
+  /** Where central serves HTTP; the others do at free ports, which central lists. */
   readonly http?: Pick<HttpOptions, 'bind' | 'token'> | undefined;
-  /** Told what happens to the processes, in lines for people. */
+  /** Called with lines for people, about what happens to the processes. */
   readonly note: (line: string) => void;
 }
 
@@ -155,7 +155,7 @@ export class LocalCluster {
     return token === undefined ? {} : { GOSHAWK_HTTP_TOKEN: token };
   }
 
-  /** For processes that central tells of. */
+  /** For processes that central lists. */
   get #anyHttpPort(): string | undefined {
     return this.#options.http?.bind.replace(/\d+$/, '0');
   }

@@ -7,8 +7,8 @@ import { InputError } from '@goshawk/core';
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * A folder of this user in the temporary folder, which every user of the machine may write to: whoever was there
- * first under its name could say which processes an earlier worker has left behind, to be ended.
+ * A folder of this user in the temporary folder, which every user of the machine may write to. Another user who made it
+ * first could write there which processes are to be ended, as left behind by an earlier worker.
  *
  * @throws InputError when it is somebody else's
  */

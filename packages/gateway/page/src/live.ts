@@ -4,7 +4,7 @@ import type { Overview, Point, Worker, WorkerDelta } from './shapes.js';
 const STATES = ['active', 'draining', 'drained', 'quarantined', 'lost'] as const;
 const HISTORY_SECONDS = 3_600;
 
-/** The cluster as the gateway tells of it: one stream, read by whatever is shown. */
+/** The cluster as the gateway sees it: one stream, read by every part of the page. */
 export class Live {
   overview: Overview | undefined;
   points: Point[] = [];
@@ -12,7 +12,7 @@ export class Live {
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
 
-  /** @param state told how the connection is; null: well */
+  /** @param state called with the problem of the connection; null: it is well */
   start(state: (problem: ApiError | null) => void): void {
     void follow('/v1/events', { state, event: (name, data) => this.#take(name, data) }, this.#stop.signal);
   }

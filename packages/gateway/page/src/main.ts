@@ -79,7 +79,7 @@ function show(): void {
   );
   heading.textContent = name === 'jobs' && rest !== '' ? `Job ${rest}` : part.title;
   document.title = `${heading.textContent} · Goshawk`;
-  // Whoever chose another part by keyboard begins at its head; a choice within a part keeps its place.
+  // After a choice of another part by keyboard the focus is at its head; a choice within a part keeps its place.
   const hadGrid = document.activeElement?.classList.contains('grid');
   root.replaceChildren();
   part.show({ root, live, session, rest, query: new URLSearchParams(query), signal: leave.signal });

@@ -97,7 +97,7 @@ function workerTable(workers: readonly Worker[]): HTMLElement {
   );
 }
 
-/** What is told of a worker, and what can be done with it. */
+/** A worker, and what can be done with it. */
 interface Panel {
   readonly about: HTMLElement;
   readonly actions: HTMLElement;

@@ -11,7 +11,7 @@ import { watchForStalls } from './stall-watch.js';
 
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
-  /** What everybody who joins is told. */
+  /** For all who join. */
   readonly settings: ClusterSettings;
 }
 

@@ -115,7 +115,7 @@ describe('what was learnt', () => {
   test.each([
     ['{"schema":"goshawk.learnt/1","learnt":{"hist', 'is damaged'],
     ['{"schema":"goshawk.learnt/1"}', 'is damaged'],
-    ['{"schema":"goshawk.run/1"}', 'is not what a scheduler has learnt'],
+    ['{"schema":"goshawk.run/1"}', 'is not what a scheduler has learned'],
     ['{"schema":"goshawk.learnt/2","learnt":{}}', 'was written by a newer version (goshawk.learnt/2'],
   ])('as %s is refused and kept', async (text, why) => {
     await writeFile(file, text);

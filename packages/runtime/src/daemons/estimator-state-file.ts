@@ -11,7 +11,7 @@ const NAME = 'goshawk.learnt/';
 
 /** How often it is written: what a crash loses. To look at it all takes the scheduler's time, some ms a megabyte. */
 const KEEP_EACH_MS = 300_000;
-/** Wherever it is kept may be away, and a process that is told to end has seconds. ms */
+/** PostgreSQL may be away, and a process that is to end has seconds. ms */
 const CLOSE_MS = 2_000;
 
 /** Where it is kept, whole or not at all. */
@@ -25,8 +25,8 @@ export interface EstimatorStateStore {
 }
 
 /**
- * What a scheduler's estimators have learnt, kept in a file or wherever its journal is. Without it everything is learnt
- * anew.
+ * What a scheduler's estimators have learned, kept in a file or beside its journal in PostgreSQL. Without it they learn
+ * everything anew.
  */
 export class EstimatorStateFile {
   readonly #store: EstimatorStateStore;
@@ -58,7 +58,7 @@ export class EstimatorStateFile {
   /**
    * Writes it down now and then, and once more at `close`.
    *
-   * @param read what is learnt by now; undefined where nothing was since it was last asked
+   * @param read what is learned by now; undefined where nothing was since the last call
    */
   keep(read: () => EstimatorStates | undefined, eachMs = KEEP_EACH_MS): void {
     this.#read = read;
@@ -72,7 +72,7 @@ export class EstimatorStateFile {
     this.#isGivenUp = true;
   }
 
-  /** Writes down what was learnt last, and waits for that for `CLOSE_MS` at most. */
+  /** Writes down what was learned last, and waits for that for `CLOSE_MS` at most. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#write();
@@ -116,7 +116,7 @@ function fileStore(file: string): EstimatorStateStore {
 /** Beside the journals that all schedulers share. */
 export function sharedStore(journals: PostgresJournals): EstimatorStateStore {
   return {
-    name: 'what is learnt in PostgreSQL',
+    name: 'what is learned, in PostgreSQL,',
     read: () => journals.estimatorStates(),
     write: async (pieces) => {
       const all: string[] = [];
@@ -156,7 +156,7 @@ function parsed(text: string, file: string): EstimatorStates {
   }
   const { schema, learnt: states } = (value ?? {}) as { schema?: unknown; learnt?: unknown };
   if (typeof schema !== 'string' || !schema.startsWith(NAME)) {
-    throw refused(file, 'is not what a scheduler has learnt');
+    throw refused(file, 'is not what a scheduler has learned');
   }
   if (schema !== SCHEMA)
     throw refused(file, `was written by a newer version (${schema}; this one reads ${SCHEMA})`);

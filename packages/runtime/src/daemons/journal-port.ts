@@ -59,7 +59,7 @@ export class JournalPort<J extends Journal = Journal> {
   readonly journal: J;
   readonly #logger: Logger;
   /**
-   * Numbers of jobs that are passed over. A folder may be put back to an earlier state, and nothing in it tells: drawn at
+   * Numbers of jobs that are passed over. A folder may be put back to an earlier state, which nothing in it shows: drawn at
    * each start, the numbers of one past are hardly those of another.
    */
   readonly #skipped = randomInt(SKIPPED_MAX);
@@ -85,7 +85,7 @@ export class JournalPort<J extends Journal = Journal> {
     return undefined;
   }
 
-  /** Without those that are damaged, of which the log tells. */
+  /** Without those that are damaged, which the log names. */
   *#entries(): Inheritance['entries'] {
     let leftOut = 0;
     const canRecall = this.journal.recall !== undefined;

@@ -2,8 +2,7 @@
 const ELEMENTS = 256;
 
 /**
- * What `JSON.stringify` makes of plain values, in pieces, so that whoever writes out a long list can do something else
- * between two of them.
+ * What `JSON.stringify` makes of plain values, in pieces, so that the process can do something else between two of them.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   if (Array.isArray(value) && value.length > ELEMENTS) {

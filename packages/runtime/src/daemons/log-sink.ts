@@ -12,7 +12,7 @@ export class LogSink {
   #dropped = 0;
   #droppedInARow = 0;
   #isTorn = false;
-  /** Told after the first line that is written again. */
+  /** Called after the first line that is written again. */
   onRecovered: (dropped: number) => void = () => {};
 
   constructor(write: Write) {

@@ -1,6 +1,6 @@
 import type { Logger } from '@goshawk/transport';
 
-/** Jobs that were told of and are remembered. */
+/** Lines that are remembered, so that none is written twice. */
 const JOBS_MAX = 1_000;
 
 /** Says in the log what tasks could not be started for: once for each job and reason, however many tasks it has. */

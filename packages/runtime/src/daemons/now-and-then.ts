@@ -1,14 +1,23 @@
 import type { Millis } from '@goshawk/core';
 
-/** Looks each time that so long has passed since the last look, until `ended`. Keeps no process alive. */
-export function nowAndThen(pauseMs: Millis, ended: Promise<unknown>, look: () => unknown): void {
+/**
+ * Looks each time that so long has passed since the last look, until `ended`. Keeps no process alive.
+ *
+ * @param pauseMs how long, or what says it before each look
+ */
+export function nowAndThen(
+  pauseMs: Millis | (() => Millis),
+  ended: Promise<unknown>,
+  look: () => unknown,
+): void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const later = (): void => {
+    const ms = typeof pauseMs === 'number' ? pauseMs : pauseMs();
     timer = setTimeout(async () => {
       await look();
       if (!isOver) later();
-    }, pauseMs).unref();
+    }, ms).unref();
   };
   void ended.then(() => {
     isOver = true;

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type { CentralEnvironment } from '@goshawk/central';
-import type { GoshawkError, Millis } from '@goshawk/core';
+import type { GoshawkError } from '@goshawk/core';
 import {
   endpointOn,
   endpointsBehind,
@@ -9,6 +9,7 @@ import {
   parseEndpoint,
   ThrottledLog,
 } from '@goshawk/transport';
+import { nowAndThen } from './now-and-then.js';
 import type { DaemonProcess } from './process.js';
 
 /** Between two looks: first, while it is new, and later. ms */
@@ -56,7 +57,7 @@ export function ifThereIsAnother(
   };
 }
 
-/** What is told of two processes that claim one address, neither of which has found that out by itself. */
+/** A warning of two processes that claim one address, neither of which has found that out by itself. */
 export function disputeLine({
   endpoint,
   claimants,
@@ -70,7 +71,7 @@ export function disputeLine({
  *
  * @param advertised where this central is reached
  * @param own as `ownPlaces` says
- * @param found told the places where another one may be
+ * @param found called with the places where another one may be
  */
 export function lookForOtherCentrals(
   advertised: string,
@@ -78,21 +79,13 @@ export function lookForOtherCentrals(
   ended: Promise<unknown>,
   found: (places: readonly string[]) => void,
 ): void {
-  let timer: NodeJS.Timeout | undefined;
   let looks = 0;
-  let isOver = false;
   const look = async (): Promise<void> => {
     // A name that cannot be resolved leads nobody to another central either.
     const places = await endpointsBehind(advertised).catch((): string[] => []);
-    if (isOver) return;
     const others = places.filter((place) => !own.includes(place) && place !== advertised);
     if (others.length > 0) found(others);
-    const pauseMs: Millis = ++looks < FIRST_LOOKS ? FIRST_PAUSE_MS : PAUSE_MS;
-    timer = setTimeout(() => void look(), pauseMs).unref();
   };
-  void ended.then(() => {
-    isOver = true;
-    clearTimeout(timer);
-  });
+  nowAndThen(() => (++looks < FIRST_LOOKS ? FIRST_PAUSE_MS : PAUSE_MS), ended, look);
   void look();
 }

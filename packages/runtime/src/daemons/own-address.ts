@@ -8,8 +8,8 @@ const LOOKS = 3;
 const PAUSE_MS: Millis = 30_000;
 
 /**
- * Refuses to start where another process is reached at the address that this one was told to give (`--advertise`): both would
- * be taken for one, and what runs at the other for lost.
+ * Refuses to start where another process is reached at the address that this one is to advertise: others would take both for
+ * one process, and what runs at the other for lost.
  *
  * @throws InputError
  */
@@ -42,7 +42,7 @@ async function isAnothers(mailbox: Mailbox): Promise<boolean> {
 function claimedTwice(endpoint: string): InputError {
   return new InputError(
     'address-claimed',
-    `two processes claim ${endpoint}: another one is reached there, and not this one, which was to tell that address (--advertise)`,
+    `two processes claim ${endpoint}: another one is reached there, and not this one, which advertises that address (--advertise)`,
     'give each process an address of its own, or end the other one; `goshawk workers` lists who is there',
   );
 }

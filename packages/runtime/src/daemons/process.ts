@@ -50,7 +50,7 @@ export type CloseReason = { readonly kind: 'closed' } | { readonly kind: 'failed
 export interface DaemonProcess {
   readonly mailbox: Mailbox;
   readonly host: Host;
-  /** Undefined where nobody is told of jobs. */
+  /** Undefined where jobs are not traced. */
   readonly tracing: Tracing | undefined;
   /** `HOST:PORT` where others may look at this process. */
   readonly http: string | undefined;
@@ -207,7 +207,7 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   );
 }
 
-/** @throws InputError for a name that nobody could be told */
+/** @throws InputError for a name that no message could hold */
 export function checkName(name: string): void {
   if (name !== '' && name.length <= LIMITS.nameLengthMax) return;
   throw new InputError(
@@ -226,7 +226,7 @@ export function checkEndpoint(endpoint: string): string {
   return endpoint;
 }
 
-/** What the mailbox does not take was given by somebody, who is told. */
+/** What the mailbox does not take came from the options of a command. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof MailboxError)) return error;
   return new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });

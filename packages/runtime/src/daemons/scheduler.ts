@@ -35,7 +35,7 @@ export interface SchedulerOptions extends ProcessOptions {
   /** Where jobs are written down; without it they live as long as the process. */
   readonly journal?: JournalPlace | undefined;
   /**
-   * The file where it keeps what its estimators have learnt; without it they begin anew with the process. Where schedulers
+   * The file where it keeps what its estimators have learned; without it they begin anew with the process. Where schedulers
    * share a journal that is kept there.
    */
   readonly estimatorStateFile?: string | undefined;
@@ -53,7 +53,7 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly userWaitingTasksMax?: number | undefined;
 }
 
-/** Until the cluster has told its own timings. ms */
+/** Until the timings of the cluster are known. ms */
 const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
 /** Jobs of a journal that was taken over are kept for so long after their end, unless it was said for how long. ms */
@@ -65,7 +65,7 @@ const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /**
  * Starts one scheduler in this process.
  *
- * @throws InputError when it cannot listen where it should, cannot have its journal, or what it had learnt is of a newer
+ * @throws InputError when it cannot listen where it should, cannot have its journal, or what it had learned is of a newer
  *   version
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
@@ -222,7 +222,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
             : {
                 takeOver: (gone: string, tag: string, epoch: number) => adopted?.takeOver(gone, tag, epoch),
                 estimatorStateRefused: (estimator: string, message: string) => {
-                  logger.warn({ estimator }, `${message}; what is learnt from now on is not kept`);
+                  logger.warn({ estimator }, `${message}; what is learned from now on is not kept`);
                   stateFile?.giveUp();
                 },
               }),

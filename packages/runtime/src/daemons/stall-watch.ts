@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '@goshawk/executors';
 
-/** What its thread is told. */
+/** What its thread gets. */
 export interface Watched {
   /** One number, which goes up as long as the event loop turns. */
   readonly beats: Int32Array;

@@ -35,7 +35,7 @@ export interface WorkersOptions extends ProcessOptions {
   readonly capacity: Resources;
   /** Of each worker, in the order of the names: rack, zone, model. None unless given. */
   readonly attributes?: readonly (readonly Attribute[])[];
-  /** What tasks are told of the GPUs, by index; undefined: the index. */
+  /** Names of the GPUs for tasks, by index; undefined: the index. */
   readonly gpuNames?: readonly string[] | undefined;
   /** Central's endpoint. */
   readonly central: string;
@@ -52,10 +52,10 @@ function noSlots(policy: string): InputError {
   );
 }
 
-/** Until the cluster has told its own timings. ms */
+/** Until the timings of the cluster are known. ms */
 const REGISTER_RETRY_MS = 500;
 
-/** What a worker's log tells of. */
+/** What a worker says in the log. */
 function logsOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
   return {
     nameTaken: nameTaken(name, logger),
@@ -137,7 +137,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const process = await openProcess('worker', options);
   const { tracing } = process;
   const central = process.centralAt(options.central);
-  // Who has been told to drain for good and has not finished; an operator's drain, which can be taken back, is
+  // Workers that drain for good and have not finished; an operator's drain, which can be taken back, is
   // nobody's end.
   const draining = new Map<string, () => void>();
   const tallies = new RunTallies();

@@ -1,7 +1,7 @@
 /** Causes that are remembered. */
 const CAUSES_MAX = 1_000;
 
-/** Numbers the causes for which messages were refused, so that who is told of one can find its line in the log. */
+/** Numbers the causes for which messages were refused, by which a client's error leads to its line in the log. */
 export class Failures {
   readonly #numbers = new Map<string, number>();
   #last = 0;

@@ -32,7 +32,7 @@ export function mayBeLost(input: Input): input is Losable {
 const TEXT_SHOWN_MAX = 80;
 
 /**
- * One line that tells an input from others, for the log. Payloads, results and output are left out: they are
+ * One line by which an input is known in the log. Payloads, results and output are left out: they are
  * the users' own, may be long, and may hold what nobody should read in a log.
  */
 export function describeInput(input: Input, nameOf: (address: Address) => string): string {

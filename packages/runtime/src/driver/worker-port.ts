@@ -20,13 +20,13 @@ export type WorkerEntries = Machine<never> & Pick<Worker, 'taskStarted' | 'taskO
 export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   /** May be shared by all workers of the process. Closing it is its owner's. */
   readonly executor: Executor;
-  /** What tasks are told of the GPUs, by index; an index is its own name where it has none. */
+  /** Names of the GPUs for tasks, by index; an index is its own name where it has none. */
   readonly gpuNames?: readonly string[] | undefined;
-  /** Absent where nobody is told of runs. */
+  /** Absent where runs are not traced. */
   readonly traceparentOf?: TraceparentOf | undefined;
   /** Hears of each end that the machine hears of. */
   readonly onRunEnded?: RunEnded;
-  /** The worker was told to drain, and holds nothing any more. */
+  /** The worker drains, and holds nothing any more. */
   readonly onDrained: () => void;
 }
 

@@ -70,7 +70,7 @@ export class ThreadedSolver {
 
   #newThread(): Worker {
     const thread = new Worker(compiledFile('./thread.js', import.meta.url));
-    // A cluster that is idle ends when it is told to, whether or not a solver has been loaded.
+    // An idle solver keeps no process from its end.
     thread.unref();
     this.#isLoaded = false;
     thread.on('message', (said: SolverSays) => {

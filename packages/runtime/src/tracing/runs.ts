@@ -7,7 +7,7 @@ export function traceparentOfRun(tracing: Tracing, { jobId, task, attempt }: Tas
   return tracing.traceparentOf(jobId, `run ${task}/${attempt}`);
 }
 
-/** The run of a task at its worker, below the attempt that its owner tells of. */
+/** The run of a task at its worker, below the attempt, which is a span of its owner. */
 export function traceRun(
   tracing: Tracing,
   worker: string,

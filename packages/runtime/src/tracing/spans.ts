@@ -36,7 +36,7 @@ export interface Spanned {
 /** Where spans go. */
 export interface Tracing {
   add(span: Spanned): void;
-  /** What a span's children are told, as W3C Trace Context writes it. */
+  /** The parent that a span's children name, as W3C Trace Context writes it. */
   traceparentOf(job: string, key: SpanKey): string;
   /** Sends what has not been sent, if that does not take long. */
   close(): Promise<void>;
