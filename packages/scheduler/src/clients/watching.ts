@@ -21,9 +21,10 @@ export class Watching {
   /** @returns false where more clients watch than may */
   watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): boolean {
     const { request, detail } = message;
-    if (job.hasEnded) {
-      // Its end may wait for the disk: who asks is to hear that somebody is there.
-      if (!this.#s.ledger.isDurable) this.#tellProgress(from, request, job);
+    if (job.endedAt !== undefined) {
+      // Its end may wait for a disk that is slow: who asks again is to hear that somebody is there.
+      const isLate = now - job.endedAt > this.#s.cluster.timings.progressMs;
+      if (isLate && !this.#s.ledger.isDurable) this.#tellProgress(from, request, job);
       this.#tellEnd(from, request, job, detail, now);
       return true;
     }

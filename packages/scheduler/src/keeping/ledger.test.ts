@@ -129,16 +129,21 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
   });
 
-  test('who waits for a job that has ended hears that somebody is there, and of the end when the disk has it', () => {
+  test('who waits for a job that has ended, and asks again, hears that somebody is there, and of the end when the disk has it', () => {
     const bench = new DurableBench();
     bench.members(W1);
     bench.submit({ tasks: [{ sleep: 1 }] });
     bench.commit();
     bench.end(W1, bench.ask(W1, 1)!);
     bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
-    expect(bench.take()).toMatchObject([{ type: 'jobProgress' }]);
+    expect(bench.take()).toEqual([]);
+    // The client asks again.
+    bench.now += 1_000;
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    expect(bench.take()).toMatchObject([{ type: 'jobProgress', request: 9 }]);
     bench.commit();
-    expect(bench.take()).toMatchObject([{ type: 'confirm' }, { type: 'jobEnded', request: 9 }]);
+    const end = { type: 'jobEnded', request: 9 };
+    expect(bench.take()).toMatchObject([{ type: 'confirm' }, end, end]);
   });
 
   test('while nothing is written no job is taken; a cancellation is, and said not to be written', () => {
