@@ -1,15 +1,13 @@
 export { ATTRIBUTE_OPTION, attributesOfAll, parseAttributes } from './attributes.js';
+export { connect, findCluster, openCluster } from './cluster.js';
 export { type Command, defineCommand, ExitCode } from './command.js';
 export { SHADOW_OPTION } from './commands/daemon-options.js';
-export { connect } from './connect.js';
 export type { Context } from './context.js';
 export { describeFailure, type Failure } from './failure.js';
 export { untilInterrupted } from './interruption.js';
-export { openCluster } from './jobs/open-cluster.js';
 export { LABORATORY_COMMANDS, type Laboratory } from './laboratory.js';
 export { LocalCluster } from './local/cluster.js';
 export { journalIn } from './local/free-folder.js';
-export { findCluster } from './local/whereabouts.js';
 export {
   flagOf,
   kebab,

@@ -4,10 +4,10 @@ import { InputError } from '@goshawk/core';
 import { AllocationPool } from '../autoscale/allocations.js';
 import { autoscale, SCALE_OPTIONS } from '../autoscale/autoscale.js';
 import { StatefulSetPool } from '../autoscale/stateful-set.js';
+import type { FoundCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
 import { API_OPTIONS, apiOptions, SERVICE_ACCOUNT } from '../kubernetes/api.js';
-import type { FoundCluster } from '../local/whereabouts.js';
 import { SLOTS_OPTION } from '../resources.js';
 
 export const autoscaleKubernetesCommand = defineCommand({

@@ -1,8 +1,8 @@
 import { isFinal } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { describeFailure, failureLine } from '../failure.js';
 import { jobNamed } from '../jobs/named.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { painter, paintState, plain } from '../terminal/paint.js';
 
 export const cancelCommand = defineCommand({

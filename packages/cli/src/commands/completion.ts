@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { InputError } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { COMPLETED, type Command, type Completed, defineCommand } from '../command.js';
 import { type Context, GLOBAL_OPTIONS } from '../context.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { laboratoryFor } from '../laboratory.js';
 import { kebab, type OptionSpec } from '../options.js';
 

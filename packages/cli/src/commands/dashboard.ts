@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Role, Token } from '@goshawk/gateway';
+import { connect, findCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
 import { keySource } from '../keys.js';
 import type { DaemonIsUp } from '../local/child.js';
-import { findCluster } from '../local/whereabouts.js';
 import { VERSION } from '../version.js';
 import { DAEMON_OPTIONS, readSecret } from './daemon-options.js';
 

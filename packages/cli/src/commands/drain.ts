@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, DrainAnswer } from '@goshawk/client';
 import { counted, InputError } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { plain } from '../terminal/paint.js';
 import { startProgress } from '../terminal/progress.js';
 

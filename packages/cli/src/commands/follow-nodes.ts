@@ -1,8 +1,8 @@
 import type { Cluster } from '@goshawk/client';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { keepLooking } from '../keep-looking.js';
 import { API_OPTIONS, type ApiOptions, apiOptions } from '../kubernetes/api.js';
 import { NodeFollower } from '../kubernetes/following.js';

@@ -1,10 +1,10 @@
 import type { JobHandle } from '@goshawk/client';
 import { InputError, type JobDetail, jobJson } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { jobPage } from '../jobs/job-page.js';
 import { jobNamed } from '../jobs/named.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
 import { painter } from '../terminal/paint.js';

@@ -7,9 +7,9 @@ import {
   LIMITS,
   summaryJson,
 } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { painter, plain } from '../terminal/paint.js';
 

@@ -1,7 +1,7 @@
 import { InputError } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { showLogs } from '../jobs/show-logs.js';
 
 export const logsCommand = defineCommand({

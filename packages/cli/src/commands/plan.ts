@@ -8,8 +8,8 @@ import {
   parseJobSpec,
   UnreachableError,
 } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { type Outlook, outlookOf, type StageOutlook } from '../jobs/outlook.js';
 import { cutoffWords } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';

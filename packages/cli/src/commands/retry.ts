@@ -1,7 +1,7 @@
 import { formatCount } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
-import { openCluster } from '../jobs/open-cluster.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',

@@ -1,7 +1,7 @@
 import type { Cluster, JobShare } from '@goshawk/client';
 import { afterEach, expect, it, vi } from 'vitest';
+import * as opening from '../cluster.js';
 import { recordingContext } from '../jobs/jobs.fixture.js';
-import * as opening from '../jobs/open-cluster.js';
 import { sharesCommand } from './shares.js';
 
 afterEach(() => vi.restoreAllMocks());

@@ -1,7 +1,7 @@
 import type { ClusterShares, JobShare } from '@goshawk/client';
 import { addTo, counted, formatResources, largestShare, type Resources } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
 

@@ -1,6 +1,6 @@
 import { counted } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { plain } from '../terminal/paint.js';
 
 export const takeoverCommand = defineCommand({

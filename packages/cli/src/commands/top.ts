@@ -1,7 +1,6 @@
+import { findCluster, openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { topPage } from '../jobs/top-page.js';
-import { findCluster } from '../local/whereabouts.js';
 import { painter } from '../terminal/paint.js';
 import { redrawing } from '../terminal/redrawing.js';
 

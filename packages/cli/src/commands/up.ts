@@ -12,8 +12,8 @@ import {
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
+import { connect } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { connect } from '../connect.js';
 import type { Context } from '../context.js';
 import { whenAborted } from '../interruption.js';
 import { cutoffWords } from '../jobs/words.js';

@@ -1,7 +1,7 @@
 import { jobJson } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobsNamed } from '../jobs/named.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 import { outcomeText } from '../jobs/words.js';

@@ -1,8 +1,8 @@
 import type { Cluster, ClusterView } from '@goshawk/client';
 import { isFinal, present, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
 import { painter } from '../terminal/paint.js';

@@ -8,8 +8,8 @@ import {
   sumOf,
   WORKER_STATES,
 } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { openCluster } from '../jobs/open-cluster.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { type Painter, painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';

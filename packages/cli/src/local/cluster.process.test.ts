@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import * as connecting from '../connect.js';
+import * as connecting from '../cluster.js';
 import * as children from './child.js';
 import { LocalCluster } from './cluster.js';
 import { LogFile } from './log-file.js';

@@ -1,5 +1,7 @@
+import type { Cluster, ConnectOptions, connect as connectTo } from '@goshawk/client';
 import { InputError } from '@goshawk/core';
-import type { Context } from '../context.js';
+import type { Context } from './context.js';
+import { keySource } from './keys.js';
 
 /** Where a cluster is, and where its keys are if it has left word of that. */
 export interface FoundCluster {
@@ -20,8 +22,7 @@ export async function findCluster(
   cluster = context.global.cluster,
   option = '--cluster',
 ): Promise<FoundCluster> {
-  // Loaded now: most commands never talk to a cluster.
-  const { findLocalCluster, isHere, localClusterAt } = await import('@goshawk/client');
+  const { findLocalCluster, isHere, localClusterAt } = await client();
   if (cluster !== undefined) {
     for (const url of cluster.split(',')) {
       if (!/^tcp:\/\/.+:\d+$/.test(url.trim())) {
@@ -32,4 +33,28 @@ export async function findCluster(
   }
   const found = findLocalCluster(context.environment, context.cwd);
   return isHere(found, context.cwd) ? found : { ...found, elsewhere: found.dataFolder };
+}
+
+/**
+ * A connection to the cluster that a command is meant for. Close it, or open it with `await using`.
+ *
+ * @param options where it is, if that is known already, and patience other than the client's own
+ * @throws InputError for keys that are none; UnreachableError within a few seconds when nobody answers there
+ */
+export async function openCluster(
+  context: Context,
+  { found, ...patience }: Pick<ConnectOptions, 'requestTimeoutMs'> & { found?: FoundCluster } = {},
+): Promise<Cluster> {
+  const { url, keys } = found ?? (await findCluster(context));
+  return connect(url, { ...patience, signal: context.interrupted, keys: keySource(context) ?? keys });
+}
+
+/** `connect` of the client. */
+export async function connect(...given: Parameters<typeof connectTo>): Promise<Cluster> {
+  return (await client()).connect(...given);
+}
+
+/** Loaded on use: most commands never talk to a cluster. */
+function client() {
+  return import('@goshawk/client');
 }
