@@ -1,5 +1,4 @@
 export * from './address-numbers.js';
-export * from './address-set.js';
 export * from './assert.js';
 export * from './attributes.js';
 export {

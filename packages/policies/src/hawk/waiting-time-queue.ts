@@ -42,7 +42,8 @@ export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
   /** Numbers of servers that are gone. */
   readonly #freeIds: number[] = [];
-  readonly #serversOf = new Map<WorkerView, Server[]>();
+  /** By id of the worker. */
+  readonly #serversOf: (readonly Server[] | undefined)[] = [];
   /** By id of the run. */
   readonly #placements: (Placement | undefined)[] = [];
 
@@ -56,12 +57,12 @@ export class WaitingTimeQueue {
   /** Forgets the worker and all that was placed there. */
   removeWorker(worker: WorkerView): void {
     this.setOpen(worker, false, 0);
-    for (const server of this.#serversOf.get(worker) ?? []) {
+    for (const server of this.#serversOf[worker.id] ?? []) {
       for (const { run } of placementsOf(server)) this.#placements[run.id] = undefined;
       this.#servers[server.id] = undefined;
       this.#freeIds.push(server.id);
     }
-    this.#serversOf.delete(worker);
+    this.#serversOf[worker.id] = undefined;
   }
 
   /** Whether new tasks may go to the worker. */
@@ -132,7 +133,7 @@ export class WaitingTimeQueue {
 
   /** The waiting time that a task placed now would see at the worker. ms; Infinity where there is no server */
   waitingMs(worker: WorkerView, now: Millis): Millis {
-    const servers = this.#serversOf.get(worker) ?? [];
+    const servers = this.#serversOf[worker.id] ?? [];
     return Math.min(...servers.map((server) => this.#waitingMs(server, now)));
   }
 
@@ -194,7 +195,7 @@ export class WaitingTimeQueue {
   // ---- bookkeeping
 
   #serversAt(worker: WorkerView): readonly Server[] {
-    const known = this.#serversOf.get(worker);
+    const known = this.#serversOf[worker.id];
     if (known !== undefined) return known;
     const servers: Server[] = [];
     for (let slot = 0; slot < worker.capacity[SLOT]!; slot++) {
@@ -211,7 +212,7 @@ export class WaitingTimeQueue {
       this.#servers[server.id] = server;
       servers.push(server);
     }
-    this.#serversOf.set(worker, servers);
+    this.#serversOf[worker.id] = servers;
     return servers;
   }
 

@@ -1,6 +1,5 @@
 import {
   type Address,
-  AddressSet,
   drawIndex,
   drawTo,
   type Member,
@@ -20,9 +19,9 @@ import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
  * in the draw once for each: every slot is treated like a machine of its own (Hawk §4.1).
  */
 export class Members {
-  readonly #byAddress = new Map<Address, Member>();
-  /** Their addresses: each question of a worker is looked up. */
-  readonly #present = new AddressSet();
+  /** By address, which drivers give out in order: each question of a worker is looked up. */
+  readonly #byAddress: (Member | undefined)[] = [];
+  #size = 0;
   /** Per scope, one element a slot. Draws of distinct ones shuffle them in place, so that a draw of k costs k. */
   readonly #places = new Map<Scope, Int32Array>();
   #version = 0;
@@ -48,7 +47,7 @@ export class Members {
   }
 
   get size(): number {
-    return this.#byAddress.size;
+    return this.#size;
   }
 
   /** Of all workers that take work. */
@@ -57,11 +56,11 @@ export class Members {
   }
 
   get(address: Address): Member | undefined {
-    return this.#byAddress.get(address);
+    return this.#byAddress[address];
   }
 
   has(address: Address): boolean {
-    return this.#present.has(address);
+    return this.#byAddress[address] !== undefined;
   }
 
   /**
@@ -74,12 +73,12 @@ export class Members {
 
   nameOf(address: Address): string | undefined {
     if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#byAddress.get(address)?.name ?? this.#called.get(address) ?? this.#gone.get(address);
+    return this.#byAddress[address]?.name ?? this.#called.get(address) ?? this.#gone.get(address);
   }
 
   /** A worker that is about to be told of has this name. */
   isCalled(address: Address, name: string): void {
-    if (!this.#present.has(address)) this.#called.set(address, name);
+    if (!this.has(address)) this.#called.set(address, name);
   }
 
   /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
@@ -100,12 +99,12 @@ export class Members {
   startAnew(): void {
     this.#version = 0;
     this.#isRenumbered = true;
-    for (const address of this.#byAddress.keys()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
+    for (const { address } of this.all()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
   /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
   met(address: Address, now: Millis): void {
-    if (this.#present.has(address) || this.#unconfirmed.has(address)) return;
+    if (this.has(address) || this.#unconfirmed.has(address)) return;
     this.#unconfirmed.set(address, now);
   }
 
@@ -129,9 +128,9 @@ export class Members {
       this.#isRenumbered = false;
       if (this.size > 0) {
         const present = new Set(message.changed.map((member) => member.address));
-        gone = [...this.#byAddress.keys()].filter(
-          (address) => !present.has(address) && !this.#unconfirmed.has(address),
-        );
+        gone = this.all()
+          .map(({ address }) => address)
+          .filter((address) => !present.has(address) && !this.#unconfirmed.has(address));
       }
     } else if (message.since !== this.#version) {
       return message.version === this.#version ? [] : undefined;
@@ -139,8 +138,8 @@ export class Members {
     for (const address of gone) this.#drop(address);
     for (const member of message.changed) {
       const { address } = member;
-      this.#byAddress.set(address, member);
-      this.#present.add(address);
+      if (!this.has(address)) this.#size++;
+      this.#byAddress[address] = member;
       if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
       if (this.#gone.size > 0) this.#gone.delete(address);
       if (this.#called.size > 0) this.#called.delete(address);
@@ -196,20 +195,20 @@ export class Members {
   /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
-    const { place } = this.#byAddress.get(worker)!;
+    const { place } = this.#byAddress[worker]!;
     this.#occupied = this.#occupied.slice();
     this.#occupied[place >> 3]! &= ~(1 << (place & 7));
   }
 
   /** Every slot of the worker runs a long task, or did when central last told of it. */
   isOccupied(worker: Address): boolean {
-    const place = this.#byAddress.get(worker)?.place;
+    const place = this.#byAddress[worker]?.place;
     return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
   }
 
   /** Whether a probe may be sent to the worker. */
   takesProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
-    const member = this.#byAddress.get(worker);
+    const member = this.#byAddress[worker];
     if (member === undefined || member.draining || !isIn(member, this.reachOf(scope))) return false;
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
@@ -228,15 +227,15 @@ export class Members {
     return this.size === 1 ? 'all' : scope;
   }
 
-  all(): Iterable<Member> {
-    return this.#byAddress.values();
+  all(): readonly Member[] {
+    return this.#byAddress.filter((member) => member !== undefined);
   }
 
   #drop(address: Address): void {
     const name = this.nameOf(address);
-    this.#byAddress.delete(address);
+    if (this.has(address)) this.#size--;
+    this.#byAddress[address] = undefined;
     this.#called.delete(address);
-    this.#present.delete(address);
     this.#unconfirmed.delete(address);
     setLatest(this.#gone, address, name, GONE_MAX);
   }
