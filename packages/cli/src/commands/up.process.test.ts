@@ -100,6 +100,21 @@ describe('goshawk up', () => {
     },
   );
 
+  it('runs for a user who can write no state, says how commands find it, and ends', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const size = ['--workers', '1', '--schedulers', '1', '--data-folder', join(folder, 'other')];
+    const stateless = startGoshawk(['up', ...size], { XDG_STATE_HOME: file });
+    await stateless.says(/commands find this cluster only with --cluster tcp:\S+: ENOTDIR/);
+    const url = /the cluster is up at (\S+)/.exec(stateless.stderr())![1]!;
+    const submit = ['submit', '--sleep', '1ms', '--wait', '--cluster', url];
+    expect((await runGoshawk(submit, { XDG_STATE_HOME: file })).exitCode).toBe(0);
+    const family = familyOf(stateless.pid);
+    stateless.kill('SIGINT');
+    expect((await stateless.finished).exitCode).toBe(0);
+    await expectGone(family);
+  });
+
   it('is refused where its data folder cannot be made', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');

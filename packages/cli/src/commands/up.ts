@@ -133,7 +133,13 @@ async function serve(context: Context, started: Started): Promise<void> {
   const { cluster, keys, dataFolder, policy, httpAt } = started;
   const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');
   const here = { url: cluster.url, keys, pid: process.pid, dataFolder, startedAt: Date.now() };
-  registerLocalCluster(here, context.environment);
+  let unregistered: string | undefined;
+  try {
+    registerLocalCluster(here, context.environment);
+  } catch (error) {
+    // A user may have no folder to write to.
+    unregistered = (error as Error).message;
+  }
   try {
     if (context.global.json)
       context.json({
@@ -147,12 +153,17 @@ async function serve(context: Context, started: Started): Promise<void> {
         cutoffJobs: policy.cutoffJobs,
       });
     announce(context, started);
+    if (unregistered !== undefined)
+      context.note(`commands find this cluster only with --cluster ${cluster.url}: ${unregistered}`);
     await whenAborted(context.interrupted);
     const first = await unfinished(cluster.url, keys);
     context.note(
       `draining: no new jobs, ${first} is finished (Ctrl-C again stops at once: what is left goes on at the next \`up\` here)`,
     );
     await cluster.drain();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
   } finally {
     unregisterLocalCluster(here, context.environment);
   }
