@@ -1,4 +1,4 @@
-import { type Address, DEFAULT_POLICY, type Message, NOBODY } from '@goshawk/core';
+import { type Address, DEFAULT_POLICY, type Message, NOBODY, PRESETS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Usage } from './usage.js';
 
@@ -65,6 +65,15 @@ describe('short work that came', () => {
     usage.startAnew(CENTRAL, POLICY, 5_000);
     usage.startAnew(CENTRAL, POLICY, 6_000);
     expect(told).toEqual([[CENTRAL, came(500)]]);
+  });
+
+  test('is told within a second where central judges by it whether it can match again, whatever else is to be told', () => {
+    const { usage, timers } = bench();
+    usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs: 0, preset: { ...PRESETS.goshawk } }, 0);
+    usage.jobCompleted(Float64Array.of(9), 0);
+    usage.shortCame(300, 1, false, 100);
+    usage.shortCame(300, 1, false, 200);
+    expect(timers).toEqual([10_000, 1_100]);
   });
 
   test('is nobody’s business where the reserve is fixed', () => {

@@ -35,7 +35,8 @@ export class Usage {
   /** Jobs that completed, and those of them that are not told yet. */
   readonly #lengths = new JobLengths();
   #unreported = new JobLengths();
-  #armed = false;
+  /** When it tells next; Infinity: it has nothing to tell. */
+  #tellAt: Millis = Number.POSITIVE_INFINITY;
 
   /** @param jobLengths of jobs that completed under an earlier incarnation, as it saved them */
   constructor(env: SchedulerEnvironment, jobLengths: unknown = []) {
@@ -116,7 +117,7 @@ export class Usage {
 
   /** @param central NOBODY while there is none */
   tell(central: Address, now: Millis): void {
-    this.#armed = false;
+    this.#tellAt = Number.POSITIVE_INFINITY;
     const hasShares = this.#reportsShares() && this.#shortMs + this.#longMs > 0;
     if (central !== NOBODY && (hasShares || this.#hasNews())) {
       this.#send(central, { shortMs: this.#shortMs, longMs: this.#longMs });
@@ -140,9 +141,10 @@ export class Usage {
   }
 
   #tellSoon(now: Millis): void {
-    if (this.#armed) return;
-    this.#armed = true;
-    this.#env.setTimer('usage', 0, now + (this.#cameTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS));
+    const at = now + (this.#cameTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS);
+    if (at >= this.#tellAt) return;
+    this.#tellAt = at;
+    this.#env.setTimer('usage', 0, at);
   }
 }
 
