@@ -45,7 +45,7 @@ export interface Journal {
    * What was there when it was opened, each with its place: job after job, each from its acceptance on. To be read once,
    * before anything is appended.
    *
-   * @param onDamage told of each record that is left out: it costs itself, or its job, and no other
+   * @param onDamage called with each record that is left out: it costs itself, or its job, and no other
    */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
   /**

@@ -15,7 +15,7 @@ type JournalErrorCode =
   /** PostgreSQL does not answer, or does not let us in. */
   | 'journal-unreachable';
 
-/** A journal cannot be opened or read: to be told to whoever started the process. */
+/** A journal cannot be opened or read. The message is for people. */
 export class JournalError extends InputError {
   override name = 'JournalError';
 

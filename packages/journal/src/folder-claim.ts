@@ -115,7 +115,7 @@ function listening(server: Server, path: string): Promise<void> {
 }
 
 /**
- * @param onDead told of each socket that a process has left behind
+ * @param onDead called with each socket that a process has left behind
  * @returns what another living process says of itself; undefined when there is none
  */
 async function livingOther(

@@ -178,7 +178,7 @@ export abstract class GroupCommit {
     return this.#ended !== undefined;
   }
 
-  /** Nothing is written or told any more. */
+  /** Nothing is written any more, and the listener hears nothing. */
   abandon(): void {
     this.#isClosed = true;
     this.listener = undefined;

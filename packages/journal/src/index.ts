@@ -19,7 +19,7 @@ export { ROOM_LIMITS, type RoomLimits } from './room.js';
 export { type SentGroup, SentGroups } from './sent-groups.js';
 
 /**
- * The journals that can be read at a place, to be closed by whoever reads them.
+ * The journals that can be read at a place, to be closed by the caller.
  *
  * @param place the folder of one, or a URL of PostgreSQL with those of all schedulers
  * @param tag there, only the one whose job ids begin so
@@ -30,5 +30,5 @@ export async function journalsAt(place: string, tag?: string): Promise<JournalRe
   return (await inPostgres()).storedJournals(place, tag);
 }
 
-/** What is of journals in PostgreSQL: loaded by whoever has one. */
+/** What is of journals in PostgreSQL: loaded where there is one. */
 export const inPostgres = () => import('./postgres/index.js');

@@ -82,7 +82,7 @@ export class LmdbFile {
   /**
    * The entries of all trees, each in order; of what is damaged, the rest.
    *
-   * @param onDamage told of each part that is left out
+   * @param onDamage called with each part that is left out
    */
   *entries(onDamage: OnDamage, meta: Meta = this.meta): Iterable<Entry> {
     for (const [tree, { key, value }] of this.#all(onDamage, meta)) yield { tree, key, value: value() };

@@ -17,7 +17,7 @@ interface LmdbJournalOptions {
   readonly version: string;
   readonly room?: RoomLimits;
   readonly freeBytes?: FreeBytes;
-  /** Told of what the journal goes on without. */
+  /** Called with what the journal goes on without. */
   readonly warn?: (message: string) => void;
 }
 

@@ -27,7 +27,7 @@ export function beat(s: SchedulerParts, startedAt: Millis, now: Millis): void {
   const { cluster, jobs } = s;
   workersLost(s, cluster.dropMissingWorkers(), now);
   jobs.forgetOld(now);
-  // Of the jobs that it was to look after nothing is left, and whoever missed one has had the time to ask.
+  // Nothing is left of the jobs that it has adopted, and clients have had the time to ask for them.
   const isOver = s.config.adopted === true && jobs.isEmpty && s.ledger.isDurable;
   if (isOver && now - startedAt > LIMITS.endedAgeMinMs) {
     cluster.retire();

@@ -36,7 +36,7 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /** Reads back all that was written down of a job, durable or not, from its acceptance on. */
   recallJob?(job: JobNumber): Iterable<JournalEntry>;
   /**
-   * What the cluster's estimator had learnt before is none of its own, or of a newer version; it begins anew. The
+   * What the cluster's estimator had learned before is none of its own, or of a newer version; it begins anew. The
    * message says why.
    */
   estimatorStateRefused?(estimator: string, message: string): void;
@@ -44,7 +44,7 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   inherited?(jobs: number): void;
   /** A job was accepted, and nothing has become of it yet. */
   jobAccepted?(job: Job): void;
-  /** It was decided what the job is, by what its pilots have told. */
+  /** The job's class was decided by its pilots. */
   jobDecided?(job: Job, now: Millis): void;
   /** A worker was given a task: the attempt that it is in is under way. */
   taskBound?(job: Job, task: TaskIndex, now: Millis): void;
@@ -89,7 +89,7 @@ export interface SchedulerConfig {
   readonly endedJobsKeepMs?: Millis | undefined;
   /** What an earlier incarnation has left behind. */
   readonly inheritance?: Inheritance | undefined;
-  /** What estimators had learnt, by their names: the cluster's goes on from there. */
+  /** What estimators had learned, by their names: the cluster's goes on from there. */
   readonly estimatorStates?: EstimatorStates | undefined;
   /** Bytes of task output kept, over all jobs, where its share of the memory does not say less. */
   readonly logBytesMax: number;

@@ -65,7 +65,7 @@ export class SchedulerParts extends SchedulerState {
     this.endings = new Endings(this, this.routing, this.sampler, this.abandoned, this.events, (job, now) =>
       this.predecessors.ended(job, now),
     );
-    this.cancelling = new Cancelling(this, this.routing, this.endings, this.events);
+    this.cancelling = new Cancelling(this, this.routing, this.endings);
     // Jobs come.
     this.predecessors = new Predecessors(this, this.routing, this.sampler, this.endings, this.cancelling);
     this.keys = new Keys(config.name, this.ledger);

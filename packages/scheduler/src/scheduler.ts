@@ -179,7 +179,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     keyTaken(this.#parts, number, by);
   }
 
-  /** Whether the journal takes what is written: whoever wants something written is told why it does not. */
+  /** Whether the journal takes what is written. While it does not, refusals say why. */
   journalChanged(state: JournalState, now: Millis): void {
     this.#parts.ledger.setJournal(state);
     this.#parts.unwritten.setAway(state.kind === 'away', now);
@@ -242,14 +242,14 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.policy;
   }
 
-  /** What its estimators have learnt of run times, to be kept; undefined where nothing since it was last asked. */
+  /** What its estimators have learned of run times, to be kept; undefined where nothing since it was last asked. */
   takeEstimatorStates(): EstimatorStates | undefined {
     const { sampler, usage } = this.#parts;
     const learnt = sampler.takeEstimatorStates();
     return learnt && { ...learnt, [JOB_LENGTHS]: usage.jobLengths };
   }
 
-  /** How things stand now, for whoever looks at the process: a few steps for each job that has not ended. */
+  /** How things stand now: a few steps for each job that has not ended. */
   standing(now: Millis): SchedulerStanding {
     return standingOf(this.#parts.jobs.active(), this.#parts.circumstances(now));
   }

@@ -162,7 +162,7 @@ export class PostgresJournals {
     return this.#claim(tag, epoch, true);
   }
 
-  /** What an estimator of this scheduler has learnt; where it has learnt nothing, what another one has. */
+  /** What an estimator of this scheduler has learned; where it has learned nothing, what another one has. */
   async estimatorStates(): Promise<string | undefined> {
     const [row] = await this.#link.ask<{ body: string }>(
       'select body from goshawk.learnt order by (scheduler = $1) desc, at desc limit 1',
@@ -260,7 +260,7 @@ export class PostgresJournals {
         if (row === undefined || Number(row.epoch) > journal.epoch) journal.fence(row?.holder);
       }
     } catch {
-      // It was closed meanwhile, or is told wherever something is written.
+      // It was closed meanwhile, or a write will say what is wrong.
     } finally {
       this.#isLooking = false;
     }

@@ -107,7 +107,7 @@ export class Link {
     }
   }
 
-  /** Whoever still asks is told that it is closed. */
+  /** Questions that have no answer end with `LinkClosed`. */
   async close(): Promise<void> {
     this.#closing.abort();
     const client = this.#client;

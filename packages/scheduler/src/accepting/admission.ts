@@ -24,7 +24,7 @@ import {
 import type { Members } from '../joining/members.js';
 import { possibleClasses } from './classify.js';
 
-/** For whoever submitted the job. */
+/** For the submitter. */
 export interface Impossible {
   readonly message: string;
   readonly hint: string;

@@ -2,7 +2,7 @@ import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route, Se
 import type { Estimate, Judgement } from '@goshawk/predictor';
 import { statedMs } from './arriving.js';
 
-/** What a job is decided by while its pilots have not told. */
+/** What a job's class rests on while its pilots run. */
 export const UNDECIDED = 'pilots, not yet';
 
 /** What a job is treated as, and why. */

@@ -36,7 +36,7 @@ export class Keys {
     this.#written = sorted(formerly).join();
   }
 
-  /** Of the list of schedulers that was told last. */
+  /** Of the last list of schedulers. */
   get version(): number {
     return this.#version;
   }

@@ -9,7 +9,7 @@ export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
   userWaitingTasksMax: Number.POSITIVE_INFINITY,
 };
 
-/** Nobody is told to come back sooner, or later. ms */
+/** The shortest and the longest time to come back after. ms */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
 /** Weight of the latest interval between two ends in the mean. */

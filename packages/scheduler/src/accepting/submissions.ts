@@ -90,7 +90,7 @@ function submitted(
 }
 
 function retried(s: SchedulerParts, key: string, job: Job, now: Millis): Accepted | Refusal {
-  // A retry belongs to whoever has the job, whatever its key.
+  // A retry belongs to the owner of the job, whatever its key.
   const known = knownBy(s, key, undefined, job.spec.user);
   if (known !== undefined && !(known instanceof Job)) return known;
   if (!isFinal(job.state)) {
@@ -151,7 +151,7 @@ function accepted({ cluster }: SchedulerParts, job: Job): Accepted {
   return { job: job.id, state: job.state, ...(warning === undefined ? {} : { warning }) };
 }
 
-/** Another job of the cluster has the key of this one: whoever brought this one is told of the other. */
+/** Another job of the cluster has the key of this one: the submitter gets that one for an answer. */
 export function keyTaken(s: SchedulerParts, number: JobNumber, { id, accepted, ended }: KeyHolder): void {
   const job = s.jobs.byNumber(number);
   if (job === undefined) return;

@@ -247,7 +247,7 @@ export class Binder {
   }
 
   #refuse(worker: Address, ask: number): void {
-    this.#events.askRefused();
+    this.#s.counters.asksRefused++;
     this.#routing.prober.hints.add(worker);
     this.#none(worker, ask);
   }

@@ -9,7 +9,7 @@ export interface HeldSlot {
   readonly spare: Resources;
 }
 
-/** Of what a series may last: long enough for the end of a job to be told, and the next one to come. */
+/** Of what a series may last: long enough for a client to hear of a job's end and to submit the next one. */
 const HELD_SHARE = 1 / 5;
 
 /**

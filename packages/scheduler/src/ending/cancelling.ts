@@ -1,7 +1,6 @@
 import { type Address, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
 import type { Routing } from '../finding/routing.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { JobEvents } from '../observing/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 
@@ -10,13 +9,11 @@ export class Cancelling {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #endings: Endings;
-  readonly #events: JobEvents;
 
-  constructor(s: SchedulerState, routing: Routing, endings: Endings, events: JobEvents) {
+  constructor(s: SchedulerState, routing: Routing, endings: Endings) {
     this.#s = s;
     this.#routing = routing;
     this.#endings = endings;
-    this.#events = events;
   }
 
   /** @param reason why the owner does it; undefined where somebody else wants it */
@@ -24,7 +21,7 @@ export class Cancelling {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
     job.cancelReason = reason;
-    this.#events.cancelled();
+    this.#s.tallies.cancellations++;
     this.#s.ledger.cancelled(job, now);
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount; task++) {

@@ -76,7 +76,7 @@ export class Endings {
     return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
 
-  /** An attempt that counts has ended: before anybody is told. Notes where it is written down. */
+  /** An attempt that counts has ended: before anybody hears of it. Notes where it is written down. */
   writeDown(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     this.#events.attemptEnded(job, task, outcome, runMs, now);
@@ -95,10 +95,10 @@ export class Endings {
     if (how === 'completed') {
       this.#unfit.completed(job, tasks.workerOf(task), failedAt);
       this.#s.usage.worked(job.class === 'long', runMs);
-    } else if (how === 'excused' || how === 'lost') this.#events.attemptLost();
+    } else if (how === 'excused' || how === 'lost') this.#s.counters.lost++;
     if (how === 'excused' || how === 'failed') this.#unfit.failed(job, task);
     if (state === TaskState.waiting) {
-      if (how === 'failed') this.#events.retried();
+      if (how === 'failed') this.#s.counters.retries++;
       this.#tryAgain(job, task, how === 'failed' ? job.restMsOf(task) : 0, now);
     } else {
       tasks.startedAt[task] = now - runMs;
@@ -127,7 +127,7 @@ export class Endings {
     clearTimers(job, this.#s.env);
     this.#routing.jobEnded(job);
     this.#s.ledger.ended(job, now);
-    // Whoever waits for the job does not wait for what is learnt of it.
+    // Clients do not wait for what is learned of the job.
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
     if (job.counts.completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
     this.#s.jobs.ended(job, now);
@@ -228,7 +228,7 @@ export class Endings {
     this.#events.changed(job, now);
   }
 
-  /** Whoever takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */
+  /** A scheduler that takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */
   #startNext(job: Job, stage: Stage, now: Millis): void {
     if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);
     this.#s.ledger.whenDurable((then) => {

@@ -4,7 +4,7 @@ import type { Job } from '../job/job.js';
 import { hasBesides } from '../joining/able-workers.js';
 import type { Members } from '../joining/members.js';
 
-/** So many tasks failed at a worker and completed elsewhere, and none completed there: the worker is told. */
+/** So many tasks failed at a worker and completed elsewhere, and none completed there: the worker gets `unfit`. */
 const TOLD_AT = 5;
 /** Counts are kept of so many workers, the latest. */
 const WORKERS_MAX = 1_000;

@@ -6,7 +6,7 @@ import type { SchedulerState } from '../state.js';
 // The owner's half of matching: central is told how many workers a batch needs. That is said of all that it needs, not of what
 // has changed, so that a message that is lost is made up for by the next.
 
-/** Central is told whole jobs, before what of them waits. */
+/** Central plans whole jobs: it hears of each before what of the job waits. */
 function declares(s: SchedulerState): boolean {
   return s.cluster.policy.preset.declares;
 }
@@ -73,7 +73,7 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
   for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
 }
 
-/** The job has ended: whoever plans whole jobs forgets it, and nobody is looked for any more for what ended without a worker. */
+/** The job has ended: a central that plans whole jobs forgets it, and none looks for workers for what ended without one. */
 export function tellEnded(s: SchedulerState, job: Job): void {
   if (s.cluster.central === NOBODY || job.route.by !== 'matching') return;
   if (declares(s) || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
@@ -110,10 +110,10 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   });
 }
 
-/** Central plans by what it was told: so many times as many tasks as wait are too many. */
+/** Central plans by the last need: so many times as many tasks as wait are too many. */
 const OVERSTATED = 1.1;
 
-/** What central is told of. Pilots need workers by themselves, and the rest needs them in another way meanwhile. */
+/** What central is to know of. Pilots need workers by themselves, and the rest needs them in another way meanwhile. */
 function batchesInNeed(job: Job): readonly Batch[] {
   const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
   return batches.filter((batch) => tasksInNeed(job, batch) > 0);

@@ -170,7 +170,7 @@ export class Routing {
     this.#matchAllAgain((job) => this.#maySeek(job), now);
   }
 
-  /** The same central as before was cut off: what it was told shortly before, and meanwhile, may be lost. */
+  /** The same central as before was cut off: what was sent shortly before, and meanwhile, may be lost. */
   centralIsBack(now: Millis): void {
     this.#matchAllAgain((job) => !this.#isSpared(job), now);
   }
@@ -185,7 +185,7 @@ export class Routing {
     return this.#s.cluster.isRelieved || this.#s.cluster.isSilent(now);
   }
 
-  /** Central has too much to do to be told of the job. While it is silent it is told, in case that it hears. */
+  /** Central has too much to do to hear of the job. A silent central is sent needs all the same: it may hear them. */
   #isSpared(job: Job): boolean {
     return this.#maySeek(job) && this.#s.cluster.isRelieved;
   }

@@ -11,7 +11,7 @@ import { ProbeLedger } from './probe-ledger.js';
 
 /**
  * Tasks that are looked for together, because to the scheduler they are alike: those of a stage (the batch of batch
- * probing), the pilots of a job, or what may run before they have told. Its index names it in messages.
+ * probing), the pilots of a job, or what may run beside them. Its index names it in messages.
  */
 export abstract class Batch {
   readonly index: StageIndex;
@@ -36,7 +36,7 @@ export abstract class Batch {
   probedAgain = false;
   /** Since when nothing was heard of its probes (`changes` of them are known), and how long that may last. */
   silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
-  /** Tasks of which central was told that they need a worker and for which none has come, and when it was told. */
+  /** How many workers the last `need` asked central for, less those that came since, and when it was sent. */
   needSent = 0;
   needSentAt: Millis = 0;
   /** Workers that central has matched with the batch. */

@@ -215,7 +215,7 @@ export class StartFaults {
   /** What several workers have said is not there. */
   readonly #nowhere = new Set<string>();
 
-  /** @returns whether it is the task's, as far as workers have told: this one, of so many */
+  /** @returns whether it is the task's, by what workers have said: this one, of so many */
   isTasks(task: TaskIndex, reason: string, worker: string, workers: number, hasCompleted: boolean): boolean {
     if (!hasCompleted && this.#nowhere.has(reason)) return true;
     const at = this.#failedAt.get(task) ?? new Set();

@@ -33,7 +33,7 @@ export { TASK_STATE_NAMES, TaskState };
 export class Job {
   readonly number: JobNumber;
   readonly id: string;
-  /** Chosen by whoever brought it. */
+  /** Chosen by the client. */
   readonly key: string | undefined;
   readonly spec: JobSpec;
   readonly arriving: ArrivingJob;
@@ -57,7 +57,7 @@ export class Job {
   #decision: Decision;
   /** Its tasks of which some run first, so that it can be decided what the others are. */
   #sample: Sample | undefined;
-  /** When its pilots had told what it is. */
+  /** When its class was decided by its pilots. */
   decidedAt: Millis | undefined;
   cancelling = false;
   /** Why its owner has cancelled it, where nobody else has. */
@@ -177,7 +177,7 @@ export class Job {
     return this.#sample;
   }
 
-  /** Its pilots have not told yet. */
+  /** Its class is not decided yet. */
   get isUndecided(): boolean {
     return this.#sample?.isDecided === false;
   }
@@ -188,7 +188,7 @@ export class Job {
     this.waiting.startSample(sample);
   }
 
-  /** What the pilots have told, or what was believed instead. */
+  /** By its pilots, or by what was believed instead. */
   decide(decision: Decision, now: Millis): void {
     const sample = this.#sample;
     invariant(sample?.isDecided === false, () => `${this.id} was decided upon twice`);

@@ -27,7 +27,7 @@ export class ProbeLedger {
     return this.#length;
   }
 
-  /** How often anything was added or cleared: by that it is told whether anything has happened. */
+  /** How often anything was added or cleared: unchanged, nothing has happened. */
   get changes(): number {
     return this.#count;
   }

@@ -4,7 +4,7 @@ import type { Batch, Stage } from './batch.js';
 import type { Dag } from './dag.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** Which tasks of a job wait, and in which batch: that of their stage, or the pilots until these have told. */
+/** Which tasks of a job wait, and in which batch: that of their stage, or the pilots until the class is decided. */
 export class WaitingTasks {
   /** The stages, then what else is looked for by itself; each at the place of its index. */
   batches: readonly Batch[];

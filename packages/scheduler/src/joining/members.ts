@@ -102,7 +102,7 @@ export class Members {
     for (const { address } of this.all()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
-  /** A worker has asked for a task, or was given one. If central has not told of it yet, it must do so before long. */
+  /** A worker has asked for a task, or was given one. If central has not named it yet, it must do so before long. */
   met(address: Address, now: Millis): void {
     if (this.has(address) || this.#unconfirmed.has(address)) return;
     this.#unconfirmed.set(address, now);
@@ -187,7 +187,7 @@ export class Members {
     for (let i = 0; i < left; i++) visit(passedOver[i]!);
   }
 
-  /** Central has told who is occupied. Shared with whoever sent it: never changed in place. */
+  /** By central's last message, with which the bits are shared: never changed in place. */
   setOccupied(bits: Uint8Array): void {
     this.#occupied = bits;
   }

@@ -27,12 +27,12 @@ export class Usage {
   #policy: PolicySettings | undefined;
   #shortMs = 0;
   #longMs = 0;
-  /** Not told yet. */
+  /** Not reported yet. */
   #cameMs = 0;
   #cameTasks = 0;
   /** All that came lately: another central knows nothing of it. */
   #lately = new DecayingSum(0);
-  /** Jobs that completed, and those of them that are not told yet. */
+  /** Jobs that completed, and those of them that are not reported yet. */
   readonly #lengths = new JobLengths();
   #unreported = new JobLengths();
   /** When it tells next; Infinity: it has nothing to tell. */

@@ -38,32 +38,15 @@ export class JobEvents {
     this.#s.env.taskBound?.(job, task, now);
   }
 
-  /** A worker asked, and got nothing. */
-  askRefused(): void {
-    this.#s.counters.asksRefused++;
-  }
-
   /** An attempt that counts has ended; nothing has become of that yet. */
   attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     this.#s.env.attemptEnded?.(job, task, outcome, runMs, now);
-  }
-
-  attemptLost(): void {
-    this.#s.counters.lost++;
-  }
-
-  retried(): void {
-    this.#s.counters.retries++;
   }
 
   taskEnded(job: Job, end: 'completed' | 'failed'): void {
     if (end === 'completed') this.#s.counters.tasksCompleted++;
     else this.#s.counters.tasksFailed++;
     this.#s.tallies.taskEnded(job, end);
-  }
-
-  cancelled(): void {
-    this.#s.tallies.cancellations++;
   }
 
   ended(job: Job, now: Millis): void {

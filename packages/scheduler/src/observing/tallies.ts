@@ -18,7 +18,7 @@ const DURATIONS_MS = [
 
 /**
  * What has become of tasks and jobs since the start, by class: the one that the job was taken for at that time. For
- * whoever looks at the process; no machine reads it.
+ * metrics and `counters`; no machine reads it.
  */
 export class Tallies {
   readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
@@ -29,7 +29,7 @@ export class Tallies {
   readonly jobMs: ByClass<Histogram> = byClass(durations);
   /** Of jobs, each counted once. */
   cancellations = 0;
-  /** Submissions that were told to come back later. */
+  /** Submissions that were refused for a while. */
   readonly jobsRefused = Object.fromEntries(OVERLOADS.map((cause) => [cause, 0])) as Record<
     OverloadReason,
     number
@@ -65,7 +65,7 @@ export class Tallies {
   }
 }
 
-/** One of two is told by a comparison: looking up a name that varies takes ten times as long, for each task. */
+/** A comparison: to look up a name that varies takes ten times as long, for each task. */
 function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
   return kind === 'long' ? long : short;
 }
@@ -74,7 +74,7 @@ function noEnds(): Record<End, number> {
   return { completed: 0, failed: 0, cancelled: 0 };
 }
 
-/** What is told stays as it was. */
+/** Answers do not change with the counts. */
 function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
   return { short: { ...short }, long: { ...long } };
 }

@@ -146,7 +146,7 @@ class Rebuild {
   /** What it was taken for last is what it is taken for. */
   #classified(record: JobRecordOf<'classified'>): void {
     const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
-    // Of what follows, the first says when the pilots had told; later ones say how long its tasks run.
+    // Of what follows, the first says when the pilots decided; later ones say how long its tasks run.
     this.job.decidedAt ??= this.#machineTime(record.at);
     this.job.redecide({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }

@@ -38,7 +38,7 @@ export class Sampler {
   readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
   #estimator: Guarded | undefined;
-  /** Something was learnt since it was last asked what. */
+  /** Since `takeEstimatorStates` was last called. */
   #hasLearned = false;
 
   constructor(s: SchedulerState, routing: Routing, events: JobEvents) {
@@ -48,7 +48,7 @@ export class Sampler {
     this.#estimatorStates = { ...s.config.estimatorStates };
   }
 
-  /** The cluster's policy names the estimator, which goes on from what it had learnt when it was last in charge. */
+  /** The cluster's policy names the estimator, which goes on from what it had learned when it was last in charge. */
   adopt(policy: PolicySettings): void {
     const before = this.#policy;
     this.#policy = policy;
@@ -58,7 +58,7 @@ export class Sampler {
     this.#recall(this.#estimator);
   }
 
-  /** All that estimators have learnt; undefined where that is nothing since it was last asked. */
+  /** All that estimators have learned; undefined where that is nothing since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     if (!this.#hasLearned || this.#estimator === undefined) return undefined;
     this.#hasLearned = false;
@@ -93,7 +93,7 @@ export class Sampler {
   }
 
   /**
-   * What is believed of run times, or guessed, is not written down of each job: it follows from what was learnt, which is.
+   * What is believed of run times, or guessed, is not written down of each job: it follows from what was learned, which is.
    * Of which nothing is believed counts as no work at all, and comes before all others.
    */
   #believe(job: Job): void {
@@ -193,7 +193,7 @@ export class Sampler {
     );
   }
 
-  /** Most clusters are told: then there is nothing to learn. */
+  /** By what submitters say alone there is nothing to learn. */
   #learns(): boolean {
     return this.#policy?.estimator !== 'given';
   }

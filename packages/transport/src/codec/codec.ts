@@ -1,7 +1,7 @@
 /**
  * Messages ↔ what stands on the wire: `[code, field, field, …]`, where the code is the message's place in
  * the table and the fields come in the order of their declaration. Everything here is made of the table;
- * nothing is learnt from a peer.
+ * nothing is learned from a peer.
  */
 import {
   type Fields,

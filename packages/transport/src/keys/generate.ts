@@ -37,7 +37,7 @@ export function rotate(files: ClusterKeys): { files: ClusterKeys; step: Rotation
  * @returns what everybody else is to have, and its own file
  */
 export function addClient(files: ClusterKeys, key: ClientKey): { files: ClusterKeys; client: KeyFile } {
-  const secret = textsOf(newPair());
+  const secret = newSecrets();
   const client = { ...key, ...publicTexts(secret) };
   return {
     files: withClients(files, (clients) => [...clients.filter(({ name }) => name !== key.name), client]),
@@ -58,7 +58,7 @@ export function clientsIn(files: ClusterKeys): readonly NamedClient[] {
 
 /** Makes a new `client.key`: the one that was before is worth nothing from then on. */
 export function replaceClientKey(files: ClusterKeys): ClusterKeys {
-  const secrets = files.client.generations.map(() => textsOf(newPair()));
+  const secrets = files.client.generations.map(() => newSecrets());
   return mapFiles(files, (generations, role) =>
     generations.map((generation, place) => ({
       ...generation,
@@ -94,27 +94,19 @@ function withClients(
 type GenerationByRole = Readonly<Record<Role, KeyGeneration>>;
 
 function newGeneration(number: number): GenerationByRole {
-  const secrets = byRole(() => textsOf(newPair()));
+  const secrets = byRole(() => newSecrets());
   const everybody = byRole((role) => publicTexts(secrets[role]));
   return byRole((role) => ({ number, secret: secrets[role], public: everybody }));
 }
 
-interface Pair {
-  readonly curve: Buffer;
-  readonly sign: Buffer;
-}
-
-function newPair(): Pair {
-  return { curve: newSecret('x25519'), sign: newSecret('ed25519') };
-}
-
-function textsOf({ curve, sign }: Pair): KeyTexts {
-  return { curve: text(curve), sign: text(sign) };
+function newSecrets(): KeyTexts {
+  return { curve: text(newSecret('x25519')), sign: text(newSecret('ed25519')) };
 }
 
 function publicTexts({ curve, sign }: KeyTexts): KeyTexts {
-  const bytes = (secret: string) => Buffer.from(secret, 'base64url');
-  return textsOf({ curve: publicOf('x25519', bytes(curve)), sign: publicOf('ed25519', bytes(sign)) });
+  const publicText = (kind: 'x25519' | 'ed25519', secret: string) =>
+    text(publicOf(kind, Buffer.from(secret, 'base64url')));
+  return { curve: publicText('x25519', curve), sign: publicText('ed25519', sign) };
 }
 
 function append(files: ClusterKeys, generation: GenerationByRole): ClusterKeys {

@@ -26,9 +26,9 @@ interface DealerOptions {
   readonly ways: () => readonly DialOption[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
-  /** Told when every way was refused, and with undefined once one is not. */
+  /** Called when every way was refused, and with undefined once one is not. */
   readonly onAuthFailure: (why: AuthFailure | undefined) => void;
-  /** Told when a connection that stood breaks, some milliseconds after the peer has ended; costs two more sockets. */
+  /** Called when a connection that stood breaks, some milliseconds after the peer has ended; costs two more sockets. */
   readonly onBroken?: (() => void) | undefined;
   /** For a client: takes what the peer answers over this connection, and what its key has proven it to be. */
   readonly receiver?: (parts: readonly Buffer[], proven: Role | undefined) => number;

@@ -30,7 +30,7 @@ interface LinksOptions {
   readonly log: ThrottledLog;
   /** A process that listens wants another key than ours, or any; undefined once it takes us. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
-  /** The connection to the process at a place broke. Told of central only. */
+  /** The connection to the process at a place broke. Called for central only. */
   readonly onBroken: (endpoint: string, place: string) => void;
 }
 

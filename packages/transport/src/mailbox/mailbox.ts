@@ -41,10 +41,10 @@ export interface MailboxOptions {
   readonly limits?: Partial<MailboxLimits>;
   readonly directory?: Directory;
   readonly logger: MailLogger;
-  /** Told when a process that was dialled does not take the connection because of keys; undefined once it does. */
+  /** Called when a process that was dialled does not take the connection because of keys; undefined once it does. */
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /**
-   * Told when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
+   * Called when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
    * parties. It may be there all the same.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
@@ -268,7 +268,7 @@ export class Mailbox {
     });
   }
 
-  /** Who is reached at the address that this process has told others; takes up to some seconds. */
+  /** Who is reached at the address of this process that others know; takes up to some seconds. */
   reachedAtOwnPlace(): Promise<Reached> {
     const { endpoint, incarnation } = this;
     const { limits } = this.#parts;
