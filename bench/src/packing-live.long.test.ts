@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
 import { Random } from '@goshawk/core';
 import { PACKING_NAMES } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { type Daemon, WITH_HTTP } from './daemons.js';
-import { TestDaemons } from './durability/test-daemons.fixture.js';
 
 const GIB = 2 ** 30;
 const CPUS = 4;
@@ -16,7 +16,7 @@ const daemons = new TestDaemons('packing-live');
 function worker(name: string): Promise<Daemon> {
   const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];
   // Tasks have the path from their worker, and write by it where they run.
-  const environment = { ...process.env, PATH: `${name}:${process.env.PATH}` };
+  const environment = { PATH: `${name}:${process.env.PATH}` };
   return daemons.startWorker(name, [...WITH_HTTP, ...has], environment);
 }
 

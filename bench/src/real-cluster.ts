@@ -31,7 +31,7 @@ export class RealCluster {
     const { keys, schedulerArgs = [], heapMebibytes } = options;
     const args = [...WITH_HTTP, ...(keys === undefined ? [] : ['--keys', keys])];
     // Nothing of the user's own.
-    const environment = { PATH: process.env.PATH, HOME: daemons.folder };
+    const environment = { HOME: daemons.folder };
     const nodeArgs = heapMebibytes === undefined ? [] : [`--max-old-space-size=${heapMebibytes}`];
     const how = [environment, nodeArgs] as const;
     await this.#add('central', await daemons.startCentral(args, ...how));

@@ -1,7 +1,7 @@
+import { TestDaemons } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
 import { expect, test } from 'vitest';
 import { percentile } from '../bench-report.js';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const WORKERS = 6;
 const OTHERS_RUN_MS = 500;

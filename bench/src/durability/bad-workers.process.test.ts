@@ -1,14 +1,14 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Daemon } from '../daemons.js';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const daemons = new TestDaemons('bad-workers');
 
 function worker(name: string, path = process.env.PATH): Promise<Daemon> {
-  return daemons.startWorker(name, [], { ...process.env, PATH: path });
+  return daemons.startWorker(name, [], { PATH: path });
 }
 
 test('a worker that fails what others complete is quarantined, and no job fails for it', async () => {

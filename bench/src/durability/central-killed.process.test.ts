@@ -1,6 +1,6 @@
+import { TestDaemons } from '@goshawk/cli/testing';
 import type { JobHandle } from '@goshawk/client';
 import { expect, test } from 'vitest';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const PROCESSES = 2;
 const WORKERS = 20;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { beforeEach, expect, test } from 'vitest';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 /** Debian's package `faketime` has it: it sets the clock of a process, by a file, while that runs. */
 const LIBRARY = readdirSync('/usr/lib')
@@ -20,7 +20,6 @@ function setClock(offset: string): void {
 }
 
 const environment = (): NodeJS.ProcessEnv => ({
-  ...process.env,
   LD_PRELOAD: LIBRARY,
   FAKETIME_TIMESTAMP_FILE: clock(),
   FAKETIME_NO_CACHE: '1',

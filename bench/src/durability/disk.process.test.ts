@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WITH_HTTP } from '../daemons.js';
 import { mayMount } from './mounts.fixture.js';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const MIB = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { killAfterAnswer } from './kill-after-answer.js';
 import { oneKeyTwoClients } from './one-key.js';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const daemons = new TestDaemons('durability');
 beforeEach(() => daemons.startCentralAndWorkers());

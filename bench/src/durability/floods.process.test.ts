@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { TestDaemons } from '@goshawk/cli/testing';
 import type { Address } from '@goshawk/core';
 import { Codec, clientEndpoint, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
 import { beforeEach, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const REQUESTS = 100_000;
 

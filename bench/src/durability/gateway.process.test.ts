@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Daemon, Daemons } from '../daemons.js';
 import { mayMount } from './mounts.fixture.js';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 60_000, interval: 200 };

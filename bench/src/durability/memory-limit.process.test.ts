@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { afterEach, expect, test, vi } from 'vitest';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const LIMIT_BYTES = 256 * 1024 * 1024;
 
@@ -50,7 +50,7 @@ test.skipIf(group === undefined)(
     );
     await daemons.startCentral();
     await daemons.startScheduler('s');
-    const environment = { ...process.env, NODE_OPTIONS: `--require ${joining}` };
+    const environment = { NODE_OPTIONS: `--require ${joining}` };
     const worker = await daemons.startWorker('w', ['--slots', '4'], environment);
     await using client = await daemons.connect();
     await expect.poll(async () => (await client.describe()).workers).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
 import { beforeEach, expect, test } from 'vitest';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const ODD = fileURLToPath(new URL('../../dist/durability/odd-results.fixture.js', import.meta.url));
 

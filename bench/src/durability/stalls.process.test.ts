@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { LIVE_TIMINGS } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { TestDaemons } from './test-daemons.fixture.js';
 
 const { leaseMs } = LIVE_TIMINGS;
 

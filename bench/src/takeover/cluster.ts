@@ -45,8 +45,7 @@ export class SharedCluster {
 
   async startScheduler(name: string): Promise<Daemon> {
     const args = ['scheduler', '--central-url', this.url, '--name', name];
-    const environment = { ...process.env, GOSHAWK_JOURNAL: this.#journal };
-    const daemon = await this.#daemons.start(name, args, environment);
+    const daemon = await this.#daemons.start(name, args, { GOSHAWK_JOURNAL: this.#journal });
     this.schedulers.set(name, daemon);
     void daemon.ended.then(() => {
       if (this.#isStopping || this.#expected.has(daemon)) return;

@@ -1,40 +1,27 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { connect } from '@goshawk/client';
-import { afterEach, expect, it } from 'vitest';
-import { type DaemonProcess, startDaemon } from './daemon-process.fixture.js';
+import { expect, it } from 'vitest';
 
-const cleanUp: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const undo of cleanUp.splice(0).reverse()) await undo();
-});
-
-async function started(...args: Parameters<typeof startDaemon>): Promise<DaemonProcess> {
-  const daemon = await startDaemon(...args);
-  cleanUp.push(() => daemon.kill());
-  return daemon;
-}
+const daemons = new TestDaemons('memory');
+const SMALL = { NODE_OPTIONS: '--max-old-space-size=100' };
 
 const TASKS = 1_200;
 const BYTES = 250_000;
 
 it('a scheduler takes results of three times its heap, gives them back, and starts again with that heap', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'goshawk-memory-'));
-  cleanUp.push(() => rm(folder, { recursive: true }));
-  const module = join(folder, 'big.mjs');
+  const module = join(daemons.folder, 'big.mjs');
   await writeFile(module, `export default (task) => String(task).padEnd(${BYTES}, 'x');`);
-  const central = await started('central', []);
-  const small = { NODE_OPTIONS: '--max-old-space-size=100' };
-  const at = ['--name', 's0', '--central-url', central.endpoint, '--data-folder', join(folder, 'journal')];
-  const scheduler = await started('scheduler', at, small);
-  await started('worker', ['--central-url', central.endpoint, '--slots', '2']);
-  await using cluster = await connect(central.endpoint);
+  await daemons.startCentral();
+  const scheduler = await daemons.startScheduler('s0', [], SMALL);
+  await daemons.startWorker('w', ['--slots', '2']);
+  await using cluster = await connect(daemons.url);
   const tasks = Array.from({ length: TASKS }, (_, input) => ({ module, input }));
   const job = await cluster.submit({ tasks });
   expect(await job.wait()).toMatchObject({ state: 'completed', failures: [] });
   await scheduler.kill();
-  await started('scheduler', at, small);
+  await daemons.startScheduler('s0', [], SMALL);
   const values = await job.result();
   expect(values).toHaveLength(TASKS);
   values.forEach((value, task) => {
@@ -44,15 +31,12 @@ it('a scheduler takes results of three times its heap, gives them back, and star
 }, 180_000);
 
 it('a job of before sixteen thousand others is still there, though they are more than the heap would hold', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'goshawk-memory-'));
-  cleanUp.push(() => rm(folder, { recursive: true }));
-  const module = join(folder, 'same.mjs');
+  const module = join(daemons.folder, 'same.mjs');
   await writeFile(module, 'export default (input) => input;');
-  const central = await started('central', []);
-  const at = ['--name', 's0', '--central-url', central.endpoint, '--data-folder', join(folder, 'journal')];
-  await started('scheduler', at, { NODE_OPTIONS: '--max-old-space-size=100' });
-  await started('worker', ['--central-url', central.endpoint, '--slots', '2']);
-  await using cluster = await connect(central.endpoint);
+  await daemons.startCentral();
+  await daemons.startScheduler('s0', [], SMALL);
+  await daemons.startWorker('w', ['--slots', '2']);
+  await using cluster = await connect(daemons.url);
   const first = await cluster.submit({ tasks: [{ module, input: 'first' }] });
   expect(await first.result()).toStrictEqual(['first']);
   const inputs = Array.from({ length: 16_000 }, (_, input) => input);

@@ -2,11 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Daemons, GOSHAWK, WITH_HTTP } from '@goshawk/cli/testing';
 import { type Cluster, connect } from '@goshawk/client';
 import { WAITING_REASONS } from '@goshawk/core';
 import { METRICS, type MetricSpec } from '@goshawk/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type DaemonProcess, GOSHAWK, startDaemon } from './daemon-process.fixture.js';
 import { type Family, families, lint } from './lint.js';
 
 /** What real processes say after they have had something to do. */
@@ -14,29 +14,26 @@ const ROLES = ['central', 'scheduler', 'worker'] as const;
 type Role = (typeof ROLES)[number];
 
 const texts = new Map<Role, string>();
-const started: DaemonProcess[] = [];
-let folder = '';
+let daemons: Daemons;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-metrics-test-'));
-  const central = await startDaemon('central', ['--policy', 'hawk', '--cutoff', '1']);
-  started.push(central);
-  const at = ['--central-url', central.endpoint];
-  const scheduler = await startDaemon('scheduler', [...at, '--data-folder', join(folder, 's')]);
-  const worker = await startDaemon('worker', [...at, '--workers', '3', '--data-folder', join(folder, 'w')]);
-  started.push(scheduler, worker);
-  await using cluster = await connect(central.endpoint);
+  daemons = new Daemons(await mkdtemp(join(tmpdir(), 'goshawk-metrics-test-')));
+  await daemons.startCentral(['--policy', 'hawk', '--cutoff', '1', ...WITH_HTTP]);
+  await daemons.startScheduler('scheduler', WITH_HTTP);
+  await daemons.startWorker('worker', ['--workers', '3', ...WITH_HTTP]);
+  await using cluster = await connect(daemons.url);
   await runSomething(cluster);
-  const fetchText = async (of: DaemonProcess) => (await fetch(`${of.url}/metrics`)).text();
-  texts.set('central', await fetchText(central));
-  texts.set('scheduler', await fetchText(scheduler));
-  texts.set('worker', await fetchText(worker));
+  for (const role of ROLES) texts.set(role, await metricsOf(role));
 });
 
 afterAll(async () => {
-  for (const daemon of started) await daemon.kill();
-  await rm(folder, { recursive: true, force: true });
+  await daemons.stop();
+  await rm(daemons.folder, { recursive: true, force: true });
 });
+
+async function metricsOf(name: string): Promise<string> {
+  return (await fetch(`${await daemons.doorOf(name)}/metrics`)).text();
+}
 
 async function runSomething(cluster: Cluster): Promise<void> {
   await vi.waitFor(async () => expect((await cluster.describe()).workers).toHaveLength(3), 60_000);
@@ -111,11 +108,8 @@ describe('what was done', () => {
   });
 
   it('goes on: timers tell how late the event loop is', async () => {
-    for (const { url } of started) {
-      await expect
-        .poll(async () => (await fetch(`${url}/metrics`)).text())
-        .toMatch(/^goshawk_event_loop_delay_seconds_count [1-9]/m);
-    }
+    for (const role of ROLES)
+      await expect.poll(() => metricsOf(role)).toMatch(/^goshawk_event_loop_delay_seconds_count [1-9]/m);
   });
 
   it('leaves nothing waiting, and workers that are there', () => {
@@ -128,13 +122,14 @@ describe('what was done', () => {
   });
 });
 
-it('attempts of those who have no key of the cluster are counted, and told of in the log', async () => {
-  const keys = join(folder, 'keys');
-  const other = join(folder, 'other-keys');
+it('attempts of those who have no key of the cluster are counted, and said in the log', async () => {
+  const keys = join(daemons.folder, 'keys');
+  const other = join(daemons.folder, 'other-keys');
   for (const each of [keys, other]) execFileSync(process.execPath, [GOSHAWK, 'keygen', each, '--quiet']);
-  const central = await startDaemon('central', ['--keys', join(keys, 'central.key')]);
-  started.push(central);
-  // They try until they are told to give up.
+  const central = await daemons.start('with keys', [
+    ...['central', '--bind', 'tcp://127.0.0.1:0', '--keys', join(keys, 'central.key'), ...WITH_HTTP],
+  ]);
+  // They try until this signal.
   const giveUp = new AbortController();
   const options = { connectTimeoutMs: 60_000, signal: giveUp.signal };
   const refused = [{}, { keys: join(other, 'client.key') }].map((more) =>
@@ -142,8 +137,9 @@ it('attempts of those who have no key of the cluster are counted, and told of in
   );
   const outcomes = Promise.allSettled(refused);
   const attempts = async (...reasons: readonly string[]): Promise<number> => {
-    const text = await (await fetch(`${central.url}/metrics`)).text();
-    const { series } = families(text).find(({ name }) => name === 'goshawk_connections_rejected_total')!;
+    const { series } = families(await metricsOf('with keys')).find(
+      ({ name }) => name === 'goshawk_connections_rejected_total',
+    )!;
     return series
       .filter(({ labels }) => reasons.includes(labels.reason!))
       .reduce((sum, { value }) => sum + value, 0);
@@ -153,8 +149,6 @@ it('attempts of those who have no key of the cluster are counted, and told of in
   giveUp.abort();
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   await expect
-    .poll(() =>
-      central.log.filter((line) => line.includes('refused connections from who is not of this cluster')),
-    )
+    .poll(() => daemons.logOf('with keys').match(/refused connections from who is not of this cluster/g))
     .toHaveLength(1);
 });

@@ -1,12 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { TestDaemons } from '@goshawk/cli/testing';
 import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Collector, type ReceivedSpan, startCollector } from './collector.fixture.js';
-import { type DaemonProcess, startDaemon } from './daemon-process.fixture.js';
 
-/** What real processes tell a collector of the jobs that they have to do with. */
+/** What real processes send a collector of the jobs that they have to do with. */
 
 /** Each process reads the wall clock once: so far apart at most, on a machine that stands still in between. */
 const CLOCKS_MS = 2_000;
@@ -14,19 +11,13 @@ const CLOCKS_MS = 2_000;
 const ONE_CLOCK_MS = 0.5;
 
 let collector: Collector;
-let folder = '';
-const started: DaemonProcess[] = [];
+const daemons = new TestDaemons('traces');
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-traces-test-'));
   collector = await startCollector();
 });
 
-afterEach(async () => {
-  for (const daemon of started.splice(0)) await daemon.kill();
-  collector.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => collector.close());
 
 async function startCluster(policy: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<string> {
   const environment = {
@@ -34,13 +25,9 @@ async function startCluster(policy: readonly string[], variables: NodeJS.Process
     OTEL_BSP_SCHEDULE_DELAY: '50',
     ...variables,
   };
-  const central = await startDaemon('central', policy, environment);
-  started.push(central);
-  const at = ['--central-url', central.endpoint];
-  started.push(await startDaemon('scheduler', [...at, '--name', 's'], environment));
-  const shape = ['--workers', '4', '--name', 'w', '--data-folder', folder];
-  started.push(await startDaemon('worker', [...at, ...shape], environment));
-  const { endpoint } = central;
+  const { endpoint } = await daemons.startCentral(policy, environment);
+  await daemons.startScheduler('s', [], environment);
+  await daemons.startWorker('w', ['--workers', '4'], environment);
   await using cluster = await connect(endpoint);
   await expect.poll(async () => (await cluster.describe()).workers).toHaveLength(4);
   return endpoint;
@@ -202,7 +189,10 @@ describe('a job', () => {
     );
     for (const job of jobs) await job.wait();
     // What they have not sent yet they send before they end.
-    for (const daemon of started.splice(0)) await daemon.drain();
+    for (const daemon of daemons.all) {
+      daemon.signal('SIGTERM');
+      await daemon.ended;
+    }
     const spansOf = jobs.map(({ id }) =>
       collector.spans.filter((span) => span.attributes['goshawk.job'] === id),
     );
@@ -216,13 +206,15 @@ describe('a job', () => {
   });
 });
 
-it('a collector that is not there is no harm, and is told of once', async () => {
+it('a collector that is not there is no harm, and the log says so once', async () => {
   await using cluster = await connect(
     await startCluster(['--policy', 'sparrow'], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }),
   );
   const job = await cluster.submit({ tasks: { count: 2, run: { sleep: 1 } } });
   await job.result();
   await expect
-    .poll(() => started.map(({ log }) => log.filter((line) => line.includes('traces are not sent')).length))
+    .poll(() =>
+      ['central', 's', 'w'].map((name) => daemons.logOf(name).split('traces are not sent').length - 1),
+    )
     .toEqual([0, 1, 1]);
 });

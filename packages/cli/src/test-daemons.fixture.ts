@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
 import { afterEach, beforeEach } from 'vitest';
-import { Daemons } from '../daemons.js';
+import { Daemons } from './daemons.fixture.js';
 
 /** Daemons of a test: they and their folder go when it ends. */
 export class TestDaemons extends Daemons {
