@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { FIGURES, figuresNamed, GROUPS } from './figures.js';
+import { type Point, pairName } from './point.js';
+import { pointsAlong } from './runs.fixture.js';
 
 const ids = (found: ReturnType<typeof figuresNamed>) =>
   'unknown' in found ? found : found.map(({ id }) => id);
@@ -41,4 +43,17 @@ test.each(FIGURES.map((figure) => [figure.id, figure] as const))('%s is sound', 
   for (const { section } of figure.claims) expect(section).toMatch(/^(§[\dIVX]|docs\/)/);
   // Without runs nothing is judged, and nothing fails.
   expect(new Set(figure.claims.map(({ judge }) => judge([]).verdict))).toEqual(new Set(['not judged']));
+});
+
+test("a share that SLearn's paper states holds where ours falls short of it by less than five points, as everywhere", () => {
+  const claims = FIGURES.find(({ id }) => id === 'slearn-wait')!.claims;
+  const [point] = pointsAlong([1]) as [Point];
+  const verdicts = (none: number, lower: number) => {
+    const segment = (common: number) => ({ own: common, common, lower });
+    const shares = { none: segment(none), moderate: segment(0.2), long: segment(0.2) };
+    const waits = { [pairName('slearn', '3sigma')]: shares };
+    return [0, 2].map((claim) => claims[claim]!.judge([{ ...point, waits }]).verdict);
+  };
+  expect(verdicts(0.32, 0.8)).toEqual(['holds', 'holds']);
+  expect(verdicts(0.2, 0.5)).toEqual(['in direction', 'in direction']);
 });

@@ -10,7 +10,7 @@ import {
   only,
   reaches,
   shareIsAbout,
-  shareIsAtLeast,
+  shareReaches,
   staysWithin,
 } from '../judging/index.js';
 import { pairName } from '../point.js';
@@ -366,13 +366,15 @@ const slearnWait: Figure = {
     ),
   ],
   claims: claims('§5.2.5', {
-    '35.57% of the jobs wait next to nothing under both: where load is low, work is conserved':
-      shareIsAtLeast(common('none'), WAITS.none.common),
+    '35.57% of the jobs wait next to nothing under both: where load is low, work is conserved': shareReaches(
+      common('none'),
+      WAITS.none.common,
+    ),
     'Where waits are moderate, 29.81% wait less under SLearn: the others pay for sampling': shareIsAbout(
       lower('moderate'),
       0.2981,
     ),
-    'Where waits are long, 83.08% wait less under SLearn: knowing more is worth more': shareIsAtLeast(
+    'Where waits are long, 83.08% wait less under SLearn: knowing more is worth more': shareReaches(
       lower('long'),
       0.8308,
     ),
