@@ -8,7 +8,7 @@ import { note, readOptions } from './script.js';
  * and what jobs of tasks without duration take at rising rates. Simulated: a central that takes a time for each
  * message, at rates around the one at which it is busy all the time.
  *
- * The simulated central is far slower than the live one, 0.5 ms a message unless told otherwise, so that more than it
+ * The simulated central is far slower than the live one, 0.5 ms a message by default, so that more than it
  * can do is not a million tasks; what counts is the rate over that at which it saturates.
  */
 const options = readOptions({

@@ -42,7 +42,7 @@ function measure(tree: string): Measured {
   const printed = execFileSync(process.execPath, [commandOf(tree), 'simulate', ...args, '--json'], {
     encoding: 'utf8',
     maxBuffer: 1 << 30,
-    // Its progress is nobody's concern, and why it failed is told with the error.
+    // Its progress is nobody's concern, and why it failed is part of the error.
     stdio: 'pipe',
   });
   const seconds = (performance.now() - began) / 1_000;

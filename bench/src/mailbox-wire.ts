@@ -11,7 +11,7 @@ export interface Wire {
   ask(task: number): Promise<void>;
   /** Sends so many bodies in one turn of the event loop, and ends with that turn. */
   tell(from: number, bodies: number): Promise<void>;
-  /** Announces how many bodies will be told. */
+  /** Announces how many bodies will come one way. */
   start(bodies: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -86,7 +86,7 @@ function openMailbox(file: KeyFile | undefined): Promise<Mailbox> {
 
 /**
  * The floor: the same sockets and a fast MessagePack library with nothing around them. No names, no bounds
- * but ZeroMQ's, no checks; what is told in one turn is one array.
+ * but ZeroMQ's, no checks; what is sent in one turn is one array.
  */
 export async function openRawWire(endpoint: string): Promise<Wire> {
   const packr = new Packr({ useRecords: false });

@@ -61,7 +61,7 @@ async function askAll(wire: Wire, asks: number): Promise<number[]> {
 async function tellAll({ wire, peer }: Side, bodies: number, total: number): Promise<number> {
   const counted = once(peer, 'message') as Promise<[{ perSecond: number }]>;
   await wire.start(total);
-  for (let told = 0; told < total; told += bodies) await wire.tell(told, bodies);
+  for (let sent = 0; sent < total; sent += bodies) await wire.tell(sent, bodies);
   const [{ perSecond }] = await counted;
   return perSecond;
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The kernel counts in hundredths of a second for whoever reads /proc. */
+/** In /proc the kernel counts in hundredths of a second. */
 const TICK_MS = 10;
 
 /**

@@ -65,7 +65,7 @@ function readNumber(name: string, text: string): number {
   return number;
 }
 
-/** Ends the process: whoever called it has to say something else. */
+/** Ends the process: its command line has to be another one. */
 export function fail(message: string): never {
   note(message);
   process.exit(2);

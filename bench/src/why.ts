@@ -98,7 +98,7 @@ function play(): Question[] {
     const { job, askedAt } = open.get(message.request)!;
     open.delete(message.request);
     const { needs, ...line } = (message as MessageOf<'centralLine'>).value;
-    // Of several it could not be told which of them a start answers.
+    // Of several nobody could say which of them a start answers.
     if (needs.length !== 1) return;
     const need = needs[0]!;
     const basisMs = expectedWaitMs(need, line) ?? 0;
@@ -140,13 +140,13 @@ function judged(questions: Question[]) {
   const ordered = questions.sort((a, b) => a.askedAt + a.waitedMs - (b.askedAt + b.waitedMs));
   const past = { short: [] as number[], long: [] as number[] };
   const losses = { said: [0, 0, 0], basis: [0, 0, 0], median: [0, 0, 0] };
-  let [told, within] = [0, 0];
+  let [foretold, within] = [0, 0];
   for (const { long, waitedMs, said, basisMs } of ordered) {
     const waits = past[long ? 'long' : 'short'];
     const median = waits.length === 0 ? 0 : [...waits].sort((a, b) => a - b)[waits.length >> 1]!;
     waits.push(waitedMs);
     if (said === undefined) continue;
-    told++;
+    foretold++;
     if (waitedMs >= said.p10 && waitedMs <= said.p90) within++;
     SHARES.forEach((share, at) => {
       losses.said[at]! += pinball(waitedMs, [said.p10, said.p50, said.p90][at]!, share);
@@ -161,8 +161,8 @@ function judged(questions: Question[]) {
   );
   return [
     result('questions answered by a start', '', [ordered.length]),
-    result('cannot say', '%', [(100 * (ordered.length - told)) / ordered.length]),
-    result('starts within p10 to p90', '%', [(100 * within) / told]),
+    result('cannot say', '%', [(100 * (ordered.length - foretold)) / ordered.length]),
+    result('starts within p10 to p90', '%', [(100 * within) / foretold]),
     ...ratios,
   ];
 }

@@ -1,4 +1,4 @@
-/** A kind of file of cases, told by its content. */
+/** A kind of file of cases, recognised by its content. */
 export interface CaseKind {
   /** Of whose policies it tells; a case may name one of them instead. */
   readonly policy: string;

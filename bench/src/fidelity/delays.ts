@@ -174,7 +174,7 @@ export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
 }
 
 /**
- * Of what clients are told, that which an owner says in the step in which it hears of a task's end. The rest is said
+ * Of the news for clients, that which an owner sends in the step in which it hears of a task's end. The rest is said
  * sooner after the step has begun, and while less goes on.
  */
 function newsOfEnds(messages: readonly Travelled[], all: readonly Travelled[]): Travelled[] {
@@ -190,7 +190,7 @@ function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] 
 }
 
 /**
- * A simulated task begins with the step in which its worker is told to run it; live that takes a part of the step, which
+ * A simulated task begins with the step in which its worker gets it; live that takes a part of the step, which
  * counts as lateness here.
  */
 function slept({ sleeps: rows, handled }: Recording): Late[] {

@@ -26,7 +26,7 @@ export async function goshawk(args: readonly string[], recordTo?: string): Promi
   return JSON.parse(stdout) as Comparison;
 }
 
-/** What a live run was told, as the simulation is to be told it. */
+/** The options of a live run, as the simulation is to have them. */
 export function settingsOf({ policy, options: live }: Run): string[] {
   const text = (name: string) => String(live[name]);
   const partition = live.shortPartition === null ? 'none' : text('shortPartition');

@@ -6,7 +6,7 @@ import { Dealer } from 'zeromq';
 import type { Target } from '../real-cluster.js';
 import type { Inputs } from './inputs.js';
 
-/** Somebody who throws inputs at a target until told to stop. */
+/** Somebody who throws inputs at a target. */
 export interface Attacker {
   readonly name: string;
   /** How many inputs of a thousand are its. */

@@ -55,7 +55,7 @@ export class Inputs {
     return bytes;
   }
 
-  /** Messages of any types, or of those given, to whoever is there. */
+  /** Messages of any types, or of those given, to any party that is there. */
   frame(types: readonly MessageType[] = MESSAGE_TYPES): Buffer {
     const frames: Buffer[] = [];
     const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => frames.push(bytes));

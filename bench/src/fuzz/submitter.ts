@@ -3,8 +3,8 @@ import { connect } from '@goshawk/client';
 import { present } from '@goshawk/core';
 
 /**
- * Legitimate traffic, from a process of its own: jobs of a few short tasks, one after the other, until it is told to
- * stop. `node submitter.js URL [KEYS]`; says how it went when it is asked to.
+ * Legitimate traffic, from a process of its own: jobs of a few short tasks, one after the other, until it is
+ * killed. `node submitter.js URL [KEYS]`; says how it went when it is asked to.
  */
 export interface Report {
   /** From the submission of each job to the news of its end. ms */

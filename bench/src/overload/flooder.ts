@@ -3,7 +3,7 @@ import { GoshawkError } from '@goshawk/core';
 
 /**
  * A process that submits jobs of one task of 20 ms: `node flooder.js URL IN-FLIGHT PAUSE-MS`. It does not wait
- * when it is told to come back later, but tries again at once: the worst client there is.
+ * when the answer is to come back later, but tries again at once: the worst client there is.
  */
 export interface Flooded {
   /** Until a job was accepted. ms */
@@ -15,7 +15,7 @@ export interface Flooded {
 }
 
 const RUN_MS = 20;
-/** Shorter than any time to come back, so that a refusal is told at once. */
+/** Shorter than any time to come back, so that a refusal is reported at once. */
 const REQUEST_TIMEOUT_MS = 450;
 
 const [url = '', inFlight, pauseMs] = process.argv.slice(2);

@@ -14,7 +14,7 @@ interface OutageReport {
   readonly doubled: readonly string[];
   /** Runs beyond one a task, of those that ran when the database went away. */
   readonly reruns: number;
-  /** What an impatient client was told meanwhile. */
+  /** The answers that an impatient client got meanwhile. */
   readonly refusals: readonly string[];
   /** From when the database is started again to when it takes connections. ms */
   readonly readyMs: Millis;

@@ -37,7 +37,7 @@ describe.runIf(isThere)('schedulers that share a journal', () => {
       const { accepted, ended, doubled } = await writtenDown(url);
       expect(doubled).toEqual([]);
       expect(ended).toEqual(accepted);
-      // The operator may say so, too; the key of a job is known whoever has it.
+      // The operator may say so, too; the key of a job is known under any owner.
       await using client = await connect(cluster.url);
       const job = await client.submit({ key: 'once', tasks: [{ sleep: 3_000 }] });
       const owner = (await client.describe()).schedulers.find(({ tag }) => job.id.startsWith(`${tag}-`))!;

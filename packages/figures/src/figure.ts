@@ -100,7 +100,7 @@ export interface Figure {
   /** One or two sentences: what is run, and how to read it. */
   readonly about: string;
   /**
-   * Predicted figures run nothing: estimators are asked about jobs, and told what these took. Planned ones run a central
+   * Predicted figures run nothing: estimators are asked about jobs, and learn what these took. Planned ones run a central
    * policy by itself, on jobs all of whose tasks start together; staged ones on jobs of stages with demands. Modelled ones
    * run policies in the model of their paper, without messages.
    */

@@ -43,7 +43,7 @@ test('errors of all draws count alike, and each draw is a seed', () => {
   ]);
 });
 
-test('is drawn and told like other figures, errors of nothing included', () => {
+test('is drawn and described like other figures, errors of nothing included', () => {
   const result = assessTrials('errors', { ...asked, places: places(draw(1)) });
   expect(renderFigureSvg(result)).toContain('error of the prediction');
   expect(renderFigurePage(result)).toContain('P90');

@@ -29,7 +29,7 @@ describe('estimators that replays know', () => {
     expect(judgement).toMatchObject({ kind: 'estimate', estimate: { meanMs, by } });
   });
 
-  test('know nothing of a job of which they were not told', () => {
+  test('know nothing of a job that they have not seen', () => {
     const unheard = { name: 'a', tasks: 10, startable: 10, submittedAt: 0 };
     for (const name of ['oracle', 'given', 'noisy:0.5-2.5'])
       expect(makeEstimator(name, SLEARN_SETTINGS, half).judge(unheard)).toEqual({ kind: 'unknown' });

@@ -1,4 +1,4 @@
-/** What the estimators can be told; each takes what concerns it. */
+/** Settings of the estimators; each takes those that concern it. */
 export interface EstimatorSettings {
   /** Fraction of a job's tasks that are pilots, or `adaptive` (SLearn Figure 4). */
   readonly pilotRatio: number | 'adaptive';

@@ -241,7 +241,7 @@ export interface RatioStatistics<T> {
 
 export type Interval = readonly [low: number, high: number];
 
-/** How the intervals of a comparison were found, for whoever reads them. */
+/** How the intervals of a comparison were found, for their readers. */
 export interface IntervalMethod {
   readonly level: number;
   readonly resamples: number;

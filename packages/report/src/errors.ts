@@ -1,4 +1,4 @@
-/** Measurements that contradict each other: a fault of whoever measured, never a property of the policy. */
+/** Measurements that contradict each other: a fault of the measuring, never a property of the policy. */
 export class MeasurementError extends Error {
   readonly code = 'bad_measurement';
 

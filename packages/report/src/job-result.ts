@@ -51,7 +51,7 @@ export interface RunSetup {
 
 /** Means over all tasks, in seconds. */
 export interface MessageTimes {
-  /** From a free slot's asking for the task to its being told: a round trip. */
+  /** From a free slot's asking for the task to the answer: a round trip. */
   readonly binding: number;
   /** From the end of a task until it is known; a start, which is known from the end, is known as much too late. */
   readonly news: number;

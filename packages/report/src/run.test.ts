@@ -98,7 +98,7 @@ describe('what counts and what does not', () => {
     expect(run.series.waitingTasks.short).toEqual([2, 1, 1, 1, 0, 0, 0]);
   });
 
-  test('attempts are those that are told of, or else the starts', () => {
+  test('attempts are those that are given, or else the starts', () => {
     expect(build([job({ attempts: 3 }), job()]).run.tasks).toEqual({
       submitted: 2,
       completed: 2,

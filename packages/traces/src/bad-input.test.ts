@@ -197,7 +197,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
 ];
 
 describe.each(CASES)('%s', (_, make, line) => {
-  it('is told in one line that names the place, and nothing is written', async () => {
+  it('is one line that names the place, and nothing is written', async () => {
     const path = await make();
     const out = await mkdtemp(join(parent, 'out-'));
     const failure = await (async () => convertTrace(await openWorkload(path), join(out, 'x.tr')))().catch(
@@ -223,7 +223,7 @@ it('a trace that breaks only while it is written leaves nothing half-written', a
   expect(await readdir(out)).toEqual([]);
 });
 
-it('a part that cannot be opened is told as such', async () => {
+it('a part that cannot be opened is named as such', async () => {
   const folder = await tables();
   await mkdir(join(folder, 'task_events', 'part-00001-of-00500.csv'));
   await expect(openWorkload(folder)).rejects.toThrow('part-00001-of-00500.csv: this is a folder; ');

@@ -59,7 +59,7 @@ describe('jobSpecOf', () => {
     ]);
   });
 
-  it('gives whoever demands nothing the one object that says so', () => {
+  it('gives all jobs that demand nothing the one object that says so', () => {
     const idle = { ...jobOf(0, Float64Array.of(1)), demand: { cpu: 0 } };
     expect(jobSpecOf(idle, 1).stages[0]!.demand).toBe(NO_RESOURCES);
   });

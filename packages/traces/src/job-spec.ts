@@ -22,7 +22,7 @@ const ownColumn: Columns = (length) => new Float64Array(length);
  * What a cluster has no notion of stays behind: Google's scheduling class, and shares of a machine of unknown
  * size.
  *
- * @param estimateMs what the cluster is told of the tasks' mean run time; undefined: nothing
+ * @param estimateMs the tasks' mean run time as the cluster is to have it; undefined: none
  * @param seed what the job's own draws come from
  * @param columns where its tasks' times are put
  */
@@ -78,7 +78,7 @@ function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'>
   return require === undefined || Object.keys(require).length === 0 ? {} : { requires: require };
 }
 
-/** An amount of 0 is no demand; and whoever demands nothing shares one object, which machines know. */
+/** An amount of 0 is no demand; and all jobs that demand nothing share one object, which machines know. */
 function resourcesOf(demand: Resources | undefined): Resources {
   if (demand === undefined) return NO_RESOURCES;
   const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);

@@ -92,7 +92,7 @@ export class Client implements Machine {
     this.#askDrain(worker, on);
   }
 
-  /** Once: whoever is not there then is taken over in its time. */
+  /** Once: a scheduler that is not there then is taken over in its time. */
   takeOver(scheduler: string): void {
     const request = this.#request++;
     this.#env.send(this.#world.central, { type: 'takeOverFrom', request, scheduler });

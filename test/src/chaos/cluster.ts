@@ -193,7 +193,7 @@ export class Cluster {
     return true;
   }
 
-  /** Connections to central break: whoever has followed it hears so. */
+  /** Connections to central break: all that have followed it hear so. */
   disconnectCentral(): void {
     const central = this.at(this.plan.central.name);
     if (central !== undefined) this.#disconnect(central);

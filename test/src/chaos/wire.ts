@@ -18,7 +18,7 @@ import {
 } from '@goshawk/transport';
 
 /** Names of parties as the process at work knows them; to compile a codec for each process would cost more than a run. */
-class NamesOfWhoeverIsAtWork {
+class NamesOfThePartyAtWork {
   directory = new Directory();
 
   intern(name: string): Address {
@@ -30,7 +30,7 @@ class NamesOfWhoeverIsAtWork {
   }
 }
 
-const names = new NamesOfWhoeverIsAtWork();
+const names = new NamesOfThePartyAtWork();
 const codec = new Codec(names);
 let packed: Buffer | undefined;
 const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => {

@@ -11,7 +11,7 @@ export interface Envelope {
 
 /**
  * Messages on their way. Order holds from one party to another, as the transport promises; between different
- * pairs any message may come first, and whoever steps the cluster says which.
+ * pairs any message may come first, and the test that steps the cluster says which.
  */
 export class Network {
   readonly #channels = new Map<string, Envelope[]>();

@@ -49,7 +49,7 @@ export interface Party {
 }
 
 /**
- * A cluster of the real machines in which nothing happens by itself: whoever holds it says which message is
+ * A cluster of the real machines in which nothing happens by itself: a test says which message is
  * delivered next and how far the clock goes. So every order of events can be had, and had again. After each
  * step the machine that made it checks its invariants.
  */

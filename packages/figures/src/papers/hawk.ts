@@ -134,7 +134,7 @@ const motivation: Figure = {
     shortPartition: SHORT_PARTITIONS.google,
   },
   axis: ONE_PLACE,
-  // Hawk as in the paper, and as it runs here unless told otherwise.
+  // Hawk as in the paper, and as it runs here by default.
   variants: MOTIVATION_POLICIES.map((name) => ({
     name,
     settings: name === BACKOFF ? { policy: 'hawk', stealRetry: 'backoff' } : { policy: name },

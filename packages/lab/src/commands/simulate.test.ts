@@ -413,7 +413,7 @@ describe('a simulated job', () => {
     }
   });
 
-  it('is what its submitter says, where schedulers are told that', async () => {
+  it('is what its submitter says, where schedulers get that', async () => {
     // Long jobs are placed by central, and only they.
     const placed = async (estimator: string) => {
       const trace = await traceOf({ ...staged, estimateSeconds: 500 });
@@ -525,7 +525,7 @@ describe('estimators in shadow', () => {
     expect(scores[1]!.delaySeconds!.mean).toBe(0);
   });
 
-  it('are told on the terminal as well', async () => {
+  it('are shown on the terminal as well', async () => {
     const trace = await trOf(...jobs);
     const { stdout } = await runHere([
       'simulate',

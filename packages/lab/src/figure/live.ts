@@ -85,7 +85,7 @@ function replayOptions({ chosen, options }: Making, tick: Tick, seed: number): R
   return { ...DEFAULTS, ...settings, ...time, jobs: chosen.jobsDrawn, seed };
 }
 
-/** What the live run was told, which it worked out from the jobs as they are run. */
+/** The settings of the live run, some of which it worked out from the jobs as they are run. */
 function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readonly schedulers: number } {
   const { cutoff, shortPartition, set } = run.options;
   return {

@@ -51,7 +51,7 @@ export async function runPredicted(making: Making): Promise<FigureRuns<readonly 
   });
 }
 
-/** What the estimators of a figure have learnt from the past, so that each draw begins there. */
+/** The state of a figure's estimators after the past, so that each draw begins there. */
 export class Predictors {
   readonly #estimatorStates: Readonly<Record<string, unknown>>;
 

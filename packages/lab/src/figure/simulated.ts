@@ -33,8 +33,8 @@ interface Parts {
   /** What the figure is said to be of. */
   readonly record: Workload;
   readonly parts: readonly Part[];
-  /** What estimators have learnt before; what `simulate` would have them learn unless given. */
-  readonly learnt?: (estimator: string) => Readonly<Record<string, unknown>>;
+  /** States that estimators begin with; those that `simulate` gives them unless given. */
+  readonly statesOf?: (estimator: string) => Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -45,7 +45,7 @@ interface Parts {
 export async function runSimulated(making: Making): Promise<FigureRuns<FinishedRun>> {
   const { context, store, chosen, options, lost } = making;
   const { figure, axis } = chosen;
-  const { record, parts, learnt } = await (figure.workload.draw === undefined
+  const { record, parts, statesOf } = await (figure.workload.draw === undefined
     ? wholeWorkload(making)
     : drawnParts(making));
   const runsOf = new Map<Part, FinishedRun[]>();
@@ -55,11 +55,11 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
       figure.variants.flatMap((each) => requestsFor(settingsOf(chosen, tick, each), surveyed, seeds)),
     );
     const runs = await store.runs(name, all, async (missing) => {
-      if (learnt === undefined) context.note(`${label}: ${missing.length} runs of ${inWords(record)}`);
+      if (statesOf === undefined) context.note(`${label}: ${missing.length} runs of ${inWords(record)}`);
       const requests =
-        learnt === undefined
+        statesOf === undefined
           ? missing
-          : missing.map((request) => ({ ...request, estimatorStates: learnt(request.estimator) }));
+          : missing.map((request) => ({ ...request, estimatorStates: statesOf(request.estimator) }));
       const { parallel, on } = options;
       const shown = { parallel, on, label, lost };
       return (await performShown(context, requests, sourceOf(workload, surveyed), shown)).map(finished);
@@ -82,7 +82,7 @@ async function wholeWorkload({ context, store, chosen, options }: Making): Promi
   return { record: surveyed.record, parts: [whole] };
 }
 
-/** Each seed is a draw of jobs. Estimators begin with what they have learnt from the jobs that ended before. */
+/** Each seed is a draw of jobs. Estimators begin with what the jobs that ended before have taught them. */
 async function drawnParts({ context, store, chosen, options, lost }: Making): Promise<Parts> {
   const { figure, axis, workload } = chosen;
   const { seeds, features, history } = options;
@@ -114,7 +114,7 @@ async function drawnParts({ context, store, chosen, options, lost }: Making): Pr
     `${figure.id}: ${counted(seeds, 'draw')} of ${counted(jobs, 'job')} from ${counted(extracted.jobs.length, 'job')}, ` +
       `${counted(extracted.past.length, 'job')} to learn from`,
   );
-  return { record: extracted.record, parts, learnt: (estimator) => states.get(estimator) ?? {} };
+  return { record: extracted.record, parts, statesOf: (estimator) => states.get(estimator) ?? {} };
 }
 
 function surveyDraw(from: readonly TraceJob[], wanted: number, seed: number): Promise<Survey> {

@@ -3,9 +3,9 @@ import type { ArrivingJob } from '@goshawk/predictor';
 import type { TraceJob } from '@goshawk/traces';
 
 /**
- * What an estimator is told of a job of a trace; the truth included, for those that are about it.
+ * What an estimator gets of a job of a trace; the truth included, for those that are about it.
  *
- * @param submittedAt ms, on the clock of all that it is told of
+ * @param submittedAt ms, on one clock for all jobs
  */
 export function arrivingJobOf(job: TraceJob, submittedAt = job.submitSeconds * 1_000): ArrivingJob {
   const tasks = job.durationsSeconds.length;

@@ -29,7 +29,7 @@ export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
   }));
 }
 
-/** What an estimator is told of a job of the past. */
+/** What an estimator gets of a job of the past. */
 export function pastArrivingOf(job: PastJob, submittedAt: number): ArrivingJob {
   return {
     name: job.name ?? 'job',
@@ -54,7 +54,7 @@ export function trainingJobOf(job: TraceJob): TrainingJob {
 }
 
 /**
- * What estimators have learnt from the past, by name, as they save it.
+ * The states of estimators after the past, by name, as they save them.
  *
  * @param history the file of the jobs that ended before; nothing is learnt without one, and nothing is read where
  *   nobody is to learn

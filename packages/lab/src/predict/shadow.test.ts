@@ -36,7 +36,7 @@ const board = () => new Scoreboard(['history'], { ...SLEARN_SETTINGS, cutoffMs: 
 describe('estimators in shadow of a simulation', () => {
   test('learn from a job when it ended, though they hear of it later', () => {
     const shadow = new SimulatedShadow(board());
-    // The second job arrives while the first runs, the third after it; all are told of before any end.
+    // The second job arrives while the first runs, the third after it; all are reported before any end.
     const jobs = [job(0, 10), job(5, 10), job(20, 10)];
     jobs.forEach((each, index) => {
       shadow.arrived(index, each, each.submitSeconds * 1_000);
@@ -48,7 +48,7 @@ describe('estimators in shadow of a simulation', () => {
     expect(history).toMatchObject({ jobs: 3, estimated: 1, errorPercent: { p90: 0 } });
   });
 
-  test('an end that was told of too early waits for its time', () => {
+  test('an end that was reported too early waits for its time', () => {
     const shadow = new SimulatedShadow(board());
     const [first, second] = [job(0, 10), job(12, 10)];
     shadow.arrived(0, first, 0);

@@ -40,7 +40,7 @@ export class SimulatedShadow {
     this.#ended.push(...ends);
   }
 
-  /** All that ended by now has been told of. */
+  /** All that ended by now has been reported. */
   advance(now: Millis): void {
     const due = this.#ended.filter(({ endedMs }) => endedMs <= now).sort((a, b) => a.endedMs - b.endedMs);
     if (due.length > 0) this.#ended = this.#ended.filter(({ endedMs }) => endedMs > now);

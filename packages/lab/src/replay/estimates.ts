@@ -3,7 +3,7 @@ import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predicto
 import { type TraceJob, withStageEstimates } from '@goshawk/traces';
 import { arrivingJobOf } from '../predict/arriving.js';
 
-/** A job as it is submitted: what its stages say, and what the cluster is told of its mean task run time, if anything. */
+/** A job as it is submitted: what its stages say, and the mean task run time that the cluster gets, if any. */
 export interface Submitted {
   readonly job: TraceJob;
   readonly estimateMs: Millis | undefined;

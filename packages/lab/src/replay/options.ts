@@ -66,7 +66,7 @@ export const REPLAY_OPTIONS = {
 
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
 
-/** What a cluster that is there has decided already. What its jobs are told of themselves is said by the estimator. */
+/** What a cluster that is there has decided already. Whether its jobs say their run times is a matter of the estimator. */
 const OF_THE_CLUSTER: readonly string[] = [
   'vary',
   ...Object.keys(POLICY_SETTINGS).filter((name) => name !== 'estimator'),

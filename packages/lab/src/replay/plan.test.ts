@@ -48,7 +48,7 @@ describe('planReplay', () => {
       expect(trueMeanMs).toBe(arrivingJobOf(job).trueMeanMs);
   });
 
-  it('takes about as long as it is told, or divides by what it is told', async () => {
+  it('takes about as long as is asked for, or divides by what is given', async () => {
     expect((await plan()).fit.estimatedRunMs).toBeCloseTo(4_000, 6);
     expect((await plan({ forMs: undefined })).fit.estimatedRunMs).toBeCloseTo(60_000, 6);
     expect((await plan({ forMs: undefined, scale: 1_000 })).fit.divisor).toBe(1_000);
@@ -211,7 +211,7 @@ describe('facts of a plan', async () => {
     ]);
   });
 
-  it('take few pilots where jobs are matched, unless told otherwise', () => {
+  it('take few pilots where jobs are matched, unless others are asked for', () => {
     const pilots = (options: Partial<typeof given>, policy: string) => {
       const { pilotsMax, pilotQuorum, pilotPrior } = policySettings({ ...given, ...options }, policy);
       return [pilotsMax, pilotQuorum, pilotPrior];

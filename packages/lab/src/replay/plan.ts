@@ -25,7 +25,7 @@ export interface PlannedJob {
   /** Sum of the run times of its tasks. */
   readonly taskMs: Millis;
   readonly trueMeanMs: Millis;
-  /** What the cluster is told; undefined: nothing. */
+  /** What the cluster gets; undefined: nothing. */
   readonly estimateMs: Millis | undefined;
   readonly spec: JobSpec;
   /** The same as it is sent. */

@@ -133,7 +133,7 @@ async function makePlan(
   return plan;
 }
 
-/** As it is run, with what the cluster is told of it. */
+/** As it is run, with the estimate that the cluster gets. */
 export function traceJob({ job, estimateMs }: PlannedJob): TraceJob {
   return estimateMs === undefined ? job : { ...job, estimateSeconds: estimateMs / 1_000 };
 }

@@ -31,7 +31,7 @@ const LABEL_WIDTH = 7;
 /**
  * Replays the jobs of a plan on a cluster, and measures them.
  *
- * @param onShown told what shows the progress, so that others can say something meanwhile
+ * @param onShown gets what shows the progress, so that others can say something meanwhile
  * @throws GoshawkError when a job neither completed nor failed; the reason of the interruption
  */
 export async function runPolicy(

@@ -89,7 +89,7 @@ describe('submitOnTime', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is an error when the end of a job cannot be learnt, once the others have ended', async () => {
+  it('is an error when the end of a job cannot be asked for, once the others have ended', async () => {
     const { cluster, run } = setUp([0, 10, 20]);
     cluster.onWait = (number) =>
       number === 2 ? Promise.reject(new GoshawkError('owner-gone', 'its scheduler is gone')) : undefined;

@@ -47,7 +47,7 @@ const CANCEL_TIMEOUT_MS = 5_000;
  * Submits each job at its time, whatever has become of the others, and waits for all of them.
  *
  * @param jobs in order of submission
- * @throws GoshawkError when a job's end cannot be learnt, or nothing moves any more; the signal's reason
+ * @throws GoshawkError when a job's end cannot be asked for, or nothing moves any more; the signal's reason
  */
 export async function submitOnTime(
   cluster: JobTaker,

@@ -69,7 +69,7 @@ const AWAY_MS = 120_000;
 /**
  * Uses a cluster that is there, under the policy that it has.
  *
- * @param use is told where it is, too
+ * @param use gets its address, too
  * @throws InputError when it has no worker; UnreachableError
  */
 export async function onExistingCluster<T>(

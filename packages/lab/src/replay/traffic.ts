@@ -66,7 +66,7 @@ export function planningBetween(
   return planningOf(Object.fromEntries(counts), times?.cycle === undefined ? undefined : times);
 }
 
-/** Whoever has another address than before: an address names the incarnation. */
+/** A process that has another address than before: an address names the incarnation. */
 function startedSince(before: Reading['view'], after: Reading['view']): string[] {
   const addressesOf = ({ schedulers, workers }: Reading['view']) =>
     new Map([

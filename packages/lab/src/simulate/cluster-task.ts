@@ -6,7 +6,7 @@ import type { TaskContext } from '@goshawk/core';
 import { perform } from './perform.js';
 import type { JobSource, RunProgress, RunRequest } from './request.js';
 
-/** What a task is told. Requests, jobs and outcomes are too large for messages: they are files of one folder. */
+/** The input of a task. Requests, jobs and outcomes are too large for messages: they are files of one folder. */
 export interface RunOrder {
   readonly folder: string;
   readonly run: number;

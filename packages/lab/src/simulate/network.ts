@@ -30,7 +30,7 @@ export function networkOf(
 }
 
 /**
- * What the messages around a task take in a network: to ask for it and be told, and to say that it has ended.
+ * What the messages around a task take in a network: to ask for it and get it, and to say that it has ended.
  *
  * @returns means, in seconds
  */

@@ -141,7 +141,7 @@ async function loadOwn({ policy, estimator, shadow = [], from = '' }: RunRequest
   for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
 }
 
-/** Of the estimators in shadow, and of the one in charge unless the request says what that one has learnt. */
+/** Of the estimators in shadow, and of the one in charge unless the request gives the state of that one. */
 function trainedOnHistory({
   policy,
   shadow = [],

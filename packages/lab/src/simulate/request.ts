@@ -18,7 +18,7 @@ export interface RunRequest {
   readonly seed: number;
   readonly network: NetworkModel;
   readonly estimator: string;
-  /** The cluster is told what submitters said, whatever the estimator. */
+  /** The cluster gets what submitters said, whatever the estimator. */
   readonly asSubmitted?: boolean;
   /** Estimators that are asked about every job and have no say. */
   readonly shadow?: readonly string[];
@@ -36,7 +36,7 @@ export interface RunRequest {
   readonly countedSeconds: readonly [from: number, to: number];
   readonly jobs: number;
   readonly options: OptionValues;
-  /** What the schedulers' estimators have learnt before, by their names; what `history` says unless given. */
+  /** The states that the schedulers' estimators begin with, by their names; what `history` says unless given. */
   readonly estimatorStates?: Readonly<Record<string, unknown>> | undefined;
   /** Whether more than the run time of each job is wanted. */
   readonly wantsJobDetails?: boolean;

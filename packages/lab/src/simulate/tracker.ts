@@ -32,7 +32,7 @@ export class RunsTracker {
   }
 
   /**
-   * For whoever has cut it short.
+   * For the command, where it has cut the run short.
    *
    * @param lost what comes of it
    */

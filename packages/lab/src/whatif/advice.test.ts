@@ -74,7 +74,7 @@ describe('advice', () => {
     );
   });
 
-  it('leaves it to whoever pays whether more workers are worth it', () => {
+  it('leaves it to those who pay whether more workers are worth it', () => {
     const more = tried('goshawk', 200, times(0.5, 1, 5, 10));
     expect(advise(RAN, [more], 0).at(-1)).toMatch(/^Advice: goshawk on 200 workers would have been faster/);
   });

@@ -55,7 +55,7 @@ export function fidelity(
 }
 
 /**
- * What follows for whoever runs the cluster, in sentences.
+ * What follows for the cluster's operators, in sentences.
  *
  * @param ran what ran, simulated
  * @param off how far that is from what was recorded

@@ -17,18 +17,18 @@ it('is as many times as long as jobs took beside their longest task', () => {
   expect(meanMs(jobs, new Float64Array(40).fill(1.002), 0.5)).toBeCloseTo(2);
 });
 
-it('is not told by jobs that waited, in the simulation, or did not complete', () => {
+it('is not found from jobs that waited, in the simulation, or did not complete', () => {
   const jobs = recorded(...Array.from({ length: 40 }, () => 0.008), 30, undefined);
   const simulated = [...new Array(40).fill(1.002), 25, 1.002];
   expect(meanMs(jobs, simulated, 0.5)).toBeCloseTo(2);
 });
 
-it('is not told by jobs that waited, in the record only', () => {
+it('is not found from jobs that waited, in the record only', () => {
   const jobs = recorded(...Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? 0.5 : 0.008)));
   expect(meanMs(jobs, new Float64Array(40).fill(1.002), 0.5)).toBeCloseTo(2);
 });
 
-it('is not told by jobs that waited in the record and not in the simulation, and the other way round', () => {
+it('is not found from jobs that waited in the record and not in the simulation, and the other way round', () => {
   const waited = Array.from({ length: 60 }, (_, index) => 0.012 + index / 1_000);
   const atOnce = Array.from({ length: 40 }, () => 0.008);
   const simulated = [...atOnce.map(() => 0.002), ...waited].map((beside) => 1 + beside);
@@ -40,7 +40,7 @@ it('is no more than a network takes', () => {
   expect(meanMs(jobs, new Float64Array(40).fill(1.002), 0.5)).toBe(50);
 });
 
-it('is not told by a few', () => {
+it('is not found from a few', () => {
   expect(messageDelaysMs(recorded(0.008, 0.008), [1.002, 1.002], 0.5)).toBeUndefined();
 });
 

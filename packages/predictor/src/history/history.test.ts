@@ -28,7 +28,7 @@ describe('history', () => {
     expect(prediction).toMatchObject({ estimateMs: 700, samples: 1, expert: undefined });
   });
 
-  test('believes the feature whose values have told run times best', () => {
+  test('believes the feature whose values have predicted run times best', () => {
     const settings = { features: ['user', 'name'] };
     const history = taught(
       [

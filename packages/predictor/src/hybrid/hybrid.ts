@@ -140,7 +140,7 @@ const savedSchema = z.lazy(() =>
   }),
 );
 
-/** A name says more than a user does: whoever ran short jobs for long may come with a long one. */
+/** A name says more than a user does: one who has run short jobs for long may come with a long one. */
 function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
   const isNamed = expert?.feature
     .split('+')

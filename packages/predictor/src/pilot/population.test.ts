@@ -65,7 +65,7 @@ describe('the typical job', () => {
     expect(population.typicalMs).toBeLessThan(1_030);
   });
 
-  test('is not told by single tasks, which do not say how tasks differ, nor by what took no time', () => {
+  test('learns nothing from single tasks, which do not say how tasks differ, nor by what took no time', () => {
     const population = new Population();
     population.learn([5_000]);
     population.learn([0, 0]);

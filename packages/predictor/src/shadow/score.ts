@@ -10,7 +10,7 @@ interface ScoredJob {
   readonly pilots: number;
   /** From its submission until it was decided upon, had its pilots started at once. */
   readonly delayMs: Millis;
-  /** How many jobs like it there had been; undefined where that cannot be told. */
+  /** How many jobs like it there had been; undefined where that is unknown. */
   readonly seenBefore: number | undefined;
 }
 

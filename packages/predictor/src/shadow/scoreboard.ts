@@ -26,11 +26,11 @@ export interface ScoreboardSettings extends EstimatorSettings {
 const NAMES_MAX = 50_000;
 
 /**
- * Estimators in shadow: each is asked about every job as it arrives, shown what it would have seen, and told of every
- * job that ends, as if it had been in charge, and nothing comes of what it says but its score. Which tasks would have
+ * Estimators in shadow: each is asked about every job as it arrives, shown what it would have seen, and learns from
+ * every job that ends, as if it were in charge, and nothing comes of what it says but its score. Which tasks would have
  * been pilots is drawn when the job has ended; that they start at once is the best case for the delay.
  *
- * Jobs have to come in order of time, arrivals and ends alike, and ids to be told apart.
+ * Jobs have to come in order of time, arrivals and ends alike, with ids of their own.
  */
 export class Scoreboard {
   readonly #cutoffMs: Millis;
@@ -69,7 +69,7 @@ export class Scoreboard {
     });
   }
 
-  /** Jobs of which no arrival was told are none of ours. */
+  /** Jobs that have not arrived here are left out. */
   ended(id: string | number, end: ShadowedEnd): void {
     const underway = this.#underway.get(id);
     if (underway === undefined) return;

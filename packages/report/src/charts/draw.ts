@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { EChartsCoreOption } from 'echarts/core';
 
 /**
- * The library is loaded when there is something to draw: whoever only measures would wait for it. In its one
+ * The library is loaded when there is something to draw: a command that only measures would wait for it. In its one
  * file it is there three times as soon as in the 600 modules that it is made of.
  */
 function library(): Pick<typeof import('echarts'), 'init'> {

@@ -79,7 +79,7 @@ describe('the Standard Workload Format', () => {
     expect(tally).toEqual(['1  jobs without a run time or processors, which never ran: left out']);
   });
 
-  it('is told without comments, too', async () => {
+  it('is recognised without comments, too', async () => {
     expect((await read(SWF_JOB)).format).toBe('swf');
     // 15 tasks make a line of `.tr` of as many fields.
     expect((await read(`0 15 1 ${'1 '.repeat(15)}`)).format).toBe('tr');

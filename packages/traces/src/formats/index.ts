@@ -30,7 +30,7 @@ const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/USE.md
 const WRITABLE = ALL.filter((format): format is WritableFormat => format.write !== undefined);
 
 /**
- * The format of a file or a folder, told by its content and never by its name.
+ * The format of a file or a folder, recognised by its content and never by its name.
  * @throws WorkloadError when it cannot be read, is empty, or is of no known format
  */
 export async function detectFormat(path: string): Promise<TraceFormat> {

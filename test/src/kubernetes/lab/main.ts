@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** For whoever has to find out why. */
+/** For those who have to find out why. */
 async function showState(lab: Lab): Promise<void> {
   await lab.tryKubectl(['get', 'pods', '-o', 'wide']);
   await lab.tryKubectl(['get', 'events', '--sort-by=.lastTimestamp']);

@@ -3,7 +3,7 @@ import { jobOf, type MachineShare, type TraceJob } from '../../job.js';
 import type { Countable, Tally } from '../../tally.js';
 import { EventType, type JobEvent, type TaskEvent } from './events.js';
 
-/** What of the tables did not become jobs as it was: counted, and told by `trace stats` and `trace convert`. */
+/** What of the tables did not become jobs as it was: counted, and shown by `trace stats` and `trace convert`. */
 const COUNTS = {
   beforeTrace: {
     code: 'jobs-before-trace',
