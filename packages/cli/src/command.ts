@@ -61,6 +61,21 @@ export function wholeList(entries: readonly unknown[]) {
   return { total: entries.length, truncated: false, next: null };
 }
 
+/** Of commands that cut their lists with `--limit`. */
+export const FROM = {
+  type: 'count',
+  flagOnly: true,
+  default: 0,
+  describe: 'skip this many entries, to continue a cut list',
+} as const;
+
+/** So many entries of a list, and what JSON says of the rest. */
+export function partOf<T>(all: readonly T[], { from, limit }: { from: number; limit: number }) {
+  const shown = all.slice(from, from + limit);
+  const left = Math.max(0, all.length - from - shown.length);
+  return { shown, left, total: all.length, truncated: left > 0, next: left > 0 ? from + shown.length : null };
+}
+
 export const ExitCode = {
   done: 0,
   /** The work failed: a task of a job, a comparison that missed its bound. */

@@ -23,8 +23,28 @@ it('adds up what the jobs of a user have, decimal amounts exactly', async () => 
   } as unknown as Cluster);
   const { context, written } = recordingContext({ global: { json: true } });
   const none = { words: [], afterDashes: undefined };
-  await sharesCommand.run(context, { by: undefined, limit: 100 }, none, {});
+  await sharesCommand.run(context, { by: undefined, limit: 100, from: 0 }, none, {});
   expect(JSON.parse(written.stdout).shares).toMatchObject([
     { user: 'ann', jobs: 2, running: 2, has: { cpu: 0.3 }, due: { cpu: 2 } },
   ]);
+});
+
+it('lists part by part, with where the next one begins', async () => {
+  const job = (number: number): JobShare => ({
+    ...{ id: `a-${number}`, user: 'ann', weight: 1, running: 1, waiting: 0 },
+    has: { cpu: 10 - number },
+  });
+  vi.spyOn(opening, 'openCluster').mockResolvedValue({
+    shares: async () => ({ capacity: { cpu: 100 }, jobs: [1, 2, 3].map(job), total: 3 }),
+    [Symbol.asyncDispose]: async () => {},
+  } as unknown as Cluster);
+  const part = async (from: number) => {
+    const { context, written } = recordingContext({ global: { json: true } });
+    const none = { words: [], afterDashes: undefined };
+    await sharesCommand.run(context, { by: undefined, limit: 2, from }, none, {});
+    const { shares, next, truncated } = JSON.parse(written.stdout);
+    return [shares.map((share: { job: string }) => share.job), next, truncated];
+  };
+  expect(await part(0)).toEqual([['a-1', 'a-2'], 2, true]);
+  expect(await part(2)).toEqual([['a-3'], null, false]);
 });

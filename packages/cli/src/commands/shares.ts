@@ -1,7 +1,7 @@
 import type { ClusterShares, JobShare } from '@goshawk/client';
 import { addTo, counted, formatResources, largestShare, type Resources } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
+import { defineCommand, FROM, partOf } from '../command.js';
 import { painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
 
@@ -21,6 +21,7 @@ export const sharesCommand = defineCommand({
       describe: 'one line for each job or user (default: the unit of the policy)',
     },
     limit: { type: 'count', default: 100, min: 1, describe: 'lines at most' },
+    from: FROM,
   },
   async run(context, options) {
     await using cluster = await openCluster(context);
@@ -31,8 +32,9 @@ export const sharesCommand = defineCommand({
       (one, other) =>
         largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
     );
-    const shown = all.slice(0, options.limit);
-    const truncated = shown.length < all.length || shares.jobs.length < shares.total;
+    const { shown, left, next, ...part } = partOf(all, options);
+    // Central lists the jobs with the largest shares only.
+    const unlisted = shares.total - shares.jobs.length;
     if (context.global.json) {
       context.json({
         schema: 'goshawk.shares/1',
@@ -40,9 +42,9 @@ export const sharesCommand = defineCommand({
         sharedBy: shares.by ?? null,
         capacity: shares.capacity,
         shares: shown.map((holder) => holderJson(holder, by, shares.capacity)),
-        total: by === 'user' ? all.length : shares.total,
-        truncated,
-        next: truncated ? shown.length : null,
+        total: by === 'user' ? part.total : shares.total,
+        truncated: part.truncated || unlisted > 0,
+        next,
       });
       return;
     }
@@ -50,7 +52,8 @@ export const sharesCommand = defineCommand({
       const rows = shown.map((holder) => row(holder, by, shares));
       context.out(renderTable(columnsOf(by, shares), rows, painter(context)));
     }
-    if (truncated) context.note(`${counted(all.length - shown.length, `more ${by}`)}`);
+    if (next !== null) context.note(`${counted(left, `more ${by}`)}; --from ${next} goes on`);
+    if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} of smaller shares`);
     context.note(summary(shares));
   },
 });

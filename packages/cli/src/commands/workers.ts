@@ -9,7 +9,7 @@ import {
   WORKER_STATES,
 } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
+import { defineCommand, FROM, partOf } from '../command.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { type Painter, painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
@@ -27,6 +27,7 @@ export const workersCommand = defineCommand({
       describe: 'only workers in this state',
     },
     limit: { type: 'count', default: 10_000, min: 1, describe: 'entries at most' },
+    from: FROM,
     strict: STRICT,
   },
   async run(context, options) {
@@ -35,12 +36,9 @@ export const workersCommand = defineCommand({
     const matching = [...view.workers]
       .filter(({ state }) => options.state === undefined || state === options.state)
       .sort((a, b) => BY_NAME.compare(a.name, b.name));
-    const workers = matching.slice(0, options.limit);
-    const truncated = workers.length < matching.length;
+    const { shown: workers, left, total, truncated, next } = partOf(matching, options);
     const silent = view.schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`);
     if (context.global.json) {
-      const next = truncated ? workers.length : null;
-      const total = matching.length;
       context.json({
         schema: 'goshawk.workers/1',
         workers: workers.map(workerJson),
@@ -57,7 +55,7 @@ export const workersCommand = defineCommand({
     for (const { name, quarantine } of workers) {
       if (quarantine !== undefined) context.note(plain(`${name} is quarantined for a while: ${quarantine}`));
     }
-    if (truncated) context.note(`${counted(matching.length - workers.length, 'more worker')}`);
+    if (next !== null) context.note(`${counted(left, 'more worker')}; --from ${next} goes on`);
     for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
     for (const warning of view.warnings) context.note(plain(warning));
     context.note(summary(view));
