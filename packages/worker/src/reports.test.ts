@@ -1,5 +1,6 @@
 import type { Address, MessageOf } from '@goshawk/core';
 import { expect, test } from 'vitest';
+import type { TaskRef } from './entry.js';
 import { Reports } from './reports.js';
 
 const OWNER = 2 as Address;
@@ -36,4 +37,20 @@ test('an owner that has taken it over has as much time as the one before', () =>
   reports.keep(OWNER, report(1), 0);
   reports.readdress(OWNER, SUCCESSOR, 9 * MINUTE_MS);
   expect(sentTo(reports, 20 * MINUTE_MS)).toEqual([SUCCESSOR]);
+});
+
+test('of owners whose tasks have the same numbers each has its own', () => {
+  const reports = new Reports();
+  const task = { job: 7, task: 8, attempt: 1 } as TaskRef;
+  const ended = (number: number) => ({ ...report(number), ...task });
+  const known = () => [OWNER, SUCCESSOR].map((owner) => reports.has(owner, task));
+  expect(known()).toEqual([false, false]);
+  reports.keep(OWNER, ended(1), 0);
+  expect(known()).toEqual([true, false]);
+  reports.keep(SUCCESSOR, ended(2), 0);
+  reports.confirm(OWNER, 1);
+  expect(known()).toEqual([false, true]);
+  expect(reports.has(SUCCESSOR, { ...task, attempt: 2 as TaskRef['attempt'] })).toBe(false);
+  reports.dropOwner(SUCCESSOR);
+  expect(known()).toEqual([false, false]);
 });

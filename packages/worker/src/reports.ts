@@ -1,4 +1,4 @@
-import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { type Address, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
 import type { TaskRef } from './entry.js';
 
 interface Unconfirmed {
@@ -19,21 +19,39 @@ const KEPT_MS = 15 * 60_000;
 export class Reports {
   /** Made when there is one: where nothing is lost, nothing is kept. */
   #unconfirmed: Map<number, Unconfirmed> = NONE;
+  /** How many of them are of tasks with the same key: each task that comes is looked for, and a slow disk leaves thousands. */
+  #counts: Map<number, number> = NO_COUNTS;
 
   get size(): number {
     return this.#unconfirmed.size;
   }
 
   keep(owner: Address, message: MessageOf<'ended'>, now: Millis): void {
-    if (this.#unconfirmed === NONE) this.#unconfirmed = new Map();
+    if (this.#unconfirmed === NONE) {
+      this.#unconfirmed = new Map();
+      this.#counts = new Map();
+    }
     this.#unconfirmed.set(message.report, { owner, message, since: now, sentAt: now });
+    const key = keyOf(message);
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  #forget({ message }: Unconfirmed): void {
+    this.#unconfirmed.delete(message.report);
+    const key = keyOf(message);
+    const others = this.#counts.get(key)! - 1;
+    if (others === 0) this.#counts.delete(key);
+    else this.#counts.set(key, others);
   }
 
   confirm(owner: Address, report: number): void {
-    if (this.#unconfirmed.get(report)?.owner === owner) this.#unconfirmed.delete(report);
+    const confirmed = this.#unconfirmed.get(report);
+    if (confirmed?.owner === owner) this.#forget(confirmed);
   }
 
-  has(owner: Address, { job, task, attempt }: TaskRef): boolean {
+  has(owner: Address, ref: TaskRef): boolean {
+    if (!this.#counts.has(keyOf(ref))) return false;
+    const { job, task, attempt } = ref;
     for (const { owner: of, message } of this.#unconfirmed.values()) {
       if (of === owner && message.job === job && message.task === task && message.attempt === attempt)
         return true;
@@ -56,8 +74,7 @@ export class Reports {
   }
 
   dropOwner(owner: Address): void {
-    for (const [report, { owner: of }] of this.#unconfirmed)
-      if (of === owner) this.#unconfirmed.delete(report);
+    for (const report of this.#unconfirmed.values()) if (report.owner === owner) this.#forget(report);
   }
 
   /**
@@ -65,10 +82,10 @@ export class Reports {
    * very long is dropped.
    */
   resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
-    for (const [number, report] of this.#unconfirmed) {
+    for (const report of this.#unconfirmed.values()) {
       if (now - report.sentAt < retryMs) continue;
       if (now - report.since > KEPT_MS) {
-        this.#unconfirmed.delete(number);
+        this.#forget(report);
         continue;
       }
       report.sentAt = now;
@@ -79,3 +96,9 @@ export class Reports {
 
 /** Of those that never kept one. */
 const NONE = new Map<number, Unconfirmed>();
+const NO_COUNTS = new Map<number, number>();
+
+/** Of different tasks it may be the same. */
+function keyOf({ job, task }: Pick<TaskRef, 'job' | 'task'>): number {
+  return job * LIMITS.tasksPerJobMax + task;
+}
