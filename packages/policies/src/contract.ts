@@ -240,7 +240,7 @@ export interface PolicyShares {
 
 /** The order in which a policy serves what waits. */
 export interface QueueLine {
-  /** What is known of the stage: its class, or that its pilots have not told and that it is `small` or `large`. */
+  /** What is known of the stage: its class, or while its pilots run that it is `small` or `large`. */
   kindOf(stage: StageView): UnmatchedKind;
   comesBefore(one: StageView, other: StageView): boolean;
   /** Workers that are kept for the stage until what is free there is enough. */

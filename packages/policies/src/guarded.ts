@@ -17,7 +17,7 @@ import { fitsNow, needsOf } from './fitting.js';
 const AGAIN_MS: Millis = 1_000;
 
 /**
- * A policy of one's own that can end nobody: what it throws is told and counted, what it has planned by then holds, and
+ * A policy of one's own that can end nobody: what it throws is reported and counted, what it has planned by then holds, and
  * what waits is started in the order of arrival, where it fits.
  */
 export class GuardedPolicy implements CentralPolicy {
@@ -32,7 +32,7 @@ export class GuardedPolicy implements CentralPolicy {
   readonly line?: (now: Millis) => QueueLine;
   readonly shares?: (cluster: ClusterView) => PolicyShares;
 
-  /** @param failed is told of what was thrown; where it throws itself, so does this */
+  /** @param failed gets what was thrown; where it throws itself, so does this */
   constructor(inner: CentralPolicy, gangs: boolean, failed: (error: unknown) => void) {
     this.#inner = inner;
     this.#gangs = gangs;

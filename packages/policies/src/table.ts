@@ -194,7 +194,7 @@ function check(
  *
  * @param cutoffMs at present, where central learns it
  * @param joinMs within which all workers come back to a new central
- * @param failed is told what a policy of one's own throws; without it, that is thrown on
+ * @param failed gets what a policy of one's own throws; without it, that is thrown on
  * @throws InputError later, when it plans and there is nobody to tell
  */
 export function policyOf(

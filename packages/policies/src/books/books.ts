@@ -25,7 +25,7 @@ import {
 
 /**
  * What central believes of the cluster: workers, jobs with their stages, and runs, each in one place. Every change is
- * news for the policy. Whoever holds the books writes down what parties say; a policy changes them by way of a draft.
+ * news for the policy. Central writes down what parties say; a policy changes them by way of a draft.
  */
 export class ClusterBooks implements ClusterView {
   readonly names = new ResourceNames();

@@ -3,7 +3,7 @@ import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, Worker
 import type { ClusterBooks } from './books.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
 
-/** A plan in the making: starts enter the books at once, the rest is kept for whoever carries it out. */
+/** A plan in the making: starts enter the books at once, central carries the rest out. */
 export class BookedDraft implements Draft {
   readonly #books: ClusterBooks;
   readonly #now: Millis;

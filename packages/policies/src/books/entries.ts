@@ -26,7 +26,7 @@ export interface JobFacts {
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
-  /** Slot time of the attempts that ended, before these books were told of any. ms */
+  /** Slot time of the attempts that ended, before these books heard of any. ms */
   readonly attainedMs?: Millis;
   readonly isDeclared?: boolean;
 }
@@ -68,7 +68,7 @@ export class BookedJob implements JobView {
   /** When and where the policy expects it to start. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isArrivalGuessed = true;
-  #isAttainedTold = false;
+  #isAttainedSaid = false;
   /** By index at the owner, pilots included. */
   readonly #byIndex = new Map<number, BookedStage>();
 
@@ -133,8 +133,8 @@ export class BookedJob implements JobView {
 
   /** @returns whether anything is new */
   learn(facts: JobFacts): boolean {
-    let isNew = takeTold<JobTold>(this, facts, JOB_NEWS);
-    takeTold<JobTold>(this, facts, JOB_REST);
+    let isNew = takeSaid<JobSaid>(this, facts, JOB_NEWS);
+    takeSaid<JobSaid>(this, facts, JOB_REST);
     this.isDeclared ||= facts.isDeclared ?? false;
     if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
       isNew ||= this.arrivedAt !== facts.arrivedAt;
@@ -142,9 +142,9 @@ export class BookedJob implements JobView {
       this.#isArrivalGuessed = false;
     }
     // From then on it is counted here: what its owner says later may count an end that is yet to be heard of.
-    if (!this.#isAttainedTold && facts.attainedMs !== undefined) {
+    if (!this.#isAttainedSaid && facts.attainedMs !== undefined) {
       this.attained = Math.max(this.attained, facts.attainedMs);
-      this.#isAttainedTold = true;
+      this.#isAttainedSaid = true;
     }
     return isNew;
   }
@@ -166,7 +166,7 @@ export class BookedStage implements StageView {
   distribution: readonly Segment[] | undefined;
   requires: Attributes | undefined;
   waitsSince: Millis = 0;
-  /** Workers that its owner was told of. */
+  /** Workers that its owner has been sent. */
   matches = 0;
   /** News of it waits to be heard. */
   isInNews = false;
@@ -226,9 +226,9 @@ export class BookedStage implements StageView {
   /** @returns whether anything is new */
   learn(facts: StageFacts): boolean {
     const { distribution, requires } = this;
-    const isNew = takeTold<StageTold>(this, facts, STAGE_NEWS);
-    takeTold<StageTold>(this, facts, STAGE_REST);
-    // What is told again is another list of the same segments.
+    const isNew = takeSaid<StageSaid>(this, facts, STAGE_NEWS);
+    takeSaid<StageSaid>(this, facts, STAGE_REST);
+    // Said again it is another list of the same segments.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
     // They never change, and may be heard late: of a run that was found nobody says them.
     this.requires ??= facts.requires;
@@ -250,9 +250,9 @@ export class BookedWorker implements WorkerView {
   isFreedInNews = false;
   /** That news, which is the same each time. */
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
-  /** Number of the last match that it was told of. */
+  /** Number of its last match. */
   match = 0;
-  /** Its bit in what schedulers are told of the occupied. */
+  /** Its bit in the message `occupied`. */
   bit = 0;
 
   constructor(id: number, address: Address, capacity: Vector, attributes: Attributes) {
@@ -308,20 +308,20 @@ export class BookedRun implements RunView {
   }
 }
 
-/** What is news where it is told to be another than before, and what is not. */
+/** Facts of which a change is news, and others. */
 const JOB_NEWS = ['user', 'weight', 'deadlineAt', 'value', 'long', 'tasks'] as const;
 const JOB_REST = ['prefers', 'priority'] as const;
 const STAGE_NEWS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
 const STAGE_REST = ['after'] as const;
 
-type JobTold = Pick<BookedJob, (typeof JOB_NEWS | typeof JOB_REST)[number]>;
-type StageTold = Pick<BookedStage, (typeof STAGE_NEWS | typeof STAGE_REST)[number]>;
+type JobSaid = Pick<BookedJob, (typeof JOB_NEWS | typeof JOB_REST)[number]>;
+type StageSaid = Pick<BookedStage, (typeof STAGE_NEWS | typeof STAGE_REST)[number]>;
 
-/** Takes what is told of these. @returns whether anything is another than before */
-function takeTold<T>(known: T, told: Partial<T>, names: readonly (keyof T)[]): boolean {
+/** Takes what is said of these. @returns whether anything is another than before */
+function takeSaid<T>(known: T, said: Partial<T>, names: readonly (keyof T)[]): boolean {
   let isNew = false;
   for (const name of names) {
-    const value = told[name];
+    const value = said[name];
     if (value === undefined || value === known[name]) continue;
     known[name] = value;
     isNew = true;

@@ -19,10 +19,6 @@ export class StageState {
   durationMs: Millis = 1;
   /** Of the runs that ended. */
   readonly ran = { count: 0, sumMs: 0 };
-  /** Sum of the times at which its runs started. */
-  startedSum = 0;
-  /** Runs in that sum. */
-  runs = 0;
 
   constructor(view: StageView, job: JobState, place: number) {
     this.view = view;
@@ -34,12 +30,6 @@ export class StageState {
   unstarted(): number {
     const { tasks, ended, running, waiting } = this.view;
     return Math.max(waiting, tasks - ended - running);
-  }
-
-  /** Run time that its tasks still need, of those that run together: one that runs on is made up for by the others. */
-  remainingMs(now: Millis): Millis {
-    const ofRuns = Math.max(this.runs, this.runs * (this.durationMs - now) + this.startedSum);
-    return this.unstarted() * this.durationMs + ofRuns;
   }
 }
 
@@ -115,8 +105,6 @@ export class JobState {
 
   /** One more task runs. */
   started(stage: StageState, startedAt: Millis): void {
-    stage.runs++;
-    stage.startedSum += startedAt;
     this.changes++;
     if (this.plan?.take(stage.place, startedAt) !== true) this.drift++;
     addAmounts(this.#used, stage.view.demand, 1);
@@ -128,8 +116,6 @@ export class JobState {
     const isDone = how === 'done';
     if (how !== 'declined') stage.declinedBy = undefined;
     else stage.declinedBy = (stage.declinedBy ?? new Set()).add(worker);
-    stage.runs--;
-    stage.startedSum -= startedAt;
     this.isChanged = true;
     this.changes++;
     // Of a task that waits again, the plan knows nothing.
@@ -148,9 +134,15 @@ export class JobState {
 
   /** Work of tasks that have not ended: fractions of all resources, summed, times ms. */
   remainingWork(now: Millis): number {
+    const ofRuns = new Float64Array(this.stages.length);
+    for (const { stage: view, startedAt } of this.view.runs) {
+      const { place, durationMs } = this.stageOf(view);
+      ofRuns[place]! += startedAt + durationMs - now;
+    }
     let work = 0;
     for (const stage of this.stages) {
-      const ms = stage.remainingMs(now);
+      // Of a stage's runs together: one that takes longer than believed is made up for by the others.
+      const ms = stage.unstarted() * stage.durationMs + Math.max(stage.view.running, ofRuns[stage.place]!);
       if (ms > 0) work += ms * sumOfShares(stage.view.demand, this.#whole);
     }
     return work;

@@ -38,7 +38,7 @@ export function startOne(turn: Turn, stage: StageState): boolean {
 }
 
 /**
- * Whoever has the least weighted dominant share starts a task, until nothing fits (Ghodsi et al., NSDI '11,
+ * The job or user of the least weighted dominant share starts a task, until nothing fits (Ghodsi et al., NSDI '11,
  * Algorithm 1, except that one whose tasks do not fit is set aside in place of ending it for all).
  *
  * @param startFor starts one task of the job, the one that comes next by its own order

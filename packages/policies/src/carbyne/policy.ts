@@ -136,11 +136,7 @@ export class CarbyneFamily implements CentralPolicy {
       const job = this.#jobs.get(view);
       invariant(job !== undefined, () => `job ${view.number} is in the books and not in the policy's`);
       for (const stage of job.stages) {
-        const { view: ofStage, runs } = stage;
-        invariant(
-          runs === ofStage.running,
-          () => `${runs} runs of stage ${ofStage.index}, ${ofStage.running} in the books`,
-        );
+        const { view: ofStage } = stage;
         invariant(
           ofStage.waiting === 0 || this.#waiting.has(stage),
           () => `${ofStage.waiting} tasks of stage ${ofStage.index} wait unheard`,
@@ -167,11 +163,9 @@ export class CarbyneFamily implements CentralPolicy {
     else this.#waiting.delete(stage);
   }
 
-  #entered({ stage: view, startedAt }: RunView): void {
-    const job = this.#job(view.job);
-    const stage = job.stage(view);
-    stage.runs++;
-    stage.startedSum += startedAt;
+  #entered({ stage }: RunView): void {
+    const job = this.#job(stage.job);
+    job.stage(stage);
     job.isChanged = true;
     job.drift = Number.POSITIVE_INFINITY;
   }

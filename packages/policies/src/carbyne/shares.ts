@@ -59,7 +59,7 @@ export interface Party {
   jobsWeight: number;
 }
 
-/** Jobs by whoever shares. One job a party where jobs share, and then the party has its weight. */
+/** Jobs by user, or one job a party where jobs share; then the party has the job's weight. */
 export function partiesOf(jobs: Iterable<JobState>, by: ShareRules['by']): Party[] {
   const parties = new Map<unknown, Party>();
   for (const job of jobs) {

@@ -21,18 +21,18 @@ import { LongLimit } from './reserve.js';
 
 /** A job of work W (slot time) is due this many times W ÷ slots after its arrival. */
 const STRETCH = 100;
-/** A job of so many tasks, as a fraction of the reserve, cannot do much harm before its pilots have told its class. */
+/** A job of so many tasks, as a fraction of the reserve, cannot do much harm while its pilots run. */
 const SMALL = 1 / 3;
-/** Standard deviations above the mean of the last long jobs that a long one is taken for until its pilots tell how long. */
+/** A long job of unknown length is taken for so many standard deviations more than the mean of the last long jobs. */
 const LONG_DOUBT = 6;
-/** Due times, and who is small, are told anew when the cluster has grown or shrunk by more than this fraction. */
+/** Due times, and who is small, are worked out anew when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
 /** Whatever the cutoff, plans that nothing but time asks for are so far apart. ms */
 const AGAIN_MIN_MS = 10;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
 
-/** What waits. `small` and `large`: the rest of a job whose pilots have not told its class. */
+/** What waits. `small` and `large`: the rest of a job whose class its pilots have yet to show. */
 const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 type Kind = (typeof KINDS)[number];
 /** What runs and is not known to be short. Pilots count as the rest of their job does. */
@@ -44,8 +44,8 @@ type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
  *     due = arrival + slack · remaining work ÷ slots       remaining work = estimate × tasks without a worker
  *
  * The slack is 100 of a normal job, 8 times that at low priority, an eighth at high. So small jobs come first, and every
- * job has its turn. Long tasks take no more slots than the limit, all but a reserve for short ones. A job whose pilots have
- * not told is in the same order if it is small, within the reserve; a large one takes what nobody else does.
+ * job has its turn. Long tasks take no more slots than the limit, all but a reserve for short ones. A job whose class
+ * is unknown is in the same order if it is small, within the reserve; a large one takes what nobody else does.
  */
 export class Goshawk implements CentralPolicy {
   readonly #context: PolicyContext;
@@ -69,7 +69,7 @@ export class Goshawk implements CentralPolicy {
   readonly #undecided = new Set<StageView>();
   readonly #kept: KeptWorkers;
   #slots = 0;
-  /** That due times are told for. */
+  /** Those by which due times were worked out. */
   #dueSlots = 1;
 
   constructor(context: PolicyContext) {
@@ -158,7 +158,7 @@ export class Goshawk implements CentralPolicy {
 
   // ---- the order
 
-  /** Whose first is the next in the one order that may run; large jobs whose pilots have not told come after all others. */
+  /** Whose first is the next in the one order that may run; large jobs of unknown class come after all others. */
   #firstOrder(now: Millis): StageOrder | undefined {
     let next: StageOrder | undefined;
     for (const kind of KINDS) {
@@ -171,7 +171,7 @@ export class Goshawk implements CentralPolicy {
   }
 
   #dueAt({ job, part, estimateMs, estimateFollows, waiting }: StageView): Millis {
-    // Pilots come before all others: what they tell is worth more than their slots.
+    // Pilots come before all others: to know a job is worth more than their slots.
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
     const believedMs = estimateFollows ? this.#longTimes.doubted(estimateMs) : estimateMs;
     return job.arrivedAt + (STRETCH * SLACK[job.priority] * believedMs * waiting) / this.#dueSlots;

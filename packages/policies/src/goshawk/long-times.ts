@@ -6,8 +6,8 @@ const KEPT_JOBS = 100;
 /**
  * How long the tasks of long jobs run, as central hears of it, for long jobs of which nobody knows it yet.
  *
- * A slot is not taken back. So to err is not the same either way: a job that is believed to be too large waits until
- * its pilots tell; one that is believed to be too small comes before those that are known, takes all slots that
+ * A slot is not taken back. So to err is not the same either way: a job that is believed to be too large waits for
+ * its pilots; one that is believed to be too small comes before those that are known, takes all slots that
  * become free, and keeps them for as long as its tasks really run. The doubt is the larger the more long jobs differ,
  * and where all are alike there is none.
  */

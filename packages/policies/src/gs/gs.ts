@@ -51,9 +51,9 @@ type GsOptions = ValuesOf<typeof GS_OPTIONS>;
 /**
  * The scheduler that SLearn is compared in (GS, SLearn §5.1.1): priority queues by the estimated size of jobs, weighted
  * shares between them, the order of arrival inside each. Pilots have the second queue and thin jobs the first, and
- * where slots would idle, tasks that wait for their job's pilots run before those have told.
+ * where slots would idle, tasks that wait for their job's pilots run before these have ended.
  *
- * `by: service`: a job's queue is told by the service that it has attained (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
+ * `by: service`: a job's queue follows from the service that it has attained (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
  */
 class Gs implements CentralPolicy {
   readonly #options: GsOptions;

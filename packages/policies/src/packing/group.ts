@@ -11,6 +11,6 @@ export interface Group {
   /** Which virtual queues it is in, where servers differ. */
   readonly family: number;
   readonly needs: Needs;
-  /** Tasks that wait. Whoever packs them counts them down. */
+  /** Tasks that wait. The packer counts them down. */
   count: number;
 }

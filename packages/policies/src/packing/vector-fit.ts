@@ -267,7 +267,7 @@ class SizeSearch extends TaskSearch {
     return largest < this.#upTo ? largest : this.#upTo;
   }
 
-  // Ages are not told by bounds.
+  // Bounds say nothing of ages.
   tieBound(): number {
     return 0;
   }

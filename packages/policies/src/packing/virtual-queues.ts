@@ -68,7 +68,7 @@ export class VirtualQueues extends Packer {
       // Visited in any case, which enters it anew.
       if (this.#options.stall === true) this.#isStalled[server] = this.#stalls(server);
     }
-    // With nothing to place, what has changed is for whoever comes next.
+    // With nothing to place, what has changed is for the next arrival.
     if (this.tasks === 0) {
       for (const server of freed) this.#ready(server);
       return;

@@ -3,7 +3,7 @@ import type { PolicyOption, ValuesOf } from '../contract.js';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What the policies of 3Sigma can be told. Where the paper says nothing, the default is ours. */
+/** Options of 3Sigma's policies. Where the paper says nothing, the default is ours. */
 export const THREE_SIGMA_OPTIONS = {
   cycleMs: {
     default: 2_000,

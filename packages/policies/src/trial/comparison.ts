@@ -21,7 +21,7 @@ export interface TrialCluster {
   readonly machine: Resources;
   /** All machines as one. */
   readonly isOne?: boolean;
-  /** Of what the policy is told: durations times a factor that is uniform in 1 ± this. */
+  /** Of what the policy believes: durations times a factor that is uniform in 1 ± this. */
   readonly error?: number;
 }
 

@@ -22,7 +22,7 @@ export interface TrialStage {
   /** Of each task: slots first, then as the workers have it. */
   readonly demand: Vector;
   readonly durationMs: Millis;
-  /** What the policy is told; the duration itself unless given. */
+  /** What the policy believes; the duration itself unless given. */
   readonly estimateMs?: Millis;
   readonly parents: readonly number[];
 }
