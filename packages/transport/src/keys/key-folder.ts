@@ -40,11 +40,23 @@ export interface KeySource {
 export function readKeys({ path, text }: KeySource, role: Role): KeyRing | undefined {
   if (path !== undefined) {
     const file = keyPath(path, role);
-    return { ...ringOf(readKeyFile(file), file, role), path: file };
+    // First: a change while it is read is seen by who watches it.
+    const version = fileVersion(file);
+    return { ...ringOf(readKeyFile(file), file, role), path: file, version };
   }
   if (text === undefined || text === '') return undefined;
   const source = 'GOSHAWK_KEY';
   return ringOf(parseKeyFile(text, source), source, role);
+}
+
+/** Another one for each file that stands there; undefined: there is none to be seen. */
+export function fileVersion(path: string): string | undefined {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+    return [ino, size, mtimeMs, ctimeMs].join(' ');
+  } catch {
+    return undefined;
+  }
 }
 
 function ringOf(file: KeyFile, source: string, role: Role): KeyRing {

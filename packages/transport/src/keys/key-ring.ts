@@ -13,8 +13,9 @@ export interface KeyRing {
   readonly name: string | undefined;
   /** Clients that have, by name. */
   readonly clients: ReadonlyMap<string, ClientKey & PeerKeys>;
-  /** The file that it was read from, which may change. */
+  /** The file that it was read from, which may change, and which one that was (`fileVersion`). */
   readonly path?: string | undefined;
+  readonly version?: string | undefined;
 }
 
 export interface Keys {

@@ -27,6 +27,7 @@ import {
 import { keyFileName } from './key-file.js';
 import { checkOwner, readClients, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
 import { publicOf } from './raw-keys.js';
+import { watchKeys } from './watch.js';
 
 let folder = '';
 
@@ -229,3 +230,31 @@ function unZ85(text: string): Buffer {
   }
   return bytes;
 }
+
+test('keys that were replaced between their reading and the first look at their file are read anew, and once', () => {
+  const files = generateKeys();
+  writeKeyFolder(folder, files);
+  const ring = readKeys({ path: folder }, 'client')!;
+  vi.useFakeTimers();
+  try {
+    writeKeyFolder(folder, replaceClientKey(files));
+    const heard: string[] = [];
+    const problems: string[] = [];
+    const end = watchKeys(
+      ring,
+      ({ generations: [{ curve }] }) => heard.push(curve.publicKey),
+      (problem) => problems.push(problem),
+    );
+    vi.advanceTimersByTime(10_000);
+    const now = readKeys({ path: folder }, 'client')!;
+    expect(heard).toEqual([now.generations[0].curve.publicKey]);
+    rmSync(join(folder, 'client.key'));
+    vi.advanceTimersByTime(10_000);
+    writeFileSync(join(folder, 'client.key'), 'no key', { mode: 0o600 });
+    vi.advanceTimersByTime(10_000);
+    expect([heard.length, problems.length]).toEqual([1, 1]);
+    end();
+  } finally {
+    vi.useRealTimers();
+  }
+});

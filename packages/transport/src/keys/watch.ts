@@ -1,28 +1,27 @@
-import { type Stats, statSync } from 'node:fs';
-import { readKeys } from './key-folder.js';
+import { fileVersion, readKeys } from './key-folder.js';
 import type { KeyRing } from './key-ring.js';
 
 const LOOK_MS = 2_000;
 
 /**
- * Looks now and then whether the file that keys were read from is another one, and reads it anew. Keys that did not come
- * from a file stay as they are.
+ * Looks now and then whether the file that keys were read from is another one than then, and reads it anew. Keys that did not
+ * come from a file stay as they are.
  *
  * @param onProblem what is there is not a key file of this role: the keys stay as they are
  * @returns ends it
  */
 export function watchKeys(
-  { path, role }: KeyRing,
+  { path, role, version }: KeyRing,
   onChange: (ring: KeyRing) => void,
   onProblem: (problem: string) => void,
 ): () => void {
   if (path === undefined) return () => {};
-  let seen = stateOf(path);
+  let seen = version;
   const timer = setInterval(() => {
-    const state = stateOf(path);
+    const present = fileVersion(path);
     // While it is being replaced there may be none for a moment.
-    if (state === undefined || state === seen) return;
-    seen = state;
+    if (present === undefined || present === seen) return;
+    seen = present;
     try {
       onChange(readKeys({ path }, role)!);
     } catch (error) {
@@ -30,14 +29,4 @@ export function watchKeys(
     }
   }, LOOK_MS).unref();
   return () => clearInterval(timer);
-}
-
-function stateOf(path: string): string | undefined {
-  let stats: Stats;
-  try {
-    stats = statSync(path);
-  } catch {
-    return undefined;
-  }
-  return [stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(' ');
 }
