@@ -4,32 +4,21 @@ import { bothListed, judging, notJudged, placeOf, ranges, SAME, SLIGHT, said } f
 
 /** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
 export function isBetter(series: readonly Series[]): Judge {
-  return judging(series, (places) => {
-    const ratios = places.flatMap(({ values }) => values);
+  return byRatios(series, (ratios) => {
     const notWorse = ratios.filter((ratio) => ratio <= 1 + SAME).length;
     const gains = ratios.some((ratio) => ratio < 1 - SAME);
-    return said(
-      ranges(series, places),
-      gains && notWorse === ratios.length,
-      gains && notWorse * 2 > ratios.length,
-    );
+    return [gains && notWorse === ratios.length, gains && notWorse * 2 > ratios.length];
   });
 }
 
 /** "Significantly worse": ratios above 1 by more than `by`; in direction where above 1 at all. */
 export function isWorse(series: readonly Series[], by: number): Judge {
-  return judging(series, (places) => {
-    const least = Math.min(...places.flatMap(({ values }) => values));
-    return said(ranges(series, places), least > 1 + by, least > 1);
-  });
+  return byRatios(series, (_, least) => [least > 1 + by, least > 1]);
 }
 
 /** "Significantly better": ratios below 1 by more than `by`; in direction where below 1 at all. */
 export function isMuchBetter(series: readonly Series[], by: number): Judge {
-  return judging(series, (places) => {
-    const most = Math.max(...places.flatMap(({ values }) => values));
-    return said(ranges(series, places), most < 1 - by, most < 1 - SAME);
-  });
+  return byRatios(series, (_, __, most) => [most < 1 - by, most < 1 - SAME]);
 }
 
 /**
@@ -37,35 +26,43 @@ export function isMuchBetter(series: readonly Series[], by: number): Judge {
  * where they are further above.
  */
 export function isSlightlyWorse(series: readonly Series[]): Judge {
-  return judging(series, (places) => {
-    const ratios = places.flatMap(({ values }) => values);
-    const isAbove = Math.min(...ratios) >= 1 - SAME && meanLog(ratios) >= 0;
-    return said(ranges(series, places), isAbove && Math.max(...ratios) <= 1 + SLIGHT, isAbove);
+  return byRatios(series, (ratios, least, most) => {
+    const isAbove = least >= 1 - SAME && meanLog(ratios) >= 0;
+    return [isAbove && most <= 1 + SLIGHT, isAbove];
   });
 }
 
 /** "Slightly better": the same below 1. */
 export function isSlightlyBetter(series: readonly Series[]): Judge {
-  return judging(series, (places) => {
-    const ratios = places.flatMap(({ values }) => values);
-    const isBelowOne = Math.max(...ratios) <= 1 + SAME && meanLog(ratios) <= 0;
-    return said(ranges(series, places), isBelowOne && Math.min(...ratios) >= 1 - SLIGHT, isBelowOne);
+  return byRatios(series, (ratios, least, most) => {
+    const isBelowOne = most <= 1 + SAME && meanLog(ratios) <= 0;
+    return [isBelowOne && least >= 1 - SLIGHT, isBelowOne];
   });
 }
 
 /** "Converge", "no worse": ratios within `least` … `most`; in direction within twice as far from 1 on either side. */
 export function staysWithin(
   series: readonly Series[],
-  { least, most }: { readonly least: number; readonly most: number },
+  within: { readonly least: number; readonly most: number },
+): Judge {
+  return byRatios(series, (_, least, most) => [
+    least >= within.least && most <= within.most,
+    least >= 1 - 2 * (1 - within.least) && most <= 1 + 2 * (within.most - 1),
+  ]);
+}
+
+/** What is held of several series is held of all of their ratios together. */
+function byRatios(
+  series: readonly Series[],
+  judge: (
+    ratios: readonly number[],
+    least: number,
+    most: number,
+  ) => readonly [holds: boolean, inDirection: boolean],
 ): Judge {
   return judging(series, (places) => {
     const ratios = places.flatMap(({ values }) => values);
-    const all = (low: number, high: number) => ratios.every((ratio) => ratio >= low && ratio <= high);
-    return said(
-      ranges(series, places),
-      all(least, most),
-      all(Math.max(0, 1 - 2 * (1 - least)), 1 + 2 * (most - 1)),
-    );
+    return said(ranges(series, places), ...judge(ratios, Math.min(...ratios), Math.max(...ratios)));
   });
 }
 
