@@ -1,3 +1,4 @@
+import { counted } from '@goshawk/core';
 import type { EstimatorScore, GroupScore } from '@goshawk/predictor';
 import type { Comparison, Run } from './comparison.js';
 import { duration, ofHundred, threeDigits, whole } from './numbers.js';
@@ -19,7 +20,7 @@ function shadowOf({ policy, seed }: Run, scores: readonly EstimatorScore[]): str
 export function renderScores(title: string, scores: readonly EstimatorScore[]): string {
   const jobs = scores[0]?.jobs ?? 0;
   return [
-    `${title}: ${whole(jobs)} jobs`,
+    `${title}: ${counted(jobs, 'job')}`,
     textTable([
       ['estimator', ...SHADOW_COLUMNS.map(({ title }) => title)],
       ...scores.map((score) => [score.estimator, ...SHADOW_COLUMNS.map(({ cell }) => cell(score))]),

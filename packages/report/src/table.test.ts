@@ -68,6 +68,12 @@ describe('narrow terminals', () => {
   });
 });
 
+test('one job is no "1 jobs"', () => {
+  const { comparison } = sample();
+  const one = { ...comparison, workload: { ...comparison.workload, jobs: 1, tasks: 1 } };
+  expect(renderTable(one, { color: false })).toContain('1 job, 1 task, ');
+});
+
 test('several seeds show the spread of the ratios', () => {
   const text = renderTable(sample(undefined, [1, 2]).comparison, { color: false });
   expect(text).toContain('means of 2 seeds');

@@ -53,7 +53,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map((run) => run.seed)).size;
   return [
-    `${paint(plain(workload.name), 'bold')}: ${whole(workload.jobs)} jobs, ${whole(workload.tasks)} tasks,`,
+    `${paint(plain(workload.name), 'bold')}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
     `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
     `${workersInWords(comparison)} ${cluster.slots === 0 ? 'without slots' : `of ${counted(cluster.slots, 'slot')}`},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,

@@ -1,4 +1,4 @@
-import { aligned, formatCount } from '@goshawk/core';
+import { aligned, counted } from '@goshawk/core';
 import { type Ink, type Painter, painter, wrapped } from '@goshawk/report';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
@@ -29,8 +29,8 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
   const width = Math.max(WIDTH_MIN, columns);
   const { id, title, paper, about, workload, workers, seeds } = result;
   const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
-  const size = workers === null ? '' : ` on ${formatCount(workers)} workers`;
-  const ran = `${workload.name}: ${formatCount(workload.jobs)} jobs with ${formatCount(workload.tasks)} tasks${size}${seedsText}`;
+  const size = workers === null ? '' : ` on ${counted(workers, 'worker')}`;
+  const ran = `${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')}${size}${seedsText}`;
   return [
     [
       ink(`${id}: ${title}`, 'bold'),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { defineCommand } from '@goshawk/cli';
-import { formatCount, InputError } from '@goshawk/core';
+import { counted, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
 import { jobsShown } from '../workload.js';
 import { checkTarget, TARGET_OPTIONS } from './trace-convert.js';
@@ -45,7 +45,7 @@ export const traceGenerateCommand = defineCommand({
     const file = resolve(context.cwd, out);
     await writeTrace(file, format, jobs);
     if (json) context.json({ schema: 'goshawk.trace-file/1', workload: canonical, file, jobs: jobCount });
-    else context.note(`${canonical}: ${formatCount(jobCount)} jobs in ${out}`);
+    else context.note(`${canonical}: ${counted(jobCount, 'job')} in ${out}`);
   },
 });
 

@@ -307,15 +307,14 @@ async function tell(
   const { off, words } = fidelity(ran!.runtimeSeconds, recorded);
   const advice = advise(ran!, others, off);
   if (context.global.json) {
-    const against = (times: RunTimes, to: RunTimes) => ratiosOf(times, to);
     context.json({
       schema: 'goshawk.whatif/1',
       messageSeconds: delayMs / 1_000,
       recorded: { jobs, tasks, spanSeconds, runtimeSeconds: recorded },
-      simulated: { ...ran!, ratiosToRecorded: against(ran!.runtimeSeconds, recorded) },
+      simulated: { ...ran!, ratiosToRecorded: ratiosOf(ran!.runtimeSeconds, recorded) },
       others: others.map((each) => ({
         ...each,
-        ratiosToSimulated: against(each.runtimeSeconds, ran!.runtimeSeconds),
+        ratiosToSimulated: ratiosOf(each.runtimeSeconds, ran!.runtimeSeconds),
       })),
       advice,
     });

@@ -1,5 +1,5 @@
 import { optionsGiven, untilInterrupted } from '@goshawk/cli';
-import { counted, formatCount, Random } from '@goshawk/core';
+import { counted, Random } from '@goshawk/core';
 import type { FinishedRun, RunSettings } from '@goshawk/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { Workload } from '@goshawk/report';
@@ -55,7 +55,8 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
       figure.variants.flatMap((each) => requestsFor(settingsOf(chosen, tick, each), surveyed, seeds)),
     );
     const runs = await store.runs(name, all, async (missing) => {
-      if (statesOf === undefined) context.note(`${label}: ${missing.length} runs of ${inWords(record)}`);
+      if (statesOf === undefined)
+        context.note(`${label}: ${counted(missing.length, 'run')} of ${inWords(record)}`);
       const requests =
         statesOf === undefined
           ? missing
@@ -72,7 +73,7 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
 }
 
 function inWords({ name, jobs, tasks }: Workload): string {
-  return `${name}, ${formatCount(jobs)} jobs with ${formatCount(tasks)} tasks`;
+  return `${name}, ${counted(jobs, 'job')} with ${counted(tasks, 'task')}`;
 }
 
 async function wholeWorkload({ context, store, chosen, options }: Making): Promise<Parts> {

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, type Millis, type PolicySettings } from '@goshawk/core';
+import { counted, formatCount, formatDuration, type Millis, type PolicySettings } from '@goshawk/core';
 import type { PolicyRun } from './contract.js';
 import type { ReplayPlan } from './plan.js';
 import type { Progress } from './submitter.js';
@@ -19,11 +19,14 @@ export function planLines(
   { policy, preset, cutoffMs, shortPartition }: PolicySettings,
 ): string[] {
   const { workload, fit, jobs, facts } = plan;
-  const drawn = fit.workloadJobs > workload.jobs ? ` of ${formatCount(fit.workloadJobs)}` : '';
+  const count =
+    fit.workloadJobs > workload.jobs
+      ? `${formatCount(workload.jobs)} of ${counted(fit.workloadJobs, 'job')}`
+      : counted(workload.jobs, 'job');
   const long = jobs.filter((job) => job.trueMeanMs >= cutoffMs).length;
   const shortWork = percent(facts.shareBelow(cutoffMs));
   const lines = [
-    `${workload.name}: ${formatCount(workload.jobs)}${drawn} jobs with ${formatCount(workload.tasks)} tasks`,
+    `${workload.name}: ${count} with ${counted(workload.tasks, 'task')}`,
     scaleLine(plan),
     `submitted over ${formatDuration(fit.spanMs)} for a load of ${percent(load)}; ` +
       `a policy takes about ${formatDuration(fit.estimatedRunMs)}`,

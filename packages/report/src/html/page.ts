@@ -1,3 +1,4 @@
+import { counted } from '@goshawk/core';
 import type { Comparison } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { span, unbroken, whole } from '../numbers.js';
@@ -56,7 +57,7 @@ function introduction(comparison: Comparison): Markup {
   const seeds = new Set(runs.map(({ seed }) => seed)).size;
   const slots = slotsInWords(cluster.slots);
   const schedulers = cluster.schedulers === 1 ? 'one scheduler' : `${whole(cluster.schedulers)} schedulers`;
-  return html`<p>${workload.name}: ${whole(workload.jobs)} jobs with ${whole(workload.tasks)} tasks,
+  return html`<p>${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')},
 ${unbroken(span(workload.taskSeconds))} of work submitted over ${unbroken(span(workload.spanSeconds))}, on
 ${workersInWords(comparison)} ${slots} with ${schedulers}, ${cluster.mode === 'live' ? 'run live' : 'simulated'}${
     seeds > 1 ? `; numbers are means over ${seeds} seeds` : ''

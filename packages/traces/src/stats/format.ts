@@ -1,4 +1,4 @@
-import { aligned, type SixNumbers } from '@goshawk/core';
+import { aligned, counted, type SixNumbers } from '@goshawk/core';
 import type { TraceStats } from './stats.js';
 
 const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
@@ -7,7 +7,7 @@ const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
 export function formatStats(stats: TraceStats): string {
   const { arrivals, longestTenth: longest } = stats;
   const lines = [
-    `${number(stats.jobs)} jobs, ${number(stats.tasks)} tasks, ${number(stats.taskSeconds)} task seconds`,
+    `${counted(stats.jobs, 'job')}, ${counted(stats.tasks, 'task')}, ${number(stats.taskSeconds)} task seconds`,
     stats.spanSeconds > 0
       ? `submitted over ${number(stats.spanSeconds)} s, one each ${number(arrivals.meanInterarrivalSeconds!)} s (spread ${number(arrivals.interarrivalSpread!)}; Poisson has 1)`
       : 'all submitted at once',
@@ -51,7 +51,7 @@ function userLines(users: NonNullable<TraceStats['users']>): string[] {
     percent(user.taskSecondsShare),
   ]);
   return [
-    `${number(users.count)} users; the heaviest`,
+    `${counted(users.count, 'user')}; the heaviest`,
     ...aligned([['user', 'jobs', 'tasks', 'task seconds'], ...rows]),
   ];
 }
