@@ -4,7 +4,7 @@ import type { Connection, Listener } from './connection.js';
 import type { ClientTimings } from './options.js';
 import type { Turns } from './turns.js';
 
-/** What all questions of one kind share. */
+/** What all questions of a client share. */
 export interface Asking {
   readonly connection: Connection;
   readonly alarms: Alarms;

@@ -8,6 +8,7 @@ import {
   UnresolvableHostError,
 } from '@goshawk/transport';
 import { Alarms } from './alarms.js';
+import type { Asking } from './attempts.js';
 import { Cluster } from './cluster.js';
 import { Connection } from './connection.js';
 import { clusterEnded } from './errors.js';
@@ -15,8 +16,7 @@ import { findLocalCluster, type LocalCluster, localClusterAt } from './local-clu
 import { type ConnectOptions, completeTimings } from './options.js';
 import { Requests } from './requests.js';
 import { Roster } from './roster.js';
-import type { Session } from './session.js';
-import { Watches } from './watches.js';
+import { Turns } from './turns.js';
 
 /**
  * Connects to a cluster.
@@ -37,15 +37,14 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   const source = typeof keys === 'string' ? { path: keys } : keys;
   const ring = source && readKeys(source, 'client');
   const connection = await Connection.open(options.logger ?? SILENT_LOGGER, ring);
-  const alarms = new Alarms();
-  const requests = new Requests(connection, alarms, timings);
-  const watches = new Watches(connection, alarms, timings);
+  const asking = { connection, alarms: new Alarms(), timings, turns: new Turns() };
+  const requests = new Requests(asking);
   const roster = new Roster(requests, timings, seeds);
   const user = options.user ?? systemUser();
-  const cluster = new Cluster({ connection, alarms, requests, watches, roster, timings, user });
+  const cluster = new Cluster({ ...asking, requests, roster, user });
   try {
     await roster.join(options.signal);
-    if (local !== undefined && seeds.length === 1) cutWhenGone(local, { connection, alarms, timings });
+    if (local !== undefined && seeds.length === 1) cutWhenGone(local, asking);
     return cluster;
   } catch (error) {
     await cluster.close();
@@ -57,10 +56,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
  * Nobody waits long for a cluster of this machine that has ended. One that is started again at once, at the same place, is
  * the same to those who wait.
  */
-function cutWhenGone(
-  local: LocalCluster,
-  { connection, alarms, timings }: Pick<Session, 'connection' | 'alarms' | 'timings'>,
-): void {
+function cutWhenGone(local: LocalCluster, { connection, alarms, timings }: Asking): void {
   let seenAt = performance.now();
   const alarm = alarms.add((now) => {
     if (localClusterAt(local.url, process.env) !== undefined) seenAt = now;

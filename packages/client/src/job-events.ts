@@ -1,20 +1,21 @@
 import type { GoshawkError, JobEvent } from '@goshawk/core';
 import { onAbort } from './abort.js';
-import type { Watches, WatchOrder } from './watches.js';
+import type { Asking } from './attempts.js';
+import { type WatchOrder, watchJob } from './watches.js';
 
 /**
  * What happens to a job, until its end. A reader that is slower than the news misses progress, of which only
  * the latest is kept, and never the end.
  */
 export async function* jobEvents(
-  watches: Watches,
+  asking: Asking,
   order: WatchOrder,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<JobEvent, void, undefined> {
   signal?.throwIfAborted();
   const news = new LatestNews();
   const ignoreSignal = onAbort(signal, (reason) => news.fail(reason));
-  const stop = watches.open(order, {
+  const stop = watchJob(asking, order, {
     progress: (job) => news.put({ kind: 'progress', job }),
     ended: (event) => news.put(event),
     failed: (error: GoshawkError) => news.fail(error),

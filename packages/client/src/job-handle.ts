@@ -20,7 +20,7 @@ import type { CallOptions } from './options.js';
 import type { Answer } from './requests.js';
 import { type Ask, askOwner, type Session } from './session.js';
 import { checkKey } from './submission.js';
-import type { EndedEvent, WatchOrder } from './watches.js';
+import { type EndedEvent, type WatchOrder, watchJob } from './watches.js';
 
 export interface EndedJob extends JobDetail {
   /** When the news of the end arrived here, by `performance.now()` of this process. */
@@ -107,7 +107,7 @@ export class JobHandle<Value = unknown> {
     let ignoreSignal = (): void => {};
     const end = new Promise<EndedJob>((resolve, reject) => {
       signal?.throwIfAborted();
-      stop = this.#session.watches.open(order, {
+      stop = watchJob(this.#session, order, {
         ended: (event, at) => resolve(detail ? withTasks(event, at) : { ...event.job, endedAtMs: at }),
         failed: reject,
       });
@@ -138,7 +138,7 @@ export class JobHandle<Value = unknown> {
    */
   async *events(options: CallOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
     const order = await this.#watchOrder(false, options.signal);
-    yield* jobEvents(this.#session.watches, order, options.signal);
+    yield* jobEvents(this.#session, order, options.signal);
   }
 
   /** @param options `spec`: with the job as it was submitted */

@@ -7,6 +7,7 @@ import { CALM, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
 import { completeTimings } from './options.js';
 import { type Order, Requests } from './requests.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
+import { Turns } from './turns.js';
 
 let connection: Connection;
 let alarms: Alarms;
@@ -18,9 +19,10 @@ let peer: ScriptedPeer;
 beforeEach(async () => {
   connection = await Connection.open(SILENT_LOGGER);
   alarms = new Alarms();
-  requests = new Requests(connection, alarms, completeTimings(FAST));
-  impatient = new Requests(connection, alarms, completeTimings(IMPATIENT));
-  calm = new Requests(connection, alarms, completeTimings(CALM));
+  const asking = { connection, alarms, turns: new Turns() };
+  requests = new Requests({ ...asking, timings: completeTimings(FAST) });
+  impatient = new Requests({ ...asking, timings: completeTimings(IMPATIENT) });
+  calm = new Requests({ ...asking, timings: completeTimings(CALM) });
   peer = await ScriptedPeer.start();
 });
 

@@ -10,12 +10,9 @@ import {
   UnreachableError,
 } from '@goshawk/core';
 import { onAbort } from './abort.js';
-import type { Alarms } from './alarms.js';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './errors.js';
-import type { ClientTimings } from './options.js';
-import { Turns } from './turns.js';
 
 /** @typeParam Q the question */
 export interface Order<Q extends Question = Question> {
@@ -50,8 +47,8 @@ export class Requests {
   readonly #asking: Asking;
   readonly #open = new Set<Request>();
 
-  constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
-    this.#asking = { connection, alarms, timings, turns: new Turns() };
+  constructor(asking: Asking) {
+    this.#asking = asking;
   }
 
   /**

@@ -1,22 +1,15 @@
 import { type Millis, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
-import type { Alarms } from './alarms.js';
-import type { Destination } from './attempts.js';
-import type { Connection } from './connection.js';
+import type { Asking, Destination } from './attempts.js';
 import { jobsOwnerAway } from './errors.js';
-import type { CallOptions, ClientTimings } from './options.js';
+import type { CallOptions } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
-import type { Watches } from './watches.js';
 
 /** What a cluster and the handles of its jobs share. */
-export interface Session {
-  readonly connection: Connection;
-  readonly alarms: Alarms;
+export interface Session extends Asking {
   readonly requests: Requests;
-  readonly watches: Watches;
   readonly roster: Roster;
-  readonly timings: ClientTimings;
   /** Whose jobs these are, where a job does not say. */
   readonly user: string | undefined;
 }

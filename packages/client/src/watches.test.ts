@@ -6,8 +6,9 @@ import { Connection } from './connection.js';
 import { detail, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
 import { type ConnectOptions, completeTimings } from './options.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
+import { Turns } from './turns.js';
 import type { EndedEvent } from './watches.js';
-import { Watches } from './watches.js';
+import { watchJob } from './watches.js';
 
 let connection: Connection;
 let alarms: Alarms;
@@ -28,12 +29,13 @@ afterEach(async () => {
 const progress = { kind: 'progress', job: summary('t-1') };
 const ended = { kind: 'ended', job: detail('t-1') };
 
-/** Watches job t-1 and records what is told. */
+/** Watches job t-1 and records its news. */
 function watch(options: { onSilence?: () => void; timings?: ConnectOptions } = {}) {
   const told = { progress: [] as JobSummary[], ended: [] as EndedEvent[], failed: [] as GoshawkError[] };
   let stop = (): void => {};
   const over = new Promise<void>((resolve) => {
-    stop = new Watches(connection, alarms, completeTimings(options.timings ?? FAST)).open(
+    stop = watchJob(
+      { connection, alarms, timings: completeTimings(options.timings ?? FAST), turns: new Turns() },
       {
         id: 't-1',
         detail: false,

@@ -1,10 +1,8 @@
 import type { GoshawkError, JobEvent, JobSummary, Millis, Reply } from '@goshawk/core';
-import type { Alarms } from './alarms.js';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import { badAnswer, connectionClosed, ownerGone, refusal } from './errors.js';
 import type { ClientTimings } from './options.js';
-import { Turns } from './turns.js';
 
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
@@ -27,23 +25,16 @@ export interface WatchOrder {
 }
 
 /**
- * Waits for the ends of jobs. The owner sends news; the watch repeats its question now and then, as a sign of life and to
+ * Waits for the end of a job. The owner sends news; the watch repeats its question now and then, as a sign of life and to
  * recover a lost end: the owner repeats the end of an ended job.
+ *
+ * @returns stops watching; the watcher is not called afterwards
  */
-export class Watches {
-  readonly #asking: Asking;
-
-  constructor(connection: Connection, alarms: Alarms, timings: ClientTimings) {
-    this.#asking = { connection, alarms, timings, turns: new Turns() };
-  }
-
-  /** @returns stops watching; the watcher is not called afterwards */
-  open(order: WatchOrder, watcher: Watcher): () => void {
-    if (this.#asking.connection.isClosed) throw connectionClosed();
-    const watch = new Watch(order, watcher, this.#asking);
-    watch.begin();
-    return () => watch.stop();
-  }
+export function watchJob(asking: Asking, order: WatchOrder, watcher: Watcher): () => void {
+  if (asking.connection.isClosed) throw connectionClosed();
+  const watch = new Watch(order, watcher, asking);
+  watch.begin();
+  return () => watch.stop();
 }
 
 class Watch implements Listener {
