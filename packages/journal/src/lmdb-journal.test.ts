@@ -312,3 +312,19 @@ describe('room', () => {
     watch.close();
   });
 });
+
+test('a journal is not begun on a disk that is full, and leaves nothing behind', async () => {
+  const limits = { ...room, stopBelow: 1_000 };
+  const options = { folder, newTag: () => 'abcde', version: '1.2.3', room: limits };
+  await expect(openLmdbJournal({ ...options, freeBytes: () => 999 })).rejects.toMatchObject({
+    code: 'journal-folder',
+    message: `the disk of ${folder} has no room for a journal`,
+    hint: 'make room on that disk, or give another folder with --data-folder',
+  });
+  expect(existsSync(join(folder, 'jobs.mdb'))).toBe(false);
+  const begun = await openLmdbJournal({ ...options, freeBytes: () => 1_000 });
+  await begun.close();
+  // One that is there is opened: its jobs go on when there is room.
+  const again = await openLmdbJournal({ ...options, freeBytes: () => 999 });
+  await again.close();
+});

@@ -4,7 +4,7 @@ import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { hasJournal } from './journal-file.js';
-import { LmdbStore, makeFolder, putDraftInPlace } from './lmdb-store.js';
+import { LmdbStore, makeFolder, noRoom, putDraftInPlace } from './lmdb-store.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
@@ -27,12 +27,14 @@ interface LmdbJournalOptions {
  * @throws JournalError when another process has it, a newer version has written it, or it cannot be read
  */
 export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Journal> {
-  const { folder, newTag, version } = options;
+  const { folder, newTag, version, room = ROOM_LIMITS, freeBytes = freeBytesOf } = options;
   makeFolder(folder);
   const claim = await claimFolder(folder);
   let store: LmdbStore | undefined;
   try {
     if (!hasJournal(folder)) {
+      // On some disks that are full lmdb does not fail: the process is killed where it writes.
+      if (freeBytes(folder) < room.stopBelow) throw noRoom(folder);
       await LmdbStore.draft(folder, newIdentity(newTag(), version), []);
       putDraftInPlace(folder);
     }

@@ -265,6 +265,8 @@ function attempt<T>(folder: string, action: () => T): T {
   } catch (cause) {
     if (cause instanceof JournalError) throw cause;
     const { message } = cause as Error;
+    // What lmdb says of its pages helps nobody.
+    if (message.startsWith('No space left on device')) throw noRoom(folder, { cause });
     throw new JournalError(
       'journal-folder',
       `cannot use ${folder} for a journal: ${message}`,
@@ -272,6 +274,15 @@ function attempt<T>(folder: string, action: () => T): T {
       { cause },
     );
   }
+}
+
+export function noRoom(folder: string, options?: ErrorOptions): JournalError {
+  return new JournalError(
+    'journal-folder',
+    `the disk of ${folder} has no room for a journal`,
+    'make room on that disk, or give another folder with --data-folder',
+    options,
+  );
 }
 
 function syncFile(path: string): void {
