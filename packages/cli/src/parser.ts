@@ -127,13 +127,18 @@ function asTyped(name: string, argv: readonly string[]): string {
   return name.length > 1 ? flagOf(name) : `-${name}`;
 }
 
-/** Also of an option that somebody cut short, such as `--no-steal`. */
+/** Also of an option that somebody cut short, such as `--no-steal`, or of which only the end was typed, such as `--timeout`. */
 function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
   const flags = Object.entries(specs).flatMap(([name, { type }]) =>
     type === 'flag' ? [flagOf(name), `--no-${kebab(name)}`] : [flagOf(name)],
   );
-  const begun = typed.length > BEGINNING_MIN ? flags.filter((flag) => flag.startsWith(typed)) : [];
-  return begun.length === 1 ? begun[0] : nearestFlag(typed, flags);
+  if (typed.length <= BEGINNING_MIN) return nearestFlag(typed, flags);
+  const begun = flags.filter((flag) => flag.startsWith(typed));
+  if (begun.length === 1) return begun[0];
+  const endings = Object.keys(specs)
+    .map(flagOf)
+    .filter((flag) => flag.endsWith(typed.slice(1)));
+  return nearestFlag(typed, flags) ?? (endings.length > 0 ? endings.join(' or ') : undefined);
 }
 
 function nearestFlag(typed: string, flags: readonly string[]): string | undefined {
@@ -144,5 +149,5 @@ function nearestFlag(typed: string, flags: readonly string[]): string | undefine
   return name === undefined ? undefined : `--${name}`;
 }
 
-/** Of `--`, and of a letter, too many options are the rest. */
+/** Too many options begin or end with a letter or two. */
 const BEGINNING_MIN = 4;

@@ -24,6 +24,10 @@ describe('wrong usage is one line and exit code 2', () => {
       'unknown option: --task; did you mean --tasks? `goshawk submit --help` shows how',
     ],
     [
+      ['submit', '--timeout', '3s'],
+      'unknown option: --timeout; did you mean --task-timeout or --wait-timeout? `goshawk submit --help` shows how',
+    ],
+    [
       ['replay', 'x', '--no-steal'],
       'unknown option: --no-steal; did you mean --no-stealing? `goshawk replay --help` shows how',
     ],
