@@ -621,14 +621,12 @@ describe('connections', () => {
     const b = await mailboxes.open();
     const atB = new Inbox(b);
     const to = a.directory.intern(`${b.process}/0`);
-    a.send(0, to, [1]);
-    await atB.until(1);
-    expect(a.counters.outboundConnections).toBe(1);
-    await untilTrue(() => a.counters.outboundConnections === 0 && b.counters.inboundConnections === 0);
-    a.send(0, to, [2]);
-    await atB.until(2);
-    expect(a.counters.outboundConnections).toBe(1);
-    expect(b.counters.inboundConnections).toBe(1);
+    for (const message of [1, 2]) {
+      a.send(0, to, [message]);
+      expect(a.counters.outboundConnections).toBe(1);
+      await atB.until(message);
+      await untilTrue(() => a.counters.outboundConnections === 0 && b.counters.inboundConnections === 0);
+    }
   });
 
   test('of a client stay, for the answers that may come', async () => {
