@@ -94,7 +94,7 @@ describe('readJsonl', () => {
     ['{"submitSeconds":1,"durationsSeconds":[1e999]}', /durationsSeconds\[0\] is/],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"prioirty":3}',
-      /the job has no field 'prioirty'; its fields are submit/,
+      /the job has the unknown field 'prioirty'; known ones are submit/,
     ],
     ['{"submitSeconds":1,"durationsSeconds":[1],"weight":0}', /weight is '0'; it is a number above zero/],
     [

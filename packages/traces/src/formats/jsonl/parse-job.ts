@@ -94,7 +94,10 @@ function checkObject(value: unknown, known: readonly string[], where: string): J
   const object = check(value, OBJECT, where);
   const unknown = Object.keys(object).find((key) => !known.includes(key));
   if (unknown !== undefined) {
-    throw new FieldProblem(`${where} has no field ${quote(unknown)}`, `its fields are ${known.join(', ')}`);
+    throw new FieldProblem(
+      `${where} has the unknown field ${quote(unknown)}`,
+      `known ones are ${known.join(', ')}`,
+    );
   }
   return object;
 }
