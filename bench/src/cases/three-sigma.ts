@@ -5,9 +5,9 @@ import {
   expectedUtility,
   extendedUtility,
   extract,
-  FORMULATIONS,
   fallingUtility,
   formulate,
+  formulateAsPublished,
   type Problem,
   stepUtility,
   survival,
@@ -27,19 +27,17 @@ const PLAN: CaseKind = {
   policy: '3sigma-sched',
   accepts: ({ problem, answer }) => Array.isArray(problem?.pending) && typeof answer?.objective === 'number',
   *check({ name, problem, answer }) {
-    for (const formulation of FORMULATIONS) {
-      const got = planOf(problemOf(problem), problem, formulation);
-      const expected = expectedOf(answer, formulation);
+    // How large the program is follows from its form; the files tell that of the paper's.
+    const { cols: _, rows: __, ...rest } = answer;
+    for (const [form, expected, formulation] of [
+      [formulate, rest, 'unions'],
+      [formulateAsPublished, answer, 'partitions'],
+    ] as const) {
+      const got = planOf(problemOf(problem), problem, form);
       yield { name: `${name}, ${formulation}`, expected, got: inWordsOf(expected, got) };
     }
   },
 };
-
-/** How large the program is follows from its form; the files tell that of the paper's. */
-function expectedOf(answer: CaseContent, formulation: string): CaseContent {
-  const { cols: _, rows: __, ...rest } = answer;
-  return formulation === 'partitions' ? answer : rest;
-}
 
 /** As much as the file tells. What waits until after the window starts at no time: files say that in words of their own. */
 function inWordsOf(expected: CaseContent, got: CaseContent): CaseContent {
@@ -51,8 +49,8 @@ function inWordsOf(expected: CaseContent, got: CaseContent): CaseContent {
   return Object.fromEntries(Object.keys(expected).map((key) => [key, shown[key]]));
 }
 
-function planOf(problem: Problem, given: CaseContent, formulation: 'unions' | 'partitions'): CaseContent {
-  const formulated = formulate(problem, { formulation, limits: EXACT });
+function planOf(problem: Problem, given: CaseContent, form: typeof formulateAsPublished): CaseContent {
+  const formulated = form(problem, EXACT);
   const { program, options, candidates, capacity } = formulated;
   const solution = solver.solve(program);
   const extracted = extract(problem, formulated, solution.values);

@@ -5,17 +5,6 @@ import { type Program, type ProgramLimits, RowBuilder } from './program.js';
 import { has, isWithin, type PartitionSet, setOf, unionsOf } from './sets.js';
 import { expectedUtility } from './utility.js';
 
-/**
- * From a problem to an integer program (3Sigma §4.3.3, §4.3.5), in one of two forms.
- *
- * `unions`: whether demands that may each use a set of partitions fit is told by the unions of these sets alone (Hall),
- * so there is a variable for each option, and a row for each time and union. Exact for what starts now.
- *
- * `partitions`: as the paper has it, with a variable for the nodes that each option takes of each partition.
- */
-export const FORMULATIONS = ['unions', 'partitions'] as const;
-export type Formulation = (typeof FORMULATIONS)[number];
-
 export interface Formulated {
   readonly program: Program;
   /** By column, from the first. */
@@ -26,47 +15,51 @@ export interface Formulated {
   readonly capacity: readonly (readonly number[])[];
 }
 
-interface FormulateSettings {
-  readonly formulation: Formulation;
-  readonly limits: ProgramLimits;
-  /** Unions to hold to beside those of `unions` where there are too many of these. */
-  readonly moreUnions?: readonly PartitionSet[];
-}
-
-/** More unions than these are not all written down: see `violatedUnion`. */
+/** More unions than these are not all written down: `extract` finds one that was missed. */
 const UNIONS_MAX = 128;
 const SLACK = 1e-9;
 
-export function formulate(problem: Problem, settings: FormulateSettings): Formulated {
-  const options = optionsOf(problem);
-  const candidates = problem.running.flatMap(({ preemptCost }, index) =>
-    preemptCost === undefined ? [] : [index],
-  );
-  const parts: Parts = { problem, options, candidates, ...expectations(problem) };
+/**
+ * From a problem to an integer program (3Sigma §4.3.3, §4.3.5). Demands that may each use a set of partitions fit where they fit
+ * the unions of these sets (Hall). So there is a variable for each option, and a row for each time and union: fewer than in
+ * the paper (`formulateAsPublished`), and as exact for what starts now.
+ *
+ * @param moreUnions to hold to where there are too many to write down
+ */
+export function formulate(
+  problem: Problem,
+  limits: ProgramLimits,
+  moreUnions: readonly PartitionSet[] = [],
+): Formulated {
+  const parts = partsOf(problem);
   const rows = new RowBuilder();
-  jobRows(rows, options);
-  const shares = settings.formulation === 'unions' ? [] : shareRows(rows, parts);
-  if (settings.formulation === 'unions') unionRows(rows, parts, settings.moreUnions ?? []);
-  else partitionRows(rows, parts, shares);
+  jobRows(rows, parts.options);
+  unionRows(rows, parts, moreUnions);
+  return formulated(parts, rows, [], limits);
+}
+
+/** @param furtherUpper bounds of variables behind those of options and candidates, which cost nothing */
+export function formulated(
+  { problem, options, candidates, capacity }: Parts,
+  { rows }: RowBuilder,
+  furtherUpper: readonly number[],
+  limits: ProgramLimits,
+): Formulated {
   const cost = [
     ...options.map(({ utility, slot }) => utility - problem.tieBreak * Math.max(slot, 0)),
     ...candidates.map((index) => -problem.running[index]!.preemptCost!),
-    ...shares.map(() => 0),
+    ...furtherUpper.map(() => 0),
   ];
-  const upper = [
-    ...options.map(() => 1),
-    ...candidates.map(() => 1),
-    ...shares.map(({ option }) => problem.pending[options[option]!.job]!.nodes),
-  ];
+  const upper = [...options.map(() => 1), ...candidates.map(() => 1), ...furtherUpper];
   const program: Program = {
     columns: cost.length,
     cost: Float64Array.from(cost),
     upper: Float64Array.from(upper),
-    ...rows.rows,
+    ...rows,
     seed: undefined,
-    limits: settings.limits,
+    limits,
   };
-  return { program, options, candidates, capacity: parts.capacity };
+  return { program, options, candidates, capacity };
 }
 
 /** What is worth less is left out (§4.3.6: terms of zero go). */
@@ -98,13 +91,18 @@ function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, spa
   return options;
 }
 
-interface Parts {
+/** What rows are made of. */
+export interface Parts extends Omit<Formulated, 'program'> {
   readonly problem: Problem;
-  readonly options: readonly Option[];
-  readonly candidates: readonly number[];
-  readonly capacity: readonly (readonly number[])[];
   /** Share of its nodes that a running gang holds, by place of the grid, by index in `running`. */
   readonly holds: readonly (readonly number[])[];
+}
+
+export function partsOf(problem: Problem): Parts {
+  const candidates = problem.running.flatMap(({ preemptCost }, index) =>
+    preemptCost === undefined ? [] : [index],
+  );
+  return { problem, options: optionsOf(problem), candidates, ...expectations(problem) };
 }
 
 function expectations({ running, starts, partitions, cycle }: Problem): Pick<Parts, 'capacity' | 'holds'> {
@@ -120,7 +118,7 @@ function expectations({ running, starts, partitions, cycle }: Problem): Pick<Par
 }
 
 /** Each job starts once at most. */
-function jobRows(rows: RowBuilder, options: readonly Option[]): void {
+export function jobRows(rows: RowBuilder, options: readonly Option[]): void {
   for (const [column, { job }] of options.entries()) {
     rows.add(column, 1);
     if (options[column + 1]?.job !== job) rows.end(Number.NEGATIVE_INFINITY, 1);
@@ -128,7 +126,7 @@ function jobRows(rows: RowBuilder, options: readonly Option[]): void {
 }
 
 /** Nodes that an option is expected to hold at a place of the grid. */
-class Demands {
+export class Demands {
   readonly #problem: Problem;
   /** By job, space, and the two places. */
   readonly #known = new Map<string, number>();
@@ -191,60 +189,6 @@ function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly Partitio
         if (credit > 0) rows.add(options.length + place, -credit);
       }
       rows.end(Number.NEGATIVE_INFINITY, free);
-    }
-  }
-}
-
-/** Nodes that an option takes of one of its several partitions. */
-interface Share {
-  readonly option: number;
-  readonly partition: number;
-  readonly column: number;
-}
-
-/** An option's nodes add up to the job's; where it has one partition, its own variable says it all. */
-function shareRows(rows: RowBuilder, { problem, options, candidates }: Parts): Share[] {
-  const shares: Share[] = [];
-  const first = options.length + candidates.length;
-  for (const [option, { job, space, slot }] of options.entries()) {
-    const { nodes, spaces } = problem.pending[job]!;
-    const { partitions } = spaces[space]!;
-    if (slot === DEFERRED || partitions.length === 1) continue;
-    for (const partition of partitions) {
-      const column = first + shares.length;
-      shares.push({ option, partition, column });
-      rows.add(column, 1);
-    }
-    rows.add(option, -nodes);
-    rows.end(0, 0);
-  }
-  return shares;
-}
-
-function partitionRows(
-  rows: RowBuilder,
-  { problem, options, candidates, capacity, holds }: Parts,
-  shares: readonly Share[],
-): void {
-  const { pending, running, partitions, starts } = problem;
-  const demands = new Demands(problem);
-  const shared = new Map(shares.map((share) => [`${share.option} ${share.partition}`, share.column]));
-  for (let x = 0; x < partitions.length; x++) {
-    for (let slot = 0; slot < starts.length; slot++) {
-      for (const [column, option] of options.entries()) {
-        if (option.slot === DEFERRED || option.slot > slot) continue;
-        const { nodes, spaces } = pending[option.job]!;
-        const own = spaces[option.space]!.partitions;
-        const demand = demands.at(option, slot);
-        if (!own.includes(x) || demand === 0) continue;
-        if (own.length === 1) rows.add(column, demand);
-        else rows.add(shared.get(`${column} ${x}`)!, demand / nodes);
-      }
-      for (const [place, index] of candidates.entries()) {
-        const credit = running[index]!.nodes[x]! * holds[index]![slot]!;
-        if (credit > 0) rows.add(options.length + place, -credit);
-      }
-      rows.end(Number.NEGATIVE_INFINITY, capacity[slot]![x]!);
     }
   }
 }

@@ -1,7 +1,8 @@
+export { formulateAsPublished } from './as-published.js';
 export { isPreferred } from './cluster.js';
 export { type Distribution, expectedHold, longest, scale, survival, takenToEndAt } from './distribution.js';
 export { type Extracted, extract } from './extract.js';
-export { FORMULATIONS, type Formulated, type Formulation, formulate } from './formulate.js';
+export { type Formulated, formulate } from './formulate.js';
 export { greedyPlan } from './greedy.js';
 export { THREE_SIGMA_POLICIES } from './policies.js';
 export { gridOf, ThreeSigma, type ThreeSigmaTally } from './policy.js';

@@ -226,11 +226,7 @@ export class ThreeSigma implements CentralPolicy {
   #solve(asked: Omit<Question, 'id' | 'formulated' | 'seed'>, draft: Draft, version: number): void {
     const { lpIterationsMax, mipRelGap } = this.#options;
     const { problem, pending, unions } = asked;
-    const formulated = formulate(problem, {
-      formulation: 'unions',
-      limits: { lpIterationsMax, relativeGap: mipRelGap },
-      moreUnions: unions,
-    });
+    const formulated = formulate(problem, { lpIterationsMax, relativeGap: mipRelGap }, unions);
     if (formulated.options.length === 0) {
       this.#planned.clear();
       return;

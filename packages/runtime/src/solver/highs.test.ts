@@ -1,8 +1,8 @@
 import {
   DEFERRED,
   extract,
-  type Formulation,
   formulate,
+  formulateAsPublished,
   greedyPlan,
   type Option,
   type Problem,
@@ -62,10 +62,13 @@ const problems: fc.Arbitrary<Problem> = fc.record({
 test('both forms find the best of all plans', () => {
   fc.assert(
     fc.property(problems, (problem) => {
-      for (const formulation of ['unions', 'partitions'] as const) {
-        const formulated = formulate(problem, { formulation, limits: EXACT });
+      for (const [form, fits] of [
+        [formulate, fitsTimeByTime],
+        [formulateAsPublished, fitsInPlace],
+      ] as const) {
+        const formulated = form(problem, EXACT);
         const { objective, values } = solver.solve(formulated.program);
-        expect(objective).toBeCloseTo(bestOfAll(problem, formulated.options, formulation), 5);
+        expect(objective).toBeCloseTo(bestOfAll(problem, formulated.options, fits), 5);
         expect(extract(problem, formulated, values).kind).toBe('plan');
       }
     }),
@@ -76,7 +79,7 @@ test('both forms find the best of all plans', () => {
 test('what now starts fits the free nodes, within the spaces chosen', () => {
   fc.assert(
     fc.property(problems, (problem) => {
-      const formulated = formulate(problem, { formulation: 'unions', limits: EXACT });
+      const formulated = formulate(problem, EXACT);
       const extracted = extract(problem, formulated, solver.solve(formulated.program).values);
       if (extracted.kind !== 'plan') throw new Error('overfull');
       const { starts, preempts } = extracted.plan;
@@ -98,7 +101,7 @@ test('what now starts fits the free nodes, within the spaces chosen', () => {
 test('a greedy plan fits, and the solver takes it for a start', () => {
   fc.assert(
     fc.property(problems, (problem) => {
-      const formulated = formulate(problem, { formulation: 'unions', limits: EXACT });
+      const formulated = formulate(problem, EXACT);
       const seed = greedyPlan(formulated, problem, []);
       expect(extract(problem, formulated, seed).kind).toBe('plan');
       const { program, options } = formulated;
@@ -110,7 +113,7 @@ test('a greedy plan fits, and the solver takes it for a start', () => {
 });
 
 /** Every choice of an option or none for each job, and every set of preemptions; the best that fits. */
-function bestOfAll(problem: Problem, options: readonly Option[], form: Formulation): number {
+function bestOfAll(problem: Problem, options: readonly Option[], fits: typeof fitsInPlace): number {
   const choices = problem.pending.map((_, job) => [
     undefined,
     ...options.filter((option) => option.job === job),
@@ -128,8 +131,7 @@ function bestOfAll(problem: Problem, options: readonly Option[], form: Formulati
         killed.reduce((sum, at) => sum + problem.running[at]!.preemptCost!, 0);
       if (worth <= best) continue;
       const placed = options.filter(({ slot }) => slot !== DEFERRED);
-      if (form === 'unions' ? fitsTimeByTime(problem, placed, killed) : fitsInPlace(problem, placed, killed))
-        best = worth;
+      if (fits(problem, placed, killed)) best = worth;
     }
   }
   return best;
