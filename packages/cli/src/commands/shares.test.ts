@@ -48,3 +48,18 @@ it('lists part by part, with where the next one begins', async () => {
   expect(await part(0)).toEqual([['a-1', 'a-2'], 2, true]);
   expect(await part(2)).toEqual([['a-3'], null, false]);
 });
+
+it.each([
+  [{ slot: 1, cpu: 4 }, '0 jobs in a cluster of 1 slot, cpu 4; the policy gives out no shares'],
+  [{ cpu: 4 }, '0 jobs in a cluster of cpu 4; the policy gives out no shares'],
+  [{}, '0 jobs in a cluster of no workers; the policy gives out no shares'],
+])('says what there is: %j', async (capacity, line) => {
+  vi.spyOn(opening, 'openCluster').mockResolvedValue({
+    shares: async () => ({ capacity, jobs: [], total: 0 }),
+    [Symbol.asyncDispose]: async () => {},
+  } as unknown as Cluster);
+  const { context, written } = recordingContext({});
+  const none = { words: [], afterDashes: undefined };
+  await sharesCommand.run(context, { by: undefined, limit: 100, from: 0 }, none, {});
+  expect(`${written.stdout}${written.stderr}`).toContain(line);
+});

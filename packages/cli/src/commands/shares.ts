@@ -154,7 +154,11 @@ function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Re
 }
 
 function summary({ total, by, capacity }: ClusterShares): string {
-  const there = formatResources(capacity);
+  const { slot, ...rest } = capacity;
+  const there = [
+    ...(slot === undefined ? [] : [counted(slot, 'slot')]),
+    ...(Object.keys(rest).length === 0 ? [] : [formatResources(rest)]),
+  ].join(', ');
   const rule =
     by === undefined ? 'the policy gives out no shares' : `${by}s have equal shares, weights apart`;
   return `${counted(total, 'job')} in a cluster of ${there === '' ? 'no workers' : there}; ${rule}`;
