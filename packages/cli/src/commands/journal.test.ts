@@ -47,6 +47,7 @@ describe('journal', () => {
     expect(stdout).toMatch(
       /^jobs abcde-\*, format \d, written by goshawk 1\.2\.3\n2 jobs: 1 active, 1 ended\n3 records/,
     );
+    expect(stdout).toMatch(/^last had by tcp:\/\/127\.0\.0\.1:7000$/m);
     const json = JSON.parse((await journal('inspect', 's0/journal', '--json')).stdout);
     expect(json).toMatchObject({
       schema: 'goshawk.journal/1',

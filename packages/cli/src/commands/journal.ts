@@ -223,7 +223,8 @@ function inspected(summary: JournalSummary & { holder?: string; epoch?: number }
     `${counted(jobs, 'job')}: ${formatCount(jobs - jobsEnded)} active, ${formatCount(jobsEnded)} ended`,
     `${counted(records, 'record')}, the last ${last}`,
     `${formatBytes(usedBytes)} in use of ${formatBytes(fileBytes)}`,
-    `last had by ${formers.at(-1) ?? 'nobody'}`,
+    // Of a process's name, where it listened.
+    `last had by ${formers.at(-1)?.split('!')[0] ?? 'nobody'}`,
     ...(holder === undefined ? [] : [`scheduler ${holder} has it, epoch ${epoch}`]),
   ].join('\n');
 }
