@@ -135,7 +135,7 @@ describe('a request', () => {
       else answer(summary('taken'));
     };
     const startedAt = performance.now();
-    expect((await requests.ask(order())).value.id).toBe('taken');
+    expect((await calm.ask(order())).value.id).toBe('taken');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(60);
     expect(peer.heard).toHaveLength(3);
   });
