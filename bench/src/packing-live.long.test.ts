@@ -4,14 +4,14 @@ import { TestDaemons } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
 import { Random } from '@goshawk/core';
 import { PACKING_NAMES } from '@goshawk/policies';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Daemon, WITH_HTTP } from './daemons.js';
 
 const GIB = 2 ** 30;
 const CPUS = 4;
 const MEMORY = 8 * GIB;
 
-const daemons = new TestDaemons('packing-live');
+const daemons = new TestDaemons('packing-live', { beforeEach, afterEach });
 
 function worker(name: string): Promise<Daemon> {
   const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];

@@ -1,12 +1,12 @@
 import { TestDaemons } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { percentile } from '../bench-report.js';
 
 const WORKERS = 6;
 const OTHERS_RUN_MS = 500;
 
-const daemons = new TestDaemons('bad-programs');
+const daemons = new TestDaemons('bad-programs', { beforeEach, afterEach });
 
 async function clusterOf(workers: number) {
   await daemons.startCentral();

@@ -2,10 +2,10 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Daemon } from '../daemons.js';
 
-const daemons = new TestDaemons('bad-workers');
+const daemons = new TestDaemons('bad-workers', { beforeEach, afterEach });
 
 function worker(name: string, path = process.env.PATH): Promise<Daemon> {
   return daemons.startWorker(name, [], { PATH: path });

@@ -1,6 +1,6 @@
 import { TestDaemons } from '@goshawk/cli/testing';
 import type { JobHandle } from '@goshawk/client';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const PROCESSES = 2;
 const WORKERS = 20;
@@ -8,7 +8,7 @@ const SLOTS = 200;
 /** The new central knows all that runs so long after its last worker has registered. ms */
 const KNOWN_WITHIN_MS = 1_000;
 
-const daemons = new TestDaemons('central');
+const daemons = new TestDaemons('central', { beforeEach, afterEach });
 
 const POLICY = ['--policy', 'goshawk', '--estimator', 'given', '--cutoff', '1', '--reserve', '0'];
 

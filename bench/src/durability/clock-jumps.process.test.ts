@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
-import { beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 /** Debian's package `faketime` has it: it sets the clock of a process, by a file, while that runs. */
 const LIBRARY = readdirSync('/usr/lib')
   .map((name) => `/usr/lib/${name}/faketime/libfaketime.so.1`)
   .find(existsSync);
 
-const daemons = new TestDaemons('clock');
+const daemons = new TestDaemons('clock', { beforeEach, afterEach });
 beforeEach(() => setClock('+0'));
 
 const clock = (): string => join(daemons.folder, 'clock');

@@ -9,7 +9,7 @@ import { mayMount } from './mounts.fixture.js';
 
 const MIB = 1024 * 1024;
 
-const daemons = new TestDaemons('disk');
+const daemons = new TestDaemons('disk', { beforeEach, afterEach });
 beforeEach(() => daemons.startCentralAndWorkers());
 afterEach(() => {
   if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });

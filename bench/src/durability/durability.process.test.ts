@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { killAfterAnswer } from './kill-after-answer.js';
 import { oneKeyTwoClients } from './one-key.js';
 
-const daemons = new TestDaemons('durability');
+const daemons = new TestDaemons('durability', { beforeEach, afterEach });
 beforeEach(() => daemons.startCentralAndWorkers());
 
 describe('durable jobs', () => {

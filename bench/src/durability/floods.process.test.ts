@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { TestDaemons } from '@goshawk/cli/testing';
 import type { Address } from '@goshawk/core';
 import { Codec, clientEndpoint, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
-import { beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
 
 const REQUESTS = 100_000;
 
-const daemons = new TestDaemons('floods');
+const daemons = new TestDaemons('floods', { beforeEach, afterEach });
 beforeEach(() => daemons.startCentralAndWorkers());
 
 /** A request for the list of all jobs, by a client, as the SDK would write it. */

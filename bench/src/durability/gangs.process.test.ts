@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
 import type { JobSubmission } from '@goshawk/client';
 import type { JobDetail } from '@goshawk/core';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Daemon } from '../daemons.js';
 
 const SLOTS = 4;
 const RUN_MS = 800;
 
-const daemons = new TestDaemons('gangs');
+const daemons = new TestDaemons('gangs', { beforeEach, afterEach });
 
 /** A central of which SIGUSR2 ends the solver's thread. */
 function startCentral(): Promise<Daemon> {

@@ -10,7 +10,7 @@ import { mayMount } from './mounts.fixture.js';
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
-const daemons = new TestDaemons('gateway');
+const daemons = new TestDaemons('gateway', { beforeEach, afterEach });
 beforeEach(() => daemons.startCentralAndWorkers());
 afterEach(() => {
   if (existsSync(disk())) execFileSync('umount', ['-l', disk()], { stdio: 'ignore' });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 const LIMIT_BYTES = 256 * 1024 * 1024;
 
@@ -32,7 +32,7 @@ afterEach(async () => {
     if (group !== undefined) rmdirSync(group);
   });
 });
-const daemons = new TestDaemons('memory-limit');
+const daemons = new TestDaemons('memory-limit', { beforeEach, afterEach });
 
 test.skipIf(group === undefined)(
   'a module that takes memory without end fails with that reason where its worker has 256 MiB, and the worker and its other tasks go on (only where cgroups can be made)',

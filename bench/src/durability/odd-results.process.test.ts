@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
-import { beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const ODD = fileURLToPath(new URL('../../dist/durability/odd-results.fixture.js', import.meta.url));
 
-const daemons = new TestDaemons('odd-results');
+const daemons = new TestDaemons('odd-results', { beforeEach, afterEach });
 beforeEach(async () => {
   await daemons.startCentralAndWorkers(1);
   await daemons.startScheduler('s');

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
 import { LIVE_TIMINGS } from '@goshawk/core';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const { leaseMs } = LIVE_TIMINGS;
 
-const daemons = new TestDaemons('stalls');
+const daemons = new TestDaemons('stalls', { beforeEach, afterEach });
 
 /** One scheduler with a journal, and two workers of two slots. */
 async function cluster() {

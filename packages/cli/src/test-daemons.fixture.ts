@@ -2,13 +2,18 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
-import { afterEach, beforeEach } from 'vitest';
 import { Daemons } from './daemons.fixture.js';
+
+/** Of the test framework, which benches, that take fixtures as well, do without. */
+interface Hooks {
+  beforeEach(hook: () => void): void;
+  afterEach(hook: () => Promise<void>): void;
+}
 
 /** Daemons of a test: they and their folder go when it ends. */
 export class TestDaemons extends Daemons {
   /** @param name of the folder, for those who find it left behind */
-  constructor(name: string) {
+  constructor(name: string, { beforeEach, afterEach }: Hooks) {
     super('');
     beforeEach(() => {
       this.folder = mkdtempSync(join(tmpdir(), `goshawk-${name}-`));

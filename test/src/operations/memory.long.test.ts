@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
 import { connect } from '@goshawk/client';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 
-const daemons = new TestDaemons('memory');
+const daemons = new TestDaemons('memory', { beforeEach, afterEach });
 const SMALL = { NODE_OPTIONS: '--max-old-space-size=100' };
 
 const TASKS = 1_200;

@@ -11,7 +11,7 @@ const CLOCKS_MS = 2_000;
 const ONE_CLOCK_MS = 0.5;
 
 let collector: Collector;
-const daemons = new TestDaemons('traces');
+const daemons = new TestDaemons('traces', { beforeEach, afterEach });
 
 beforeEach(async () => {
   collector = await startCollector();
