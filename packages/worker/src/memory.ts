@@ -1,10 +1,8 @@
 import {
-  grown,
   LANES,
   LinkedLists,
   type Millis,
   NO_RESOURCES,
-  NOBODY,
   placesOf,
   type Resources,
   table,
@@ -30,17 +28,6 @@ export class WorkerMemory {
     expressRun: 'u8',
     /** What has waited for so long is overtaken by nothing smaller any more. */
     patienceMs: 'f64',
-
-    // A thief (Hawk §3.6): whom it has asked, NOBODY between rounds, and when; its round, and how many it has tried in it; the
-    // last pause between rounds, 0 where there was work since; and what it has done since the start.
-    asked: 'i32',
-    askedAt: 'f64',
-    round: 'i32',
-    triedCount: 'u32',
-    pauseMs: 'f64',
-    attempts: 'u32',
-    successes: 'u32',
-    probesMoved: 'u32',
   });
   /** By worker: what its tasks may use beside slots, and what of that is free. */
   readonly capacities: Resources[] = [];
@@ -82,9 +69,7 @@ export class WorkerMemory {
   /** By worker: names of the tasks that central has placed, where too much waits to be looked through for each that comes. */
   readonly placedNames = new Map<number, Set<string>>();
   readonly probes = new SharedProbes();
-  /** By worker: the first `TRIED_WIDTH` whom it has tried in its round. */
-  tried = new Int32Array(0);
-  /** Of all workers. */
+  /** What all workers have stolen. */
   readonly steals = { attempts: 0, successes: 0, probesMoved: 0 };
 
   /** Nothing waits at the worker: all that most thieves want to know of it. */
@@ -99,12 +84,10 @@ export class WorkerMemory {
   admit(slots: number, capacity: Resources): number {
     const { workers } = this;
     const row = workers.add();
-    if (this.tried.length < TRIED_WIDTH * (row + 1)) this.tried = grown(this.tried, TRIED_WIDTH * (row + 1));
     const count = placesOf(slots);
     this.slots.add(count);
     this.firstSlots.push(this.slots.size);
     workers.idle[row] = count;
-    workers.asked[row] = NOBODY;
     workers.patienceMs[row] = Number.POSITIVE_INFINITY;
     for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
     this.capacities.push(capacity);
@@ -115,6 +98,3 @@ export class WorkerMemory {
     return row;
   }
 }
-
-/** Hawk's cap is ten. */
-export const TRIED_WIDTH = 10;

@@ -12,9 +12,7 @@ import {
   requiresOf,
   sharedByNumber,
 } from '@goshawk/core';
-import type { WorkerEnvironment } from './contract.js';
 import type { Entry } from './entry.js';
-import { TRIED_WIDTH, type WorkerMemory } from './memory.js';
 import type { WorkerState } from './state.js';
 
 /**
@@ -24,23 +22,27 @@ import type { WorkerState } from './state.js';
  */
 export class Stealing {
   readonly #w: WorkerState;
-  readonly #memory: WorkerMemory;
-  readonly #row: number;
-  readonly #env: WorkerEnvironment;
   readonly #self: Address;
   /** Undefined where it has none. */
   readonly #attributes: readonly Attribute[] | undefined;
   settings: ClusterSettings;
   /** Who may be asked: the general workers. */
   #victims: readonly Address[] = [];
-  /** Those tried in this round for whom the memory has no room. */
-  #moreTried: Address[] | undefined;
+  /** Whom it has asked, NOBODY between rounds, and when. */
+  #asked: Address = NOBODY;
+  #askedAt: Millis = 0;
+  #round = 0;
+  /** Whom it has tried in its round. */
+  #tried: Address[] = [];
+  /** The last pause between rounds; 0 where there was work since. */
+  #pauseMs: Millis = 0;
+  /** Since the start. */
+  attempts = 0;
+  successes = 0;
+  probesMoved = 0;
 
   constructor(w: WorkerState, settings: ClusterSettings) {
     this.#w = w;
-    this.#memory = w.memory;
-    this.#row = w.row;
-    this.#env = w.env;
     const { self, attributes = [] } = w.config;
     this.#self = self;
     this.#attributes = attributes.length === 0 ? undefined : attributes;
@@ -48,14 +50,14 @@ export class Stealing {
   }
 
   get inRound(): boolean {
-    return this.#memory.workers.asked[this.#row] !== NOBODY;
+    return this.#asked !== NOBODY;
   }
 
   /** The general workers; the thief leaves itself out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
     // After a round in vain the time of the next one is set.
-    const isPausing = this.#memory.workers.pauseMs[this.#row]! > 0;
+    const isPausing = this.#pauseMs > 0;
     if (this.#policy().preset.stealing && this.#w.wantsWork && !this.inRound && !isPausing) this.#pause(now);
   }
 
@@ -65,9 +67,8 @@ export class Stealing {
    */
   begin(now: Millis): void {
     if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
-    const { workers } = this.#memory;
-    workers.round[this.#row]!++;
-    workers.triedCount[this.#row] = 0;
+    this.#round++;
+    this.#tried = [];
     this.#askNext(now);
   }
 
@@ -75,15 +76,15 @@ export class Stealing {
    * A victim has answered. Its probes go to the queue, whenever they come: nobody else has them.
    */
   answered(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
-    const { steals, workers } = this.#memory;
-    const isCurrent = workers.asked[this.#row] === from && workers.round[this.#row] === round;
+    const isCurrent = this.#asked === from && this.#round === round;
     if (probes.length === 0) {
       if (isCurrent) this.#goOn(now);
       return;
     }
     if (isCurrent) this.end();
-    workers.successes[this.#row]!++;
-    workers.probesMoved[this.#row]! += probes.length;
+    this.successes++;
+    this.probesMoved += probes.length;
+    const { steals } = this.#w.memory;
     steals.successes++;
     steals.probesMoved += probes.length;
     this.foundWork();
@@ -91,17 +92,17 @@ export class Stealing {
 
   /** The next pause between rounds is the shortest again. */
   foundWork(): void {
-    this.#memory.workers.pauseMs[this.#row] = 0;
+    this.#pauseMs = 0;
   }
 
   /** A victim that has been silent for `silenceMs` is given up. */
   sweep(silenceMs: Millis, now: Millis): void {
-    if (this.inRound && now - this.#memory.workers.askedAt[this.#row]! >= silenceMs) this.#goOn(now);
+    if (this.inRound && now - this.#askedAt >= silenceMs) this.#goOn(now);
   }
 
   /** The round is over; also where the worker takes no more work. */
   end(): void {
-    this.#memory.workers.asked[this.#row] = NOBODY;
+    this.#asked = NOBODY;
   }
 
   /** The victim's half. @returns whether it had something to give */
@@ -157,34 +158,27 @@ export class Stealing {
 
   /** A slot is free, and nothing waits. */
   #hasNothingToDo(): boolean {
-    return this.#memory.isQueueEmpty(this.#row) && this.#memory.workers.idle[this.#row]! > 0;
+    const { memory, row } = this.#w;
+    return memory.isQueueEmpty(row) && memory.workers.idle[row]! > 0;
   }
 
   #askNext(now: Millis): void {
-    const { steals, tried, workers } = this.#memory;
     const { policy, timings } = this.settings;
-    const row = this.#row;
-    const count = workers.triedCount[row]!;
-    const victim = count < policy.stealCap ? this.#draw() : NOBODY;
+    const victim = this.#tried.length < policy.stealCap ? this.#draw() : NOBODY;
     if (victim === NOBODY) {
       this.end();
       return this.#pause(now);
     }
-    if (count < TRIED_WIDTH) tried[TRIED_WIDTH * row + count] = victim;
-    else {
-      this.#moreTried ??= [];
-      this.#moreTried[count - TRIED_WIDTH] = victim;
-    }
-    workers.triedCount[row] = count + 1;
-    workers.asked[row] = victim;
-    workers.attempts[row]!++;
-    steals.attempts++;
-    const request = requestOf(workers.round[row]!);
+    this.#tried.push(victim);
+    this.#asked = victim;
+    this.attempts++;
+    this.#w.memory.steals.attempts++;
+    const request = requestOf(this.#round);
     const attributes = this.#attributes;
-    this.#env.send(victim, attributes === undefined ? request : { ...request, attributes });
+    this.#w.env.send(victim, attributes === undefined ? request : { ...request, attributes });
     // Where nothing is lost nobody has to be looked after.
     if (timings.retryMs === 0) return;
-    workers.askedAt[row] = now;
+    this.#askedAt = now;
     this.#w.armSweep(now);
   }
 
@@ -193,9 +187,8 @@ export class Stealing {
     const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy();
     if (stealRetry === 'never') return;
     const { env } = this.#w;
-    const { pauseMs } = this.#memory.workers;
-    pauseMs[this.#row] = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, pauseMs[this.#row]! * 2));
-    env.setTimer('steal', 0, now + pauseMs[this.#row]! * (0.5 + env.random()));
+    this.#pauseMs = Math.min(stealBackoffMaxMs, Math.max(stealBackoffMs, this.#pauseMs * 2));
+    env.setTimer('steal', 0, now + this.#pauseMs * (0.5 + env.random()));
   }
 
   /** One that was not tried in this round, or NOBODY. */
@@ -204,21 +197,17 @@ export class Stealing {
     if (victims.length === 0) return NOBODY;
     // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
     for (let misses = 0; misses < 32; misses++) {
-      const victim = victims[drawIndex(this.#env, victims.length)]!;
+      const victim = victims[drawIndex(this.#w.env, victims.length)]!;
       if (this.#mayTry(victim)) return victim;
     }
     const left = victims.filter((victim) => this.#mayTry(victim));
-    return left.length === 0 ? NOBODY : left[drawIndex(this.#env, left.length)]!;
+    return left.length === 0 ? NOBODY : left[drawIndex(this.#w.env, left.length)]!;
   }
 
   #mayTry(victim: Address): boolean {
     if (victim === this.#self) return false;
-    const { tried, workers } = this.#memory;
-    const count = workers.triedCount[this.#row]!;
-    const first = TRIED_WIDTH * this.#row;
-    for (let i = first, end = first + Math.min(count, TRIED_WIDTH); i < end; i++)
-      if (tried[i] === victim) return false;
-    for (let i = 0; i < count - TRIED_WIDTH; i++) if (this.#moreTried![i] === victim) return false;
+    // Asked of each that is drawn: a loop takes less than a call of `includes`.
+    for (const tried of this.#tried) if (tried === victim) return false;
     return true;
   }
 }

@@ -170,14 +170,13 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   get counters(): WorkerCounters {
-    const { counted, row, slots, tasksEnded } = this;
-    const { attempts, successes, probesMoved } = this.memory.workers;
+    const { counted, slots, stealing, tasksEnded } = this;
     return {
       tasksStarted: tasksEnded + slots.runningCount,
       tasksEnded,
-      stealAttempts: attempts[row]!,
-      stealSuccesses: successes[row]!,
-      probesMoved: probesMoved[row]!,
+      stealAttempts: stealing?.attempts ?? 0,
+      stealSuccesses: stealing?.successes ?? 0,
+      probesMoved: stealing?.probesMoved ?? 0,
       ...counted,
     };
   }
