@@ -240,10 +240,11 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt 
   if (httpAt !== undefined)
     context.note(`metrics of central are at ${httpAt}/metrics, those of all at ${httpAt}/targets`);
   context.note(cutoffLine(policy));
-  if (keys === undefined)
-    context.note(
-      'every user of this machine may run commands on it as you; --secure keeps it to who may read its keys',
-    );
+  context.note(
+    keys === undefined
+      ? 'every user of this machine may run commands on it as you; --secure keeps it to who may read its keys'
+      : `connections are encrypted, and only who may read ${join(keys, 'client.key')} can use it (--keys)`,
+  );
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
   context.note('Ctrl-C drains and stops it');
 }
