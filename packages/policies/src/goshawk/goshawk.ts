@@ -122,13 +122,7 @@ export class Goshawk implements CentralPolicy {
     this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
     const dueSlots = Math.max(1, this.#slots);
     if (Math.abs(dueSlots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(dueSlots, now);
-    const serving = {
-      orders: this.#allOrders,
-      next: () => this.#firstOrder(now),
-      mayRun: (stage: StageView) => this.#mayRun(this.#kindOf.get(stage)!, now),
-      start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
-    };
-    serve(serving, this.#free, this.#kept, this.#context, now);
+    if (this.#kindOf.size > 0 && this.#free.size > 0) this.#serve(draft, now);
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
     // By cutoffs.
@@ -168,6 +162,16 @@ export class Goshawk implements CentralPolicy {
       if (next === undefined || order.firstKey < next.firstKey) next = order;
     }
     return next;
+  }
+
+  #serve(draft: Draft, now: Millis): void {
+    const serving = {
+      orders: this.#allOrders,
+      next: () => this.#firstOrder(now),
+      mayRun: (stage: StageView) => this.#mayRun(this.#kindOf.get(stage)!, now),
+      start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
+    };
+    serve(serving, this.#free, this.#kept, this.#context, now);
   }
 
   #dueAt({ job, part, estimateMs, estimateFollows, waiting }: StageView): Millis {

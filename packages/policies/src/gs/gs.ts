@@ -113,6 +113,7 @@ class Gs implements CentralPolicy {
   }
 
   plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (this.#free.size === 0 || this.#orderOf.size === 0) return;
     const serving = {
       orders: this.#orders,
       next: () => this.#next(now),
