@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
-import { GoshawkError, givenSpan, InputError, type JobState, present } from '@goshawk/core';
+import { GoshawkError, givenSpan, InputError, isFinal, type JobState, present } from '@goshawk/core';
 import { findCluster, openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -58,7 +58,10 @@ export const submitCommand = defineCommand({
     if (found.elsewhere !== undefined)
       context.note(`submitted to the only cluster that runs, ${found.url} (${found.elsewhere})`);
     if (willFollow) return await follow(context, cluster, handle, options);
-    context.note(`submitted; \`goshawk wait ${handle.id}\` waits for its end`);
+    const said = isFinal(handle.acceptedState!)
+      ? `the job of this key has ended: ${handle.acceptedState}; \`goshawk job ${handle.id}\` shows it`
+      : `submitted; \`goshawk wait ${handle.id}\` waits for its end`;
+    context.note(said);
     return ExitCode.done;
   },
 });

@@ -176,6 +176,12 @@ describe('submit', () => {
     const args = ['--key', 'only-once', '--sleep', '1ms'];
     const first = await stdoutOf(['submit', ...args]);
     expect(await stdoutOf(['submit', ...args])).toBe(first);
+    await stdoutOf(['wait', first.trim()]);
+    const { stdout, stderr } = await up.goshawk(['submit', ...args]);
+    expect(stdout).toBe(first);
+    expect(stderr).toContain(
+      `the job of this key has ended: completed; \`goshawk job ${first.trim()}\` shows it`,
+    );
   });
 
   it('takes job files with stages, from stdin too, and tells in JSON what became of them', async () => {
