@@ -51,6 +51,7 @@ it('a job may be followed by a task', () => {
 
 it.each([
   ['4ck', JOBS, '2 jobs have an id that begins with "4ck": 4ckks-9, 4ckks-10'],
+  ['last/0', JOBS, '"last/0" names a task, and a job is meant here'],
   ['q', JOBS, 'no job has an id that begins with "q"'],
   ['', JOBS, 'no job has an id that begins with ""'],
   ['last', [], 'no job of ann is known'],

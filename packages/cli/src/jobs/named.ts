@@ -12,6 +12,12 @@ const EXAMPLES_SHOWN = 3;
 export async function jobNamed(context: Context, cluster: Cluster, word: string): Promise<string> {
   // Whole, as it seems; who owns it says whether there is such a job.
   if (/-\d+$/.test(word)) return word;
+  if (word.includes('/'))
+    throw new InputError(
+      'usage',
+      `"${word}" names a task, and a job is meant here`,
+      `\`goshawk why ${word}\` and \`goshawk logs ${word}\` are about a task`,
+    );
   const signal = context.interrupted;
   const user = word === 'last' ? context.environment.GOSHAWK_USER || cluster.user : undefined;
   const { jobs, silent, truncated } = await cluster.jobs({
