@@ -23,8 +23,6 @@ import { LongLimit } from './reserve.js';
 const STRETCH = 100;
 /** A job of so many tasks, as a fraction of the reserve, cannot do much harm while its pilots run. */
 const SMALL = 1 / 3;
-/** A long job of unknown length is taken for so many standard deviations more than the mean of the last long jobs. */
-const LONG_DOUBT = 6;
 /** Due times, and who is small, are worked out anew when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
 /** Whatever the cutoff, plans that nothing but time asks for are so far apart. ms */
@@ -50,7 +48,7 @@ type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
 export class Goshawk implements CentralPolicy {
   readonly #context: PolicyContext;
   readonly #limit: LongLimit;
-  readonly #longTimes = new LongTimes(LONG_DOUBT);
+  readonly #longTimes = new LongTimes();
   readonly #free = new FreeWorkers();
   readonly #orders: Readonly<Record<Kind, StageOrder>> = {
     pilots: new StageOrder(),

@@ -2,6 +2,8 @@ import type { Millis } from '@goshawk/core';
 
 /** The last long jobs of which it is known how long their tasks run. */
 const KEPT_JOBS = 100;
+/** A long job of unknown length is taken for so many standard deviations more than their mean. */
+const DEVIATIONS = 6;
 
 /**
  * How long the tasks of long jobs run, as central hears of it, for long jobs of which nobody knows it yet.
@@ -12,14 +14,8 @@ const KEPT_JOBS = 100;
  * and where all are alike there is none.
  */
 export class LongTimes {
-  readonly #deviations: number;
   /** By job, the one that was heard of last last. ms */
   readonly #meansMs = new Map<unknown, Millis>();
-
-  /** @param deviations above the mean of all */
-  constructor(deviations: number) {
-    this.#deviations = deviations;
-  }
 
   /** @param meanMs of the job's tasks */
   learn(job: unknown, meanMs: Millis): void {
@@ -43,6 +39,6 @@ export class LongTimes {
     const mean = sum / size;
     let squares = 0;
     for (const ms of this.#meansMs.values()) squares += (ms - mean) ** 2;
-    return Math.max(leastMs, mean + this.#deviations * Math.sqrt(squares / size));
+    return Math.max(leastMs, mean + DEVIATIONS * Math.sqrt(squares / size));
   }
 }
