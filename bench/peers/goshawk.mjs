@@ -6,6 +6,13 @@ import { SLOTS, WORKERS } from './processes.mjs';
 
 const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
 
+/** As others name a kind of task: by it Goshawk knows how long tasks of a job take. */
+function nameOf({ sleepMs, exec, module }) {
+  if (exec !== undefined) return 'program';
+  if (module !== undefined) return 'call';
+  return sleepMs === undefined ? 'nothing' : 'sleep';
+}
+
 function taskOf({ sleepMs = 0, exec, module }) {
   if (exec !== undefined) return { exec: [exec] };
   return module === undefined ? { sleep: sleepMs } : { module };
@@ -27,7 +34,7 @@ export async function start(folder) {
   const cluster = await connect(url);
   return {
     run: async (tasks, work) => {
-      const job = await cluster.submit({ tasks: { count: tasks, run: taskOf(work) } });
+      const job = await cluster.submit({ name: nameOf(work), tasks: { count: tasks, run: taskOf(work) } });
       const { state } = await job.wait();
       if (state !== 'completed') throw new Error(`job ${job.id} has ${state}`);
     },

@@ -178,7 +178,7 @@ if (values.write !== undefined) {
     what:
       'Eight slots in two processes. W1: 200 jobs of 100 tasks that do nothing, all at once; W1b: 5,000 jobs of one, and again; W2: one job at a time; ' +
       'W3: 300 jobs of four tasks of 50 ms at load 0.9, time beyond that of a task beside one ideal queue; programs: 400 times /bin/true; ' +
-      'calls: 2,000 of a module. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others keep nothing. ' +
+      'calls: 2,000 of a module, and again. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others keep nothing. ' +
       'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina. Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s. ' +
       'Medians of interleaved rounds, ratios within a round.',
     commands: [`npm run bench:peers -- ${process.argv.slice(2).join(' ')}`],

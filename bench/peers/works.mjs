@@ -105,6 +105,7 @@ export async function measure({ start, does, under = tmpdir(), sizes = MANY }, w
     if (isAsked('module')) {
       await perSecond(1, sizes.calls / 10, { module: MODULE });
       measured.callsPerSecond = await perSecond(1, sizes.calls, { module: MODULE });
+      measured.warmCallsPerSecond = await perSecond(1, sizes.calls, { module: MODULE });
     }
     return measured;
   } finally {

@@ -105,7 +105,9 @@ describe('auto', () => {
     expect(estimator.judge(thin)).toMatchObject({ kind: 'thin', guess: { meanMs: 50_000 } });
     estimator.learn(ended(thin, 50_000));
     expect(estimator.judge(thin)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 50_000 } });
-    // Another job of that name may be another one: pilots tell, and cost little.
+    // A wide one waits for no pilots either, until history is wrong.
+    expect(estimator.judge({ ...wide, name: 'a' }).kind).toBe('estimate');
+    estimator.learn(ended(thin, 500_000));
     expect(estimator.judge({ ...wide, name: 'a' }).kind).toBe('sample');
   });
 

@@ -32,8 +32,8 @@ const PROVEN_DEVIATION = 0.25;
  * Pilots, with history before and beside them: history is the first guess, and what pilots say is combined with it, each
  * by how far off it has been.
  *
- * Of a thin job there are no pilots, so history decides: with `hybrid` always, with `auto` where it has proved good. `auto`
- * believes what the submitter says before all else.
+ * Of a thin job there are no pilots, so history decides with `hybrid`. `auto` believes what the submitter says before all else,
+ * then history where it has proved good, which is as good as a pilot and keeps no task waiting.
  */
 export class Hybrid implements Estimator {
   readonly name: 'hybrid' | 'auto';
@@ -64,13 +64,12 @@ export class Hybrid implements Estimator {
     const prediction = this.#history.predict(job);
     if (prediction.samples === 0) return this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
     const estimate = expertsEstimate(prediction, this.#withDistribution);
-    if (!this.#samples) return { kind: 'estimate', estimate };
+    const isBelieved = this.name === 'auto' && isProven(prediction);
+    if (isBelieved || !this.#samples) return { kind: 'estimate', estimate };
     const ofPilots = this.#pilot.judge(job);
     switch (ofPilots.kind) {
-      case 'thin': {
-        const isBelieved = this.name === 'hybrid' || isProven(prediction);
-        return isBelieved ? { kind: 'estimate', estimate } : { ...ofPilots, guess: estimate };
-      }
+      case 'thin':
+        return this.name === 'hybrid' ? { kind: 'estimate', estimate } : { ...ofPilots, guess: estimate };
       case 'sample':
         return { ...ofPilots, guess: estimate, note: this.#note(ofPilots.note, prediction) };
       default:
