@@ -1,10 +1,9 @@
-import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { makeWorkerUtils } from 'graphile-worker';
 import { Countdown, startWorkers } from './processes.mjs';
 
 /** graphile-worker on a PostgreSQL of its own, as it comes: each commit is on disk. */
 export async function start() {
-  const { PostgresServer } = await inPostgres();
   const server = await PostgresServer.start();
   const connectionString = await server.createDatabase('tasks');
   const utils = await makeWorkerUtils({ connectionString });

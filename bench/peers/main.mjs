@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { inPostgres } from '@goshawk/journal';
+import { postgresPrograms } from '@goshawk/journal/testing';
 import { writeMeasurement } from '../dist/measurement.js';
 import * as bare from './bare.mjs';
 import * as bullmq from './bullmq.mjs';
@@ -17,7 +17,6 @@ import * as slurm from './slurm.mjs';
 import { judged, percentile, tablesOf } from './tables.mjs';
 import { idealDelays, MANY, measure } from './works.mjs';
 
-const { postgresPrograms } = await inPostgres();
 const QUEUE = ['W1', 'W1b', 'W2', 'W3', 'exec'];
 
 /** What a program or a package says of its version; throws where there is none. */

@@ -15,6 +15,7 @@ import { isOwn } from './own-names.js';
 import { parse } from './parser.js';
 import { checkSettingNames } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
+import { wrapProse } from './terminal/width.js';
 
 /** Where a command's words go; the real one is the process. */
 interface Terminal {
@@ -54,10 +55,15 @@ export function tellFailure(error: unknown, argv: readonly string[], stderr: Out
     stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', ...failure })}\n`);
   } else {
     // What it names may be others' words: of a worker that there is not, say.
-    stderr.write(`${plain(failureLine(failure))}\n`);
+    stderr.write(`${forTerminal(plain(failureLine(failure)), stderr)}\n`);
     if (own.includes('--verbose') || own.includes('-v')) stderr.write(`${causesOf(error)}\n`);
   }
   return exitCode;
+}
+
+/** A terminal itself breaks lines in the middle of words. */
+function forTerminal(text: string, { isTTY, columns }: OutputStream): string {
+  return isTTY === true && columns ? wrapProse(text, columns) : text;
 }
 
 async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -133,7 +139,7 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     out,
     json,
     note: (text) => {
-      if (!global.quiet && !isReadByProgram(global, stderr)) stderr.write(`${text}\n`);
+      if (!global.quiet && !isReadByProgram(global, stderr)) stderr.write(`${forTerminal(text, stderr)}\n`);
     },
     stdout,
     stderr,

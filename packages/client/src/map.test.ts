@@ -21,6 +21,8 @@ class Gates implements MapCluster {
   runMs = 1_000;
   /** Where it has jobs before it says so. */
   gate: (inputs: readonly number[]) => Promise<unknown> | undefined = () => undefined;
+  /** It answers no request to cancel. */
+  silent = false;
   /** Inputs that no job may have. */
   wrong: unknown = undefined;
   readonly #ended = new Map<number, TaskState>();
@@ -51,7 +53,10 @@ class Gates implements MapCluster {
       events: () => this.#events(`job-${number}`, inputs),
       values: async () =>
         inputs.map((input) => (this.#ended.get(input) === 'completed' ? input * input : undefined)),
-      cancel: async () => void this.cancelled.push(...inputs),
+      cancel: () => {
+        this.cancelled.push(...inputs);
+        return this.silent ? new Promise(() => {}) : Promise.resolve();
+      },
     };
   }
 
@@ -212,6 +217,19 @@ describe('map', () => {
       await vi.advanceTimersByTimeAsync(10_000);
       stop.abort(new Error('enough'));
       await expect(next).rejects.toThrow('enough');
+    });
+
+    it('is left in seconds where the owner of a job does not answer', async () => {
+      const cluster = new Gates();
+      cluster.silent = true;
+      const { next, values } = reader(mapInputs(cluster, WORK, [1, 2], { inFlight: 2 }));
+      while (cluster.jobs.length < 2) await vi.advanceTimersByTimeAsync(1);
+      cluster.end(1);
+      await next;
+      const left = values.return(undefined);
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect((await left).done).toBe(true);
+      expect(cluster.cancelled).toEqual([2]);
     });
 
     it('throws what does not end by itself', async () => {

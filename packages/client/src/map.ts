@@ -31,7 +31,7 @@ export interface MapJob {
 
 const IN_FLIGHT = 64;
 const IN_FLIGHT_OF_SHORT = 256;
-/** An input that is on its way to the cluster as nobody wants it any more is a job within this, or none. */
+/** Whoever leaves waits no longer for owners of jobs that are silent, nor for inputs on their way to become jobs. */
 const LEAVE_MS: Millis = 2_000;
 /** After a refusal for which the cluster was asked as often as it said. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
@@ -182,10 +182,12 @@ class MapJobs<Input> {
   /** Cancels what has not ended, and what is about to be submitted. */
   async cancel(): Promise<void> {
     const timer = setTimeout(() => this.#giveUp.abort(this.#until.reason), LEAVE_MS);
-    await Promise.allSettled([
+    const cancelled = Promise.allSettled([
       ...[...this.#unfinished].map((job) => job.cancel()),
       ...[...this.#submitting].map(async (submitted) => (await submitted).cancel()),
     ]);
+    // What is not answered by then was asked for all the same.
+    await abortable(cancelled, this.#giveUp.signal).catch(() => {});
     clearTimeout(timer);
   }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { detail, FAST, FakeCluster } from './fake-cluster.fixture.js';
+import { connect } from './connect.js';
+import { detail, FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
+import { ScriptedPeer } from './scripted-peer.fixture.js';
 
 /** Two schedulers; each knows one job. */
 function start(): Promise<FakeCluster> {
@@ -35,4 +37,20 @@ describe('a central that was just started and has not heard of all schedulers', 
     fake.complete = true;
     await expect(unknown).rejects.toMatchObject({ code: 'unknown-job' });
   });
+});
+
+test('a central that is elsewhere by now is found by the word of a scheduler', async () => {
+  await using before = await FakeCluster.start(1);
+  await using after = await start();
+  let { central } = before;
+  await using seed = await ScriptedPeer.start((message, { answer }) => {
+    if (message.type !== 'findSchedulers') return;
+    const party = `${central.endpoint}!*/0`;
+    answer({ name: 'seed', tag: 't9', central: party, workers: 0 }, 'introduction');
+  });
+  await using cluster = await connect(seed.endpoint, IMPATIENT);
+  await before.central.close();
+  await expect(cluster.job('t1-1').describe()).rejects.toMatchObject({ name: 'UnreachableError' });
+  central = after.central;
+  await expect.poll(() => cluster.job('t1-1').describe(), { timeout: 10_000 }).toMatchObject({ id: 't1-1' });
 });

@@ -165,19 +165,28 @@ export class Roster {
 
   /** Those that central knows, which also brings the list up to date. @throws UnreachableError */
   async look(options: AskOptions = {}): Promise<Schedulers> {
-    const { central } = this;
+    return this.#lookAt(this.central, options);
+  }
+
+  async #lookAt(central: Destination, options: AskOptions): Promise<Schedulers> {
     const answer = await this.#find(central, options);
     if (answer.type !== 'schedulers') throw badAnswer(answer.whom, 'the schedulers of the cluster');
-    this.#heardCentral(central, answer.from);
-    this.#take(answer.value);
+    this.#take(central, answer);
     return answer.value;
   }
 
   async #ask(): Promise<void> {
     this.#askedAt = performance.now();
     if (this.#central !== undefined) {
-      await this.look();
-      return;
+      try {
+        return void (await this.look());
+      } catch (error) {
+        // Central may be elsewhere by now, and schedulers know where.
+        const timeoutMs = this.#timings.pollTimeoutMs;
+        await Promise.allSettled(this.#seeds.map((seed) => this.#introduce(seed, { timeoutMs })));
+        if (this.#updatedAt < this.#askedAt) throw error;
+        return;
+      }
     }
     try {
       await Promise.any(this.#seeds.map((seed) => this.#introduce(seed, {})));
@@ -188,16 +197,13 @@ export class Roster {
 
   async #introduce(seed: string, options: AskOptions): Promise<void> {
     const answer = await this.#find({ party: `${seed}!*/0`, title: seed }, options);
-    if (answer.type === 'schedulers') {
-      this.#central = centralAt(seed, 0);
-      this.#heardCentral(this.#central, answer.from);
-      this.#take(answer.value);
-      return;
-    }
+    if (answer.type === 'schedulers') return this.#take(centralAt(seed, 0), answer);
     this.#meet(seed, answer.from, answer.value);
     // What this scheduler says serves for a while if central is away.
-    if (this.#central === undefined) return;
-    await this.look({ ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
+    const central = centralNamed(answer.value.central);
+    if (central === undefined) return;
+    this.#central ??= central;
+    await this.#lookAt(central, { ...options, timeoutMs: this.#timings.pollTimeoutMs }).catch(() => {});
     options.signal?.throwIfAborted();
   }
 
@@ -218,8 +224,7 @@ export class Roster {
     });
   }
 
-  #meet(endpoint: string, address: string, { name, tag, central }: SchedulerIntroduction): void {
-    this.#central ??= centralNamed(central);
+  #meet(endpoint: string, address: string, { name, tag }: SchedulerIntroduction): void {
     if (this.#schedulers.some((known) => known.tag === tag)) return;
     this.#schedulers = [
       ...this.#schedulers,
@@ -234,7 +239,9 @@ export class Roster {
     return epoch >= highest;
   }
 
-  #take(answer: Schedulers): void {
+  #take(central: Destination, { from, value: answer }: { from: string; value: Schedulers }): void {
+    this.#central = central;
+    this.#heardCentral(central, from);
     this.#updatedAt = performance.now();
     const known = (views: readonly SchedulerView[]) =>
       views.flatMap(knownScheduler).filter((scheduler) => this.#isLatest(scheduler));

@@ -1,11 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cgroupOfTests } from './cgroup.fixture.js';
-import type { TaskCgroup } from './cgroup.js';
+import { CgroupError, TaskCgroup } from './cgroup.js';
 import { Executors } from './executors.js';
 import { GroupWatch } from './group-watch.js';
 import { isAlive, processIdentity } from './process-identity.js';
@@ -98,6 +99,25 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
     await expect.poll(left).toEqual([]);
   });
 
+  it('has none, and is ended, where the process that starts it cannot leave its cgroup, and goes on', async () => {
+    const own = readFileSync('/proc/self/cgroup', 'utf8').trim().split(':').at(-1)!;
+    const one = new TaskCgroup(cgroup!.folder, 'task-trap');
+    let child: ReturnType<typeof spawn> | undefined;
+    const fork = () => {
+      child = spawn('sleep', ['1000'], { detached: true });
+      return child;
+    };
+    try {
+      const home = join(cgroup!.folder, 'cgroup.procs', 'home');
+      expect(() => one.forking(fork, { cpu: 1 }, home)).toThrow(CgroupError);
+      one.remove();
+      expect((await once(child!, 'exit'))[1]).toBe('SIGKILL');
+    } finally {
+      writeFileSync(join('/sys/fs/cgroup', own, 'cgroup.procs'), `${process.pid}`);
+    }
+    await expect.poll(left).toEqual([]);
+  });
+
   it('has none when it demands nothing', async () => {
     const { sink } = await outcomeOf(executors, sh('cat /proc/self/cgroup'));
     expect(sink.text()).toContain('goshawk-spawner-');
@@ -105,7 +125,7 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
 });
 
 it('a command that the system ends for want of memory, and that demands none, was ended by a signal', async () => {
-  const cgroup = { forking: <T>(fork: () => T) => fork(), ranOutOfMemory: true, kill() {}, remove() {} };
+  const cgroup = { forking: (fork: () => unknown) => fork(), ranOutOfMemory: true, kill() {}, remove() {} };
   const outcome = await new Promise((resolve) => {
     const place = { cgroup: cgroup as unknown as TaskCgroup, limits: { cpu: 1 }, home: '' };
     const order = {

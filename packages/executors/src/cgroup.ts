@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -77,12 +77,12 @@ function attempt<T>(act: () => T, explained: (error: NodeJS.ErrnoException) => s
 /** The cgroup in which a process waits between its forks: below the same parent as those of commands. */
 export function enterOwnCgroup(folder: string): string {
   const own = join(folder, `${PREFIX}spawner-${process.pid}`);
-  mkdirSync(own, { recursive: true });
   moveTo(own);
   return own;
 }
 
 function moveTo(cgroup: string): void {
+  mkdirSync(cgroup, { recursive: true });
   writeFileSync(join(cgroup, 'cgroup.procs'), `${process.pid}`);
 }
 
@@ -95,6 +95,8 @@ export class CgroupError extends Error {}
  */
 export class TaskCgroup {
   readonly #folder: string;
+  /** This process is in it, and ends nothing there: itself neither. */
+  #isOurs = false;
 
   /** @param name of its own among commands that run */
   constructor(parent: string, name: string) {
@@ -107,25 +109,27 @@ export class TaskCgroup {
    * @param home of this process
    * @throws CgroupError, and what `fork` throws; nothing runs then
    */
-  forking<T>(fork: () => T, limits: TaskLimits, home: string): T {
-    this.#try(() => {
-      mkdirSync(this.#folder);
-      moveTo(this.#folder);
-    });
+  forking(fork: () => ChildProcess, limits: TaskLimits, home: string): ChildProcess {
+    this.#isOurs = true;
+    this.#try(() => moveTo(this.#folder));
+    let child: ChildProcess | undefined;
     try {
-      return fork();
+      child = fork();
     } finally {
       this.#try(() => {
         moveTo(home);
+        this.#isOurs = false;
         this.#limit(limits);
-      });
+      }, child?.pid);
     }
+    return child;
   }
 
-  #try(act: () => void): void {
+  #try(act: () => void, pid?: number): void {
     try {
       act();
     } catch (error) {
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
       this.remove();
       throw new CgroupError(`the task can have no cgroup: ${(error as Error).message}`, { cause: error });
     }
@@ -154,6 +158,7 @@ export class TaskCgroup {
 
   /** Ends all that is in it, also what has left the command's process group. */
   kill(): void {
+    if (this.#isOurs) return;
     try {
       this.#write('cgroup.kill', '1');
     } catch {

@@ -167,7 +167,7 @@ export class ExecExecutor implements Executor {
   }
 
   #cannotStart({ message }: Error): void {
-    this.#failWaiting(`commands cannot be started: ${message}`);
+    endAll(this.#takeWaiting(), failed('spawner-failed', `commands cannot be started: ${message}`));
   }
 
   #connect(child: ChildProcess, file: string): Spawner {
@@ -230,23 +230,23 @@ export class ExecExecutor implements Executor {
     spawner.process.kill('SIGKILL');
     spawner.stream.destroy();
     const given = this.#takeGiven();
+    // Runs that come from now on are for the next one, which may be ready.
+    const refused = spawner.ready ? [] : this.#takeWaiting();
     this.#options.warn(`the process that starts commands died; ${given.length} runs are lost`);
     this.#cleaning = endRecorded(spawner.recordFile).then(() => {
       endAll(
         given,
         failed('spawner-lost', 'the process that starts commands died, and this command with it'),
       );
-      if (!spawner.ready) {
-        this.#failWaiting('the process that starts commands ended before it was ready');
-      }
+      endAll(refused, failed('spawner-failed', 'the process that starts commands ended before it was ready'));
       this.#advance();
     });
   }
 
-  #failWaiting(message: string): void {
-    const runs = [...this.#waiting.values()];
+  #takeWaiting(): GivenRun[] {
+    const waiting = [...this.#waiting.values()].map(({ sink }) => ({ sink, startedAt: undefined }));
     this.#waiting.clear();
-    for (const { sink } of runs) sink.ended(failed('spawner-failed', message), 0);
+    return waiting;
   }
 
   /** What the spawner was given is no longer its own: nothing more that it says counts. */

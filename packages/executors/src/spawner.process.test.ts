@@ -11,6 +11,7 @@ import { UNANSWERED_STARTS_MAX } from './limits.js';
 import { createRecord, parseRecord, recordFile, recordFolder } from './process-groups.js';
 import { isAlive, type ProcessIdentity, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
+import { ExecExecutor } from './spawner-link.js';
 
 let folder: string;
 let executors: Executors;
@@ -268,5 +269,26 @@ describe('the spawner', () => {
       error: { code: 'spawner-failed', message: expect.stringContaining('commands cannot be started') },
     });
     await other.close();
+  });
+});
+
+describe('a spawner that ends before it is ready', () => {
+  it('fails the runs that waited for it, and none that came later', async () => {
+    const environment: Record<string, string> = { ...process.env, NODE_OPTIONS: '--no-such-option' } as never;
+    const own = new ExecExecutor({
+      dataFolder: folder,
+      graceMs: 1_000,
+      environment,
+      warn: () => {
+        if (!('NODE_OPTIONS' in environment)) return;
+        delete environment.NODE_OPTIONS;
+        later = outcomeOf(own, { exec: ['true'] });
+      },
+    });
+    let later: ReturnType<typeof outcomeOf> | undefined;
+    const { outcome } = await outcomeOf(own, { exec: ['true'] });
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'spawner-failed' } });
+    expect((await later!).outcome).toMatchObject({ kind: 'completed' });
+    await own.close();
   });
 });

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { Cluster } from '@goshawk/client';
@@ -16,6 +15,7 @@ import { Link } from './link.js';
 import { openApi } from './openapi.js';
 import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
 import { ROUTES } from './routes.js';
+import { stream } from './stream.js';
 import { oneAtATime } from './turns.js';
 import { ClusterWatch } from './watch.js';
 
@@ -198,59 +198,6 @@ function parse(shape: z.ZodType | undefined, value: unknown, where: string): unk
   const result = shape.safeParse(value);
   if (result.success) return result.data;
   throw new InputError('bad-request', `${where}: ${describeIssue(result.error)}`, 'see /v1/openapi.json');
-}
-
-/** The first event, or error, decides how the answer begins: a job that there is not is a 404, not an empty stream. */
-async function stream(
-  reply: FastifyReply,
-  events: AsyncIterable<StreamEvent>,
-  ended: () => void,
-): Promise<unknown> {
-  const iterator = events[Symbol.asyncIterator]();
-  let first: IteratorResult<StreamEvent>;
-  try {
-    first = await iterator.next();
-  } catch (error) {
-    ended();
-    throw error;
-  }
-  // A browser that gets 204 does not connect again.
-  if (first.done) {
-    ended();
-    return reply.status(204).send();
-  }
-  const body = Readable.from(lines(first.value, iterator), { objectMode: false });
-  body.once('close', ended);
-  return reply.header('x-accel-buffering', 'no').type('text/event-stream').send(body);
-}
-
-async function* lines(first: StreamEvent, rest: AsyncIterator<StreamEvent>): AsyncGenerator<string> {
-  try {
-    yield textOf(first);
-    let next = rest.next();
-    for (;;) {
-      const came = await Promise.race([next, beat()]);
-      if (came === undefined) yield ': still here\n\n';
-      else if (came.done) return;
-      else {
-        yield textOf(came.value);
-        next = rest.next();
-      }
-    }
-  } finally {
-    // Not waited for: it may wait itself for what comes next.
-    void rest.return?.();
-  }
-}
-
-function beat(): Promise<undefined> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(undefined), LIMITS.streamBeatMs).unref();
-  });
-}
-
-function textOf({ event, id, data }: StreamEvent): string {
-  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
 /** The page shows nothing by itself: what it shows it asks the API for. */

@@ -15,6 +15,7 @@ import { JournalError } from './errors.js';
  * sees the other, both give way, and they try again after a time that is drawn; two can never both stay.
  */
 const CLAIM = /^owner-[0-9a-f]{16}\.sock$/;
+const EARLY = '.early';
 const TRIES = 8;
 const PAUSE_MS = 60;
 /** Of the path of a socket, on every system. */
@@ -55,8 +56,12 @@ export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await pause(PAUSE_MS * (0.5 + Math.random()) * tries);
     const claim = await listen(folder, purpose.about);
+    if (claim === undefined) continue;
     const found = await livingOther(folder, claim.name, (dead) => rmSync(dead, { force: true }));
-    if (found === undefined) return { release: () => claim.end() };
+    if (found === undefined) {
+      removeEarly(folder);
+      return { release: () => claim.end() };
+    }
     owner = found;
     await claim.end();
   }
@@ -73,19 +78,30 @@ interface Claim {
   end(): Promise<void>;
 }
 
-async function listen(folder: string, about: Purpose['about']): Promise<Claim> {
+/** Of processes that died before they listened. A living one whose name goes gives way: the folder has its owner. */
+function removeEarly(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.endsWith(EARLY) && CLAIM.test(name.slice(0, -EARLY.length)))
+      rmSync(join(folder, name), { force: true });
+  }
+}
+
+/** @returns undefined where the owner of the folder has taken the early name away */
+async function listen(folder: string, about: Purpose['about']): Promise<Claim | undefined> {
   const name = `owner-${randomBytes(8).toString('hex')}.sock`;
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.end(`process ${process.pid} on ${hostname()}${about === undefined ? '' : `, ${about()}`}`);
   });
   // Only one that listens bears a name that others look at: it is never taken for the socket of a dead process.
-  const early = `${name}.early`;
+  const early = `${name}${EARLY}`;
   try {
     await withShortPath(folder, early, (path) => listening(server, path));
     renameSync(join(folder, early), join(folder, name));
   } catch (cause) {
     server.close();
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && syscall === 'rename' && existsSync(folder)) return undefined;
     throw new JournalError(
       'journal-folder',
       `cannot claim ${folder}: ${(cause as Error).message}`,

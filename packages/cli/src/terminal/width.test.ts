@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { painter } from './paint.js';
 import { page } from './sections.js';
-import { cellWidth, shortened, wrapWords } from './width.js';
+import { cellWidth, shortened, wrapProse, wrapWords } from './width.js';
 
 it('breaks at spaces, and never within a word', () => {
   expect(wrapWords('all of it fits', 14)).toEqual(['all of it fits']);
@@ -10,6 +10,12 @@ it('breaks at spaces, and never within a word', () => {
   expect(wrapWords('incomprehensible it is', 5)).toEqual(['incomprehensible', 'it is']);
   expect(wrapWords('\u001b[2mab cd\u001b[22m', 5)).toEqual(['\u001b[2mab cd\u001b[22m']);
   expect(wrapWords('東京 都庁', 5)).toEqual(['東京', '都庁']);
+});
+
+it('keeps commands whole that are to be copied', () => {
+  expect(wrapProse('it goes on; `goshawk wait a-1` waits again\n`a b`', 16)).toBe(
+    ['it goes on;', '`goshawk wait a-1`', 'waits again', '`a b`'].join('\n'),
+  );
 });
 
 it('shortens text of any scripts to its columns', () => {

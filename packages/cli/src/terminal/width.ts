@@ -45,3 +45,13 @@ export function wrapWords(text: string, columns: number): string[] {
   }
   return [...lines, line];
 }
+
+/** The same for lines that name commands: what stands in backquotes is for copying, and stays whole. */
+export function wrapProse(text: string, columns: number): string {
+  const glued = text.replaceAll(/`[^`\n]*`/g, (command) => command.replaceAll(' ', '\u00a0'));
+  return glued
+    .split('\n')
+    .flatMap((line) => wrapWords(line, columns))
+    .join('\n')
+    .replaceAll('\u00a0', ' ');
+}

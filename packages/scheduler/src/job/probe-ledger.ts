@@ -1,20 +1,20 @@
 import { type Address, grown } from '@goshawk/core';
 
 /**
- * Where the probes of a batch are believed to be, as a list of what came and went. Each probe is sent once and used
- * once, which a list takes in a few nanoseconds and a map in many; where they are now is asked only when a worker is
- * lost or the probes are taken back.
+ * Where the probes of a batch are believed to be. Most probes are sent once and used once, which a list of what came and went
+ * takes in a few nanoseconds and a map in many; once somebody asks where they are, a map has the answer.
  *
  * The news that a probe has moved and the question of the worker that it moved to come from two senders, in any
  * order, so a worker may be counted below 0 for a while; the sum is right all along.
  */
 export class ProbeLedger {
-  /** Worker, change, worker, change, …; so many numbers of it count. */
+  /** Worker, change, worker, change, …; so many numbers of it count, and none once there are sums. */
   #changes = NO_CHANGES;
   #length = 0;
+  #sums: Map<Address, number> | undefined;
   #out = 0;
   #count = 0;
-  /** The most that were out since the list was last summed up. */
+  /** The most that were out at a time. */
   #peak = 0;
 
   /** Probes that no worker has served. */
@@ -22,9 +22,9 @@ export class ProbeLedger {
     return this.#out;
   }
 
-  /** Of the list: what it takes in memory. */
+  /** Of the list, or of the map: what it takes in memory. */
   get length(): number {
-    return this.#length;
+    return this.#sums?.size ?? this.#length;
   }
 
   /** How often anything was added or cleared: unchanged, nothing has happened. */
@@ -34,65 +34,72 @@ export class ProbeLedger {
 
   /** So many probes are about to be sent: there is room for each to come and go. */
   expect(probes: number): void {
-    this.#makeRoom(2 * FIELDS * probes);
+    if (this.#sums === undefined) this.#makeRoom(2 * FIELDS * probes);
   }
 
   /** @param probes below 0: they are there no more */
   add(worker: Address, probes: number): void {
     this.#count++;
+    this.#out += probes;
+    if (this.#out > this.#peak) this.#peak = this.#out;
+    if (this.#sums !== undefined) return addTo(this.#sums, worker, probes);
     if (this.#length === this.#changes.length) this.#makeRoom(FIELDS);
     this.#changes[this.#length++] = worker;
     this.#changes[this.#length++] = probes;
-    this.#out += probes;
-    if (this.#out > this.#peak) this.#peak = this.#out;
+    // A batch whose probes are stolen time and again must not fill the memory.
     if (this.#length > CHANGES_MAX_BASE + CHANGES_MAX_A_PROBE * this.#peak) this.#sumUp();
   }
 
   /** How many are believed to be at a worker; below 0: it is believed to owe some. */
   at(worker: Address): number {
-    let sum = 0;
-    for (let i = 0; i < this.#length; i += FIELDS) {
-      if (this.#changes[i] === worker) sum += this.#changes[i + 1]!;
-    }
-    return sum;
+    return this.#sumUp().get(worker) ?? 0;
   }
 
   /** Lost workers hold none. */
   drop(gone: ReadonlySet<Address>): void {
-    if (this.#length === 0) return;
-    for (const [worker, probes] of this.byWorker()) if (gone.has(worker)) this.add(worker, -probes);
+    if (this.length === 0) return;
+    const sums = this.#sumUp();
+    for (const worker of gone) {
+      const probes = sums.get(worker);
+      if (probes !== undefined) this.add(worker, -probes);
+    }
   }
 
-  /** How many each worker holds; below 0 where it is believed to owe some. Sums up the whole list. */
+  /** How many each worker holds; below 0 where it is believed to owe some. */
   byWorker(): ReadonlyMap<Address, number> {
-    const sums = new Map<Address, number>();
-    for (let i = 0; i < this.#length; i += FIELDS) {
-      const worker = this.#changes[i] as Address;
-      sums.set(worker, (sums.get(worker) ?? 0) + this.#changes[i + 1]!);
-    }
-    for (const [worker, probes] of sums) if (probes === 0) sums.delete(worker);
-    return sums;
+    return this.#sumUp();
   }
 
   clear(): void {
     this.#count++;
     this.#changes = NO_CHANGES;
     this.#length = 0;
+    this.#sums = undefined;
     this.#out = 0;
     this.#peak = 0;
   }
 
-  /** A batch whose probes are stolen time and again must not fill the memory. */
-  #sumUp(): void {
-    this.#changes = Int32Array.from([...this.byWorker()].flat());
-    this.#length = this.#changes.length;
-    this.#peak = this.#out;
+  #sumUp(): Map<Address, number> {
+    if (this.#sums !== undefined) return this.#sums;
+    const sums = new Map<Address, number>();
+    for (let i = 0; i < this.#length; i += FIELDS)
+      addTo(sums, this.#changes[i] as Address, this.#changes[i + 1]!);
+    this.#changes = NO_CHANGES;
+    this.#length = 0;
+    this.#sums = sums;
+    return sums;
   }
 
   #makeRoom(numbers: number): void {
     const size = this.#length + numbers;
     if (size > this.#changes.length) this.#changes = grown(this.#changes, size);
   }
+}
+
+function addTo(sums: Map<Address, number>, worker: Address, probes: number): void {
+  const sum = (sums.get(worker) ?? 0) + probes;
+  if (sum === 0) sums.delete(worker);
+  else sums.set(worker, sum);
 }
 
 const NO_CHANGES = new Int32Array(0);

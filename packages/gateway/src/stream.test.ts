@@ -1,0 +1,24 @@
+import { expect, test, vi } from 'vitest';
+import { LIMITS } from './limits.js';
+import { lines } from './stream.js';
+
+test('a stream has one timer, however many events there were, and says that it is there when none come', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    async function* events() {
+      for (let id = 1; id < 1_000; id++) yield { event: 'job', id: `${id}`, data: {} };
+      await new Promise(() => {});
+    }
+    const text = lines({ event: 'job', id: '0', data: {} }, events());
+    for (let id = 0; id < 1_000; id++)
+      expect((await text.next()).value).toBe(`event: job\nid: ${id}\ndata: {}\n\n`);
+    const next = text.next();
+    await Promise.resolve();
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(LIMITS.streamBeatMs);
+    expect((await next).value).toBe(': still here\n\n');
+    await text.return(undefined);
+  } finally {
+    vi.useRealTimers();
+  }
+});
