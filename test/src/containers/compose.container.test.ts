@@ -111,6 +111,16 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     await project.known(1, 1);
   });
 
+  test('leaves the files of keys alone when a command runs inside, so that no daemon reads them anew', async () => {
+    await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
+    await project.must('up', '--detach');
+    await project.known(1, 1);
+    const stat = ['stat', '--format', '%n %i %z', '/etc/goshawk/keys/central.key'];
+    const before = await project.must('exec', '-T', 'central', ...stat);
+    await project.must('run', '--rm', '-T', 'client', 'jobs');
+    expect(await project.must('exec', '-T', 'central', ...stat)).toBe(before);
+  });
+
   test('has a page, for who has the token that stands where the file says', async () => {
     await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
     await project.must('up', '--detach', '--wait', 'dashboard', 'worker', 'scheduler');

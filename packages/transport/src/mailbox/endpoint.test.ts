@@ -18,6 +18,8 @@ describe('endpoints', () => {
     'tcp://a:123456',
     'udp://a:1',
     'ipc:///tmp/x.sock',
+    'tcp://$(POD_IP):7072',
+    'tcp://a b:1',
   ])('%j is refused with what is expected', (text) => {
     expect(() => parseEndpoint(text)).toThrow(/is not an endpoint: expected tcp:\/\/HOST:PORT/);
   });

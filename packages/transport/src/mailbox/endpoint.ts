@@ -8,7 +8,8 @@ export interface Endpoint {
   readonly port: number;
 }
 
-const TCP = /^tcp:\/\/(\[[^\]]+\]|[^:/[\]]+):([0-9]{1,5})$/;
+// What names and addresses are made of: a variable that nobody gave a value, as $(POD_IP), is no host.
+const TCP = /^tcp:\/\/(\[[^\]]+\]|\*|[\w.-]+):([0-9]{1,5})$/;
 const PORT_MAX = 65_535;
 
 /** @throws InvalidEndpointError that says what is expected. */
