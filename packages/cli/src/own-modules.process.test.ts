@@ -54,6 +54,18 @@ describe('simulated', () => {
       'throw new Error("oops")',
       /cannot be loaded: Error: oops \(mine/,
     ],
+    [
+      'a policy that is no JavaScript',
+      '--policy',
+      'export default {\n  title: "x",\n  plan( {\n};\n',
+      /cannot be loaded: SyntaxError: .* \(mine\.mjs:\d\)$/m,
+    ],
+    [
+      'a policy that makes Goshawk throw',
+      '--policy',
+      policy('for (const w of cluster.workers) draft.start(undefined, w);'),
+      /mine\.mjs threw: TypeError: .* \(mine\.mjs:1:\d+\)$/m,
+    ],
     ['a policy that is none', '--policy', 'export default 3', /its default export is no object/],
     ['an estimator that is none', '--estimator', 'export default { title: "x" }', /no function "make"/],
     ['a policy that throws as it plans', '--policy', THROWS, /mine\.mjs threw: Error: lost my way \(mine/],

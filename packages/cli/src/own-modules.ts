@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { InputError } from '@goshawk/core';
 import { addOwnPolicy, inOneLine } from '@goshawk/policies';
@@ -50,11 +51,17 @@ async function defaultExport(where: string, path: string): Promise<unknown> {
   try {
     loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (error) {
-    throw new InputError('bad-module', `${where}: it cannot be loaded: ${inOneLine(error)}`, '', {
-      cause: error,
-    });
+    const what = error instanceof SyntaxError ? syntaxError(error, path) : inOneLine(error, path);
+    throw new InputError('bad-module', `${where}: it cannot be loaded: ${what}`, '', { cause: error });
   }
   return loaded.default;
+}
+
+/** With its line, which the error does not have: Node says it to who checks the file. */
+function syntaxError({ message }: SyntaxError, path: string): string {
+  const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
+  const line = /:(\d+)$/m.exec(stderr)?.[1];
+  return `SyntaxError: ${message}${line === undefined ? '' : ` (${basename(path)}:${line})`}`;
 }
 
 function listed(text: string): string[] {

@@ -54,7 +54,10 @@ describe('wrong usage is one line and exit code 2', () => {
       ['submit', 'echo', 'hi'],
       'submit: "hi" is not expected: a submission has one job file; to run a command, write it after --',
     ],
-    [['submit', 'no.json'], 'submit: cannot read no.json: there is no such file'],
+    [
+      ['submit', 'no.json'],
+      'submit: cannot read no.json: there is no such file; a command is written after --: goshawk submit -- CMD ARG…',
+    ],
     [
       ['submit', '--tasks', '2'],
       'submit: there is nothing to run; give a command after --, a job file, --sleep or --module',

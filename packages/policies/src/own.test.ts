@@ -47,6 +47,12 @@ describe('a policy of one’s own', () => {
       '"make" throws Error: not today',
     ],
     [
+      'one that plans later',
+      { ...whole, make: () => ({ heard() {}, plan: async () => Promise.reject(new Error('late')) }) },
+      '"plan" is async, and a policy answers at once',
+    ],
+    ['made later', { ...whole, make: async () => Promise.reject(new Error('late')) }, '"make" is async'],
+    [
       'one that needs a cluster',
       { ...whole, make: () => ({ heard() {}, plan: (c: never) => (c as { x: { y: 1 } }).x.y }) },
       'it cannot plan for an empty cluster: TypeError',

@@ -6,12 +6,18 @@ import type { CentralPolicy, PolicyModule, PolicyOptions } from './contract.js';
 /**
  * What the default export of a file is, as a policy of one's own. It is made once here, and plans for an empty cluster.
  *
- * @param where for errors: `--policy ./mine.js`
+ * @param name of the file, as it was given
  * @throws InputError that says how it breaks the contract
  */
-export function checkedPolicy(where: string, exported: unknown): PolicyModule {
+export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   const broken = (what: string): never => {
-    throw new InputError('bad-policy', `${where}: ${what}`, HINT);
+    throw new InputError('bad-policy', `--policy ${name}: ${what}`, HINT);
+  };
+  // What an async function throws later would end the process.
+  const refusePromise = (method: string, answer: unknown): void => {
+    if (!(answer instanceof Promise)) return;
+    answer.catch(() => {});
+    broken(`"${method}" is async, and a policy answers at once`);
   };
   if (typeof exported !== 'object' || exported === null)
     return broken('its default export is no object { title, declares, options, make }');
@@ -42,17 +48,20 @@ export function checkedPolicy(where: string, exported: unknown): PolicyModule {
       reserve: 'auto',
       random: () => 0.5,
     });
+    refusePromise('make', policy);
   } catch (error) {
-    return broken(`"make" throws ${inOneLine(error)}`);
+    if (error instanceof InputError) throw error;
+    return broken(`"make" throws ${inOneLine(error, name)}`);
   }
   for (const method of ['heard', 'plan'] as const)
     if (typeof policy?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
   try {
     const books = new ClusterBooks();
-    policy.heard([], 0);
-    policy.plan(books, new BookedDraft(books, 1, 0), 0);
+    refusePromise('heard', policy.heard([], 0));
+    refusePromise('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
   } catch (error) {
-    broken(`it cannot plan for an empty cluster: ${inOneLine(error)}`);
+    if (error instanceof InputError) throw error;
+    broken(`it cannot plan for an empty cluster: ${inOneLine(error, name)}`);
   }
   return module;
 }
@@ -67,9 +76,16 @@ export function defaultsOf<Options extends PolicyOptions>({
   return Object.fromEntries(defaults) as Options;
 }
 
-/** What was thrown, and the place of the first frame. */
-export function inOneLine(thrown: unknown): string {
+/**
+ * What was thrown, and where: the first frame in the file of one's own, else the first that is not Node's.
+ *
+ * @param path of that file
+ */
+export function inOneLine(thrown: unknown, path: string): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  const place = /^\s+at .*?([^/\\(]+:\d+:\d+)\)?$/m.exec(thrown.stack ?? '')?.[1];
+  const frames = [...(thrown.stack ?? '').matchAll(/^\s+at (.*?)([^/\\(]+:\d+:\d+)\)?$/gm)];
+  const places = frames.filter(([, before]) => !before!.includes('node:')).map(([, , place]) => place!);
+  const file = `${path.slice(path.lastIndexOf('/') + 1)}:`;
+  const place = places.find((each) => each.startsWith(file)) ?? places[0];
   return `${thrown.name}: ${thrown.message.replaceAll(/\s*\n\s*/g, ' ')}${place === undefined ? '' : ` (${place})`}`;
 }

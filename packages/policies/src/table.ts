@@ -46,7 +46,7 @@ export function addOwnPolicy(name: string, path: string, exported: unknown): voi
       'bad-policy',
       `--policy ${name}: its path has more than ${LIMITS.nameLengthMax} characters`,
     );
-  const module = checkedPolicy(`--policy ${name}`, exported);
+  const module = checkedPolicy(name, exported);
   OWN_POLICIES.set(path, module);
   OWN_PRESETS.set(name, presetOf(path, module));
 }
@@ -203,7 +203,7 @@ export function policyOf(
   joinMs: Millis,
   random: () => number,
   failed: (error: unknown) => void = (error) => {
-    throw new InputError('policy-failed', `the policy ${name} threw: ${inOneLine(error)}`);
+    throw new InputError('policy-failed', `the policy ${name} threw: ${inOneLine(error, name)}`);
   },
 ): CentralPolicy {
   const { policy, options } = preset.decidedBy;

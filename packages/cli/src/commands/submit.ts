@@ -40,7 +40,7 @@ export const submitCommand = defineCommand({
     const job = await buildJob(options, positionals, sourcesOf(context));
     const found = await findCluster(context);
     await using cluster = await openCluster(context, { found });
-    const after = await predecessorsNamed(context, cluster, options);
+    const after = await predecessorsNamed(context, cluster, options, job);
     const handle = await cluster.submit(
       { ...givenSpan(context.environment.TRACEPARENT), ...job, ...after },
       { signal: context.interrupted },
@@ -74,7 +74,8 @@ export const submitCommand = defineCommand({
 async function predecessorsNamed(
   context: Context,
   cluster: Cluster,
-  { after, afterOk }: SubmitOptions,
+  options: SubmitOptions,
+  file: JobSubmission,
 ): Promise<Pick<JobSubmission, 'after' | 'afterOk'>> {
   const named = async (words: readonly string[]): Promise<string[]> => {
     const ids = await jobsNamed(context, cluster, words);
@@ -82,6 +83,9 @@ async function predecessorsNamed(
       await cluster.job(id).describe({ signal: context.interrupted }).catch(unlessUnknown);
     return ids;
   };
+  const [after, afterOk] = (['after', 'afterOk'] as const).map((name) =>
+    options[name].length > 0 ? options[name] : (file[name] ?? []),
+  ) as [readonly string[], readonly string[]];
   return {
     ...(after.length === 0 ? {} : { after: await named(after) }),
     ...(afterOk.length === 0 ? {} : { afterOk: await named(afterOk) }),
@@ -107,7 +111,8 @@ export function sourcesOf(context: Context): Sources {
       try {
         return await readFile(resolve(context.cwd, path));
       } catch (error) {
-        throw new InputError('no-file', `${what}: cannot read ${path}: ${whyUnread(error)}`, '', {
+        const hint = what === 'submit' ? 'a command is written after --: goshawk submit -- CMD ARG…' : '';
+        throw new InputError('no-file', `${what}: cannot read ${path}: ${whyUnread(error)}`, hint, {
           cause: error,
         });
       }

@@ -140,6 +140,12 @@ describe('submit', () => {
     expect([exitCode, stderr.trim().split('\n').length]).toEqual([2, 1]);
     const none = await up.goshawk(['submit', '--after', `${any}999`, '--', 'true']);
     expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining('there is no job')]);
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-after-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'job.json');
+    await writeFile(file, JSON.stringify({ tasks: [{ sleep: 1 }], afterOk: [`${any}999`] }));
+    const inFile = await up.goshawk(['submit', file]);
+    expect([inFile.exitCode, inFile.stderr]).toEqual([2, expect.stringContaining('there is no job')]);
   });
 
   it('tries again after a while, and what failed in a certain way only', async () => {

@@ -51,6 +51,14 @@ it('without prefixes is the bytes as they are', () => {
   expect(written).toEqual({ stdout: '\u00ff\0\n', stderr: 'no newline' });
 });
 
+it('without prefixes ends its last line on a terminal, so that what is said next begins one', () => {
+  const { context, written } = recordingContext();
+  const sink = rawOutput({ ...context, stdout: { ...context.stdout, isTTY: true } });
+  sink.write(chunk(0, 'no newline'));
+  sink.end();
+  expect(written.stdout).toBe('no newline\n');
+});
+
 it('as JSON is a value a line, bytes that are no text as base64', () => {
   const { context, written } = recordingContext();
   const sink = jsonOutput(context, 'a1-3');

@@ -13,11 +13,22 @@ const NEWLINE = 0x0a;
 /** A line that grows beyond this is passed on in parts. Bytes. */
 const LINE_BYTES_MAX = 64 * 1024;
 
-/** Bytes as they are, stdout to stdout and stderr to stderr. */
+/**
+ * Bytes as they are, stdout to stdout and stderr to stderr. Only a terminal gets a newline where the last line has
+ * none: what is said next, or the prompt, begins a line of its own.
+ */
 export function rawOutput(context: Context): OutputSink {
+  let last: LogChunk | undefined;
   return {
-    write: ({ stream, bytes }) => void context[stream].write(bytes),
-    end: () => {},
+    write(chunk) {
+      if (chunk.bytes.length === 0) return;
+      context[chunk.stream].write(chunk.bytes);
+      last = chunk;
+    },
+    end() {
+      if (last !== undefined && last.bytes.at(-1) !== NEWLINE && context[last.stream].isTTY === true)
+        context[last.stream].write('\n');
+    },
   };
 }
 

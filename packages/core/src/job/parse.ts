@@ -5,7 +5,7 @@ import { nearest } from '../nearest.js';
 import { present } from '../present.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
-import type { Payload } from './payload.js';
+import { type Payload, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
   type JobSpec,
@@ -139,6 +139,9 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
   const some = keys.slice(0, KEYS_SHOWN).map(shown);
   const [first = ''] = some;
   const fields = fieldsOf(of);
+  // A field of another kind of task than the one that is written beside it.
+  if (of === 'task' && fields.includes(first))
+    return `${JSON.stringify(first)} does not go with the other fields; ${TASK_KINDS}`;
   const begun = fields.filter(
     (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
   );

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../durations.js';
+import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 
 const argument = () =>
@@ -37,7 +38,9 @@ export function withUnit(what: string, parse: (text: string, what: string) => nu
     try {
       return parse(given, what);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message.replace(`${what}: `, '') });
+      const { message, hint } = error as InputError;
+      const said = hint === '' ? message : `${message}; ${hint}`;
+      context.addIssue({ code: 'custom', message: said.replace(`${what}: `, '') });
       return z.NEVER;
     }
   });
@@ -73,6 +76,7 @@ const execPayload = () =>
       .array(argument())
       .min(1)
       .max(LIMITS.argumentsMax)
+      .refine(([command]) => command !== '', 'the command, its first element, is empty')
       .describe('run this command: its name and its arguments, without a shell'),
     shell: z.boolean().optional().describe('the first element of `exec` is a line for `/bin/sh -c`'),
     env: environment().optional().describe('variables for the command, beside those of the worker'),
@@ -135,10 +139,11 @@ export type SleepPayload = z.infer<ReturnType<typeof sleepPayload>>;
 export type ExecPayload = z.infer<ReturnType<typeof execPayload>>;
 export type ModulePayload = z.infer<ReturnType<typeof modulePayload>>;
 
+export const TASK_KINDS = 'a task is one of {"sleep": ms}, {"exec": [command, …]}, {"module": path}';
+
 /** For what is none of the three, so that no single one of them can say what is missing. */
 function describeNoPayload(input: unknown, known: ReadonlySet<string>): string {
-  const kinds = 'a task is one of {"sleep": ms}, {"exec": [command, …]}, {"module": path}';
   const fields = typeof input === 'object' && input !== null ? Object.keys(input) : [];
   const unknown = fields.find((field) => !known.has(field));
-  return unknown === undefined ? kinds : `unknown field ${JSON.stringify(unknown)}; ${kinds}`;
+  return unknown === undefined ? TASK_KINDS : `unknown field ${JSON.stringify(unknown)}; ${TASK_KINDS}`;
 }

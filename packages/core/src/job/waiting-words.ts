@@ -47,8 +47,8 @@ export const WAITING_WORDS: Readonly<
     helps: 'more workers, or slots; for long tasks, a smaller --reserve',
   },
   resources: {
-    why: 'no free worker has enough left of what each of them demands',
-    helps: 'a smaller demand, or workers with more of it: `goshawk workers` shows what they have in all',
+    why: 'no worker has a free slot, and enough left of what each of them demands',
+    helps: 'more workers, or a smaller demand: `goshawk workers` shows what they have in all',
   },
   seeking: {
     why: 'no worker is free for them; the next free one asks for them',

@@ -51,7 +51,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
         });
       },
       warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
-      policyFailed: tellFailures(options.logger),
+      policyFailed: tellFailures(options.logger, options.settings.policy.policy),
       ...ifThereIsAnother(process, options.logger),
     });
     return timed(tracing?.around(central) ?? central, times);
@@ -90,13 +90,13 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
 }
 
 /** Each time that there are twice as many: a policy may throw at every turn. */
-function tellFailures(logger: CentralOptions['logger']): (error: unknown) => void {
+function tellFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
   let failures = 0;
   return (error) => {
     failures++;
     if (Number.isInteger(Math.log2(failures)))
       logger.error(
-        { failures, error: inOneLine(error) },
+        { failures, error: inOneLine(error, policy) },
         'the policy threw; what waits is started in order of arrival',
       );
   };

@@ -1,3 +1,4 @@
+import { nearest } from '@goshawk/core';
 import { quote, WorkloadError } from '../errors.js';
 import { emptyTrace, readLineBatches } from './files.js';
 
@@ -103,9 +104,14 @@ export interface HeadedRow {
  * Rows of a CSV file without quotes, gzip'd or not, whose first line names its columns. Blank lines are skipped.
  *
  * @param needed columns that there have to be
+ * @param known columns that are read; one that is written nearly so is refused, others are left out
  * @throws WorkloadError with file and line at the first thing that is wrong
  */
-export async function* readHeadedCsv(file: string, needed: readonly string[]): AsyncGenerator<HeadedRow> {
+export async function* readHeadedCsv(
+  file: string,
+  needed: readonly string[],
+  known: readonly string[] = needed,
+): AsyncGenerator<HeadedRow> {
   const row = new CsvRow(file);
   let places: Map<string, number> | undefined;
   let headed: HeadedRow | undefined;
@@ -115,6 +121,7 @@ export async function* readHeadedCsv(file: string, needed: readonly string[]): A
       if (row.isBlank) continue;
       if (headed === undefined || places === undefined) {
         places = placesOf(text, needed, file);
+        refuseNearly(places, known, file);
         headed = headedRow(row, places);
         continue;
       }
@@ -136,6 +143,18 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
     'the first line names the columns (docs/USE.md lists them)',
     { file, line: 1 },
   );
+}
+
+/** A job of one task is not to be made of a column `task`. */
+function refuseNearly(places: ReadonlyMap<string, number>, known: readonly string[], file: string): void {
+  for (const name of places.keys()) {
+    const meant = known.includes(name) ? undefined : nearest(name, known);
+    if (meant === undefined || places.has(meant)) continue;
+    throw new WorkloadError(`there is no column ${quote(name)}`, `did you mean ${quote(meant)}?`, {
+      file,
+      line: 1,
+    });
+  }
 }
 
 function headedRow(row: CsvRow, places: ReadonlyMap<string, number>): HeadedRow {

@@ -46,6 +46,7 @@ describe('a CSV file with named columns', () => {
   });
 
   it.each([
+    [['submit,task,duration', '0,2,5'], /trace:1: there is no column 'task'; did you mean 'tasks'\?/],
     [['submit,tasks,duration', '0,2'], /trace:2: the line has 2 columns in place of 3/],
     [['submit,tasks,duration', '0,0,5'], /trace:2: the number of tasks is 0/],
     [['submit,tasks,duration', '0,1,'], /trace:2: the duration is empty/],

@@ -10,6 +10,7 @@ const SPELLINGS = {
   tasks: ['tasks', 'n_tasks', 'num_tasks'],
   duration: ['duration', 'duration_s', 'duration_seconds', 'durationSeconds'],
 } as const;
+const NAMES: readonly string[] = Object.values(SPELLINGS).flat();
 const LAYOUT = '`submit,tasks,duration`, in seconds; `name`, `user` and `estimate` may stand beside them';
 
 /** A job a row, all of its tasks of one duration: what a spreadsheet or a query exports. */
@@ -34,7 +35,7 @@ function columnIn(names: readonly string[], of: keyof typeof SPELLINGS): string 
 /** @throws WorkloadError with file and line at the first row that is wrong */
 async function* readCsv(file: string): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
-  for await (const row of readHeadedCsv(file, [])) {
+  for await (const row of readHeadedCsv(file, [], NAMES)) {
     addJob(packer, row);
     if (packer.jobs === BATCH_JOBS) yield packer.take();
   }
