@@ -46,6 +46,14 @@ it('names and numbers that cannot be are said to be wrong', async () => {
     status: 400,
     body: { code: 'bad-request', message: expect.stringContaining('task') },
   });
+  expect(await read(`${url}/v1/jobs?states=running`)).toMatchObject({
+    status: 400,
+    body: {
+      message: 'query: there is no parameter "states" here',
+      hint: 'there are state, user, all, from, limit',
+    },
+  });
+  expect(await read(`${url}/v1/why?task=3`)).toMatchObject({ status: 400 });
   expect(await read(`${url}/v1/workers/${'x'.repeat(200)}`)).toMatchObject({ status: 503 });
 });
 

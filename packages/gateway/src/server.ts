@@ -4,9 +4,17 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { Cluster } from '@goshawk/client';
-import { cannotListen, describeIssue, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
+import {
+  cannotListen,
+  describeIssue,
+  httpUrl,
+  InputError,
+  isLoopbackHost,
+  parseBind,
+  quoted,
+} from '@goshawk/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Access, checkRole, type Role, type Token } from './access.js';
 import { Bodies } from './bodies.js';
 import { answerTo, Refused } from './errors.js';
@@ -181,6 +189,7 @@ function check(
 ): Asked<never, never, never> {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
+  refuseUnknown(route.query, Object.keys(request.query as object));
   const { 'last-event-id': lastEventId, traceparent } = request.headers;
   return {
     path: parse(route.path, request.params, 'path') as never,
@@ -191,6 +200,16 @@ function check(
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     signal: gone.signal,
   };
+}
+
+/** A parameter that is misspelled would get an answer to another question. */
+function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): void {
+  const known = shape instanceof z.ZodObject ? Object.keys(shape.shape) : [];
+  const other = given.find((name) => !known.includes(name));
+  if (other === undefined) return;
+  const what = `query: there is no parameter ${quoted(other)} here`;
+  const hint = known.length === 0 ? 'see /v1/openapi.json' : `there are ${known.join(', ')}`;
+  throw new InputError('bad-request', what, hint);
 }
 
 function parse(shape: z.ZodType | undefined, value: unknown, where: string): unknown {

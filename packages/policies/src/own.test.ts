@@ -49,9 +49,9 @@ describe('a policy of one’s own', () => {
     [
       'one that plans later',
       { ...whole, make: () => ({ heard() {}, plan: async () => Promise.reject(new Error('late')) }) },
-      '"plan" is async, and a policy answers at once',
+      '"plan" answers later, and a policy answers at once',
     ],
-    ['made later', { ...whole, make: async () => Promise.reject(new Error('late')) }, '"make" is async'],
+    ['made later', { ...whole, make: async () => Promise.reject(new Error('late')) }, '"make" answers later'],
     [
       'one that needs a cluster',
       { ...whole, make: () => ({ heard() {}, plan: (c: never) => (c as { x: { y: 1 } }).x.y }) },

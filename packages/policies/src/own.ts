@@ -13,11 +13,12 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   const broken = (what: string): never => {
     throw new InputError('bad-policy', `--policy ${name}: ${what}`, HINT);
   };
-  // What an async function throws later would end the process.
-  const refusePromise = (method: string, answer: unknown): void => {
-    if (!(answer instanceof Promise)) return;
-    answer.catch(() => {});
-    broken(`"${method}" is async, and a policy answers at once`);
+  // What it throws later, with nobody to hear it, would end the process.
+  const refuseLater = (method: string, answer: unknown): void => {
+    const later = answer as { readonly then?: (done: () => void, failed: () => void) => void } | undefined;
+    if (typeof later?.then !== 'function') return;
+    later.then(ignore, ignore);
+    broken(`"${method}" answers later, and a policy answers at once`);
   };
   if (typeof exported !== 'object' || exported === null)
     return broken('its default export is no object { title, declares, options, make }');
@@ -48,7 +49,7 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
       reserve: 'auto',
       random: () => 0.5,
     });
-    refusePromise('make', policy);
+    refuseLater('make', policy);
   } catch (error) {
     if (error instanceof InputError) throw error;
     return broken(`"make" throws ${inOneLine(error, name)}`);
@@ -57,14 +58,16 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
     if (typeof policy?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
   try {
     const books = new ClusterBooks();
-    refusePromise('heard', policy.heard([], 0));
-    refusePromise('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
+    refuseLater('heard', policy.heard([], 0));
+    refuseLater('plan', policy.plan(books, new BookedDraft(books, 1, 0), 0));
   } catch (error) {
     if (error instanceof InputError) throw error;
     broken(`it cannot plan for an empty cluster: ${inOneLine(error, name)}`);
   }
   return module;
 }
+
+const ignore = (): void => {};
 
 const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Your own policy”, explains it';
 
