@@ -2,7 +2,7 @@ import { CUT_SHORT, type KillReason, type Millis, type Outcome, type OutcomeKind
 import type { TaskOrder } from '@goshawk/worker';
 import { Draw } from '../drawing/draw.js';
 import type { Calendar, Event } from '../stepped/calendar.js';
-import { outcomeOf } from '../stepped/executor.js';
+import { outcomeOf } from '../stepped/outcome.js';
 
 /** What a task of a chaos run does: the input of its `module` payload. */
 export interface TaskInput {

@@ -1,8 +1,7 @@
 import type { MeasuredProfile } from '@goshawk/simulator';
 import type { Driver, DriverOptions, SteppingDriver } from '../stepped/driver.js';
-import { SteppedDriver } from '../stepped/stepped-driver.js';
+import { VirtualDriver } from '../stepped/virtual-driver.js';
 import { RealTimeDriver, SteppingRealTimeDriver } from './real-time-driver.js';
-import { VirtualDriver } from './virtual-driver.js';
 import { FakeWorld, NodeWorld } from './world.js';
 
 /** Late as a busy process is. */
@@ -23,7 +22,6 @@ const LATE: MeasuredProfile = {
 
 /** Whatever drives machines, and can be moved from event to event. */
 export const STEPPING_DRIVERS: Readonly<Record<string, (options: DriverOptions) => SteppingDriver>> = {
-  'the stepped driver': (options) => new SteppedDriver(options),
   'the simulator': (options) => new VirtualDriver(options),
   'the real-time driver': (options) => new SteppingRealTimeDriver(options),
 };

@@ -10,8 +10,8 @@ import type {
   TaskEnvironment,
   TaskMachine,
 } from '../stepped/driver.js';
+import { watched, watchedWorker } from '../stepped/watched.js';
 import { type Letterbox, PostOffice } from './post-office.js';
-import { watched, watchedWorker } from './watched.js';
 import { FakeWorld, type World } from './world.js';
 
 interface Process {

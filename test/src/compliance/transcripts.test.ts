@@ -9,8 +9,8 @@ const SUFFIX = '.golden.txt';
 
 const transcripts = readdirSync(FOLDER).filter((file) => file.endsWith(SUFFIX));
 
-/** On the stepped driver they are played where they stand. */
-const { 'the stepped driver': _, ...others } = STEPPING_DRIVERS;
+/** On the simulator they are played where they stand. */
+const { 'the simulator': _, ...others } = STEPPING_DRIVERS;
 
 describe.each(Object.entries(others))('%s has the machines do what stands in', (_, makeDriver) => {
   test.each(transcripts)('%s', (file) => {

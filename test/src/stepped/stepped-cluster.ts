@@ -17,7 +17,7 @@ import { type Job, Scheduler } from '@goshawk/scheduler';
 import { type TaskOrder, Worker } from '@goshawk/worker';
 import type { Build, DriverOptions, SteppingDriver } from './driver.js';
 import { type Envelope, Network } from './network.js';
-import { SteppedDriver } from './stepped-driver.js';
+import { VirtualDriver } from './virtual-driver.js';
 
 /** Where everybody registers: whichever central is alive stands behind it, as behind an endpoint. */
 const CENTRAL_DOOR = 0 as Address;
@@ -27,7 +27,7 @@ export interface SteppedOptions {
   readonly seed: string;
   /** Hears of everything that the machines do to the world, in order. */
   readonly observer?: Partial<Observer>;
-  /** What drives the machines in place of the stepped driver. */
+  /** What drives the machines in place of the simulator. */
   readonly makeDriver?: ((options: DriverOptions) => SteppingDriver) | undefined;
 }
 
@@ -64,7 +64,7 @@ export class SteppedCluster {
   #busy: { readonly ms: Millis; readonly at: Millis; readonly share: number } = { ms: 0, at: 0, share: 0 };
 
   constructor(options: SteppedOptions) {
-    const makeDriver = options.makeDriver ?? ((given) => new SteppedDriver(given));
+    const makeDriver = options.makeDriver ?? ((given) => new VirtualDriver(given));
     this.#options = options;
     this.#observer = options.observer ?? {};
     this.#driver = makeDriver({

@@ -10,7 +10,7 @@ import {
   type Resources,
 } from '@goshawk/core';
 import { decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
-import { outcomeOf } from '../stepped/executor.js';
+import { outcomeOf } from '../stepped/outcome.js';
 import { nextIncarnation, type Party } from '../stepped/stepped-cluster.js';
 import type { Command } from './script.js';
 import type { Stage } from './stage.js';

@@ -17,7 +17,7 @@ import {
   type SteppingDriver,
   type TaskEnvironment,
   type TaskMachine,
-} from '../stepped/driver.js';
+} from './driver.js';
 import { watched, watchedWorker } from './watched.js';
 
 interface VirtualDriverOptions extends DriverOptions {

@@ -1,5 +1,5 @@
 import type { Machine } from '@goshawk/core';
-import type { TaskMachine } from '../stepped/driver.js';
+import type { TaskMachine } from './driver.js';
 
 /** A machine whose invariants are checked after each of its steps. */
 export function watched(machine: Machine): Machine {
