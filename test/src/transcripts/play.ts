@@ -9,7 +9,7 @@ const OPENING = ['cluster', 'settings'];
 /**
  * Plays a transcript on real machines.
  *
- * @param makeDriver what drives them, if not the stepped driver
+ * @param makeDriver what drives them, if not the simulator
  * @returns it, with what the machines do below each command
  * @throws Error that names the file and the command that cannot be carried out
  */
