@@ -51,6 +51,12 @@ describe('goshawk plan', () => {
       const { startSeconds, ahead } = await planned('--estimate', '300s', '--', 'true');
       expect(ahead.workSeconds).toBe(600 * ahead.tasks);
       expect(startSeconds).toBeGreaterThan(600);
+      const unknown = (await cluster.goshawk(['submit', '--sleep', '600s'])).stdout.trim();
+      const { stdout } = await cluster.goshawk(['plan', '--estimate', '300s', '--', 'true']);
+      expect(stdout).toMatch(
+        /start +after \d+ tasks of 2 jobs; nobody said how long 1 of them takes; 0 of 2 slots/,
+      );
+      await cluster.goshawk(['cancel', unknown]);
     } finally {
       await cluster.goshawk(['cancel', id]);
     }

@@ -119,6 +119,12 @@ function fittingLine(stage: StageOutlook): string {
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
 }
 
+function unsaid({ unknown, tasks }: Outlook['ahead']): string {
+  if (unknown === 0) return 'those that run take';
+  if (unknown === tasks) return tasks === 1 ? 'it takes' : 'they take';
+  return `${formatCount(unknown)} of them ${unknown === 1 ? 'takes' : 'take'}`;
+}
+
 function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'slot')} ${freeSlots === 1 ? 'is' : 'are'} free`;
   if (ahead.tasks === 0 && freeSlots > 0) return `at once: ${free}, and nothing waits before it`;
@@ -126,6 +132,6 @@ function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
     ahead.tasks === 0
       ? 'the next task that ends'
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`;
-  if (startMs === undefined) return `after ${after}, for which nobody said how long they take; ${free}`;
+  if (startMs === undefined) return `after ${after}; nobody said how long ${unsaid(ahead)}; ${free}`;
   return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
 }

@@ -1,5 +1,5 @@
-import type { ClusterShares, JobShare } from '@goshawk/client';
-import { addTo, counted, formatResources, largestShare, type Resources } from '@goshawk/core';
+import type { Cluster, ClusterShares, JobShare } from '@goshawk/client';
+import { addTo, counted, formatResources, LIMITS, largestShare, type Resources } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand, FROM, partOf } from '../command.js';
 import { painter, plain } from '../terminal/paint.js';
@@ -25,7 +25,7 @@ export const sharesCommand = defineCommand({
   },
   async run(context, options) {
     await using cluster = await openCluster(context);
-    const shares = await cluster.shares({ signal: context.interrupted });
+    const shares = await withUsers(cluster, context.interrupted);
     const by = options.by ?? shares.by ?? 'job';
     const all = by === 'user' ? byUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
     all.sort(
@@ -57,6 +57,17 @@ export const sharesCommand = defineCommand({
     context.note(summary(shares));
   },
 });
+
+/** Under policies that share nothing central is not told whose the jobs are; their owners know. */
+async function withUsers(cluster: Cluster, signal: AbortSignal): Promise<ClusterShares> {
+  const shares = await cluster.shares({ signal });
+  if (shares.jobs.every(({ user }) => user !== '')) return shares;
+  const limit = LIMITS.jobsListedMax;
+  const { jobs } = await cluster.jobs({ states: ['waiting', 'running'], limit, signal });
+  const users = new Map(jobs.map(({ id, user = '' }) => [id, user]));
+  const named = shares.jobs.map((job) => (job.user === '' ? { ...job, user: users.get(job.id) ?? '' } : job));
+  return { ...shares, jobs: named };
+}
 
 /** A job, or all jobs of a user together. */
 interface Holder extends Omit<JobShare, 'id'> {

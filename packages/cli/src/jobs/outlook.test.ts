@@ -80,6 +80,12 @@ describe('the outlook of a job', () => {
   it('cannot say when it starts where nobody said how long those before it take', () => {
     const jobs = [job('short', 6, 3, undefined)];
     expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();
+    const some = [...jobs, job('short', 1, 0, 2_000)];
+    expect(outlookOf(spec({ estimate: 1 }), view(), central(0), some).ahead).toMatchObject({
+      tasks: 7,
+      unknown: 6,
+      workMs: undefined,
+    });
   });
 
   it('counts workers that take work and would have room', () => {

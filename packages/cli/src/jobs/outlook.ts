@@ -49,7 +49,9 @@ export interface StageOutlook {
 interface Ahead {
   readonly jobs: number;
   readonly tasks: number;
-  /** Undefined: of some of them nobody said how long they take. */
+  /** Of these tasks nobody said how long they take. */
+  readonly unknown: number;
+  /** Undefined: there are such. */
   readonly workMs: Millis | undefined;
   /** Those with most waiting tasks. */
   readonly examples: readonly Pick<JobSummary, 'id' | 'name' | 'tasks'>[];
@@ -125,12 +127,14 @@ function classOf(estimateMs: Millis | undefined, estimator: string, cutoffMs: Mi
 }
 
 function aheadOf(waiting: readonly JobSummary[]): Ahead {
-  const known = waiting.every(({ estimateMs }) => estimateMs !== undefined);
+  const unknown = sumOf(waiting, ({ tasks, estimateMs }) => (estimateMs === undefined ? tasks.waiting : 0));
   const most = [...waiting].sort((a, b) => b.tasks.waiting - a.tasks.waiting);
   return {
     jobs: waiting.length,
     tasks: sumOf(waiting, ({ tasks }) => tasks.waiting),
-    workMs: known ? sumOf(waiting, ({ tasks, estimateMs }) => tasks.waiting * estimateMs!) : undefined,
+    unknown,
+    workMs:
+      unknown === 0 ? sumOf(waiting, ({ tasks, estimateMs }) => tasks.waiting * estimateMs!) : undefined,
     examples: most.slice(0, EXAMPLES).map(({ id, name, tasks }) => ({ id, name, tasks })),
   };
 }

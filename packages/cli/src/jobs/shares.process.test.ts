@@ -57,3 +57,21 @@ it('shares tells who has what and is due what, by job and by user, and why says 
   );
   await Promise.all([first.cancel(), second.cancel()]);
 });
+
+it('whose jobs have what is told under a policy that shares nothing, too', async () => {
+  const other = await TestCluster.start(['--workers', '2', '--schedulers', '1']);
+  try {
+    await using cluster = await connect(other.url);
+    const job = await cluster.submit({
+      user: 'ann',
+      tasks: { count: 3, run: { sleep: '1h' } },
+      estimate: '1h',
+    });
+    await expect.poll(async () => (await job.describe()).tasks.running).toBeGreaterThan(0);
+    const { shares } = JSON.parse((await other.goshawk(['shares', '--by', 'user', '--json'])).stdout);
+    expect(shares).toMatchObject([{ user: 'ann', jobs: 1 }]);
+    await job.cancel();
+  } finally {
+    await other.stop();
+  }
+});
