@@ -153,7 +153,7 @@ describe('a daemon ends with one line and code 2', () => {
       '--http-token-file',
       join(folder, 'token'),
     ];
-    expectOneLine(await runGoshawk(args), /--http-token-file: .*token/);
+    expectOneLine(await runGoshawk(args), /--http-token-file: cannot read .*token: there is no such file/);
   });
 
   it('for a folder that cannot be one', async () => {

@@ -50,12 +50,11 @@ export class Access {
     if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
     const role = this.#roleOf(headers.authorization);
     if (role === undefined) {
-      throw new Refused(
-        401,
-        'token-needed',
-        'this needs Authorization: Bearer TOKEN',
-        'ask who runs the dashboard',
-      );
+      const isToken = BEARER.test(headers.authorization ?? '');
+      const what = isToken
+        ? 'this token is none of the dashboard’s'
+        : 'this needs Authorization: Bearer TOKEN';
+      throw new Refused(401, 'token-needed', what, 'ask who runs the dashboard');
     }
     return ROLES[Math.min(ROLES.indexOf(role), ROLES.indexOf(this.#rules.most))]!;
   }
@@ -77,10 +76,12 @@ export class Access {
   /** All tokens are compared, each in constant time. */
   #roleOf(authorization: string | undefined): Role | undefined {
     if (this.#hashes.length === 0) return 'operate';
-    const given = hashOf(/^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? '');
+    const given = hashOf(BEARER.exec(authorization ?? '')?.[1] ?? '');
     return this.#hashes.filter(({ hash }) => timingSafeEqual(hash, given))[0]?.role;
   }
 }
+
+const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
 
 /** @throws Refused what a form or a script of another site may have sent */
 function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHeaders): void {

@@ -6,7 +6,7 @@ import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
 import type { DaemonIsUp } from '../local/child.js';
-import type { OptionSpecs } from '../options.js';
+import { type OptionSpecs, whyUnread } from '../options.js';
 
 /** Options of every daemon. */
 export const DAEMON_OPTIONS = {
@@ -131,7 +131,9 @@ export async function readSecret(path: string, option: string): Promise<string> 
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw new InputError('bad-token', `${option}: ${(error as Error).message}`, '', { cause: error });
+    throw new InputError('bad-token', `${option}: cannot read ${path}: ${whyUnread(error)}`, '', {
+      cause: error,
+    });
   }
 }
 
