@@ -4,15 +4,7 @@ import { type JobNumber, type JobRecord, LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
 import { claimFolder } from './folder-claim.js';
 import { type Identity, newIdentity } from './identity.js';
-import {
-  checkFile,
-  damagedJournal,
-  FILE,
-  hasJournal,
-  openJournalFile,
-  type Salvage,
-  salvage,
-} from './journal-file.js';
+import { checkFile, FILE, hasJournal, openJournalFile, type Salvage, salvage } from './journal-file.js';
 import { DamagedFileError } from './lmdb-file.js';
 import { LmdbStore, makeFolder, putDraftInPlace } from './lmdb-store.js';
 
@@ -36,7 +28,12 @@ interface Repaired extends Salvage {
  * @throws JournalError when a process has the journal, or nothing of it can be read
  */
 export async function repairJournal({ folder, newTag, version }: RepairOptions): Promise<Repaired> {
-  openJournalFile(folder).close();
+  try {
+    openJournalFile(folder).close();
+  } catch (error) {
+    const { code, cause } = error as JournalError;
+    throw code === 'journal-damaged' ? beyondRepair(folder, (cause as Error).message) : error;
+  }
   const claim = await claimFolder(folder);
   try {
     const file = openJournalFile(folder);
@@ -53,8 +50,7 @@ export async function repairJournal({ folder, newTag, version }: RepairOptions):
     const { tag } = identity;
     if (problem === undefined && left.damaged.length === 0)
       return { ...left, problems, tag, kept: undefined };
-    if (left.identity === undefined && left.records.length === 0)
-      throw damagedJournal(folder, `${problem}, and nothing of it can be read`);
+    if (left.identity === undefined && left.records.length === 0) throw beyondRepair(folder, problem!);
     await LmdbStore.draft(folder, withNumbersOf(identity, left), left.records);
     return { ...left, problems, tag, kept: replace(folder) };
   } finally {
@@ -87,6 +83,14 @@ export async function importJournal(
   } finally {
     await claim.release();
   }
+}
+
+function beyondRepair(folder: string, problem: string): JournalError {
+  return new JournalError(
+    'journal-damaged',
+    `nothing can be read of the journal in ${folder}: ${problem}`,
+    `move ${FILE} away: the scheduler begins with a new one then, or \`goshawk journal import\` makes one of an export`,
+  );
 }
 
 /** Whoever had it is not known; without anybody, a journal has nothing to inherit. */

@@ -134,7 +134,7 @@ describe('journal', () => {
     const line = new RegExp(
       `^goshawk: the journal in ${folder} is damaged: it has \\d+ bytes and should have .*repair.*\n$`,
     );
-    for (const command of ['verify', 'export']) {
+    for (const command of ['verify', 'export', 'inspect']) {
       const { exitCode, stderr } = await journal(command, 's0');
       expect(stderr).toMatch(line);
       expect(exitCode).toBe(2);
@@ -160,5 +160,7 @@ describe('journal', () => {
     );
     await writeFile(join(cwd, 'jobs.mdb'), 'not lmdb');
     expect((await journal('inspect', '.')).stderr).toContain('is damaged: it is no file of lmdb');
+    const repair = await journal('repair', '.');
+    expect([repair.exitCode, repair.stderr]).toEqual([2, expect.stringContaining('move jobs.mdb away')]);
   });
 });

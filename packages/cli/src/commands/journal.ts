@@ -53,6 +53,7 @@ export const journalInspectCommand = defineCommand({
         const { holder, epoch } = journal;
         const summary = { ...summaryOf(journal), ...(holder === undefined ? {} : { holder, epoch }) };
         context.show({ schema: 'goshawk.journal/1', ...summary }, () => inspected(summary));
+        journal.check();
       }
       return ExitCode.done;
     });
