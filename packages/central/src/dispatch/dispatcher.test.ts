@@ -480,6 +480,8 @@ test('why is told how long others like it have waited, once enough have', () => 
   while (job < 2_500) serveNext();
   bench.need(5_000);
   expect(starts(5_000)).toMatchObject([{ p10: 1_000, p50: 1_000, p90: 1_000 }]);
+  bench.dispatcher.removeWorker(0 as Address);
+  expect(starts(5_000)).toEqual([undefined]);
 });
 
 test('of a run for which its worker has no slot nothing stays in the books', () => {

@@ -55,11 +55,13 @@ export class WaitingLine {
   /** Who stands before the stages of a job, or of nobody in particular, and what there is for them. */
   of(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
+    const limits = this.#limits(line);
     const stages = job === undefined ? [] : waitingStages(job).slice(0, LIMITS.stagesPerJobMax);
     const needs = stages.map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
       const why = this.#policy.explain?.(stage, this.#books, now)?.sentence;
-      const start = this.#starts.expect(this.#basisOf(place, line));
+      // Where nobody works, earlier waits say nothing.
+      const start = limits.slots > 0 ? this.#starts.expect(this.#basisOf(place, line)) : undefined;
       return {
         stage: stage.index,
         tasks: stage.waiting,
@@ -74,7 +76,7 @@ export class WaitingLine {
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += worker.free[SLOT]!;
     const longRunning = line?.longRunning ?? 0;
-    return { needs, ...this.#limits(line), freeSlots, longRunning, unmatched: this.#books.waitingTasks };
+    return { needs, ...limits, freeSlots, longRunning, unmatched: this.#books.waitingTasks };
   }
 
   /** Tells of a stage whether some worker could run a task of it, if it ran nothing else, as far as workers are known. */

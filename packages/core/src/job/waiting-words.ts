@@ -14,8 +14,9 @@ export const WAITING_WORDS: Readonly<
     helps: 'nothing: it takes 5 s at most',
   },
   'job-limit': {
-    why: 'as many tasks of their job run as it allows (--max-running)',
-    helps: 'a higher --max-running at the next submission',
+    why: 'as many tasks of their job run as it allows (--max-running), or one, after workers were lost with it',
+    helps:
+      'a higher --max-running at the next submission; after lost workers nothing: one task has to run for a while',
   },
   'no-worker': { why: 'the cluster has no worker', helps: 'start workers: `goshawk worker`' },
   drained: {
