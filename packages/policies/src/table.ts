@@ -73,7 +73,7 @@ export function presetNamed(name: string): Preset {
   if (Object.hasOwn(ALL_PRESETS, name)) return ALL_PRESETS[name]!;
   const own = OWN_PRESETS.get(name);
   if (own !== undefined) return own;
-  const guess = nearest(name, ALL_POLICY_NAMES);
+  const guess = nearest(name, ALL_POLICY_NAMES) ?? ALL_POLICY_NAMES.find((known) => known.startsWith(name));
   throw new InputError(
     'unknown-policy',
     `unknown policy "${name}"`,

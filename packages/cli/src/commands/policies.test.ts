@@ -48,5 +48,8 @@ describe('goshawk policies', () => {
   it('refuses a name that there is not', async () => {
     const { exitCode, stderr } = await goshawk('hauk');
     expect([exitCode, stderr]).toEqual([2, 'goshawk: unknown policy "hauk"; did you mean "hawk"?\n']);
+    expect((await goshawk('3sigma')).stderr).toBe(
+      'goshawk: unknown policy "3sigma"; did you mean "3sigma-sched"?\n',
+    );
   });
 });
