@@ -32,3 +32,33 @@ test('what no worker could ever run stands before nobody', () => {
   books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
   expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
 });
+
+test('waits of jobs of which the estimate is to come tell nothing of others', () => {
+  const books = new ClusterBooks();
+  books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
+  const context = { cutoffMs: 1_000, sizesAreGiven: false, reserve: 0, random: () => 0.5 };
+  const line = new WaitingLine(books, makePolicy('gs', {}, context));
+  const waits = (number: number, estimateFollows: boolean) => {
+    const job = books.declare(900 as Address, number, { arrivedAt: number, tasks: 1, long: true });
+    const stage = books.stage(job, 0, {
+      demand: books.names.demandOf({}),
+      estimateMs: 9_000,
+      estimateFollows,
+    });
+    books.setWaiting(stage, 1, number);
+    return stage;
+  };
+  for (let number = 0, now = 0; number < 50; number++) {
+    const stage = waits(number, true);
+    // Steps for a look are earned a turn.
+    for (let turn = 0; turn < 100; turn++) line.look(now++);
+    line.started(stage, now);
+    books.withdraw(stage.job, now);
+    books.takeNews();
+  }
+  const startsOf = (number: number, follows: boolean) =>
+    line.of(waits(number, follows).job, 9_999).needs[0]!.starts;
+  expect(startsOf(100, false)).toBeUndefined();
+  books.withdraw(books.job(900 as Address, 100)!, 9_999);
+  expect(startsOf(101, true)?.waits).toBeGreaterThan(20);
+});

@@ -48,7 +48,8 @@ export class WaitingLine {
     const stages = jobs.flatMap(waitingStages);
     const stage = stages[this.#looks++ % stages.length]!;
     const line = this.#policy.line?.(now);
-    this.#starts.ask(stage, this.#basisOf(this.#placeOf(stage, line, now), line), now - this.#lookedAt, now);
+    const basis = this.#basisOf(stage, this.#placeOf(stage, line, now), line);
+    this.#starts.ask(stage, basis, now - this.#lookedAt, now);
     this.#lookedAt = now;
   }
 
@@ -61,7 +62,7 @@ export class WaitingLine {
       const place = this.#placeOf(stage, line, now);
       const why = this.#policy.explain?.(stage, this.#books, now)?.sentence;
       // Where nobody works, earlier waits say nothing.
-      const start = limits.slots > 0 ? this.#starts.expect(this.#basisOf(place, line)) : undefined;
+      const start = limits.slots > 0 ? this.#starts.expect(this.#basisOf(stage, place, line)) : undefined;
       return {
         stage: stage.index,
         tasks: stage.waiting,
@@ -98,8 +99,10 @@ export class WaitingLine {
   }
 
   /** By what a stage's wait is compared with others'. */
-  #basisOf(place: Place, line: QueueLine | undefined): WaitBasis {
-    return { kind: place.kind, basisMs: expectedWaitMs(place, this.#limits(line)) ?? 0 };
+  #basisOf(stage: BookedStage, place: Place, line: QueueLine | undefined): WaitBasis {
+    // It gets another place once its pilots have told how long its tasks run.
+    const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
+    return { kind, basisMs: expectedWaitMs(place, this.#limits(line)) ?? 0 };
   }
 
   #placeOf(stage: BookedStage, line: QueueLine | undefined, now: Millis): Place {
