@@ -1,12 +1,16 @@
 import { PostgresServer } from '@goshawk/journal/testing';
 import { makeWorkerUtils } from 'graphile-worker';
+import pg from 'pg';
 import { Countdown, startWorkers } from './processes.mjs';
 
 /** graphile-worker on a PostgreSQL of its own, as it comes: each commit is on disk. */
 export async function start() {
   const server = await PostgresServer.start();
   const connectionString = await server.createDatabase('tasks');
-  const utils = await makeWorkerUtils({ connectionString });
+  const pgPool = new pg.Pool({ connectionString });
+  // At the end the server goes before the last of its connections.
+  pgPool.on('error', () => {});
+  const utils = await makeWorkerUtils({ pgPool });
   await utils.migrate();
   const countdown = new Countdown();
   // Workers say by themselves what has ended: graphile-worker has no such event for others.
@@ -22,6 +26,7 @@ export async function start() {
     stop: async () => {
       await stopWorkers();
       await utils.release();
+      await pgPool.end();
       await server.stop();
     },
   };
