@@ -3,52 +3,43 @@ import { linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimFolder, isClaimed } from './folder-claim.js';
 
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-claim-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
 test('who only looks at a folder changes nothing in it, such as in a backup that cannot be written', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'goshawk-claim-'));
-  try {
-    const left = 'owner-0123456789abcdef.sock';
-    const server = createServer().listen(join(folder, 'its'));
-    await once(server, 'listening');
-    linkSync(join(folder, 'its'), join(folder, left));
-    server.close();
-    await once(server, 'close');
-    expect(await isClaimed(folder)).toBe(false);
-    expect(readdirSync(folder)).toEqual([left]);
-    const claim = await claimFolder(folder);
-    expect(readdirSync(folder)).not.toContain(left);
-    await claim.release();
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const left = 'owner-0123456789abcdef.sock';
+  const server = createServer().listen(join(folder, 'its'));
+  await once(server, 'listening');
+  linkSync(join(folder, 'its'), join(folder, left));
+  server.close();
+  await once(server, 'close');
+  expect(await isClaimed(folder)).toBe(false);
+  expect(readdirSync(folder)).toEqual([left]);
+  const claim = await claimFolder(folder);
+  expect(readdirSync(folder)).not.toContain(left);
+  await claim.release();
 });
 
 test('who claims a folder removes what a process left that died on its way, and no other file', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'goshawk-claim-'));
-  try {
-    for (const name of ['owner-0123456789abcdef.sock.early', 'its.early'])
-      writeFileSync(join(folder, name), '');
-    const claim = await claimFolder(folder);
-    expect(readdirSync(folder).filter((name) => name.endsWith('.early'))).toEqual(['its.early']);
-    await claim.release();
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  for (const name of ['owner-0123456789abcdef.sock.early', 'its.early'])
+    writeFileSync(join(folder, name), '');
+  const claim = await claimFolder(folder);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.early'))).toEqual(['its.early']);
+  await claim.release();
 });
 
 test('of many that come at once one has the folder, and the others say so', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'goshawk-claim-'));
-  try {
-    const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimFolder(folder)));
-    const had = claims.filter((each) => each.status === 'fulfilled');
-    expect(had.length).toBeLessThanOrEqual(1);
-    for (const each of claims)
-      if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'journal-in-use' });
-    for (const { value } of had) await value.release();
-    expect(readdirSync(folder)).toEqual([]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimFolder(folder)));
+  const had = claims.filter((each) => each.status === 'fulfilled');
+  expect(had.length).toBeLessThanOrEqual(1);
+  for (const each of claims)
+    if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'journal-in-use' });
+  for (const { value } of had) await value.release();
+  expect(readdirSync(folder)).toEqual([]);
 });

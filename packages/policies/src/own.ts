@@ -49,11 +49,10 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
       reserve: 'auto',
       random: () => 0.5,
     });
-    refuseLater('make', policy);
   } catch (error) {
-    if (error instanceof InputError) throw error;
     return broken(`"make" throws ${inOneLine(error, name)}`);
   }
+  refuseLater('make', policy);
   for (const method of ['heard', 'plan'] as const)
     if (typeof policy?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
   try {

@@ -48,7 +48,7 @@ export class WaitingLine {
     const stages = jobs.flatMap(waitingStages);
     const stage = stages[this.#looks++ % stages.length]!;
     const line = this.#policy.line?.(now);
-    const basis = this.#basisOf(stage, this.#placeOf(stage, line, now), line);
+    const basis = basisOf(stage, this.#placeOf(stage, line, now), this.#limits(line));
     this.#starts.ask(stage, basis, now - this.#lookedAt, now);
     this.#lookedAt = now;
   }
@@ -62,7 +62,7 @@ export class WaitingLine {
       const place = this.#placeOf(stage, line, now);
       const why = this.#policy.explain?.(stage, this.#books, now)?.sentence;
       // Where nobody works, earlier waits say nothing.
-      const start = limits.slots > 0 ? this.#starts.expect(this.#basisOf(stage, place, line)) : undefined;
+      const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
         tasks: stage.waiting,
@@ -93,16 +93,9 @@ export class WaitingLine {
     };
   }
 
-  #limits(line: QueueLine | undefined): Pick<CentralLine, 'slots' | 'longLimit'> {
+  #limits(line: QueueLine | undefined): Limits {
     const slots = this.#books.capacity[SLOT] ?? 0;
     return { slots, longLimit: line?.longLimit ?? slots };
-  }
-
-  /** By what a stage's wait is compared with others'. */
-  #basisOf(stage: BookedStage, place: Place, line: QueueLine | undefined): WaitBasis {
-    // It gets another place once its pilots have told how long its tasks run.
-    const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
-    return { kind, basisMs: expectedWaitMs(place, this.#limits(line)) ?? 0 };
   }
 
   #placeOf(stage: BookedStage, line: QueueLine | undefined, now: Millis): Place {
@@ -133,6 +126,16 @@ export function waitingStages(job: BookedJob): BookedStage[] {
 
 /** Where a stage stands in the order. */
 type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
+
+/** Slots in all, and those that long tasks may have. */
+type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
+
+/** By what a stage's wait is compared with others'. */
+function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
+  // It gets another place once its pilots have told how long its tasks run.
+  const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
+  return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
+}
 
 /** What the policy expected is of no use once it should have happened. */
 function expectedOf({ expected }: BookedJob, now: Millis): Pick<NeedView, 'expected'> {
