@@ -1,5 +1,7 @@
 import { formatDuration, GoshawkError, InputError, type Millis, UnreachableError } from '@goshawk/core';
 import { ExitCode } from './command.js';
+import type { Context } from './context.js';
+import { plain } from './terminal/paint.js';
 
 /** What has become of jobs that are no longer waited for. */
 type Fate = 'goes on' | 'cancelled';
@@ -91,6 +93,13 @@ const FILE_ERRORS: ReadonlySet<string> = new Set([
 export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {
   const line = hint === '' ? message : `${message}${message.endsWith('?') ? '' : ';'} ${hint}`;
   return `goshawk: ${line.replaceAll(/\s*\n\s*/g, ' ')}`;
+}
+
+/** Of several things that were asked for some failed: each is said, and the first decides how the command ends. */
+export function throwAll(context: Pick<Context, 'note'>, problems: readonly unknown[]): void {
+  const [first, ...others] = problems;
+  for (const problem of others) context.note(plain(failureLine(describeFailure(problem))));
+  if (first !== undefined) throw first;
 }
 
 function exitCodeOf(error: GoshawkError): number {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,11 +9,12 @@ import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixtu
 
 /** What a daemon that was told nonsense says: one line that names it and says what to do, and an exit code. */
 
-let folder = '';
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-misconfiguration-test-'));
+/** A cluster of somebody else may run where the test does. */
+const OWN_FOLDER = join(folder, 'own');
 let file = '';
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'goshawk-misconfiguration-test-'));
   file = join(folder, 'file');
   await writeFile(file, 'not what it should be', { mode: 0o600 });
 });
@@ -115,13 +117,13 @@ describe('a daemon ends with one line and code 2', () => {
     ],
     [
       'HTTP of a local cluster without a token beyond loopback',
-      ['up', '--quiet', '--workers', '1', '--http', '0.0.0.0:65000'],
+      ['up', '--quiet', '--workers', '1', '--http', '0.0.0.0:65000', '--data-folder', OWN_FOLDER],
       {},
       /central cannot start: .*; give a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
       'HTTP of a local cluster at a port that nobody would know',
-      ['up', '--workers', '1', '--http', '127.0.0.1:0'],
+      ['up', '--workers', '1', '--http', '127.0.0.1:0', '--data-folder', OWN_FOLDER],
       {},
       /--http 127.0.0.1:0 does not say at which port; such as 127.0.0.1:9090/,
     ],

@@ -1,4 +1,5 @@
 import { InputError, UnreachableError } from '@goshawk/core';
+import { generateKeys } from '@goshawk/transport';
 import { describe, expect, test, vi } from 'vitest';
 import { connect } from './connect.js';
 import { FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
@@ -54,6 +55,15 @@ describe('connect', () => {
     const error = await connect(url, FAST).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({ code: 'bad-url' });
+  });
+
+  test('with keys to a cluster that has none says so', async () => {
+    await using fake = await FakeCluster.start(1);
+    const keys = JSON.stringify(generateKeys().client);
+    await expect(connect(fake.central.endpoint, { ...FAST, keys: { text: keys } })).rejects.toMatchObject({
+      code: 'keys-unknown',
+      message: expect.stringMatching(/has no keys, and this client was given some$/),
+    });
   });
 
   test('names a host that there is not', async () => {

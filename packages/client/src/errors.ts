@@ -106,13 +106,22 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
 
 /** It is there, and does not take us. */
 export function authFailure(whom: string, why: AuthFailure): UnreachableError {
-  return why === 'keyNeeded'
-    ? new UnreachableError('keys-needed', `${whom} takes only clients with a key`, GIVE_KEYS)
-    : new UnreachableError(
+  switch (why) {
+    case 'keyNeeded':
+      return new UnreachableError('keys-needed', `${whom} takes only clients with a key`, GIVE_KEYS);
+    case 'keyUnknown':
+      return new UnreachableError(
+        'keys-unknown',
+        `${whom} has no keys, and this client was given some`,
+        'if this is the right cluster, leave out --keys and GOSHAWK_KEYS (in the SDK: `keys`)',
+      );
+    case 'keyRefused':
+      return new UnreachableError(
         'keys-refused',
         `${whom} rejects this key, or this client has an old key of the cluster`,
         GIVE_KEYS,
       );
+  }
 }
 
 const GIVE_KEYS = 'give the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';

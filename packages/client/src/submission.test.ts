@@ -31,6 +31,15 @@ describe('submitting', () => {
     expect(fake.schedulers[0]!.of('submit')).toMatchObject([{ key: 'mine', spec: { ...job, user: 'ada' } }]);
   });
 
+  test.each([undefined, null, 'hostname'])('refuses %j as a job', async (nothing) => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    await expect(cluster.submit(nothing as unknown as typeof job)).rejects.toMatchObject({
+      name: 'InputError',
+      code: 'bad-job',
+    });
+  });
+
   test('spreads jobs over all schedulers, and brings one key to one scheduler from any client', async () => {
     await using fake = await FakeCluster.start(4);
     await using one = await fake.connect();

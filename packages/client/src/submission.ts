@@ -47,6 +47,9 @@ export async function submit(
   submission: JobSubmission,
   options: CallOptions,
 ): Promise<Accepted> {
+  // Who calls it from JavaScript may have given nothing; the rest of a job is looked at by the scheduler.
+  if (typeof submission !== 'object' || submission === null)
+    throw new InputError('bad-job', 'a job is an object', 'such as { tasks: [{ exec: ["hostname"] }] }');
   const { key: given, ...job } = submission;
   if (given !== undefined) checkKey(given);
   const spec = prepareJob(job, process.cwd(), session.user);

@@ -8,6 +8,7 @@ import {
   type WaitingReason,
 } from '@goshawk/core';
 import type { z } from 'zod';
+import { groupOf } from './history.js';
 import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
 
@@ -68,6 +69,7 @@ export function overviewOf({
     attention: [
       ...(problem === undefined ? [] : [fromError(problem)]),
       ...silent(seen),
+      ...journals(seen),
       ...atWorkers(seen, workers),
       ...groups.filter(({ reason }) => STUCK.has(reason)).map(stuck),
       ...failures(seen),
@@ -89,6 +91,34 @@ function silent(seen: Seen | undefined): Attention[] {
   }));
 }
 
+/** Schedulers that take no jobs until somebody does something. */
+function journals(seen: Seen | undefined): Attention[] {
+  const schedulers = Object.entries(seen?.counters?.schedulers ?? {});
+  return (['full', 'away'] as const).flatMap((state) => {
+    const names = schedulers.flatMap(([name, counters]) =>
+      groupOf(counters, 'journal')[state] ? [name] : [],
+    );
+    if (names.length === 0) return [];
+    const what = `${someOf(names)} ${names.length === 1 ? 'takes' : 'take'} no new jobs: ${JOURNALS[state].what}`;
+    return [{ level: 'error', what, hint: JOURNALS[state].hint, link: null }];
+  });
+}
+
+const JOURNALS = {
+  full: {
+    what: 'the disk of the journal is full',
+    hint: 'make room there; the jobs that were accepted go on meanwhile',
+  },
+  away: {
+    what: 'the database of the journal does not answer',
+    hint: 'the jobs that were accepted go on meanwhile',
+  },
+} as const;
+
+function someOf(names: readonly string[]): string {
+  return `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
+}
+
 function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
   const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
   const out = [
@@ -107,8 +137,8 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
   ] as const;
   return out.flatMap(({ level, names, how, hint }) => {
     if (names.length === 0) return [];
-    const named = `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
-    return [{ level, what: `${counted(names.length, 'worker')} ${how}: ${named}`, hint, link: '#/workers' }];
+    const what = `${counted(names.length, 'worker')} ${how}: ${someOf(names)}`;
+    return [{ level, what, hint, link: '#/workers' }];
   });
 }
 

@@ -120,3 +120,49 @@ it('ends at once while the cluster does not answer', async () => {
   await gateway.close();
   expect(aborted).toHaveLength(1);
 });
+
+it('paths of a job that start from nowhere are refused', async () => {
+  const url = await gatewayTo({ submit: async () => ({ id: 'a-1', acceptedState: 'waiting' }) });
+  const submit = async (job: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/v1/jobs`, { method: 'POST', headers, body: JSON.stringify(job) });
+    return { status: answer.status, body: await answer.json() };
+  };
+  expect(await submit({ tasks: [{ sleep: 1 }, { exec: ['ls'], cwd: 'data' }] })).toMatchObject({
+    status: 400,
+    body: { code: 'bad-job', message: 'tasks[1].cwd: "data" is not an absolute path' },
+  });
+  expect(await submit({ tasks: { count: 2, run: { module: './work.js' } } })).toMatchObject({
+    status: 400,
+    body: { message: 'tasks.run.module: "./work.js" is not an absolute path' },
+  });
+  expect(await submit({ stages: [{ tasks: [{ exec: ['ls'], cwd: '.' }] }] })).toMatchObject({
+    status: 400,
+    body: { message: 'stages[0].tasks[0].cwd: "." is not an absolute path' },
+  });
+  const module = { module: 'work.js', cwd: '/srv' };
+  const exec = { exec: ['ls'], cwd: '/srv' };
+  expect(await submit({ tasks: [module, exec, { module: 'file:///srv/work.js' }] })).toMatchObject({
+    status: 200,
+  });
+  expect(await submit({ stages: [null, 7], tasks: [null] })).toMatchObject({ status: 200 });
+});
+
+it('schedulers whose journal takes nothing are named among what needs a person', async () => {
+  const journal = (full: number, away: number) => ({ journal: { full, away } });
+  const schedulers = { s0: journal(1, 0), s1: journal(0, 0), s2: journal(1, 0), s3: journal(0, 1) };
+  const url = await gatewayTo({ counters: async () => ({ schedulers, workers: {}, silent: [] }) });
+  await vi.waitFor(async () => {
+    expect((await read(`${url}/v1/overview`)).body.attention).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          level: 'error',
+          what: 's0, s2 take no new jobs: the disk of the journal is full',
+        }),
+        expect.objectContaining({
+          what: 's3 takes no new jobs: the database of the journal does not answer',
+        }),
+      ]),
+    );
+  });
+});

@@ -20,6 +20,7 @@ import { z } from 'zod';
 import { jobStream, pageStream } from './events.js';
 import { LIMITS } from './limits.js';
 import { LogTail } from './log-tail.js';
+import { checkPaths } from './paths.js';
 import { policyOf } from './policy.js';
 import { type Route, route } from './route.js';
 import * as shapes from './schemas.js';
@@ -63,6 +64,7 @@ export const ROUTES: readonly Route[] = [
     answer: shapes.submitted,
     errors: { 409: 'another job has this key' },
     handle: async ({ cluster }, { body, traceparent, signal }) => {
+      checkPaths(body);
       const input = { ...givenSpan(traceparent), ...body } as unknown as JobInput;
       const job = await (await cluster()).submit(input, { signal });
       return submitted(job);

@@ -328,3 +328,16 @@ test('a journal is not begun on a disk that is full, and leaves nothing behind',
   const again = await openLmdbJournal({ ...options, freeBytes: () => 999 });
   await again.close();
 });
+
+test.runIf(existsSync('/proc/self'))(
+  'a folder that cannot be made is said to be so, whatever its parents lack',
+  async () => {
+    const options = { folder: '/proc/goshawk/s0/journal', newTag: () => 'abcde', version: '1.2.3', room };
+    await expect(openLmdbJournal(options)).rejects.toMatchObject({
+      code: 'journal-folder',
+      message: expect.stringMatching(
+        /cannot use \/proc\/goshawk\/s0\/journal for a journal: E\w+: .*, mkdir '\/proc\/goshawk'/,
+      ),
+    });
+  },
+);

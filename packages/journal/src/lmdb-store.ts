@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { JobNumber, JobRecord } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { JournalError } from './errors.js';
@@ -218,7 +218,21 @@ async function causeOf(error: unknown): Promise<unknown> {
 /** @throws JournalError `journal-folder` */
 export function makeFolder(folder: string): void {
   // Jobs hold what their submitters gave them, passwords in variables among it.
-  attempt(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
+  attempt(folder, () => makeWithParents(folder));
+}
+
+/** As `recursive` of Node, which hides why a parent cannot be made (EROFS is ENOENT there) and never ends in /proc. */
+function makeWithParents(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const parent = dirname(folder);
+    if (code === 'ENOENT' && parent !== folder) {
+      makeWithParents(parent);
+      mkdirSync(folder, { mode: 0o700 });
+    } else if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
 }
 
 function isRecordOf(bytes: Buffer, job: JobNumber): boolean {

@@ -1,9 +1,9 @@
 import { isFinal } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import { describeFailure, failureLine } from '../failure.js';
+import { throwAll } from '../failure.js';
 import { jobNamed } from '../jobs/named.js';
-import { painter, paintState, plain } from '../terminal/paint.js';
+import { painter, paintState } from '../terminal/paint.js';
 
 export const cancelCommand = defineCommand({
   name: 'cancel',
@@ -30,8 +30,6 @@ export const cancelCommand = defineCommand({
         problems.push(error);
       }
     }
-    const [first, ...others] = problems;
-    for (const problem of others) context.note(plain(failureLine(describeFailure(problem))));
-    if (first !== undefined) throw first;
+    throwAll(context, problems);
   },
 });

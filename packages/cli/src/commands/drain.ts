@@ -4,6 +4,7 @@ import { counted, InputError } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
+import { throwAll } from '../failure.js';
 import { plain } from '../terminal/paint.js';
 import { startProgress } from '../terminal/progress.js';
 
@@ -14,28 +15,42 @@ const UNDO_MS = 2_000;
 
 export const drainCommand = defineCommand({
   name: 'drain',
-  words: 'WORKER',
+  words: 'WORKER…',
   completes: 'workers',
-  describe: 'stop new tasks on a worker; running tasks finish, waiting ones move to other workers',
+  describe: 'stop new tasks on workers; running tasks finish, waiting ones move to other workers',
   examples: [
-    ['goshawk drain w3 --wait', 'until the worker is empty'],
+    ['goshawk drain w3 w4 --wait', 'until both workers are empty'],
     ['goshawk drain w3 --undo', 'accept tasks again'],
   ],
   options: {
-    undo: { type: 'flag', flagOnly: true, describe: 'let the worker accept tasks again' },
-    wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the worker' },
+    undo: { type: 'flag', flagOnly: true, describe: 'let the workers accept tasks again' },
+    wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the workers' },
   },
   async run(context, options, { words }) {
-    const worker = words[0]!;
     if (options.undo && options.wait) {
       throw new InputError('usage', 'drain: --undo and --wait exclude each other', 'give one of them');
     }
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
-    let answer = await cluster.drain(worker, !options.undo, { signal });
-    if (options.undo) answer = await untilActive(context, cluster, answer);
-    if (options.wait) answer = await untilDrained(context, cluster, answer);
-    context.show({ schema: 'goshawk.drain/1', ...answer }, () => sentence(answer));
+    const show = (answer: DrainAnswer): void =>
+      context.show({ schema: 'goshawk.drain/1', ...answer }, () => sentence(answer));
+    const answers: DrainAnswer[] = [];
+    const problems: unknown[] = [];
+    for (const worker of new Set(words)) {
+      try {
+        answers.push(await cluster.drain(worker, !options.undo, { signal }));
+      } catch (error) {
+        signal.throwIfAborted();
+        // The others are drained all the same.
+        problems.push(error);
+      }
+    }
+    // All have heard it by now, before anybody is waited for.
+    for (const answer of answers) {
+      if (options.undo) show(await untilActive(context, cluster, answer));
+      else show(options.wait ? await untilDrained(context, cluster, answer) : answer);
+    }
+    throwAll(context, problems);
   },
 });
 

@@ -40,6 +40,12 @@ it('breaks no line of 60 columns, with ids as they are after a restart', () => {
   expect(lines[1]).toMatch(/^yf2yv-703406208 {2}a very .*running +9,000 +10,000 +1$/);
 });
 
+it.each([44, 50])('keeps to %d columns by leaving out what a job shows as well', (columns) => {
+  const lines = jobsTable(jobs, submittedAt, screen(columns)).split('\n');
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+  expect(lines[0]).toMatch(/^id +name +state +done +tasks/);
+});
+
 it('has a column for deadlines where a job has one', () => {
   const waiting = { state: 'waiting' as const, endedMs: undefined, submittedAt };
   const deadlines = [

@@ -7,14 +7,14 @@ import { deadlineWords } from './words.js';
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'name', shrinkTo: 8 },
-  { title: 'user', dropFirst: 3 },
-  { title: 'class', dropFirst: 2 },
+  { title: 'user', dropFirst: 5 },
+  { title: 'class', dropFirst: 4 },
   { title: 'state' },
-  { title: 'done', align: 'right' },
+  { title: 'done', align: 'right', dropFirst: 0 },
   { title: 'tasks', align: 'right' },
-  { title: 'failed', align: 'right' },
-  { title: 'submitted', align: 'right', dropFirst: 1 },
-  { title: 'took', align: 'right', dropFirst: 0 },
+  { title: 'failed', align: 'right', dropFirst: 1 },
+  { title: 'submitted', align: 'right', dropFirst: 3 },
+  { title: 'took', align: 'right', dropFirst: 2 },
 ];
 /** Where a job has one. */
 const DEADLINE: Column = { title: 'deadline', align: 'right' };

@@ -423,6 +423,13 @@ describe('drain', () => {
       exitCode: 2,
       stderr: 'goshawk: there is no worker nobody; `goshawk workers` lists all workers\n',
     });
+    // Of several, those that there are do as they are told.
+    expect(await up.goshawk(['drain', 'w1', 'nobody', 'w2', '--wait'])).toMatchObject({
+      exitCode: 2,
+      stdout: 'w1 is drained: nothing runs there\nw2 is drained: nothing runs there\n',
+      stderr: expect.stringMatching(/there is no worker nobody/),
+    });
+    expect(await stdoutOf(['drain', 'w1', 'w2', '--undo'])).toBe('w1 takes work\nw2 takes work\n');
   });
 });
 

@@ -78,6 +78,7 @@ export class ClientApi {
       case 'readCounters':
         return s.answers.answer(from, message.request, 'counters', {
           ...s.events.counted,
+          ...s.ledger.counted,
           ...s.env.counted?.(),
         } as Counters);
       default:

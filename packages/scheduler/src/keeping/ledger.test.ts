@@ -1,4 +1,4 @@
-import { ANSWERS, COMPLETED, LIMITS, type Message, parseJobSpec } from '@goshawk/core';
+import { ANSWERS, COMPLETED, LIMITS, type Message, type MessageOf, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
@@ -68,7 +68,13 @@ describe('with a journal', () => {
     ]);
     bench.submit(job);
     expect(types(bench)).toEqual(['accepted']);
+    const journalNow = () => {
+      bench.receive(CLIENT, { type: 'readCounters', request: 9 });
+      return (bench.take()[0] as MessageOf<'counters'>).value.journal;
+    };
+    expect(journalNow()).toEqual({ full: 1, away: 0 });
     bench.scheduler.journalChanged({ kind: 'open' }, bench.now);
+    expect(journalNow()).toEqual({ full: 0, away: 0 });
     bench.submit(job, 'another');
     bench.commit();
     expect(types(bench)).toEqual(['accepted']);

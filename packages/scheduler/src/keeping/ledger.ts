@@ -119,6 +119,14 @@ export class Ledger {
     return { code: 'journal-full', message: journal.message, hint: STOPPED_HINT };
   }
 
+  /** For whoever looks after it: 1 for what keeps jobs from being taken until somebody does something. */
+  get counted() {
+    const { kind } = this.#journal;
+    return {
+      journal: { full: Number(kind === 'full' || kind === 'stopped'), away: Number(kind === 'away') },
+    };
+  }
+
   /** As much waits for the disk as may. */
   get isBehind(): boolean {
     return this.#unwrittenBytes >= this.#shares.unwrittenMax;

@@ -1,5 +1,5 @@
 import type { Role } from '@goshawk/core';
-import { Dealer, type EventType } from 'zeromq';
+import { Dealer, type Event } from 'zeromq';
 import type { Carrier, Transmission } from './carrier.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
@@ -14,8 +14,21 @@ import { dealerOptions } from './socket-options.js';
 export type AuthFailure =
   /** It wants keys, and we have none. */
   | 'keyNeeded'
+  /** It has none, and we want it to prove itself by some. */
+  | 'keyUnknown'
   /** It knows none of our keys, or we none of its. */
   | 'keyRefused';
+
+const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
+  keyNeeded: 'wants keys',
+  keyUnknown: 'has no keys, and this process has some',
+  keyRefused: 'rejects this process’s key, or has another than we know',
+};
+
+/** One has keys, the other has none. */
+function isMismatch(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_ZMTP_MECHANISM_MISMATCH';
+}
 
 /** Pauses between two rounds grow so often, and then stay within `reconnectIntervalMaxMs` anyhow. */
 const PAUSE_DOUBLINGS_MAX = 16;
@@ -133,7 +146,7 @@ export class DealerCarrier implements Carrier {
     this.#socket = socket;
     this.#dialled = undefined;
     this.#stands = false;
-    if (this.#isWatched) void hearEvents(socket, ({ type }) => this.#heard(socket, type));
+    if (this.#isWatched) void hearEvents(socket, (event) => this.#heard(socket, event));
     if (this.#hasName) {
       void this.#dial();
     } else {
@@ -143,9 +156,9 @@ export class DealerCarrier implements Carrier {
     return socket;
   }
 
-  #heard(socket: Dealer, event: EventType): void {
+  #heard(socket: Dealer, event: Event): void {
     if (socket.closed) return;
-    switch (event) {
+    switch (event.type) {
       case 'handshake':
         this.#isAccepted = true;
         this.#stands = true;
@@ -163,31 +176,35 @@ export class DealerCarrier implements Carrier {
         }
         break;
       case 'handshake:error:protocol':
+        this.#refused(isMismatch(event.error) ? 'keyUnknown' : 'keyRefused');
+        break;
       case 'handshake:error:auth':
-        this.#refused();
+        this.#refused('keyRefused');
         break;
       case 'handshake:error:other':
         // Who breaks off may not know our keys; of who brings none it wants none, and has just ended.
-        if (this.#isKeyed) this.#refused();
+        if (this.#isKeyed) this.#refused('keyRefused');
         break;
       default:
         break;
     }
   }
 
-  /** Tries the next way: at once as long as there is one that was not tried, then with growing pauses. */
-  #refused(): void {
+  /**
+   * Tries the next way: at once as long as there is one that was not tried, then with growing pauses.
+   *
+   * @param keyed why, where we have keys
+   */
+  #refused(keyed: 'keyUnknown' | 'keyRefused'): void {
     const { endpoint, limits, log, onAuthFailure } = this.#options;
     const ways = this.#options.ways();
     this.#isAccepted = false;
     this.#refusals++;
     const rounds = Math.floor(this.#refusals / ways.length);
     if (this.#refusals % ways.length === 0) {
-      const problem = this.#isKeyed
-        ? 'rejects this process’s key, or has another than we know'
-        : 'wants keys';
-      log.warn(endpoint, 'keys', `${endpoint} ${problem}`);
-      onAuthFailure(this.#isKeyed ? 'keyRefused' : 'keyNeeded');
+      const why = this.#isKeyed ? keyed : 'keyNeeded';
+      log.warn(endpoint, 'keys', `${endpoint} ${PROBLEMS[why]}`);
+      onAuthFailure(why);
     }
     const pauseMs =
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);

@@ -89,6 +89,14 @@ describe('with keys', () => {
     expect(atScheduler.bodies).toStrictEqual([['describe']]);
   });
 
+  test('who has keys for a process that has none hears that it has none', async () => {
+    const central = await mailboxes.open();
+    const authFailure = vi.fn();
+    const client = await open('client', keys, { onAuthFailure: authFailure });
+    tell(client, `${central.endpoint}!*/0`, ['let me in']);
+    await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyUnknown']);
+  });
+
   test('who has no key, another cluster’s, or not this process’s gets nothing, and is counted', async () => {
     const central = await open('central');
     const friend = await open('worker');
