@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
+import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
+import { startUp } from '../dist/up.js';
 import { SLOTS, WORKERS } from './processes.mjs';
-
-const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/goshawk.js', import.meta.url));
 
 /** As others name a kind of task: by it Goshawk knows how long tasks of a job take. */
 function nameOf({ sleepMs, exec, module }) {
@@ -19,19 +17,10 @@ function taskOf({ sleepMs = 0, exec, module }) {
 }
 
 /** As `goshawk up` starts it: jobs are on disk before they are accepted, and so are their results. */
-export async function start(folder) {
+export async function start(folder, environment = {}) {
   const shape = ['--workers', WORKERS, '--slots', SLOTS, '--schedulers', 1].map(String);
-  const up = spawn(
-    process.execPath,
-    [COMMAND, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...shape],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, XDG_STATE_HOME: folder },
-    },
-  );
-  const [line] = await once(up.stdout, 'data');
-  const { cluster: url } = JSON.parse(line);
-  const cluster = await connect(url);
+  const up = await startUp(folder, shape, environment);
+  const cluster = await connect(up.url);
   return {
     run: async (tasks, work) => {
       const job = await cluster.submit({ name: nameOf(work), tasks: { count: tasks, run: taskOf(work) } });
@@ -40,8 +29,22 @@ export async function start(folder) {
     },
     stop: async () => {
       await cluster.close();
-      up.kill('SIGINT');
-      await once(up, 'exit');
+      await up[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Its journal in a PostgreSQL of its own, on the same disk. */
+export async function startInPostgres(folder) {
+  const server = await PostgresServer.start();
+  const journal = await server.createDatabase('jobs');
+  await (await inPostgres()).initStore(journal);
+  const { run, stop } = await start(folder, { GOSHAWK_JOURNAL: journal });
+  return {
+    run,
+    stop: async () => {
+      await stop();
+      await server.remove();
     },
   };
 }

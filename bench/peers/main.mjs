@@ -25,6 +25,7 @@ const asked = (command, ...args) =>
     execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
   )[0];
 const python = (name) => asked('/usr/bin/python3', '-c', `import ${name}; print(${name}.__version__)`);
+const postgres = () => `PostgreSQL ${asked(join(postgresPrograms() ?? '', 'postgres'), '--version')}`;
 const redis = () => `Redis ${asked('redis-server', '--version')}`;
 const npm = (name) => {
   const path = join('node_modules', name, 'package.json');
@@ -64,6 +65,12 @@ const PEERS = {
     needs: '',
     under: '/dev/shm',
   },
+  'goshawk in PostgreSQL': {
+    start: goshawk.startInPostgres,
+    does: QUEUE,
+    version: () => `journal in ${postgres()}`,
+    needs: 'postgresql',
+  },
   'bullmq in memory': {
     start: (folder) => bullmq.start(folder, { isDurable: false }),
     does: QUEUE,
@@ -79,8 +86,7 @@ const PEERS = {
   'graphile-worker': {
     start: graphile.start,
     does: QUEUE,
-    version: () =>
-      `graphile-worker ${npm('graphile-worker')}, PostgreSQL ${asked(join(postgresPrograms() ?? '', 'postgres'), '--version')}`,
+    version: () => `graphile-worker ${npm('graphile-worker')}, ${postgres()}`,
     needs: 'postgresql',
   },
   gearman: {

@@ -91,7 +91,7 @@ const TARGETS = [
   ['module calls/s, again', 'warmCallsPerSecond', 'goshawk', 'bare', 'at least', 0.6],
 ];
 /** No peers, or with another load: Slurm's tasks last a hundred times as long. */
-const NOT_BESIDE = ['floor', 'bare', 'goshawk', 'goshawk in memory', 'slurm'];
+const NOT_BESIDE = ['floor', 'bare', 'goshawk', 'goshawk in memory', 'goshawk in PostgreSQL', 'slurm'];
 
 /** Which targets hold, with the ratio seen; those that were not measured are left out. */
 export function judged(rounds) {

@@ -1,67 +1,86 @@
-import { type BenchResult, printReport, result } from './bench-report.js';
-import { measureLive } from './capacity/live.js';
-import { DESIGNS, type Design, simulatePoint } from './capacity/simulated.js';
+import {
+  type ClusterSettings,
+  DEFAULT_POLICY,
+  type JobSpec,
+  LIVE_TIMINGS,
+  type Millis,
+  type PolicySettings,
+  PRESETS,
+  parseJobSpec,
+  Random,
+} from '@goshawk/core';
+import { type SimulatedJob, Simulation } from '@goshawk/simulator';
+import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
 import { note, readOptions } from './script.js';
 
 /**
- * How many tasks a second can one central match, and what happens beyond? Live: what a task costs central's process,
- * and what jobs of tasks without duration take at rising rates. Simulated: a central that takes a time for each
- * message, at rates around the one at which it is busy all the time.
- *
- * The simulated central is far slower than the live one, 0.5 ms a message by default, so that more than it
- * can do is not a million tasks; what counts is the rate over that at which it saturates.
+ * What happens when central has more to match than it can? A simulated central takes a time for each message, at rates around
+ * the one at which it is busy all the time. It is far slower than a live one (`bench:scaling` measures that), so that more than
+ * it can do is not a million tasks; what counts is the rate over that at which it saturates.
  */
-const options = readOptions({
-  rates: [500, 1_000, 2_000, 4_000],
-  seconds: 5,
-  runs: 3,
-  live: true,
-  simulated: true,
-  service: 0.5,
-  'simulated-rates': [400, 800, 1_200, 1_600, 2_000],
-});
+const options = readOptions({ rates: [400, 800, 1_200, 1_600, 2_000], service: 0.5 });
 
-async function live(): Promise<BenchResult[]> {
-  const samples = new Map<string, { unit: string; runs: number[] }>();
-  const keep = (name: string, unit: string, value: number): void => {
-    const { runs } = samples.get(name) ?? { runs: [] };
-    samples.set(name, { unit, runs: [...runs, value] });
+/** Who finds workers for short tasks: central always, central unless it has too much to do, or they themselves. */
+const DESIGNS = {
+  always: { policy: 'goshawk', matching: 'always' },
+  auto: { policy: 'goshawk', matching: 'auto' },
+  peer: { policy: 'goshawk-peer', matching: 'auto' },
+} as const satisfies Record<string, { policy: keyof typeof PRESETS; matching: PolicySettings['matching'] }>;
+
+const WORKERS = 300;
+const SCHEDULERS = 10;
+const TASKS_A_JOB = 4;
+const TASK_MS = 100;
+const UNTIL_MS = 30_000;
+
+interface Point {
+  /** What jobs took beyond their longest task: of those that came in the second half, when all has settled. */
+  readonly lateMs: readonly Millis[];
+  /** Messages that central had to handle, for each task. */
+  readonly atCentral: number;
+}
+
+/** @param rate short tasks a second */
+async function simulate(design: keyof typeof DESIGNS, rate: number): Promise<Point> {
+  const { policy, matching } = DESIGNS[design];
+  const settings: ClusterSettings = {
+    policy: { ...DEFAULT_POLICY, policy, preset: { ...PRESETS[policy] }, matching, seriesMs: 0 },
+    timings: LIVE_TIMINGS,
   };
-  for (let run = 0; run < options.runs; run++) {
-    for (const policy of ['goshawk', 'goshawk-peer']) {
-      const points = await measureLive(policy, options.rates, options.seconds);
-      for (const { offered, done, p50, p90, centralMicros } of points) {
-        const at = `${policy} at ${offered}/s`;
-        note(
-          `  ${at}: ${done.toFixed(0)}/s, p50 ${p50.toFixed(1)} ms, central ${centralMicros.toFixed(0)} µs a task`,
-        );
-        keep(`${at}: done`, 'tasks/s', done);
-        keep(`${at}: job p50`, 'ms', p50);
-        keep(`${at}: job p90`, 'ms', p90);
-        keep(`${at}: central's processor`, 'µs/task', centralMicros);
-      }
-      const least = Math.min(...points.map(({ centralMicros }) => centralMicros));
-      keep(`${policy}: tasks a second for which central needs a whole processor`, 'tasks/s', 1e6 / least);
-    }
+  const shape = { workers: WORKERS, slots: 1, capacity: {}, schedulers: SCHEDULERS };
+  const simulation = new Simulation({ ...shape, settings, seed: 1, centralServiceMs: options.service });
+  const lateMs: Millis[] = [];
+  for await (const ended of simulation.run(jobsAt(rate))) {
+    for (const { job, endedMs, runsMs } of ended)
+      if (job.submitMs > UNTIL_MS / 2) lateMs.push(endedMs - job.submitMs - Math.max(...runsMs));
   }
-  return [...samples].map(([name, { unit, runs }]) => result(name, unit, runs));
+  const { pull = 0, need = 0, unused = 0, heartbeat = 0, usage = 0 } = simulation.messages;
+  const messages = pull + need + unused + heartbeat + usage;
+  return { lateMs, atCentral: messages / (simulation.jobsSubmitted * TASKS_A_JOB) };
 }
 
-async function simulated(): Promise<BenchResult[]> {
-  const results: BenchResult[] = [];
-  for (const rate of options['simulated-rates']) {
-    for (const design of Object.keys(DESIGNS) as Design[]) {
-      const { p50, p90, p99, atCentral } = await simulatePoint(design, rate, options.service);
-      const at = `simulated, ${design} at ${rate}/s`;
-      note(`  ${at}: delay ${[p50, p90, p99].map((ms) => ms.toFixed(1)).join('/')} ms`);
-      results.push(result(`${at}: delay p50`, 'ms', [p50]), result(`${at}: delay p90`, 'ms', [p90]));
-      results.push(result(`${at}: delay p99`, 'ms', [p99]));
-      results.push(result(`${at}: messages at central`, '1/task', [atCentral]));
-    }
+function* jobsAt(rate: number): Iterable<SimulatedJob> {
+  const random = Random.seeded(`capacity ${rate}`);
+  const exponential = (meanMs: Millis): Millis => -Math.log(1 - random.next()) * meanMs;
+  for (let submitMs = 0; submitMs < UNTIL_MS; submitMs += exponential((1_000 * TASKS_A_JOB) / rate)) {
+    const taskMs = exponential(TASK_MS);
+    const spec: JobSpec = parseJobSpec({
+      name: 'short',
+      estimate: taskMs,
+      tasks: { count: TASKS_A_JOB, run: { sleep: taskMs } },
+    });
+    yield { submitMs, spec };
   }
-  return results;
 }
 
-const results = [...(options.live ? await live() : []), ...(options.simulated ? await simulated() : [])];
+const results: BenchResult[] = [];
+for (const rate of options.rates) {
+  for (const design of Object.keys(DESIGNS) as (keyof typeof DESIGNS)[]) {
+    const { lateMs, atCentral } = await simulate(design, rate);
+    const at = `${design} at ${rate}/s`;
+    const delays = percentilesOf(`${at}: delay `, 'ms', lateMs, [50, 90, 99]);
+    note(`  ${at}: delay ${delays.map(({ value }) => value.toFixed(1)).join('/')} ms`);
+    results.push(...delays, result(`${at}: messages at central`, '1/task', [atCentral]));
+  }
+}
 printReport('capacity', results, options.json);
-process.exit(0);

@@ -3,15 +3,11 @@ import { printReport, result } from './bench-report.js';
 import { Daemons } from './daemons.js';
 import { killAfterAnswer } from './durability/kill-after-answer.js';
 import { oneKeyTwoClients } from './durability/one-key.js';
-import { throughput } from './durability/throughput.js';
-import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 
 const options = readOptions({
   kills: 200,
   keys: 100,
-  jobs: 2_000,
-  runs: 3,
   folder: undefined,
 });
 
@@ -35,23 +31,12 @@ try {
   await daemons.startScheduler('two');
   const keys = await oneKeyTwoClients(daemons, options.keys);
   isGood &&= keys.doubled.length === 0;
-  await daemons.stop();
-  const rates = await inTurns([true, false], options.runs, async (withJournal, run) => {
-    daemons = new Daemons(join(folder.path, `throughput-${run}-${withJournal}`));
-    await daemons.startCentralAndWorkers();
-    const jobsPerSecond = await throughput(daemons, withJournal, options.jobs);
-    note(`  ${withJournal ? 'with' : 'without'} a journal: ${jobsPerSecond.toFixed(0)} jobs/s`);
-    await daemons.stop();
-    return jobsPerSecond;
-  });
   const results = [
     result('schedulers killed right after an answer', 'kills', [killed.kills]),
     result('jobs accepted', 'jobs', [killed.accepted]),
     result('jobs lost', 'jobs', [killed.lost.length]),
     result('jobs completed', 'jobs', [killed.completed]),
     result('keys submitted twice that made two jobs', 'keys', [killed.doubled.length + keys.doubled.length]),
-    result('throughput with the journal', 'jobs/s', rates.get(true)!),
-    result('throughput in memory', 'jobs/s', rates.get(false)!),
   ];
   printReport('durability', results, options.json);
 } finally {

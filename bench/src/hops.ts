@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { percentile, report, result, table } from './bench-report.js';
-import { GOSHAWK } from './daemons.js';
 import { pairUp } from './fidelity/delays.js';
 import { COMMITTED_COLUMNS, readRecordings } from './fidelity/recording.js';
 import { Folder, readOptions } from './script.js';
@@ -24,7 +23,6 @@ const RECORDER = new URL('./fidelity/recorder.js', import.meta.url);
 const options = readOptions({
   jobs: 300,
   policy: 'goshawk',
-  command: GOSHAWK,
   client: undefined,
 });
 
@@ -60,7 +58,7 @@ async function record(place: string): Promise<readonly Event[]> {
   const recorded = { NODE_OPTIONS: `--import=${recorder.href}` };
   const shape = ['--policy', options.policy, '--workers', '2', '--slots', '4', '--schedulers', '1'];
   {
-    await using up = await startUp(folder.path, shape, recorded, options.command);
+    await using up = await startUp(folder.path, shape, recorded);
     const self = fileURLToPath(import.meta.url);
     const client = spawn(process.execPath, [self, '--client', up.url, '--jobs', `${options.jobs}`], {
       stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { firstLine, GOSHAWK } from './daemons.js';
+import { startGoshawk } from '@goshawk/cli/testing';
 
 interface UpCluster extends AsyncDisposable {
   readonly url: string;
@@ -17,23 +15,13 @@ export async function startUp(
   folder: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  command = GOSHAWK,
 ): Promise<UpCluster> {
-  const up = spawn(
-    process.execPath,
-    [command, 'up', '--json', '--quiet', '--no-secure', '--data-folder', folder, ...args],
-    { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, XDG_STATE_HOME: folder, ...environment } },
-  );
-  const gone = once(up, 'exit');
+  const shape = ['--json', '--quiet', '--no-secure', '--data-folder', folder];
+  const up = startGoshawk(['up', ...shape, ...args], { XDG_STATE_HOME: folder, ...environment });
+  const { cluster } = JSON.parse(await up.firstLine) as { cluster: string };
   const stop = async (): Promise<void> => {
     up.kill('SIGINT');
-    await gone;
+    await up.finished;
   };
-  try {
-    const { cluster } = await firstLine<{ cluster: string }>(up, 'goshawk up', () => 'see above');
-    return { url: cluster, pid: up.pid!, [Symbol.asyncDispose]: stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  return { url: cluster, pid: up.pid, [Symbol.asyncDispose]: stop };
 }

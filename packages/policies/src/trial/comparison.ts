@@ -19,8 +19,6 @@ export interface TracedJob {
 export interface TrialCluster {
   readonly machines: number;
   readonly machine: Resources;
-  /** All machines as one. */
-  readonly isOne?: boolean;
   /** Of what the policy believes: durations times a factor that is uniform in 1 ± this. */
   readonly error?: number;
 }
@@ -30,9 +28,8 @@ export interface TrialMetrics {
   readonly jctSeconds: readonly number[];
   readonly meanSeconds: number;
   readonly makespanSeconds: number;
-  /** Jain's index of what jobs have over what they could have had; and of what they have. */
+  /** Jain's index of what jobs have over what they could have had. */
   readonly jainByNeed: number;
-  readonly jainRaw: number;
 }
 
 /** The policy with these options; those that are left out have their defaults. */
@@ -71,15 +68,12 @@ export function measureTrial(
     meanSeconds: meanOf(jctSeconds),
     makespanSeconds: (Math.max(...completedMs) - tried[0]!.arriveMs) / 1_000,
     jainByNeed: fairness.byNeed().mean,
-    jainRaw: fairness.raw().mean,
   };
 }
 
-function workersOf({ machines, machine, isOne = false }: TrialCluster, names: ResourceNames): Vector[] {
-  const times = isOne ? machines : 1;
-  const amounts = Object.fromEntries(Object.entries(machine).map(([name, amount]) => [name, amount * times]));
-  const capacity = names.capacityOf(Number.POSITIVE_INFINITY, amounts);
-  return Array.from({ length: isOne ? 1 : machines }, () => capacity);
+function workersOf({ machines, machine }: TrialCluster, names: ResourceNames): Vector[] {
+  const capacity = names.capacityOf(Number.POSITIVE_INFINITY, machine);
+  return Array.from({ length: machines }, () => capacity);
 }
 
 function trialJobOf(job: TracedJob, names: ResourceNames, factor: () => number): TrialJob {

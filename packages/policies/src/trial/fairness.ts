@@ -12,18 +12,15 @@ export interface FairnessSummary {
 interface JobWindow {
   shareMs: number;
   dueMs: number;
-  presentMs: number;
 }
 
 const WINDOW_MS = 60_000;
 
 /**
- * Jain's index of what jobs have. `raw`: of the mean dominant share over the weight, of jobs that are there for half a window
- * or longer. `byNeed`: of the mean share over what could be had, the lesser of an equal share and of what the tasks that run
- * or may run need; at most 1.
+ * Jain's index of the mean share that jobs have over what they could have had, the lesser of an equal share and of what the
+ * tasks that run or may run need; at most 1.
  */
 export class Fairness {
-  readonly #raw: number[] = [];
   readonly #byNeed: number[] = [];
   #jobs = new Map<number, JobWindow>();
   #windowEnd = WINDOW_MS;
@@ -39,10 +36,6 @@ export class Fairness {
     }
   }
 
-  raw(): FairnessSummary {
-    return summaryOf(this.#raw);
-  }
-
   byNeed(): FairnessSummary {
     return summaryOf(this.#byNeed);
   }
@@ -54,21 +47,17 @@ export class Fairness {
     for (const job of jobs) {
       let window = this.#jobs.get(job.number);
       if (window === undefined) {
-        window = { shareMs: 0, dueMs: 0, presentMs: 0 };
+        window = { shareMs: 0, dueMs: 0 };
         this.#jobs.set(job.number, window);
       }
       const { has, needs } = sharesOf(job, books.capacity);
       window.shareMs += (has / job.weight) * ms;
       window.dueMs += (Math.min(job.weight / weights, needs) / job.weight) * ms;
-      window.presentMs += ms;
     }
   }
 
   #close(): void {
-    const present = [...this.#jobs.values()].filter(({ presentMs }) => 2 * presentMs >= WINDOW_MS);
     const needing = [...this.#jobs.values()].filter(({ dueMs }) => dueMs > 0);
-    if (present.length > 0)
-      this.#raw.push(jainIndex(present.map(({ shareMs, presentMs }) => shareMs / presentMs)));
     if (needing.length > 0)
       this.#byNeed.push(jainIndex(needing.map(({ shareMs, dueMs }) => Math.min(1, shareMs / dueMs))));
     this.#jobs = new Map();
