@@ -93,10 +93,10 @@ function silent(seen: Seen | undefined): Attention[] {
 
 /** Schedulers that take no jobs until somebody does something. */
 function journals(seen: Seen | undefined): Attention[] {
-  const schedulers = Object.entries(seen?.counters?.schedulers ?? {});
+  const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
     const names = schedulers.flatMap(([name, counters]) =>
-      groupOf(counters, 'journal')[state] ? [name] : [],
+      groupOf(counters, 'takesNoJobs')[state] ? [name] : [],
     );
     if (names.length === 0) return [];
     const what = `${someOf(names)} ${names.length === 1 ? 'takes' : 'take'} no new jobs: ${JOURNALS[state].what}`;

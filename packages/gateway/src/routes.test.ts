@@ -149,8 +149,8 @@ it('paths of a job that start from nowhere are refused', async () => {
 });
 
 it('schedulers whose journal takes nothing are named among what needs a person', async () => {
-  const journal = (full: number, away: number) => ({ journal: { full, away } });
-  const schedulers = { s0: journal(1, 0), s1: journal(0, 0), s2: journal(1, 0), s3: journal(0, 1) };
+  const journal = (full: number, away: number) => ({ takesNoJobs: { full, away } });
+  const schedulers = { s2: journal(1, 0), s1: journal(0, 0), s0: journal(1, 0), s3: journal(0, 1) };
   const url = await gatewayTo({ counters: async () => ({ schedulers, workers: {}, silent: [] }) });
   await vi.waitFor(async () => {
     expect((await read(`${url}/v1/overview`)).body.attention).toEqual(

@@ -159,6 +159,7 @@ describe('against a real cluster', () => {
     expect(settings.policy.policy).toBe('hawk');
     await cluster.drain('w3', false);
     const { totals, silent, workers: byName } = await cluster.counters();
+    expect(totals.schedulers.takesNoJobs).toEqual({ full: 0, away: 0 });
     expect(silent).toEqual([]);
     expect(Object.keys(byName)).toEqual(['w0', 'w1', 'w2', 'w3']);
     expect(totals.workers.tasksStarted).toBeGreaterThan(600);

@@ -62,6 +62,32 @@ describe('goshawk plan', () => {
     }
   });
 
+  it('waits behind nothing that cannot start', async () => {
+    const submit = async (...args: string[]) => (await cluster.goshawk(['submit', ...args])).stdout.trim();
+    const running = await submit('--estimate', '600s', '--sleep', '600s');
+    const held = await submit('--after', running, '--tasks', '7', '--estimate', '1s', '--sleep', '1s');
+    const elsewhere = await submit(
+      '--require',
+      'zone=eu',
+      '--tasks',
+      '5',
+      '--estimate',
+      '1s',
+      '--sleep',
+      '1s',
+    );
+    try {
+      await expect.poll(async () => (await cluster.goshawk(['why', elsewhere])).stdout).toMatch(/zone=eu/);
+      expect(await planned('--estimate', '300s', '--', 'true')).toMatchObject({
+        freeSlots: 1,
+        startSeconds: 0,
+        ahead: { jobs: 0, tasks: 0, examples: [] },
+      });
+    } finally {
+      await cluster.goshawk(['cancel', held, elsewhere, running]);
+    }
+  });
+
   it('exits with 2 for what is no job', async () => {
     const { exitCode, stderr } = await cluster.goshawk(['plan', 'nowhere.json', '--quiet']);
     expect(stderr).toMatch(/^goshawk: .*nowhere\.json/);

@@ -70,7 +70,7 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['accepted']);
     const journalNow = () => {
       bench.receive(CLIENT, { type: 'readCounters', request: 9 });
-      return (bench.take()[0] as MessageOf<'counters'>).value.journal;
+      return (bench.take()[0] as MessageOf<'counters'>).value.takesNoJobs;
     };
     expect(journalNow()).toEqual({ full: 1, away: 0 });
     bench.scheduler.journalChanged({ kind: 'open' }, bench.now);

@@ -123,7 +123,7 @@ export class Ledger {
   get counted() {
     const { kind } = this.#journal;
     return {
-      journal: { full: Number(kind === 'full' || kind === 'stopped'), away: Number(kind === 'away') },
+      takesNoJobs: { full: Number(kind === 'full' || kind === 'stopped'), away: Number(kind === 'away') },
     };
   }
 
