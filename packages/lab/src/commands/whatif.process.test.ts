@@ -80,8 +80,8 @@ describe('goshawk whatif', () => {
     expect(brokenRules(JSON.parse(stdout))).toEqual([]);
     const [first, ...others] = traceEvents.filter(({ ph }) => ph === 'b');
     expect(others).toHaveLength(JOBS - 1);
-    const { id = '', args } = first!;
-    const one = await cluster.goshawk(['trace', 'export', 'data', '--job', id, '--out', '-']);
+    const { id2, args } = first!;
+    const one = await cluster.goshawk(['trace', 'export', 'data', '--job', id2!.local, '--out', '-']);
     const shown = (JSON.parse(one.stdout) as ChromeTrace).traceEvents;
     expect(shown.filter(({ ph }) => ph === 'X')).toHaveLength(args.runs as number);
     const none = await cluster.goshawk(['trace', 'export', '--job', 'nobody-1', '--out', '-']);

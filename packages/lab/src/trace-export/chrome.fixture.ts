@@ -13,7 +13,7 @@ export function brokenRules(file: unknown): string[] {
   const open = new Map<string, number>();
   const rows = new Map<string, { ts: number; end: number }[]>();
   for (const [index, event] of (traceEvents as Record<string, unknown>[]).entries()) {
-    const { ph, name, cat, id, ts, dur, pid, tid, args } = event;
+    const { ph, name, cat, id2, ts, dur, pid, tid, args } = event;
     const wrong = (what: string): void => void broken.push(`event ${index} (${ph}): ${what}`);
     const isTime = (at: unknown): at is number => typeof at === 'number' && Number.isFinite(at) && at >= 0;
     if (typeof name !== 'string' || name === '') wrong('name');
@@ -21,7 +21,8 @@ export function brokenRules(file: unknown): string[] {
     if (typeof args !== 'object' || args === null) wrong('args');
     if (ph === 'M') {
       const { name: said, sort_index: place } = args as Record<string, unknown>;
-      if (name === 'process_name' ? typeof said !== 'string' : !Number.isInteger(place)) wrong('metadata');
+      if (name !== 'process_sort_index' ? typeof said !== 'string' : !Number.isInteger(place))
+        wrong('metadata');
       continue;
     }
     if (!isTime(ts)) {
@@ -30,6 +31,7 @@ export function brokenRules(file: unknown): string[] {
     }
     if (typeof cat !== 'string' || cat === '') wrong('cat');
     if (ph === 'X') {
+      if (tid === 0 || tid === pid) wrong('tid, which is that of the process in Perfetto');
       if (!isTime(dur)) {
         wrong('dur');
         continue;
@@ -38,7 +40,8 @@ export function brokenRules(file: unknown): string[] {
       rows.set(`${pid}/${tid}`, row);
       row.push({ ts, end: ts + dur });
     } else if (ph === 'b' || ph === 'e') {
-      if (typeof id !== 'string') wrong('id');
+      const id = (id2 as { local?: unknown } | undefined)?.local;
+      if (typeof id !== 'string') wrong('id2');
       const key = `${pid} ${cat} ${id}`;
       const began = open.get(key);
       if (ph === 'b' && began !== undefined) wrong('begun twice');

@@ -78,14 +78,14 @@ describe('what jobs and workers did, for a viewer', () => {
         ts: 4_500,
         dur: 15_500,
         pid: 3,
-        tid: 0,
+        tid: 4,
         args: { job: 'a-1', task: 0, waitedMs: 4.5 },
       },
-      { name: 'words 1', ts: 25_000, dur: 5_000, pid: 2, tid: 0 },
+      { name: 'words 1', ts: 25_000, dur: 5_000, pid: 2, tid: 4 },
     ]);
     expect(trace.traceEvents.filter(({ ph }) => ph === 'b' || ph === 'e')).toMatchObject([
-      { ph: 'b', id: 'a-1', ts: 0, args: { state: 'completed', runs: 2 } },
-      { ph: 'e', id: 'a-1', ts: 30_000 },
+      { ph: 'b', id2: { local: 'a-1' }, ts: 0, args: { state: 'completed', runs: 2 } },
+      { ph: 'e', id2: { local: 'a-1' }, ts: 30_000 },
     ]);
   });
 
@@ -98,7 +98,9 @@ describe('what jobs and workers did, for a viewer', () => {
       ]),
     ).trace(ALL)!;
     expect(brokenRules(trace)).toEqual([]);
-    expect(trace.traceEvents.flatMap((event) => (event.ph === 'X' ? [event.tid] : []))).toEqual([0, 1, 0]);
+    expect(trace.traceEvents.flatMap((event) => (event.ph === 'X' ? [event.tid] : []))).toEqual([3, 4, 3]);
+    const rows = trace.traceEvents.flatMap(({ name, args }) => (name === 'thread_name' ? [args.name] : []));
+    expect(rows).toEqual(['row 1', 'row 2']);
   });
 
   it('knows the job submitted last of those that have ended', () => {

@@ -9,8 +9,8 @@ export interface ChromeEvent {
   readonly ph: 'X' | 'b' | 'e' | 'M';
   readonly name: string;
   readonly cat?: string;
-  /** Of an asynchronous one. */
-  readonly id?: string;
+  /** Of an asynchronous one: without `local` Perfetto shows it beside its process. */
+  readonly id2?: { readonly local: string };
   readonly ts?: number;
   /** Of a complete one. */
   readonly dur?: number;
@@ -96,22 +96,27 @@ export class ChromeTracing {
     const micros = (at: Millis): number => Math.max(0, Math.round((at - begin) * 1_000));
     const events = named(JOBS_PID, 'jobs');
     for (const { id, name, acceptedAt, endedAt, state, runs } of jobs) {
-      const of = { name: `${id} ${name}`, cat: 'job', id, pid: JOBS_PID, tid: 0 };
+      const of = { name: `${id} ${name}`, cat: 'job', id2: { local: id }, pid: JOBS_PID, tid: JOBS_PID };
       events.push({ ...of, ph: 'b', ts: micros(acceptedAt), args: { state, runs: runs.length } });
       events.push({ ...of, ph: 'e', ts: micros(endedAt!), args: {} });
     }
     const workers = [...new Set(jobs.flatMap(({ runs }) => runs.map(({ worker }) => worker)))].sort(byNumber);
     const pids = new Map(workers.map((worker, index) => [worker, JOBS_PID + 1 + index]));
     for (const [worker, pid] of pids) events.push(...named(pid, worker));
+    // Perfetto takes a row whose number is 0 or the process's for one: rows are numbered after processes.
+    const firstRow = JOBS_PID + workers.length + 1;
     const rows = new Map<string, number[]>();
     const all = jobs.flatMap((job) => job.runs.map((run) => ({ ...run, job })));
     for (const { job, task, attempt, worker, outcome, from, to } of all.sort((a, b) => a.from - b.from)) {
       const [ts, end] = [micros(from), micros(to)];
       const ends = rows.get(worker) ?? [];
       rows.set(worker, ends);
+      const pid = pids.get(worker)!;
       const free = ends.findIndex((at) => at <= ts);
-      const tid = free < 0 ? ends.length : free;
-      ends[tid] = end;
+      const row = free < 0 ? ends.length : free;
+      const tid = firstRow + row;
+      if (free < 0) events.push(meta('thread_name', pid, tid, { name: `row ${row + 1}` }));
+      ends[row] = end;
       const error = outcome.errorMessage === '' ? {} : { error: outcome.errorMessage };
       events.push({
         ph: 'X',
@@ -119,7 +124,7 @@ export class ChromeTracing {
         cat: outcome.kind,
         ts,
         dur: end - ts,
-        pid: pids.get(worker)!,
+        pid,
         tid,
         args: { job: job.id, task, attempt, waitedMs: from - job.acceptedAt, ...error },
       });
@@ -130,11 +135,14 @@ export class ChromeTracing {
 
 /** Tracks stand in the order of their numbers. */
 function named(pid: number, name: string): ChromeEvent[] {
-  const of = { ph: 'M', pid, tid: 0 } as const;
   return [
-    { ...of, name: 'process_name', args: { name } },
-    { ...of, name: 'process_sort_index', args: { sort_index: pid } },
+    meta('process_name', pid, pid, { name }),
+    meta('process_sort_index', pid, pid, { sort_index: pid }),
   ];
+}
+
+function meta(name: string, pid: number, tid: number, args: ChromeEvent['args']): ChromeEvent {
+  return { ph: 'M', name, pid, tid, args };
 }
 
 /** `w2` before `w10`. */
