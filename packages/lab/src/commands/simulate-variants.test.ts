@@ -62,4 +62,12 @@ describe('a policy is simulated', () => {
     const [with300, with400] = result.runs.map(({ messages }) => messages.total);
     expect(with300).not.toBe(with400);
   });
+
+  it('of several sizes and cutoffs, all of which it says before it begins', async () => {
+    const args = ['google-like:jobs=50,seed=5', '--policy', 'sparrow', '--vary', 'workers=300,400'];
+    const { stderr } = await runHere(['simulate', ...args, '--vary', 'cutoff=1s,2s', '--parallel', '1']);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(
+      /on 300 workers, offered load \S+ \/ 400 workers, offered load \S+; long from a mean task time of 1 s \/ 2 s on/,
+    );
+  });
 });

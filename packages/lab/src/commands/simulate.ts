@@ -49,7 +49,8 @@ export const simulateCommand = defineCommand({
       planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
     );
     const { sizing } = sized[0]!;
-    announce(context, surveyed, sizing, requests);
+    const sizings = sized.map((variant) => variant.sizing);
+    announce(context, surveyed, sizings, requests);
     const source = sourceOf(workload, surveyed, options.features);
     const outcomes = await performShown(context, requests, source, options);
     const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
@@ -64,17 +65,27 @@ export const simulateCommand = defineCommand({
 function announce(
   context: Context,
   { record, tallied }: Survey,
-  { workers, offeredLoad }: Sizing,
+  sizings: readonly Sizing[],
   requests: readonly RunRequest[],
 ): void {
-  const { cutoffMs } = requests[0]!.policy;
+  const sizes = sizings.map(
+    ({ workers, offeredLoad }) => `${counted(workers, 'worker')}, ${loadInWords(offeredLoad)}`,
+  );
+  const cutoffs = requests.map(
+    ({ policy: { cutoffMs } }) => `${Number((cutoffMs / 1_000).toPrecision(6))} s`,
+  );
   context.note(
-    `${record.name}: ${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')} on ${counted(workers, 'worker')}, ` +
-      `${loadInWords(offeredLoad)}; long from a mean task time of ${Number((cutoffMs / 1_000).toPrecision(6))} s on`,
+    `${record.name}: ${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')} on ${eachOf(sizes)}; ` +
+      `long from a mean task time of ${eachOf(cutoffs)} on`,
   );
   for (const line of formatTally(tallied)) context.note(line);
   const notes = requests.map((request) => partitionNote(request.policy, request.workers));
   for (const note of new Set(notes)) if (note !== '') context.note(note);
+}
+
+/** What runs differ in is said of each. */
+function eachOf(words: readonly string[]): string {
+  return [...new Set(words)].join(' / ');
 }
 
 function loadInWords(load: number | undefined): string {
