@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { postgresPrograms } from '@goshawk/journal/testing';
+import { percentile } from '../dist/bench-report.js';
 import { writeMeasurement } from '../dist/measurement.js';
 import * as bare from './bare.mjs';
 import * as bullmq from './bullmq.mjs';
@@ -14,7 +15,7 @@ import * as gearman from './gearman.mjs';
 import * as goshawk from './goshawk.mjs';
 import * as graphile from './graphile.mjs';
 import * as slurm from './slurm.mjs';
-import { judged, percentile, tablesOf } from './tables.mjs';
+import { judged, tablesOf } from './tables.mjs';
 import { idealDelays, MANY, measure } from './works.mjs';
 
 const QUEUE = ['W1', 'W1b', 'W2', 'W3', 'exec'];
@@ -168,7 +169,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 }
 
 const ideal = idealDelays(MANY.load);
-const idealMs = { delayP50Ms: percentile(ideal, 50), delayP99Ms: percentile(ideal, 99) };
+const idealMs = { delayP50Ms: percentile(ideal, 0.5), delayP99Ms: percentile(ideal, 0.99) };
 const tables = [...tablesOf(names, rounds, idealMs), judged(rounds)];
 for (const { title, columns, rows } of tables) {
   console.log(`\n${title}`);

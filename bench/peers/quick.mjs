@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { percentile } from '../dist/bench-report.js';
 import { measurementFile, writeMeasurement } from '../dist/measurement.js';
 import * as floor from './floor.mjs';
 import * as goshawk from './goshawk.mjs';
-import { percentile } from './tables.mjs';
 import { measure } from './works.mjs';
 
 /**
@@ -75,7 +75,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   rounds.push({ bare, ours });
   console.error(`round ${round} of ${values.rounds}`);
 }
-const medianOf = (of) => Number(percentile(rounds.map(of), 50).toPrecision(3));
+const medianOf = (of) => Number(percentile(rounds.map(of), 0.5).toPrecision(3));
 const ratios = new Map(
   Object.keys(SHOWN).map((what) => [what, medianOf(({ bare, ours }) => ours[what] / bare[what])]),
 );

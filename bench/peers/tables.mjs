@@ -1,14 +1,6 @@
-import { nearestRank } from '@goshawk/core';
+import { percentile } from '../dist/bench-report.js';
 
-/** By nearest rank, of numbers in any order. */
-export function percentile(numbers, percent) {
-  return nearestRank(
-    [...numbers].sort((one, other) => one - other),
-    percent,
-  );
-}
-
-const median = (numbers) => percentile(numbers, 50);
+const median = (numbers) => percentile(numbers, 0.5);
 /** Three digits, and all of a large one. */
 const rounded = (value) => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
 

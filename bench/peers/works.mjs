@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { percentile } from '../dist/bench-report.js';
 import { play } from './play.mjs';
 import { SLOTS, WORKERS } from './processes.mjs';
-import { percentile } from './tables.mjs';
 
 /** How much of each work there is. */
 export const MANY = {
@@ -86,17 +86,17 @@ export async function measure({ start, does, under = tmpdir(), sizes = MANY }, w
         work: {},
         isOneAtATime: true,
       });
-      measured.p50Ms = percentile(eachMs, 50);
-      measured.p99Ms = percentile(eachMs, 99);
+      measured.p50Ms = percentile(eachMs, 0.5);
+      measured.p99Ms = percentile(eachMs, 0.99);
     }
     if (isAsked('W3')) {
       const { tasks, sleepMs } = sizes.load;
       const { eachMs } = await played({ arrivals: arrivalsOf(sizes.load), tasks, work: { sleepMs } });
       const ideal = idealDelays(sizes.load);
-      measured.delayP50Ms = percentile(eachMs, 50) - sleepMs;
-      measured.delayP99Ms = percentile(eachMs, 99) - sleepMs;
-      measured.delayP50 = measured.delayP50Ms / percentile(ideal, 50);
-      measured.delayP99 = measured.delayP99Ms / percentile(ideal, 99);
+      measured.delayP50Ms = percentile(eachMs, 0.5) - sleepMs;
+      measured.delayP99Ms = percentile(eachMs, 0.99) - sleepMs;
+      measured.delayP50 = measured.delayP50Ms / percentile(ideal, 0.5);
+      measured.delayP99 = measured.delayP99Ms / percentile(ideal, 0.99);
     }
     if (isAsked('exec')) {
       await perSecond(1, sizes.programs / 10, { exec: '/bin/true' });

@@ -5,15 +5,14 @@
  * percentile, in the median of all pairs; otherwise the exit code is 1.
  *
  *     node bench/dist/fidelity.js [--pairs 5] [--for 40s] [--policy hawk,sparrow] [--workers 100]
- *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--keep FOLDER [--again]] [--json]
+ *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--json]
  *
- * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine. `--keep` leaves all that was
- * recorded, and the jobs as they were run; `--again` simulates from such a folder without another live run.
+ * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { printReport } from './bench-report.js';
-import { type Pair, runPair, simulateAgain } from './fidelity/pair.js';
+import { type Pair, runPair } from './fidelity/pair.js';
 import { differences, measurements, misses } from './fidelity/results.js';
 import { Folder, note, readOptions } from './script.js';
 
@@ -26,15 +25,13 @@ const options = readOptions({
   simulations: 5,
   seed: 1,
   'save-delays': undefined,
-  keep: undefined,
-  again: false,
 });
 
-using folder = new Folder('fidelity', options.keep);
+using folder = new Folder('fidelity');
 const pairs: Pair[] = [];
 for (let { seed } = options; seed < options.seed + options.pairs; seed++) {
   for (const policy of options.policy) {
-    const pair = await (options.again ? simulateAgain : runPair)({
+    const pair = await runPair({
       policy,
       workload: options.workload,
       workers: options.workers,

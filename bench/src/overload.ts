@@ -1,13 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sumOf } from '@goshawk/core';
+import { type Millis, sumOf } from '@goshawk/core';
 import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
-import type { Flooded } from './overload/flooder.js';
 import { residentMebibytes } from './proc.js';
 import { metricsOf, RealCluster, type Target } from './real-cluster.js';
 import { Folder, note, readOptions } from './script.js';
+import { type Submitted, startSubmitter, submittedBy } from './submitter.js';
 
 /**
  * What happens to a scheduler that is sent more jobs than it can run? Its workers run at most 200 tasks of 20 ms a
@@ -18,12 +16,14 @@ import { Folder, note, readOptions } from './script.js';
  * memory has to stay.
  */
 const ACTIVE_JOBS_MAX = 300;
+const RUN_MS = 20;
+const PATIENCE_MS = 450;
 const CALM = { clients: 2, inFlight: 1, pauseMs: 20 };
 const FLOOD = { clients: 3, inFlight: 150, pauseMs: 0 };
 
 interface Phase {
   readonly name: string;
-  readonly flooded: Flooded;
+  readonly flooded: Submitted;
   readonly seconds: number;
 }
 
@@ -37,13 +37,12 @@ async function phase(
   await pause(seconds * 1_000);
   const reports = await Promise.all(
     children.map(async (child) => {
-      child.send('report');
-      const [flooded] = (await once(child, 'message')) as [Flooded];
+      const flooded = await submittedBy(child);
       child.kill('SIGKILL');
       return flooded;
     }),
   );
-  const flooded: Flooded = {
+  const flooded: Submitted = {
     answeredMs: reports.flatMap(({ answeredMs }) => answeredMs),
     endedMs: reports.flatMap(({ endedMs }) => endedMs),
     refused: sumOf(reports, ({ refused }) => refused),
@@ -52,10 +51,9 @@ async function phase(
   return { name, flooded, seconds };
 }
 
-async function flooder(url: string, inFlight: number, pauseMs: number): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, 'overload', 'flooder.js'), [url, `${inFlight}`, `${pauseMs}`]);
-  await once(child, 'message');
-  return child;
+/** It tries again at once when the answer is to come back later: the worst client there is. */
+function flooder(url: string, inFlight: number, pauseMs: Millis): Promise<ChildProcess> {
+  return startSubmitter({ url, inFlight, pauseMs, tasks: 1, sleepMs: RUN_MS, patienceMs: PATIENCE_MS });
 }
 
 function results(phases: readonly Phase[]): BenchResult[] {

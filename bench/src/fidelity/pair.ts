@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { CLASSES, type JobClass, meanOf } from '@goshawk/core';
@@ -36,11 +36,6 @@ export interface Pair {
   readonly summary: ReadonlyMap<string, number>;
 }
 
-interface LiveRun {
-  readonly loadBefore: number;
-  readonly run: Run;
-}
-
 /** Workers of a local cluster that share a process. */
 const WORKERS_PER_PROCESS = 25;
 /**
@@ -51,43 +46,20 @@ const WORKERS_PER_PROCESS = 25;
  */
 const PHASE_MS = 100;
 
-/** What a live run leaves in the folder. */
-function filesOf({ policy, seed, folder }: PairOptions) {
-  const file = (what: string) => join(folder, `${policy}-${seed}-${what}`);
-  return {
-    recordings: file('recordings'),
-    jobs: file('jobs.jsonl'),
-    live: file('live.json'),
-    delays: file('delays.json'),
-  };
-}
-
 /** One live run, and the same jobs at the same times simulated with the delays that were measured in it. */
 export async function runPair(options: PairOptions): Promise<Pair> {
-  await runLive(options);
-  return simulateAgain(options);
-}
-
-async function runLive(options: PairOptions): Promise<void> {
-  const { policy, workload, workers, pace, seed } = options;
-  const { recordings, jobs, live } = filesOf(options);
+  const { policy, workload, workers, pace, seed, simulations } = options;
+  const file = (what: string) => join(options.folder, `${policy}-${seed}-${what}`);
+  const [recordings, jobs, delays] = [file('recordings'), file('jobs.jsonl'), file('delays.json')];
   mkdirSync(recordings, { recursive: true });
-  const [loadBefore] = loadavg();
+  const loadBefore = loadavg()[0]!;
   const replay = ['replay', workload, '--policy', policy, '--workers', `${workers}`, ...pace];
-  const { runs } = await goshawk([...replay, '--seed', `${seed}`, '--save-jobs', jobs], recordings);
-  writeFileSync(live, JSON.stringify({ loadBefore, run: runs[0] }));
-}
-
-/** A pair of a live run that has left all that was recorded of it, so that another model can be tried on it. */
-export async function simulateAgain(options: PairOptions): Promise<Pair> {
-  const { seed, simulations } = options;
-  const { recordings, jobs, live: file, delays } = filesOf(options);
-  const { loadBefore, run: live } = JSON.parse(readFileSync(file, 'utf8')) as LiveRun;
+  const saved = ['--seed', `${seed}`, '--save-jobs', jobs];
+  const live = (await goshawk([...replay, ...saved], recordings)).runs[0]!;
 
   const observed = observe(readRecordings(recordings));
   const profile = profileOf(observed, { workersPerProcess: WORKERS_PER_PROCESS, phaseMs: PHASE_MS });
   writeFileSync(delays, JSON.stringify(profile));
-
   const simulate = ['simulate', jobs, ...settingsOf(live), '--network-delay', `measured:${delays}`];
   const seeds = ['--seed', `${seed}`, '--seeds', `${simulations}`];
   const { runs: simulated } = await goshawk([...simulate, ...seeds]);

@@ -1,16 +1,8 @@
-import {
-  type Address,
-  type FieldKind,
-  type Fields,
-  LIMITS,
-  MESSAGE_TYPES,
-  MESSAGES,
-  type Message,
-  type MessageType,
-  type Random,
-} from '@goshawk/core';
+import { type Address, MESSAGE_TYPES, type Message, type MessageType, type Random } from '@goshawk/core';
 import { Codec, DEFAULT_LIMITS, FrameWriter } from '@goshawk/transport';
+import { drawnMessage } from '@goshawk/transport/testing';
 
+const KEYS = ['', 'x', '\0', '../', 'é'.repeat(40), '\u{1f985}'];
 const RESOURCES = ['cpu', 'memory', 'toString', 'constructor'];
 /** Durations and amounts: sound ones, those at an end, and those beyond it. */
 const QUANTITIES = [
@@ -62,8 +54,7 @@ export class Inputs {
     const messages = 1 + this.#below(3);
     for (let i = 0; i < messages; i++) {
       const type = this.#pick(types);
-      const fields: Fields = MESSAGES[type].fields;
-      const message = { type, ...this.#record(fields) } as Message;
+      const message = drawnMessage(type, [...this.#names.keys()], this.#random.nextUint32());
       // A party that is not there, now and then.
       writer.add('*', this.#below(3), this.#below(8) === 0 ? 7 : 0, this.#encode(message));
     }
@@ -81,7 +72,7 @@ export class Inputs {
       ...some('deadline'),
       ...(this.#below(3) === 0 ? { demand: { [this.#pick(RESOURCES)]: this.#pick(QUANTITIES) } } : {}),
     };
-    const key = this.#text(40);
+    const key = this.#pick(KEYS);
     const frames: Buffer[] = [];
     const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => frames.push(bytes));
     writer.add('*', 0, 0, this.#encode({ type: 'submit', request: this.#below(1_000), key, spec }));
@@ -129,64 +120,6 @@ export class Inputs {
 
   #encode(message: Message): readonly unknown[] {
     return this.#codec.encode(message);
-  }
-
-  #record(fields: Fields): Record<string, unknown> {
-    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, this.#value(field)]));
-  }
-
-  #value(field: FieldKind): unknown {
-    const random = this.#random;
-    switch (field.kind) {
-      case 'count':
-        return Math.max(field.min ?? 0, this.#count(field.max ?? Number.MAX_SAFE_INTEGER));
-      case 'integer':
-        return this.#pick([0, -1, random.nextUint32(), Number.MIN_SAFE_INTEGER]);
-      case 'number':
-      case 'signed':
-        return this.#pick([0, random.next(), LIMITS.wireMsMax, 5e-324]);
-      case 'flag':
-        return this.#below(2) === 0;
-      case 'text':
-        return this.#text(field.lengthMax);
-      case 'bytes':
-        return this.bytes(Math.min(64, field.lengthMax));
-      case 'address':
-        return this.#below(this.#names.length) as Address;
-      case 'resources':
-        return this.#below(2) === 0 ? {} : { cpu: random.next(), memory: random.nextUint32() };
-      case 'choice':
-        return this.#pick(field.of);
-      case 'optional':
-        return this.#below(2) === 0 ? undefined : this.#value(field.of);
-      case 'list':
-        return Array.from({ length: this.#below(4) }, () => this.#value(field.of));
-      case 'record':
-        return this.#record(field.fields);
-      case 'open':
-      case 'parsed':
-        return this.#open(3);
-    }
-  }
-
-  #count(max: number): number {
-    return Math.min(this.#pick([0, 1, 2, this.#below(1_000), this.#random.nextUint32(), max]), max);
-  }
-
-  #open(depth: number): unknown {
-    const random = this.#random;
-    const kind = this.#below(depth === 0 ? 5 : 7);
-    if (kind === 5) return Array.from({ length: this.#below(4) }, () => this.#open(depth - 1));
-    if (kind < 5) return [null, true, random.next(), this.#text(40), this.bytes(20)][kind];
-    const keys = ['tasks', 'stages', 'sleep', 'exec', 'module', 'count', 'run', 'name', 'toString', 'length'];
-    return Object.fromEntries(
-      Array.from({ length: this.#below(4) }, () => [this.#pick(keys), this.#open(depth - 1)]),
-    );
-  }
-
-  #text(lengthMax: number): string {
-    const length = this.#below(8) === 0 ? lengthMax : this.#below(Math.min(20, lengthMax));
-    return this.#pick(['x', 'é', '\0', '../', '"', '\u{1f985}']).repeat(length).slice(0, length);
   }
 
   /** A whole number from 0 to below `count`. */

@@ -18,6 +18,8 @@ interface SoakClusterOptions {
   readonly schedulers: number;
   readonly workers: number;
   readonly workersPerProcess: number;
+  readonly centralArgs: readonly string[];
+  readonly workerArgs?: readonly string[];
   /** A process has ended, or could not be started, and nobody has killed it. */
   readonly onEndedByItself: (post: Post, how: string) => void;
 }
@@ -43,11 +45,14 @@ export class SoakCluster {
   }
 
   async start(): Promise<void> {
-    this.#add('central', 'central', () => this.#daemons.startCentral(['--cutoff', '1']));
-    for (let i = 0; i < this.#options.schedulers; i++)
+    const { centralArgs, schedulers, workerArgs } = this.#options;
+    this.#add('central', 'central', () => this.#daemons.startCentral(centralArgs));
+    for (let i = 0; i < schedulers; i++)
       this.#add('scheduler', `s${i}`, () => this.#daemons.startScheduler(`s${i}`));
     for (const first of firstOfEach(this.#options))
-      this.#add('worker', `w${first}`, () => this.#daemons.startWorkersFrom(first, this.#options));
+      this.#add('worker', `w${first}`, () =>
+        this.#daemons.startWorkersFrom(first, this.#options, workerArgs),
+      );
     for (const post of this.posts) await this.startAt(post);
   }
 

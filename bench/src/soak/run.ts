@@ -61,6 +61,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const endedByThemselves: string[] = [];
   const cluster = new SoakCluster({
     ...options,
+    centralArgs: ['--cutoff', '1'],
     onEndedByItself: ({ name }, how) => {
       note(`${name} ended by itself: ${how}`);
       endedByThemselves.push(`${name} (${how})`);

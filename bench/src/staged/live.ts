@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, connect } from '@goshawk/client';
 import { type Millis, Random, sumOf } from '@goshawk/core';
-import { allJoined, type Daemon, Daemons, firstOfEach } from '../daemons.js';
+import { allJoined } from '../daemons.js';
 import { readJournals } from '../soak/journals.js';
+import { SoakCluster } from '../soak/processes.js';
 import { liveInput, type StagedJob, tasksOf, WORKER_RESOURCES, WORKER_SLOTS } from './jobs.js';
 import { type Marks, readMarks } from './marks.js';
 
@@ -41,21 +42,28 @@ const PATIENCE = { requestTimeoutMs: 60_000, renewMs: 1_000 };
 
 /** Jobs of stages of commands, on a cluster of real processes under one policy. */
 export async function runLive(options: LiveOptions): Promise<LiveRun> {
-  const { folder, jobs, killEveryMs } = options;
+  const { folder, jobs, killEveryMs, note, policy } = options;
   const marks = join(folder, 'marks');
   mkdirSync(marks, { recursive: true });
-  const cluster = new LiveCluster(options);
+  const amounts = Object.entries(WORKER_RESOURCES).map(([name, amount]) => `${name}=${amount}`);
+  const cluster = new SoakCluster({
+    ...options,
+    schedulers: 1,
+    centralArgs: ['--policy', policy],
+    workerArgs: ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')],
+    onEndedByItself: ({ name }, how) => note(`${name} ended by itself: ${how}`),
+  });
   try {
     await cluster.start();
     await using client = await connect(cluster.url, PATIENCE);
     await allJoined(client, options.workers);
     const striking = new AbortController();
-    const struck = killEveryMs > 0 ? cluster.strike(striking.signal) : Promise.resolve();
+    const struck = killEveryMs > 0 ? strike(cluster, options, striking.signal) : 0;
     const ended = await submitAll(client, jobs, marks);
     striking.abort();
-    await struck;
+    const kills = await struck;
     const ids = ended.map(({ id }) => id);
-    const journal = join(folder, 's');
+    const journal = join(folder, 's0');
     const { results, doubled } = await readJournals([journal]);
     const counted = ids.map((id) => results.get(id) ?? 0);
     return {
@@ -64,7 +72,7 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
       lost: sumOf(jobs, (job, place) => Math.max(0, tasksOf(job) - counted[place]!)),
       doubled,
       marks: readMarks(marks, jobs, ids),
-      kills: cluster.kills,
+      kills,
       journal,
     };
   } finally {
@@ -91,54 +99,17 @@ async function submitAll(client: Cluster, jobs: readonly StagedJob[], marks: str
   );
 }
 
-/** Central, a scheduler, and workers in processes that may be killed. */
-class LiveCluster {
-  readonly #options: LiveOptions;
-  readonly #random: Random;
-  readonly #daemons: Daemons;
-  /** By the first of the workers that a process has. */
-  readonly #workers = new Map<number, Daemon>();
-  kills = 0;
-
-  constructor(options: LiveOptions) {
-    this.#options = options;
-    this.#daemons = new Daemons(options.folder);
-    this.#random = Random.seeded(options.seed).fork('kills');
-  }
-
-  get url(): string {
-    return this.#daemons.url;
-  }
-
-  async start(): Promise<void> {
-    await this.#daemons.startCentral(['--policy', this.#options.policy]);
-    await this.#daemons.startScheduler('s');
-    for (const first of firstOfEach(this.#options)) await this.#startWorkers(first);
-  }
-
-  /** Kills one process of workers after another, and starts it again a second later. */
-  async strike(signal: AbortSignal): Promise<void> {
-    const { killEveryMs, workers, workersPerProcess, note } = this.#options;
-    for (;;) {
-      await pause(killEveryMs, undefined, { signal }).catch(() => {});
-      if (signal.aborted) return;
-      const process = Math.floor((this.#random.next() * workers) / workersPerProcess);
-      const first = process * workersPerProcess;
-      note(`the workers from ${first} on are killed`);
-      this.kills++;
-      await this.#workers.get(first)!.kill();
-      await pause(AWAY_MS);
-      await this.#startWorkers(first);
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#daemons.stop();
-  }
-
-  async #startWorkers(first: number): Promise<void> {
-    const amounts = Object.entries(WORKER_RESOURCES).map(([name, amount]) => `${name}=${amount}`);
-    const has = ['--slots', `${WORKER_SLOTS}`, '--resources', amounts.join(',')];
-    this.#workers.set(first, await this.#daemons.startWorkersFrom(first, this.#options, has));
+/** Kills one process of workers after another, and starts it again a second later. @returns how many it has killed */
+async function strike(cluster: SoakCluster, options: LiveOptions, signal: AbortSignal): Promise<number> {
+  const random = Random.seeded(options.seed).fork('kills');
+  const workers = cluster.posts.filter(({ role }) => role === 'worker');
+  for (let kills = 0; ; kills++) {
+    await pause(options.killEveryMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return kills;
+    const post = workers[Math.floor(random.next() * workers.length)]!;
+    options.note(`the workers from ${post.name} on are killed`);
+    await cluster.kill(post);
+    await pause(AWAY_MS);
+    await cluster.startAt(post);
   }
 }

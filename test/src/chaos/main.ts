@@ -61,7 +61,6 @@ async function many(): Promise<number> {
   await playAll(seeds, Number(given.threads), (outcome) => {
     tally.add(outcome);
     if (outcome.complaints.length > 0) say(`seed ${outcome.seed}: ${firstLine(outcome.complaints[0]!)}`);
-    return true;
   });
   clearInterval(progress);
   for (const line of tally.summary(seconds())) say(line);

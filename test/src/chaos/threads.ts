@@ -8,19 +8,19 @@ export interface Outcome extends Report {
 /**
  * Plays seeds on several threads.
  *
- * @param onOutcome is told of each, in the order in which they end; false: no more of them
+ * @param onOutcome is told of each, in the order in which they end
  */
 export async function playAll(
   seeds: readonly string[],
   threads: number,
-  onOutcome: (outcome: Outcome) => boolean,
+  onOutcome: (outcome: Outcome) => void,
 ): Promise<void> {
   const left = [...seeds].reverse();
   const count = Math.min(threads, seeds.length);
   await Promise.all(Array.from({ length: count }, () => playOnOne(left, onOutcome)));
 }
 
-function playOnOne(left: string[], onOutcome: (outcome: Outcome) => boolean): Promise<void> {
+function playOnOne(left: string[], onOutcome: (outcome: Outcome) => void): Promise<void> {
   const thread = new Worker(new URL('./thread.js', import.meta.url));
   return new Promise<void>((resolve, reject) => {
     const next = (): void => {
@@ -29,7 +29,7 @@ function playOnOne(left: string[], onOutcome: (outcome: Outcome) => boolean): Pr
       else thread.postMessage(seed);
     };
     thread.on('message', (outcome: Outcome) => {
-      if (!onOutcome(outcome)) left.length = 0;
+      onOutcome(outcome);
       next();
     });
     thread.on('error', reject);

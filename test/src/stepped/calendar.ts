@@ -1,18 +1,18 @@
-import type { Millis } from '@goshawk/core';
+import { IndexedHeap, type Millis } from '@goshawk/core';
 
 export interface Event {
   readonly at: Millis;
   readonly happen: () => void;
-  readonly sequence: number;
   /** It does not happen any more. */
   isOff: boolean;
 }
 
 /** What is going to happen, in the order of time, and at one time in the order in which it was put in. */
 export class Calendar {
-  /** A binary heap. */
-  readonly #events: Event[] = [];
-  #sequence = 0;
+  /** Numbers of events, by their times. */
+  readonly #agenda = new IndexedHeap();
+  readonly #events = new Map<number, Event>();
+  #next = 0;
   #now: Millis = 0;
 
   get now(): Millis {
@@ -20,23 +20,17 @@ export class Calendar {
   }
 
   put(at: Millis, happen: () => void): Event {
-    const event = { at: Math.max(at, this.#now), happen, sequence: this.#sequence++, isOff: false };
-    const events = this.#events;
-    let place = events.push(event) - 1;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if (isBefore(events[parent]!, event)) break;
-      events[place] = events[parent]!;
-      place = parent;
-    }
-    events[place] = event;
+    const event = { at: Math.max(at, this.#now), happen, isOff: false };
+    const number = this.#next++;
+    this.#events.set(number, event);
+    this.#agenda.set(number, event.at);
     return event;
   }
 
   /** Infinity when nothing is going to happen. */
   get nextAt(): Millis {
-    while (this.#events[0]?.isOff) this.#removeFirst();
-    return this.#events[0]?.at ?? Number.POSITIVE_INFINITY;
+    while (this.#events.get(this.#agenda.top())?.isOff) this.#takeFirst();
+    return this.#agenda.topKey();
   }
 
   /** Lets the next thing happen, if that is until then; otherwise it is then. @returns whether anything has happened */
@@ -50,10 +44,9 @@ export class Calendar {
   /** Lets the next thing happen, if there is any. */
   happenNext(): void {
     if (this.nextAt === Number.POSITIVE_INFINITY) return;
-    const next = this.#events[0]!;
-    this.#removeFirst();
-    this.#now = Math.max(this.#now, next.at);
-    next.happen();
+    const { at, happen } = this.#takeFirst();
+    this.#now = Math.max(this.#now, at);
+    happen();
   }
 
   /** To a time before which nothing happens. */
@@ -61,24 +54,11 @@ export class Calendar {
     this.#now = time;
   }
 
-  #removeFirst(): void {
-    const events = this.#events;
-    const last = events.pop()!;
-    const size = events.length;
-    if (size === 0) return;
-    let place = 0;
-    for (;;) {
-      let child = 2 * place + 1;
-      if (child >= size) break;
-      if (child + 1 < size && isBefore(events[child + 1]!, events[child]!)) child++;
-      if (isBefore(last, events[child]!)) break;
-      events[place] = events[child]!;
-      place = child;
-    }
-    events[place] = last;
+  #takeFirst(): Event {
+    const number = this.#agenda.top();
+    const event = this.#events.get(number)!;
+    this.#agenda.delete(number);
+    this.#events.delete(number);
+    return event;
   }
-}
-
-function isBefore(one: Event, other: Event): boolean {
-  return one.at < other.at || (one.at === other.at && one.sequence < other.sequence);
 }

@@ -27,6 +27,11 @@ export function messageOfType(type: MessageType, addresses: readonly number[]): 
   return record({ type: fc.constant(type), ...arbitrariesOf(fields, addresses) }) as fc.Arbitrary<Message>;
 }
 
+/** One such message, the same for the same seed. */
+export function drawnMessage(type: MessageType, addresses: readonly number[], seed: number): Message {
+  return fc.sample(messageOfType(type, addresses), { seed, numRuns: 1 })[0]!;
+}
+
 /** JSON-like values and bytes, as `open` fields carry them. */
 export const openValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(

@@ -19,7 +19,7 @@ const HERE = import.meta.dirname;
 
 /** @returns the first of the seeds that finds it, as far as they were played */
 async function hunt({ name, shared, hostile }: Mutant): Promise<Finding | undefined> {
-  const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), '0', '1', given.seeds];
+  const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), given.seeds];
   const env = {
     ...process.env,
     CHAOS_MUTANT: name,

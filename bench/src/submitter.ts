@@ -1,0 +1,87 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connect } from '@goshawk/client';
+import { GoshawkError, type Millis, present } from '@goshawk/core';
+
+/** What a process that submits jobs does until it is killed. */
+interface Load {
+  readonly url: string;
+  /** Folder of keys. */
+  readonly keys?: string | undefined;
+  /** Jobs on their way at any time, each followed to its end. */
+  readonly inFlight: number;
+  /** Before the next one. */
+  readonly pauseMs: Millis;
+  readonly tasks: number;
+  readonly sleepMs: Millis;
+  /** A submission that has no answer by then is given up; shorter than any time to come back, a refusal is reported at once. */
+  readonly patienceMs: Millis;
+}
+
+/** How that went since it was last asked for. */
+export interface Submitted {
+  /** Until a job was accepted. ms */
+  readonly answeredMs: readonly Millis[];
+  /** From its submission to the news of its end. ms */
+  readonly endedMs: readonly Millis[];
+  /** The scheduler had too much to do. */
+  readonly refused: number;
+  readonly failed: number;
+}
+
+const SELF = fileURLToPath(new URL('../dist/submitter.js', import.meta.url));
+
+/** Starts a process of its own that submits, and returns when it is connected. */
+export async function startSubmitter(load: Load): Promise<ChildProcess> {
+  const child = fork(SELF, [JSON.stringify(load)]);
+  await once(child, 'message');
+  return child;
+}
+
+export async function submittedBy(child: ChildProcess): Promise<Submitted> {
+  child.send('report');
+  const [submitted] = (await once(child, 'message')) as [Submitted];
+  return submitted;
+}
+
+async function submitForEver({
+  url,
+  keys,
+  inFlight,
+  pauseMs,
+  tasks,
+  sleepMs,
+  patienceMs,
+}: Load): Promise<void> {
+  const who = { user: `submitter-${process.pid}`, ...present({ keys }) };
+  const client = await connect(url, { ...who, requestTimeoutMs: 60_000 });
+  const submitting = await connect(url, { ...who, requestTimeoutMs: patienceMs });
+  const nothing = () => ({ answeredMs: [] as Millis[], endedMs: [] as Millis[], refused: 0, failed: 0 });
+  let submitted = nothing();
+  process.on('message', () => {
+    process.send?.(submitted satisfies Submitted);
+    submitted = nothing();
+  });
+  process.on('disconnect', () => process.exit());
+  process.send?.('ready');
+  const lane = async (): Promise<void> => {
+    for (;;) {
+      try {
+        const startedAt = performance.now();
+        const { id } = await submitting.submit({ tasks: { count: tasks, run: { sleep: sleepMs } } });
+        submitted.answeredMs.push(performance.now() - startedAt);
+        await client.job(id).wait();
+        submitted.endedMs.push(performance.now() - startedAt);
+      } catch (error) {
+        if (error instanceof GoshawkError && error.code === 'overloaded') submitted.refused++;
+        else submitted.failed++;
+      }
+      await pause(pauseMs);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, lane));
+}
+
+if (process.argv[1] === SELF) await submitForEver(JSON.parse(process.argv[2]!) as Load);
