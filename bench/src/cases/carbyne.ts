@@ -1,13 +1,13 @@
-import { meanOf, present, Random, sumOf } from '@goshawk/core';
+import { meanOf, present, sumOf } from '@goshawk/core';
 import {
   alignment,
-  CARBYNE_POLICIES,
   closedForm,
   type PlanProblem,
   type PolicyOptions,
   planJob,
   runTrial,
   type TrialJob,
+  trialPolicy,
 } from '@goshawk/policies';
 import type { CaseKind } from './kind.js';
 
@@ -31,7 +31,7 @@ const MS = 1_000;
 const DIGITS = 1e4;
 
 /** How the files name settings of the published policy. */
-const VARIANTS: Readonly<Record<string, readonly [keyof typeof CARBYNE_POLICIES, PolicyOptions]>> = {
+const VARIANTS: Readonly<Record<string, readonly [name: string, options: PolicyOptions]>> = {
   carbyne: ['carbyne-paper', {}],
   'carbyne-pAltruism-0': ['carbyne-paper', { altruism: 0 }],
   'carbyne-leftover-none': ['carbyne-paper', { leftover: 'none' }],
@@ -151,14 +151,8 @@ function completionTimes(name: string, capacity: readonly number[], jobs: readon
 }
 
 function policyOf(variant: string) {
-  const [name, options] = VARIANTS[variant] ?? [variant as keyof typeof CARBYNE_POLICIES, {}];
-  const module = CARBYNE_POLICIES[name];
-  const defaults = Object.entries(module.options).map(([key, option]) => [key, option.default]);
-  const random = Random.seeded(1);
-  return module.make(
-    { ...Object.fromEntries(defaults), quantumMs: 0, ...options },
-    { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
-  );
+  const [name, options] = VARIANTS[variant] ?? [variant, {}];
+  return trialPolicy(name, { quantumMs: 0, ...options });
 }
 
 interface Filler {
@@ -189,7 +183,7 @@ function startOrder(capacity: readonly number[], users: readonly Filler[]): numb
 function oneWorker(capacity: readonly number[]) {
   return {
     resources: capacity.map((_, r) => `r${r}`),
-    workers: [units(Number.POSITIVE_INFINITY, capacity)],
+    workers: [{ capacity: units(Number.POSITIVE_INFINITY, capacity) }],
   };
 }
 

@@ -71,7 +71,7 @@ const ignore = (): void => {};
 const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Your own policy”, explains it';
 
 /** Of each option. */
-export function defaultsOf<Options extends PolicyOptions>({
+function defaultsOf<Options extends PolicyOptions>({
   options,
 }: Pick<PolicyModule<Options>, 'options'>): Options {
   const defaults = Object.entries(options).map(([name, option]) => [name, option!.default]);

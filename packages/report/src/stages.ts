@@ -1,7 +1,7 @@
 import { amountOf, jainIndex, meanOf, type Resources } from '@goshawk/core';
 import type { FairnessResults, IndexSpread, Run, StagedResults } from './comparison.js';
 import { summarise } from './distribution.js';
-import type { JobResult } from './job-result.js';
+import { type JobResult, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
 import { duration, percent, threeDigits } from './numbers.js';
 import { textTable } from './terminal.js';
 
@@ -19,13 +19,13 @@ export class StageTally {
   /**
    * @param capacity of all workers together, slots among it
    */
-  constructor(capacity: Resources, snapshotSeconds: number) {
+  constructor(capacity: Resources, snapshotSeconds = UTILISATION_SNAPSHOT_SECONDS) {
     this.#capacity = capacity;
     this.#windowSeconds = WINDOW_SNAPSHOTS * snapshotSeconds;
   }
 
   /** One that completed, and says what its stages are. Its tasks' times are copied. */
-  add(job: JobResult): void {
+  add(job: StagedJob): void {
     const { submitSeconds, runtimeSeconds, stages, weight = 1, taskStartsSeconds, taskRunSeconds } = job;
     if (stages === undefined) return;
     const starts = Float64Array.from(taskStartsSeconds);
@@ -88,6 +88,11 @@ export class StageTally {
     return { windowSeconds: this.#windowSeconds, raw: raw.read(), byNeed: byNeed.read() };
   }
 }
+
+type StagedJob = Pick<
+  JobResult,
+  'submitSeconds' | 'runtimeSeconds' | 'stages' | 'weight' | 'taskStartsSeconds' | 'taskRunSeconds'
+>;
 
 interface Held {
   readonly submitSeconds: number;

@@ -1,13 +1,5 @@
 export type { CounterReading } from './counter-log.js';
 export { DealtSleeps, dealtByStart } from './dealt-sleeps.js';
-export { EventHeap } from './event-heap.js';
-export {
-  type GangBelief,
-  type GangJob,
-  type GangOutcome,
-  type GangSimulationOptions,
-  simulateGangs,
-} from './gang-simulation.js';
 export {
   checkProfile,
   type MeasuredMessage,

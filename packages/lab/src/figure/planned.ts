@@ -3,8 +3,8 @@ import { type Planned, plannedOf, type RunSettings } from '@goshawk/figures';
 import { presetNamed, type SolveProgram, type ThreeSigmaOptions } from '@goshawk/policies';
 import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
-import { type GangPolicy, runGangExperiment } from '../gangs/experiment.js';
-import { normalBelief } from '../gangs/normal-belief.js';
+import { type GangPolicy, runGangExperiment } from '../trials/gangs.js';
+import { normalBelief } from '../trials/normal-belief.js';
 import { type Making, runTrials } from './making.js';
 
 const RACKS = 8;

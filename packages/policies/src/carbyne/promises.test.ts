@@ -44,7 +44,7 @@ test('jobs that lend nothing to each other end when their shares alone would hav
       { quantumMs: 0, shareBy: 'job', shares: 'equal', altruism: 1, hold: 0, leftover: 'none' },
       { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
     );
-    const { completedMs } = runTrial({ jobs, resources: ['a', 'b'], workers: [capacity], policy });
+    const { completedMs } = runTrial({ jobs, resources: ['a', 'b'], workers: [{ capacity }], policy });
     jobs.forEach((job, i) => {
       runs++;
       const promised = firstEnd(job, capacity, jobs.length);
@@ -67,7 +67,12 @@ test('a job that yields no more, as drawn anew while nothing of it starts or end
       { quantumMs: 0, shareBy: 'job', shares: 'equal', altruism: 0.5, hold: 0, leftover: 'none' },
       { cutoffMs: 0, sizesAreGiven: true, reserve: 'auto', random: () => random.next() },
     );
-    const { completedMs } = runTrial({ jobs: longer, resources: ['a', 'b'], workers: [capacity], policy });
+    const { completedMs } = runTrial({
+      jobs: longer,
+      resources: ['a', 'b'],
+      workers: [{ capacity }],
+      policy,
+    });
     expect([...completedMs].every(Number.isFinite), `set ${set}, seed ${SEED}`).toBe(true);
   }
 });

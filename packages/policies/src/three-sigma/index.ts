@@ -1,5 +1,4 @@
 export { formulateAsPublished } from './as-published.js';
-export { isPreferred } from './cluster.js';
 export { type Distribution, expectedHold, longest, scale, survival, takenToEndAt } from './distribution.js';
 export { type Extracted, extract } from './extract.js';
 export { type Formulated, formulate } from './formulate.js';
@@ -23,7 +22,7 @@ export {
   type ProgramSolution,
   type SolveProgram,
 } from './program.js';
-export { THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
+export type { ThreeSigmaOptions } from './settings.js';
 export {
   chanceWithin,
   expectedUtility,

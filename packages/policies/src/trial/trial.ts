@@ -4,13 +4,19 @@ import {
   invariant,
   type Millis,
   present,
+  Random,
+  type Segment,
   sumOf,
   type Vector,
 } from '@goshawk/core';
 import { ClusterBooks } from '../books/books.js';
 import { BookedDraft } from '../books/draft.js';
 import type { BookedJob, BookedRun, BookedStage } from '../books/entries.js';
-import type { CentralPolicy, RunView } from '../contract.js';
+import type { Attributes, CentralPolicy, PolicyOptions, RunView } from '../contract.js';
+import type { PlanningTimes } from '../planning-times.js';
+import { makePolicy } from '../table.js';
+import { isPreferred } from '../three-sigma/cluster.js';
+import { answerOf, type Program, type SolveProgram } from '../three-sigma/program.js';
 
 /**
  * A policy on trial: jobs of stages over one set of books, without messages and delays. For cases, and for comparisons of
@@ -22,8 +28,6 @@ export interface TrialStage {
   /** Of each task: slots first, then as the workers have it. */
   readonly demand: Vector;
   readonly durationMs: Millis;
-  /** What the policy believes; the duration itself unless given. */
-  readonly estimateMs?: Millis;
   readonly parents: readonly number[];
 }
 
@@ -31,32 +35,61 @@ export interface TrialJob {
   readonly arriveMs: Millis;
   readonly weight?: number;
   readonly user?: string;
+  /** From arrival; none: best effort. */
+  readonly deadlineMs?: Millis;
+  readonly prefers?: Attributes;
+  /** How many times as long tasks run of which one that starts with them is on a worker that the job does not prefer. */
+  readonly slowdown?: number;
   readonly stages: readonly TrialStage[];
+}
+
+/** What is believed of a stage as its job arrives. */
+export interface TrialBelief {
+  /** 0: nothing is known. */
+  readonly estimateMs: Millis;
+  readonly distribution?: readonly Segment[] | undefined;
 }
 
 export interface Trial {
   /** In order of arrival. */
   readonly jobs: readonly TrialJob[];
   /** Names beside `slot`, as in every vector. */
-  readonly resources: readonly string[];
-  /** Capacity of each worker. */
-  readonly workers: readonly Vector[];
+  readonly resources?: readonly string[];
+  readonly workers: readonly { readonly capacity: Vector; readonly attributes?: Attributes }[];
   readonly policy: CentralPolicy;
-  /** Between two events, nothing changes. */
-  readonly observe?: (from: Millis, until: Millis, books: ClusterBooks) => void;
+  /** For policies that plan with one. */
+  readonly solve?: SolveProgram;
+  /** Whether a job that has not started by its deadline leaves. */
+  readonly abandons?: boolean;
+  /** The true duration unless given. */
+  believe?(job: number, stage: number): TrialBelief;
   /** A task has started. */
-  readonly started?: (run: RunView, now: Millis) => void;
+  started?(run: RunView, now: Millis): void;
+  completed?(job: number): void;
+  /** Told how planning goes: nothing that happens follows from it. */
+  readonly times?: PlanningTimes;
 }
 
 export interface TrialResult {
   /** When each job was complete; NaN where it never was. */
   readonly completedMs: Float64Array;
-  /** Turns of the policy. */
-  readonly turns: number;
+  /** Stages of which all tasks ran and were killed. */
+  readonly preemptions: number;
 }
 
 const OWNER = 1 as Address;
 const FIRST_WORKER = 2;
+
+/** @throws InputError for a policy or an option that there is not */
+export function trialPolicy(name: string, options: PolicyOptions = {}, seed = 1): CentralPolicy {
+  const random = Random.seeded(seed);
+  return makePolicy(name, options, {
+    cutoffMs: 0,
+    sizesAreGiven: true,
+    reserve: 'auto',
+    random: () => random.next(),
+  });
+}
 
 export function runTrial(trial: Trial): TrialResult {
   return new TrialRun(trial).run();
@@ -65,38 +98,48 @@ export function runTrial(trial: Trial): TrialResult {
 class TrialRun {
   readonly #trial: Trial;
   readonly #books = new ClusterBooks();
-  /** Of runs, by number. */
+  /** Of runs, by id. */
   readonly #ends = new IndexedHeap();
-  readonly #runs: (BookedRun | undefined)[] = [];
-  readonly #freeNumbers: number[] = [];
+  readonly #runs: BookedRun[] = [];
   /** Of each job that is here: parents of each stage that have not ended. */
   readonly #parentsLeft = new Map<BookedJob, Int32Array>();
+  /** By job. */
+  readonly #deadlines = new IndexedHeap();
   readonly #completedMs: Float64Array;
   #arrived = 0;
   #againAt = Number.POSITIVE_INFINITY;
   #now = 0;
-  #turns = 0;
+  #solves = 1;
+  #preemptions = 0;
 
   constructor(trial: Trial) {
     this.#trial = trial;
     this.#completedMs = new Float64Array(trial.jobs.length).fill(Number.NaN);
-    for (const name of trial.resources) this.#books.names.indexOf(name);
-    trial.workers.forEach((capacity, i) => {
-      this.#books.setOpen(this.#books.addWorker((FIRST_WORKER + i) as Address, capacity), true);
-    });
+    for (const name of trial.resources ?? []) this.#books.names.indexOf(name);
+    for (const [index, { capacity, attributes }] of trial.workers.entries()) {
+      const worker = this.#books.addWorker((FIRST_WORKER + index) as Address, capacity, attributes);
+      this.#books.setOpen(worker, true);
+    }
   }
 
   run(): TrialResult {
     for (;;) {
-      const next = Math.min(this.#nextArrival(), this.#ends.topKey(), this.#againAt);
+      const next = Math.min(
+        this.#nextArrival(),
+        this.#ends.topKey(),
+        this.#deadlines.topKey(),
+        this.#againAt,
+      );
       if (next === Number.POSITIVE_INFINITY) break;
-      if (next > this.#now) this.#trial.observe?.(this.#now, next, this.#books);
       this.#now = next;
+      if (this.#againAt <= next) this.#againAt = Number.POSITIVE_INFINITY;
       while (this.#nextArrival() <= next) this.#arrive(this.#arrived++);
-      while (this.#ends.topKey() <= next) this.#end(this.#ends.top());
-      this.#turn();
+      while (this.#deadlines.topKey() <= next) this.#pass(this.#deadlines.top());
+      while (this.#ends.topKey() <= next) this.#end(this.#runs[this.#ends.top()]!);
+      do this.#turn();
+      while (this.#books.hasNews);
     }
-    return { completedMs: this.#completedMs, turns: this.#turns };
+    return { completedMs: this.#completedMs, preemptions: this.#preemptions };
   }
 
   #nextArrival(): Millis {
@@ -104,60 +147,85 @@ class TrialRun {
   }
 
   #turn(): void {
-    const { policy, started } = this.#trial;
-    const isDue = this.#againAt <= this.#now;
-    if (!this.#books.hasNews && !isDue) return;
-    if (isDue) this.#againAt = Number.POSITIVE_INFINITY;
+    const { policy, times } = this.#trial;
     policy.heard(this.#books.takeNews(), this.#now);
-    const draft = new BookedDraft(this.#books, 1, this.#now);
-    policy.plan(this.#books, draft, this.#now);
-    this.#turns++;
+    const draft = new BookedDraft(this.#books, this.#solves, this.#now);
+    const plan = () => policy.plan(this.#books, draft, this.#now);
+    if (times === undefined) plan();
+    else times.turn(plan);
     invariant(draft.refused === 0, () => `${draft.refused} starts of the plan were refused`);
+    for (const run of draft.preempted) this.#kill(run);
+    this.#start(draft.started);
+    if (draft.problem !== undefined) this.#solve(draft.problem);
     this.#againAt = Math.min(this.#againAt, draft.againAt);
-    invariant(this.#againAt > this.#now, () => `the policy asks to be asked again at ${this.#againAt}, now`);
-    for (const run of draft.started) {
-      const number = this.#freeNumbers.pop() ?? this.#runs.length;
-      this.#runs[number] = run;
-      this.#ends.set(number, this.#now + this.#stageOf(run.stage).durationMs);
-      started?.(run, this.#now);
+  }
+
+  #start(runs: readonly BookedRun[]): void {
+    const slow = new Set<BookedStage>();
+    for (const { stage, worker } of runs) if (!isPreferred(stage.job.prefers, worker)) slow.add(stage);
+    for (const run of runs) {
+      const { job, index } = run.stage;
+      const { stages, slowdown = 1 } = this.#trial.jobs[job.number]!;
+      this.#runs[run.id] = run;
+      this.#ends.set(run.id, this.#now + stages[index]!.durationMs * (slow.has(run.stage) ? slowdown : 1));
+      this.#trial.started?.(run, this.#now);
     }
   }
 
-  #stageOf({ job, index }: BookedStage): TrialStage {
-    return this.#trial.jobs[job.number]!.stages[index]!;
+  #kill(run: BookedRun): void {
+    const { stage } = run;
+    if (stage.running === stage.tasks) this.#preemptions++;
+    this.#ends.delete(run.id);
+    this.#books.end(run, 'preempted', this.#now);
+    this.#books.setWaiting(stage, stage.waiting + 1, this.#now);
+  }
+
+  #solve({ id, problem }: NonNullable<BookedDraft['problem']>): void {
+    this.#solves = id + 1;
+    const { solve, times } = this.#trial;
+    invariant(solve !== undefined, 'a policy asks for a solver, and the trial has none');
+    times?.asked();
+    const answer = answerOf(solve, problem.version, problem.model as Program);
+    times?.answered();
+    this.#books.solved({ kind: 'solved', id, answer });
   }
 
   #arrive(number: number): void {
-    const { weight, user, stages } = this.#trial.jobs[number]!;
+    const { weight, user, deadlineMs, prefers, stages } = this.#trial.jobs[number]!;
+    const deadlineAt = deadlineMs === undefined ? undefined : this.#now + deadlineMs;
+    const beliefs = stages.map(
+      ({ durationMs }, index) => this.#trial.believe?.(number, index) ?? { estimateMs: durationMs },
+    );
     const job = this.#books.declare(OWNER, number, {
       arrivedAt: this.#now,
-      ...present({ weight, user }),
+      ...present({ weight, user, deadlineAt, prefers }),
       tasks: sumOf(stages, ({ tasks }) => tasks),
       isDeclared: true,
     });
+    if (deadlineAt !== undefined && this.#trial.abandons) this.#deadlines.set(number, deadlineAt);
     this.#parentsLeft.set(
       job,
       Int32Array.from(stages, ({ parents }) => parents.length),
     );
-    const booked = stages.map(({ demand, tasks, parents, durationMs, estimateMs }, index) =>
-      this.#books.stage(job, index, {
-        demand,
-        tasks,
-        after: parents,
-        estimateMs: estimateMs ?? durationMs,
-      }),
+    const booked = stages.map(({ demand, tasks, parents }, index) =>
+      this.#books.stage(job, index, { demand, tasks, after: parents, ...beliefs[index]! }),
     );
     for (const stage of booked)
       if (stage.after.length === 0) this.#books.setWaiting(stage, stage.tasks, this.#now);
   }
 
-  #end(number: number): void {
-    const { stage } = this.#runs[number]!;
+  /** The deadline of a job. */
+  #pass(number: number): void {
+    const job = this.#books.job(OWNER, number)!;
+    this.#deadlines.delete(number);
+    if (job.running === 0) this.#leave(job);
+  }
+
+  #end(run: BookedRun): void {
+    const { stage } = run;
     const { job } = stage;
-    this.#books.end(this.#runs[number]!, 'done', this.#now);
-    this.#ends.delete(number);
-    this.#runs[number] = undefined;
-    this.#freeNumbers.push(number);
+    this.#ends.delete(run.id);
+    this.#books.end(run, 'done', this.#now);
     if (stage.ended < stage.tasks) return;
     const left = this.#parentsLeft.get(job)!;
     for (const child of job.stages) {
@@ -167,6 +235,12 @@ class TrialRun {
     }
     if (job.stages.some(({ ended, tasks }) => ended < tasks)) return;
     this.#completedMs[job.number] = this.#now;
+    this.#trial.completed?.(job.number);
+    this.#leave(job);
+  }
+
+  #leave(job: BookedJob): void {
+    this.#deadlines.delete(job.number);
     this.#parentsLeft.delete(job);
     this.#books.withdraw(job, this.#now);
   }

@@ -1,17 +1,19 @@
-import { type Millis, present, sumOf } from '@goshawk/core';
+import { type Millis, ONE_SLOT, present } from '@goshawk/core';
 import {
-  defaultsOf,
+  optionsOf,
   PlanningTimes,
+  runTrial,
   type SolveProgram,
   spreadOf,
-  THREE_SIGMA_OPTIONS,
   THREE_SIGMA_POLICIES,
   ThreeSigma,
   type ThreeSigmaOptions,
+  type TrialBelief,
+  type TrialJob,
+  trialPolicy,
 } from '@goshawk/policies';
 import { History } from '@goshawk/predictor';
 import { type DeadlineResults, DeadlineTally, type PlanningResults } from '@goshawk/report';
-import { type GangBelief, type GangJob, type GangOutcome, simulateGangs } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
 import { inSeconds, planningOf } from '../planning.js';
 import { arrivingJobOf } from '../predict/arriving.js';
@@ -26,7 +28,7 @@ interface GangExperiment {
   /** So many of each program's past runs are known, and the jobs add none. */
   readonly samples?: number;
   /** What is believed in place of what the history predicts. */
-  readonly belief?: ((job: number, runMs: Millis) => GangBelief) | undefined;
+  readonly belief?: ((job: number, runMs: Millis) => TrialBelief) | undefined;
   readonly nodes: number;
   readonly racks: number;
 }
@@ -58,47 +60,44 @@ const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangRun {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
-  const options: ThreeSigmaOptions = {
-    ...defaultsOf<ThreeSigmaOptions>({ options: THREE_SIGMA_OPTIONS }),
-    cycleMs: CYCLE_MS,
-    afterDeadline: 'abandon',
-    ...experiment.options,
-  };
-  const policy = THREE_SIGMA_POLICIES[name].make(options, {
-    cutoffMs: 0,
-    sizesAreGiven: true,
-    reserve: 'auto',
-    random: () => 0,
-  });
+  const given = { cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options } as const;
+  const options = optionsOf(name, THREE_SIGMA_POLICIES[name], given) as ThreeSigmaOptions;
+  const policy = trialPolicy(name, options);
   const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
   const known = samples === undefined ? past : sampled(past, samples);
   for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));
-  const gangs = jobs.map(gangOf);
   const times = new PlanningTimes(() => performance.now());
   const predictions: Millis[] = [];
-  const believe = (job: number): GangBelief => {
-    const began = performance.now();
-    const belief = experiment.belief?.(job, gangs[job]!.runMs) ?? beliefIn(jobs[job]!, name, history);
-    predictions.push(performance.now() - began);
-    return belief;
-  };
-  const outcomes = simulateGangs({
-    jobs: gangs,
-    nodes: Array.from({ length: nodes }, (_, node) => ({ rack: `r${1 + (node % racks)}` })),
+  /** Of each job, its last start. */
+  const startedMs: Millis[] = [];
+  const { completedMs, preemptions } = runTrial({
+    jobs: jobs.map((job) => gangOf(job, options.slowdown)),
+    workers: Array.from({ length: nodes }, (_, node) => ({
+      capacity: ONE_SLOT,
+      attributes: { rack: `r${1 + (node % racks)}` },
+    })),
     policy,
     solve,
-    believe,
-    times,
-    completed: (job, runMs) => {
-      if (samples === undefined) history.learn(arrivingJobOf(jobs[job]!), runMs);
-    },
-    slowdown: options.slowdown,
     abandons: options.afterDeadline === 'abandon',
+    believe: (number) => {
+      const job = jobs[number]!;
+      const began = performance.now();
+      const belief = experiment.belief?.(number, runMsOf(job)) ?? beliefIn(job, name, history);
+      predictions.push(performance.now() - began);
+      return belief;
+    },
+    started: ({ stage }, now) => {
+      startedMs[stage.job.number] = now;
+    },
+    completed: (number) => {
+      const job = jobs[number]!;
+      if (samples === undefined) history.learn(arrivingJobOf(job), runMsOf(job));
+    },
+    times,
   });
-  const preemptions = sumOf(outcomes, (outcome) => outcome.preemptions);
   const tally = policy instanceof ThreeSigma ? policy.tally : {};
   return {
-    deadlines: deadlinesOf(gangs, outcomes),
+    deadlines: deadlinesOf(jobs, startedMs, completedMs),
     ...present({ planning: planningOf({ ...tally, preemptions }, times.read()) }),
     predictionSeconds: inSeconds(spreadOf(predictions)),
   };
@@ -115,19 +114,26 @@ function sampled(past: readonly TraceJob[], samples: number): TraceJob[] {
   });
 }
 
-function beliefIn(job: TraceJob, policy: GangPolicy, history: History): GangBelief {
+function beliefIn(job: TraceJob, policy: GangPolicy, history: History): TrialBelief {
   if (policy === 'point-perf') return { estimateMs: runMsOf(job) };
   const prediction = history.predict(arrivingJobOf(job));
   return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };
 }
 
-function gangOf(job: TraceJob): GangJob {
+/** All tasks of a job run for as long as the job does. */
+function gangOf(job: TraceJob, slowdown: number): TrialJob {
+  const { submitSeconds, durationsSeconds, deadlineSeconds, prefer: prefers } = job;
+  const stage = {
+    tasks: durationsSeconds.length,
+    demand: ONE_SLOT,
+    durationMs: runMsOf(job),
+    parents: [],
+  };
   return {
-    submitMs: job.submitSeconds * 1_000,
-    nodes: job.durationsSeconds.length,
-    runMs: runMsOf(job),
-    deadlineMs: (job.deadlineSeconds ?? Number.POSITIVE_INFINITY) * 1_000,
-    prefers: job.prefer ?? {},
+    arriveMs: submitSeconds * 1_000,
+    ...present({ deadlineMs: deadlineSeconds && deadlineSeconds * 1_000, prefers }),
+    slowdown,
+    stages: [stage],
   };
 }
 
@@ -135,18 +141,23 @@ function runMsOf({ meanSeconds }: TraceJob): Millis {
   return meanSeconds * 1_000;
 }
 
-function deadlinesOf(jobs: readonly GangJob[], outcomes: readonly GangOutcome[]): DeadlineResults {
+function deadlinesOf(
+  jobs: readonly TraceJob[],
+  startedMs: readonly Millis[],
+  completedMs: ArrayLike<Millis>,
+): DeadlineResults {
   const tally = new DeadlineTally();
-  for (const [index, { submitMs, deadlineMs, nodes }] of jobs.entries()) {
-    const { completedMs, ranMs } = outcomes[index]!;
-    const isCompleted = Number.isFinite(completedMs);
+  for (const [index, { submitSeconds, deadlineSeconds, durationsSeconds }] of jobs.entries()) {
+    const endMs = completedMs[index]!;
+    const isCompleted = !Number.isNaN(endMs);
+    const ranSeconds = isCompleted ? (endMs - startedMs[index]!) / 1_000 : 0;
     tally.add({
-      ...present({ deadlineSeconds: Number.isFinite(deadlineMs) ? deadlineMs / 1_000 : undefined }),
+      ...present({ deadlineSeconds }),
       outcome: isCompleted ? 'completed' : 'failed',
-      submitSeconds: submitMs / 1_000,
-      runtimeSeconds: (completedMs - submitMs) / 1_000,
-      taskRunSeconds: new Float64Array(nodes).fill(ranMs / 1_000),
+      submitSeconds,
+      runtimeSeconds: (endMs - submitSeconds * 1_000) / 1_000,
+      taskRunSeconds: durationsSeconds.map(() => ranSeconds),
     });
   }
-  return tally.read(jobs.at(-1)!.submitMs / 1_000)!;
+  return tally.read(jobs.at(-1)!.submitSeconds)!;
 }

@@ -1,5 +1,5 @@
 import { type Millis, Random, type Segment } from '@goshawk/core';
-import type { GangBelief } from '@goshawk/simulator';
+import type { TrialBelief } from '@goshawk/policies';
 import { NormalDraws, normalCdf } from '@goshawk/traces';
 
 /** Equal parts of a distribution, as many as a histogram has bins. */
@@ -22,7 +22,7 @@ export function normalBelief({
   readonly shift: number;
   readonly spread: number;
   readonly seed: number;
-}): (job: number, runMs: Millis) => GangBelief {
+}): (job: number, runMs: Millis) => TrialBelief {
   return (job, runMs) => {
     const draws = new NormalDraws(Random.seeded(seed).fork(`shift ${job}`));
     const estimateMs = Math.max(1, runMs * (1 + shift + SHIFT_DEVIATION * draws.next()));

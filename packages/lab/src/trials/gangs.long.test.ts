@@ -4,7 +4,7 @@ import { loadSolver } from '@goshawk/runtime';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { describe, expect, test } from 'vitest';
 import { arrivingJobOf } from '../predict/arriving.js';
-import { type GangPolicy, runGangExperiment, SIGMA_FEATURES } from './experiment.js';
+import { type GangPolicy, runGangExperiment, SIGMA_FEATURES } from './gangs.js';
 
 const solver = await loadSolver();
 
