@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY, LIMITS, MATCHINGS, type Preset } from '@goshawk/core';
+import { DEFAULT_POLICY, MATCHINGS, type Preset } from '@goshawk/core';
 import { ALL_POLICY_NAMES, deciderOf } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
@@ -87,13 +87,6 @@ export const POLICY_OPTIONS = {
     describe:
       'seeking: interval between reports of workers with long tasks: 10s; auto: from the cutoff; none',
   },
-  queues: { type: 'count', min: 1, max: LIMITS.queuesMax, describe: 'gs: priority queues (default: 10)' },
-  queueBase: {
-    type: 'number',
-    min: 0.001,
-    describe:
-      'gs: estimated task seconds up to which a job is in the first queue; ten times as many for each further queue (default: 1000)',
-  },
   shareBy: {
     type: 'text',
     value: 'UNIT',
@@ -163,7 +156,6 @@ const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][]
   [['stealing', 'stealCap', 'stealLimit', 'stealRetry'], ({ stealing }) => stealing],
   [['reserve', 'matching', 'seek', 'bitmap'], (preset) => preset.byClass && isMatched(preset)],
   [['series'], isMatched],
-  [['queues', 'queueBase'], (preset) => 'queues' in deciderOf(preset).module.options],
   [['decisionInterval'], (preset) => 'decisionIntervalMs' in deciderOf(preset).module.options],
   [['shareBy'], (preset) => 'shareBy' in deciderOf(preset).module.options],
   [['pilotRatio', 'pilotsMax', 'thinLimit', 'historyFeatures'], () => true],

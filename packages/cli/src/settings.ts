@@ -118,7 +118,7 @@ const ORDERS: Readonly<Record<string, string>> = { las: 'service', fifo: 'arriva
 
 /** Options of the policy by which central decides. */
 function decidingOptions(
-  { queues, queueBase, estimator, set, shareBy, decisionInterval }: PolicyOptions,
+  { estimator, set, shareBy, decisionInterval }: PolicyOptions,
   chosen: string,
   preset: Preset,
   facts: WorkloadFacts | undefined,
@@ -128,27 +128,12 @@ function decidingOptions(
     ...(shareBy === undefined ? [] : [`shareBy=${shareBy}`]),
     ...(decisionInterval === undefined ? [] : [`decisionIntervalMs=${decisionInterval}`]),
   ];
-  const byFlag: Record<string, number | string | undefined> = {
-    '--queues': queues,
-    '--queue-base': queueBase === undefined ? undefined : queueBase * 1_000,
-    '--estimator': ORDERS[estimator],
-  };
-  const own = Object.entries(module.options).flatMap(([name, { flag, default: normal }]) =>
-    flag === undefined ? [] : [[name, byFlag[flag] ?? normal]],
+  const order = ORDERS[estimator];
+  const ordered = Object.entries(module.options).flatMap(([name, { flag }]) =>
+    flag === '--estimator' && order !== undefined ? [[name, order]] : [],
   );
-  const given = { ...options, ...setOptions(chosen, preset, [...set, ...named]), ...Object.fromEntries(own) };
-  return scaled(module, given, facts?.divisor ?? 1);
-}
-
-/** Options of that policy that have flags of their own, by these; durations in seconds. */
-function recordOfOwnFlags(preset: Preset): Record<string, unknown> {
-  const { module, options } = deciderOf(preset);
-  const own = Object.entries(module.options).flatMap(([name, { flag, scales }]) => {
-    if (flag === undefined || flag === '--estimator') return [];
-    const key = flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-    return [[key, scales ? Number(options[name]) / 1_000 : options[name]]];
-  });
-  return Object.fromEntries(own);
+  const said = setOptions(chosen, preset, [...set, ...named]);
+  return scaled(module, { ...options, ...said, ...Object.fromEntries(ordered) }, facts?.divisor ?? 1);
 }
 
 function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
@@ -277,7 +262,6 @@ export function policyRecord({ preset, ...settings }: PolicySettings) {
     pilotsMax: settings.pilotsMax,
     thinLimit: settings.thinLimit,
     historyFeatures: settings.features?.join(',') ?? null,
-    ...recordOfOwnFlags(preset),
     ...(set.length === 0 ? {} : { set }),
     matching: settings.matching,
     series: settings.seriesMs === 0 ? null : settings.seriesMs / 1_000,

@@ -87,8 +87,6 @@ export const LIMITS = {
   stolenProbesMax: 100_000,
   /** Of jobs, by which an estimator learns. */
   featuresMax: 32,
-  /** Priority queues of a central policy. */
-  queuesMax: 100,
   /** Where one central says that it can be reached. */
   centralPlacesMax: 16,
   /** Tasks in one message between an owner and central; more of them go in several. */

@@ -25,16 +25,14 @@ describe('goshawk policies', () => {
       values: 'from 1 to 1000000',
       help: 'weight of a queue over that of the next',
     });
-    expect(policies[0]!.options).toContainEqual(
-      expect.objectContaining({ name: 'queues', flag: '--queues' }),
-    );
+    expect(policies[0]!.options).toContainEqual(expect.objectContaining({ name: 'by', flag: '--estimator' }));
   });
 
   it('lists the settings that shape a policy, and no others', async () => {
     const { stdout } = await goshawk('hawk');
     expect(stdout).toMatch(/^--steal-cap +10 +workers that an idle worker contacts/m);
-    expect(stdout).not.toContain('--queues');
-    expect((await goshawk('gs')).stdout).toContain('--queues');
+    expect(stdout).not.toContain('--share-by');
+    expect((await goshawk('drf')).stdout).toContain('--share-by');
   });
 
   it('knows of every setting whom it says something to', () => {

@@ -118,8 +118,6 @@ describe('facts of a plan', async () => {
     pilotsMax: undefined,
     thinLimit: 3,
     historyFeatures: undefined,
-    queues: undefined,
-    queueBase: undefined,
     set: [],
     shareBy: undefined,
     decisionInterval: undefined,
@@ -159,8 +157,7 @@ describe('facts of a plan', async () => {
 
   it('make the sizes of jobs that a policy has as much smaller, down to the least of each', () => {
     const optionsOf = (policy: string, set: string[], divisor: number) =>
-      policySettings({ ...given, set, queueBase: 100 }, policy, { ...facts, divisor }).preset.decidedBy
-        .options;
+      policySettings({ ...given, set }, policy, { ...facts, divisor }).preset.decidedBy.options;
     const set = ['cycleMs=10000', 'startGrid=0,10,45', 'vSlo=20'];
     expect(optionsOf('3sigma-sched', set, 20)).toEqual({
       cycleMs: 500,
@@ -171,7 +168,7 @@ describe('facts of a plan', async () => {
     });
     expect(optionsOf('3sigma-sched', set, 1)).toEqual({ cycleMs: 10_000, startGrid: '0,10,45', vSlo: 20 });
     expect(optionsOf('3sigma-sched', set, 1e6)).toMatchObject({ cycleMs: 10 });
-    expect(optionsOf('gs', [], 50)).toMatchObject({ baseMs: 2_000, queues: 10 });
+    expect(optionsOf('gs', ['baseMs=100000'], 50)).toEqual({ baseMs: 2_000 });
   });
 
   it('scale how often schedulers hear of long tasks with the cutoff, unless it is said', () => {
@@ -224,8 +221,8 @@ describe('facts of a plan', async () => {
 
   it('make the queues of gs for sizes of the workload, divided as its durations are', () => {
     const queues = (options: Partial<typeof given>) => policySettings({ ...given, ...options }, 'gs', facts);
-    expect(queues({}).preset.decidedBy.options).toMatchObject({ queues: 10, baseMs: 20_000 });
-    expect(queues({ queues: 3, queueBase: 5 }).preset.decidedBy.options).toMatchObject({
+    expect(queues({}).preset.decidedBy.options).toEqual({ baseMs: 20_000 });
+    expect(queues({ set: ['queues=3', 'baseMs=5000'] }).preset.decidedBy.options).toEqual({
       queues: 3,
       baseMs: 100,
     });
@@ -253,7 +250,7 @@ describe('facts of a plan', async () => {
 
   it('leave the queues of gs as they are where another of its options is said', () => {
     const { options } = policySettings(
-      { ...given, estimator: 'las', queues: 3, set: ['weightRatio=2'] },
+      { ...given, estimator: 'las', set: ['queues=3', 'weightRatio=2'] },
       'gs',
     ).preset.decidedBy;
     expect(options).toMatchObject({ queues: 3, by: 'service', weightRatio: 2 });

@@ -22,12 +22,11 @@ const SAMPLING_QUEUE = 1;
 
 /** SLearn §5.2.1. */
 const GS_OPTIONS = {
-  queues: { default: 10, min: 1, max: 64, flag: '--queues', help: 'priority queues' },
+  queues: { default: 10, min: 1, max: 64, help: 'priority queues' },
   baseMs: {
     default: 1e6,
     min: 1,
     max: 1e15,
-    flag: '--queue-base',
     scales: true,
     help: 'size of a job at which the second queue begins, ms of slot time',
   },
