@@ -1,8 +1,8 @@
 import { Samples, sumOf } from '@goshawk/core';
+import { type Columns, runTable } from './columns.js';
 import type { DeadlineResults, Run } from './comparison.js';
 import type { JobResult } from './job-result.js';
 import { ABSENT, duration, percent, threeDigits, whole } from './numbers.js';
-import { textTable } from './terminal.js';
 
 /** What became of jobs with deadlines and of the others beside them (3Sigma §5), job by job. */
 export class DeadlineTally {
@@ -70,40 +70,33 @@ export class DeadlineTally {
 
 /** Runs with deadlines as a person reads of them on a terminal; empty where there are none. Ends without a newline. */
 export function renderDeadlines(runs: readonly Run[]): string {
-  const shown = runs.filter(({ deadlines }) => deadlines !== undefined);
-  if (shown.length === 0) return '';
-  const seeds = new Set(shown.map(({ seed }) => seed)).size;
-  const head = [
-    'policy',
-    ...(seeds > 1 ? ['seed'] : []),
-    'missed',
-    'of jobs',
-    'goodput, h',
-    'best effort, h',
-    'best effort, mean',
-    'preemptions',
-    'cycles',
-    'p50 / p99 / max',
-    'without solver',
-  ];
-  return textTable([head, ...shown.map((run) => row(run, seeds > 1))]);
+  return runTable(
+    COLUMNS,
+    runs.flatMap(({ deadlines, ...run }) => (deadlines === undefined ? [] : [{ ...run, deadlines }])),
+  );
 }
 
-function row({ policy, seed, deadlines, planning }: Run, hasSeeds: boolean): string[] {
-  const { jobs, missed, goodputSlotSeconds: goodput, bestEffortSeconds } = deadlines!;
-  const cycle = planning?.cycleSeconds?.cycle;
-  const hours = (seconds: number) => threeDigits(seconds / 3_600);
-  return [
-    policy,
-    ...(hasSeeds ? [`${seed}`] : []),
-    percent(missed / jobs),
-    whole(jobs),
-    hours(goodput.deadline + goodput.bestEffort),
-    hours(goodput.bestEffort),
-    duration(bestEffortSeconds),
-    whole(planning?.counts.preemptions ?? null),
-    whole(planning?.counts.cycles ?? null),
-    cycle === undefined ? ABSENT : [cycle.p50, cycle.p99, cycle.max].map(duration).join(' / '),
-    whole(planning?.counts.greedy ?? null),
-  ];
+const COLUMNS: Columns<Run & { readonly deadlines: DeadlineResults }> = [
+  ['missed', ({ deadlines: { missed, jobs } }) => percent(missed / jobs)],
+  ['of jobs', ({ deadlines }) => whole(deadlines.jobs)],
+  [
+    'goodput, h',
+    ({ deadlines: { goodputSlotSeconds: goodput } }) => hours(goodput.deadline + goodput.bestEffort),
+  ],
+  ['best effort, h', ({ deadlines }) => hours(deadlines.goodputSlotSeconds.bestEffort)],
+  ['best effort, mean', ({ deadlines }) => duration(deadlines.bestEffortSeconds)],
+  ['preemptions', ({ planning }) => whole(planning?.counts.preemptions ?? null)],
+  ['cycles', ({ planning }) => whole(planning?.counts.cycles ?? null)],
+  [
+    'p50 / p99 / max',
+    ({ planning }) => {
+      const cycle = planning?.cycleSeconds?.cycle;
+      return cycle === undefined ? ABSENT : [cycle.p50, cycle.p99, cycle.max].map(duration).join(' / ');
+    },
+  ],
+  ['without solver', ({ planning }) => whole(planning?.counts.greedy ?? null)],
+];
+
+function hours(seconds: number): string {
+  return threeDigits(seconds / 3_600);
 }

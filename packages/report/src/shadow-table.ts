@@ -1,5 +1,6 @@
 import { counted } from '@goshawk/core';
 import type { EstimatorScore, GroupScore } from '@goshawk/predictor';
+import { type Columns, columnTable } from './columns.js';
 import type { Comparison, Run } from './comparison.js';
 import { duration, ofHundred, threeDigits, whole } from './numbers.js';
 import { textTable } from './terminal.js';
@@ -21,10 +22,7 @@ export function renderScores(title: string, scores: readonly EstimatorScore[]): 
   const jobs = scores[0]?.jobs ?? 0;
   return [
     `${title}: ${counted(jobs, 'job')}`,
-    textTable([
-      ['estimator', ...SHADOW_COLUMNS.map(({ title }) => title)],
-      ...scores.map((score) => [score.estimator, ...SHADOW_COLUMNS.map(({ cell }) => cell(score))]),
-    ]),
+    columnTable([['estimator', ({ estimator }) => estimator], ...SHADOW_COLUMNS], scores),
     groups('error p50 / p90', scores, ({ bySize }) => bySize),
     groups('error p50 / p90', scores, ({ byRecurrence }) => byRecurrence),
   ].join('\n\n');
@@ -50,16 +48,13 @@ export function errorsOf({ errorPercent: { p50, p90 } }: GroupScore): string {
 }
 
 /** What is shown of each estimator, on a terminal and on a page. */
-export const SHADOW_COLUMNS: readonly {
-  readonly title: string;
-  readonly cell: (score: EstimatorScore) => string;
-}[] = [
-  { title: 'error p50', cell: ({ errorPercent }) => ofHundred(errorPercent.p50) },
-  { title: 'p90', cell: ({ errorPercent }) => ofHundred(errorPercent.p90) },
-  { title: 'mean', cell: ({ errorPercent }) => ofHundred(errorPercent.mean) },
-  { title: 'wrong class, jobs', cell: (score) => ofHundred(score.misclassifiedJobsPercent) },
-  { title: 'task seconds', cell: (score) => ofHundred(score.misclassifiedTaskSecondsPercent) },
-  { title: 'pilots a job', cell: ({ pilots, jobs }) => threeDigits(jobs === 0 ? null : pilots / jobs) },
-  { title: 'delay, mean', cell: ({ delaySeconds }) => duration(delaySeconds?.mean ?? null) },
-  { title: 'p90', cell: ({ delaySeconds }) => duration(delaySeconds?.p90 ?? null) },
+export const SHADOW_COLUMNS: Columns<EstimatorScore> = [
+  ['error p50', ({ errorPercent }) => ofHundred(errorPercent.p50)],
+  ['p90', ({ errorPercent }) => ofHundred(errorPercent.p90)],
+  ['mean', ({ errorPercent }) => ofHundred(errorPercent.mean)],
+  ['wrong class, jobs', (score) => ofHundred(score.misclassifiedJobsPercent)],
+  ['task seconds', (score) => ofHundred(score.misclassifiedTaskSecondsPercent)],
+  ['pilots a job', ({ pilots, jobs }) => threeDigits(jobs === 0 ? null : pilots / jobs)],
+  ['delay, mean', ({ delaySeconds }) => duration(delaySeconds?.mean ?? null)],
+  ['p90', ({ delaySeconds }) => duration(delaySeconds?.p90 ?? null)],
 ];

@@ -1,9 +1,9 @@
 import { amountOf, jainIndex, meanOf, type Resources } from '@goshawk/core';
+import { type Columns, runTable } from './columns.js';
 import type { FairnessResults, IndexSpread, Run, StagedResults } from './comparison.js';
 import { summarise } from './distribution.js';
 import { type JobResult, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
 import { duration, percent, threeDigits } from './numbers.js';
-import { textTable } from './terminal.js';
 
 /** What jobs have is looked at in windows of so many snapshots: of a minute, where these are taken every 100 s (Carbyne §5.1). */
 const WINDOW_SNAPSHOTS = 0.6;
@@ -246,34 +246,18 @@ function heldOf(demand: Resources, name: string): number {
 
 /** Runs of jobs of stages as a person reads of them on a terminal; empty where there are none. Ends without a newline. */
 export function renderStages(runs: readonly Run[]): string {
-  const shown = runs.flatMap((run) => (run.staged === undefined ? [] : [{ ...run, staged: run.staged }]));
-  if (shown.length === 0) return '';
-  const seeds = new Set(shown.map(({ seed }) => seed)).size;
-  const head = [
-    'policy',
-    ...(seeds > 1 ? ['seed'] : []),
-    'jobs of stages, mean',
-    'p90',
-    'makespan',
-    'Jain',
-    'by need',
-    'slower than drf',
-    'by a quarter',
-  ];
-  const rows = shown.map(({ policy, seed, staged }) => {
-    const { dagSeconds, makespanSeconds, fairness, againstDrf } = staged;
-    const index = (spread: IndexSpread | null) => threeDigits(spread?.mean ?? null);
-    return [
-      policy,
-      ...(seeds > 1 ? [`${seed}`] : []),
-      duration(dagSeconds.mean),
-      duration(dagSeconds.p90),
-      duration(makespanSeconds),
-      index(fairness.raw),
-      index(fairness.byNeed),
-      percent(againstDrf?.slower ?? null),
-      percent(againstDrf?.muchSlower ?? null),
-    ];
-  });
-  return textTable([head, ...rows]);
+  return runTable(
+    COLUMNS,
+    runs.flatMap(({ policy, seed, staged }) => (staged === undefined ? [] : [{ policy, seed, ...staged }])),
+  );
 }
+
+const COLUMNS: Columns<StagedResults & Pick<Run, 'policy' | 'seed'>> = [
+  ['jobs of stages, mean', ({ dagSeconds }) => duration(dagSeconds.mean)],
+  ['p90', ({ dagSeconds }) => duration(dagSeconds.p90)],
+  ['makespan', ({ makespanSeconds }) => duration(makespanSeconds)],
+  ['Jain', ({ fairness }) => threeDigits(fairness.raw?.mean ?? null)],
+  ['by need', ({ fairness }) => threeDigits(fairness.byNeed?.mean ?? null)],
+  ['slower than drf', ({ againstDrf }) => percent(againstDrf?.slower ?? null)],
+  ['by a quarter', ({ againstDrf }) => percent(againstDrf?.muchSlower ?? null)],
+];

@@ -31,7 +31,7 @@ export function summarisePolicies(comparison: Pick<Comparison, 'runs'>): PolicyS
   const policies = [...new Set(comparison.runs.map((run) => run.policy))];
   return policies.map((policy) => {
     const runs = comparison.runs.filter((run) => run.policy === policy);
-    const distribution = (of: (run: Run) => Distribution) => meanDistribution(runs.map(of));
+    const distribution = (of: (run: Run) => Distribution) => meanFields(runs.map(of));
     return {
       policy,
       runs,
@@ -64,24 +64,8 @@ export function summarisePolicies(comparison: Pick<Comparison, 'runs'>): PolicyS
   });
 }
 
-function meanDistribution(distributions: readonly Distribution[]): Distribution {
-  const mean = (of: keyof Distribution) => meanOfPresent(distributions.map((each) => each[of]));
-  return {
-    count: mean('count') ?? 0,
-    mean: mean('mean'),
-    p50: mean('p50'),
-    p90: mean('p90'),
-    p99: mean('p99'),
-    max: mean('max'),
-  };
-}
-
 function meanUtilisation(all: readonly UtilisationLevels[]): UtilisationLevels {
-  return {
-    mean: meanOfPresent(all.map(({ mean }) => mean)),
-    p50: meanOfPresent(all.map(({ p50 }) => p50)),
-    max: meanOfPresent(all.map(({ max }) => max)),
-  };
+  return meanFields(all.map(({ mean, p50, max }) => ({ mean, p50, max })));
 }
 
 function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
@@ -92,7 +76,8 @@ function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
   return present.some((part) => part.binding !== undefined) ? { ...means, binding: mean('binding') } : means;
 }
 
-function meanFields<T extends Readonly<Record<keyof T, number>>>(records: readonly T[]): T {
+/** Of each field the mean of the numbers there are; null where there is none. */
+function meanFields<T extends Readonly<Record<keyof T, number | null>>>(records: readonly T[]): T {
   const names = Object.keys(records[0]!) as (keyof T)[];
   const entries = names.map((name) => [name, meanOfPresent(records.map((each) => each[name]))]);
   return Object.fromEntries(entries) as T;

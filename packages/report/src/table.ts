@@ -1,4 +1,5 @@
 import { counted } from '@goshawk/core';
+import { type Columns, columnTable } from './columns.js';
 import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from './comparison.js';
 import { renderDeadlines } from './deadlines.js';
 import {
@@ -109,34 +110,31 @@ function ratiosInWords(ratio: Ratio, of: JobClass, paint: Painter): string {
 }
 
 function costs(summaries: readonly PolicySummary[], columns: number, paint: Painter): string {
-  const head = [
-    'busy as jobs came',
-    'to end',
-    'max',
-    'messages/task',
-    'steals',
-    'of attempts',
-    'probes moved',
-  ];
-  const rows = summaries.map(({ utilisation, messagesPerTask, steals }) => [
-    percent(utilisation.whileSubmitting.mean),
-    percent(utilisation.mean),
-    percent(utilisation.max),
-    threeDigits(messagesPerTask),
-    compact(steals.successes),
-    compact(steals.attempts),
-    compact(steals.probesMoved),
-  ]);
-  const table = (from: number, to: number) =>
-    textTable([
-      ['policy', ...head.slice(from, to)].map((name) => paint(name, 'dim')),
-      ...rows.map((row, index) => [plain(summaries[index]!.policy), ...row.slice(from, to)]),
-    ]);
-  const sideBySide = table(0, head.length);
+  const table = (shown: Columns<PolicySummary>) =>
+    columnTable(
+      [
+        [paint('policy', 'dim'), ({ policy }) => plain(policy)],
+        ...shown.map(([title, cell]) => [paint(title, 'dim'), cell] as const),
+      ],
+      summaries,
+    );
+  const sideBySide = table([...WORK_COLUMNS, ...STEAL_COLUMNS]);
   if (widthOf(sideBySide) <= columns) return sideBySide;
-  const steals = head.indexOf('steals');
-  return [table(0, steals), table(steals, head.length)].join('\n\n');
+  return [table(WORK_COLUMNS), table(STEAL_COLUMNS)].join('\n\n');
 }
+
+const WORK_COLUMNS: Columns<PolicySummary> = [
+  ['busy as jobs came', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
+  ['to end', ({ utilisation }) => percent(utilisation.mean)],
+  ['max', ({ utilisation }) => percent(utilisation.max)],
+  ['messages/task', ({ messagesPerTask }) => threeDigits(messagesPerTask)],
+];
+
+const STEAL_COLUMNS: Columns<PolicySummary> = [
+  ['steals', ({ steals }) => compact(steals.successes)],
+  ['of attempts', ({ steals }) => compact(steals.attempts)],
+  ['probes moved', ({ steals }) => compact(steals.probesMoved)],
+];
 
 function failures(summaries: readonly PolicySummary[], columns: number, paint: Painter): string[] {
   const lines = summaries

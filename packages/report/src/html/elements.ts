@@ -4,6 +4,7 @@ import { draw } from '../charts/draw.js';
 import type { LegendEntry } from '../charts/line-chart.js';
 import type { LineLook } from '../charts/palette.js';
 import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
+import type { Columns } from '../columns.js';
 import { type Content, html, type Markup, trusted } from '../markup.js';
 
 /** A piece of a series as the charts draw it. */
@@ -62,6 +63,20 @@ ${rows.map(
     html`<tr><th scope="row">${head}</th>${cells.map((cell, index) => html`<td${edge(index)}>${cell}</td>`)}</tr>
 `,
 )}</tbody></table></div>`;
+}
+
+/** A table of the same columns as on a terminal, behind what names each row. */
+export function columnTable<T>(
+  corner: Content,
+  columns: Columns<T>,
+  rows: readonly T[],
+  head: (row: T) => Content,
+): Markup {
+  return table(
+    corner,
+    columns.map(([title]) => ({ title })),
+    rows.map((row) => ({ head: head(row), cells: columns.map(([, cell]) => cell(row)) })),
+  );
 }
 
 const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];

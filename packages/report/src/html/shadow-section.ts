@@ -3,7 +3,7 @@ import type { Comparison } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { whole } from '../numbers.js';
 import { errorsOf, SHADOW_COLUMNS } from '../shadow-table.js';
-import { section, table } from './elements.js';
+import { columnTable, section, table } from './elements.js';
 
 /** Estimators that were asked about every job and had no say; nothing where there were none. */
 export function shadowSection({ runs }: Comparison): Markup | null {
@@ -27,10 +27,6 @@ function tablesOf(name: string, shadow: readonly EstimatorScore[]): Markup {
       of(first!).map(({ group, jobs }) => ({ title: `${group} (${whole(jobs)})` })),
       shadow.map((score) => ({ head: score.estimator, cells: of(score).map(errorsOf) })),
     );
-  return html`${table(
-    name,
-    SHADOW_COLUMNS.map(({ title }) => ({ title })),
-    shadow.map((score) => ({ head: score.estimator, cells: SHADOW_COLUMNS.map(({ cell }) => cell(score)) })),
-  )}
+  return html`${columnTable(name, SHADOW_COLUMNS, shadow, ({ estimator }) => estimator)}
 ${first === undefined ? null : [grouped(({ bySize }) => bySize), grouped(({ byRecurrence }) => byRecurrence)]}`;
 }

@@ -1,4 +1,5 @@
-import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from '../comparison.js';
+import type { Columns } from '../columns.js';
+import { type Comparison, JOB_CLASSES, type JobClass, type Ratio, type Run } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import {
   bytes,
@@ -15,7 +16,7 @@ import {
   whole,
 } from '../numbers.js';
 import { bracketsInWords } from '../summary.js';
-import { type Column, type Row, section, swatch, table } from './elements.js';
+import { type Column, columnTable, type Row, section, swatch, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const STATISTICS = ['p50', 'p90', 'p99', 'mean', 'max'] as const;
@@ -118,7 +119,7 @@ function ratioTable(comparison: Comparison): Markup | null {
 /** What each policy cost: slots, steals, messages. */
 export function costSection(policies: readonly PolicyView[]): Markup {
   const byPolicy = policies.map((policy): Column => ({ title: named(policy) }));
-  const rows = (entries: readonly (readonly [string, (policy: PolicyView) => string])[]): Row[] =>
+  const rows = (entries: Columns<PolicyView>): Row[] =>
     entries.map(([head, cell]) => ({ head, cells: policies.map(cell) }));
   const types = [...new Set(policies.flatMap(({ messages }) => Object.keys(messages.byType)))];
   const work = rows([
@@ -152,69 +153,41 @@ export function costSection(policies: readonly PolicyView[]): Markup {
 /** What the predictor knew, where one was asked. */
 export function predictorTable({ runs }: Comparison): Markup | null {
   const asked = runs.flatMap(({ policy, seed, predictor }) =>
-    predictor === null ? [] : [{ policy, seed, predictor }],
+    predictor === null ? [] : [{ policy, seed, ...predictor }],
   );
   if (asked.length === 0) return null;
   return section(
     'Predictor',
-    table(
-      'run',
-      [
-        'jobs sampled',
-        'pilot tasks',
-        'absolute error, mean',
-        'p50',
-        'p90',
-        'task seconds misclassified',
-        'long as short',
-        'short as long',
-      ].map((title) => ({ title })),
-      asked.map(({ policy, seed, predictor }) => ({
-        head: `${policy}, seed ${seed}`,
-        cells: [
-          whole(predictor.jobsSampled),
-          whole(predictor.pilotTasks),
-          ofHundred(predictor.meanAbsoluteErrorPercent),
-          ofHundred(predictor.medianAbsoluteErrorPercent),
-          ofHundred(predictor.p90AbsoluteErrorPercent),
-          ofHundred(predictor.misclassifiedPercent),
-          ofHundred(predictor.takenForShortPercent),
-          ofHundred(predictor.takenForLongPercent),
-        ],
-      })),
-    ),
+    columnTable('run', PREDICTOR_COLUMNS, asked, ({ policy, seed }) => `${policy}, seed ${seed}`),
   );
 }
 
+const PREDICTOR_COLUMNS: Columns<NonNullable<Run['predictor']>> = [
+  ['jobs sampled', ({ jobsSampled }) => whole(jobsSampled)],
+  ['pilot tasks', ({ pilotTasks }) => whole(pilotTasks)],
+  ['absolute error, mean', ({ meanAbsoluteErrorPercent }) => ofHundred(meanAbsoluteErrorPercent)],
+  ['p50', ({ medianAbsoluteErrorPercent }) => ofHundred(medianAbsoluteErrorPercent)],
+  ['p90', ({ p90AbsoluteErrorPercent }) => ofHundred(p90AbsoluteErrorPercent)],
+  ['task seconds misclassified', ({ misclassifiedPercent }) => ofHundred(misclassifiedPercent)],
+  ['long as short', ({ takenForShortPercent }) => ofHundred(takenForShortPercent)],
+  ['short as long', ({ takenForLongPercent }) => ofHundred(takenForLongPercent)],
+];
+
 /** Every run by itself: seed, outcome, and what it took to make. */
 export function runsTable({ runs }: Comparison): Markup {
-  return table(
-    'run',
-    [
-      'seed',
-      'jobs completed',
-      'failed',
-      'task attempts',
-      'wall time',
-      'events',
-      'events/s',
-      'peak memory',
-    ].map((title) => ({ title })),
-    runs.map((run) => ({
-      head: run.policy,
-      cells: [
-        String(run.seed),
-        whole(run.jobs.completed),
-        whole(run.jobs.failed),
-        whole(run.tasks.attempts),
-        span(run.wallSeconds),
-        whole(run.events),
-        compact(run.eventsPerSecond),
-        bytes(run.peakRssBytes),
-      ],
-    })),
-  );
+  return columnTable('run', RUN_COLUMNS, runs, ({ policy }) => policy);
 }
+
+const RUN_COLUMNS: Columns<Run> = [
+  ['seed', ({ seed }) => String(seed)],
+  ['jobs completed', ({ jobs }) => whole(jobs.completed)],
+  ['failed', ({ jobs }) => whole(jobs.failed)],
+  ['task attempts', ({ tasks }) => whole(tasks.attempts)],
+  ['wall time', ({ wallSeconds }) => span(wallSeconds)],
+  ['events', ({ events }) => whole(events)],
+  ['events/s', ({ eventsPerSecond }) => compact(eventsPerSecond)],
+  ['peak memory', ({ peakRssBytes }) => bytes(peakRssBytes)],
+];
 
 function named({ policy, look }: PolicyView): Markup {
   return html`${swatch(look)}${policy}`;
