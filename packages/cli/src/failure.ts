@@ -59,9 +59,6 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };
   }
-  if (isWorkloadError(error)) {
-    return { exitCode: ExitCode.usage, code: 'bad-workload', message: error.message, hint: '' };
-  }
   const message = error instanceof Error ? error.message : String(error);
   if (FILE_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')) {
     const hint = 'check the path, who may write there, and the free space';
@@ -108,8 +105,4 @@ function exitCodeOf(error: GoshawkError): number {
   if (error instanceof WaitTimeoutError) return ExitCode.waitTimedOut;
   if (error instanceof DetachedError || error instanceof InterruptedError) return ExitCode.interrupted;
   return ExitCode.failed;
-}
-
-function isWorkloadError(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'WorkloadError';
 }

@@ -1,4 +1,5 @@
 import { meanOf } from '@goshawk/core';
+import { meanFields } from '@goshawk/report';
 import { type Asked, assessSeeds, type RunsAt } from './assess.js';
 import { meanPlanned } from './deadlines.js';
 import { percentilesOf } from './measure.js';
@@ -8,7 +9,7 @@ import type { FigureResult } from './result.js';
 /** What the runs of one variant say over the seeds, by where a point has it. */
 const OVER_SEEDS = {
   planned: meanPlanned,
-  staged: meanStaged,
+  staged: meanFields<Staged>,
   queues: (tasks: readonly number[]): number => meanOf(tasks),
   /** Jobs of all draws count alike. */
   errors: (draws: readonly (readonly number[])[]): number[] =>
@@ -34,16 +35,4 @@ export function assessTrials<F extends Field>(field: F, { places, ...asked }: Tr
   const [runs = []] = Object.values(places[0]?.byVariant ?? {});
   const seeds = runs.map((_, index) => index + 1);
   return assessSeeds(places, pointOf, { ...asked, seeds, runs: [] });
-}
-
-function meanStaged(runs: readonly Staged[]): Staged {
-  const mean = (of: keyof Staged) => meanOf(runs, (run) => run[of]);
-  return {
-    meanSeconds: mean('meanSeconds'),
-    p95Seconds: mean('p95Seconds'),
-    makespanSeconds: mean('makespanSeconds'),
-    fairness: mean('fairness'),
-    slower: mean('slower'),
-    muchSlower: mean('muchSlower'),
-  };
 }

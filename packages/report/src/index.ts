@@ -22,7 +22,7 @@ export type { JudgedJob } from './predictor-tally.js';
 export { finishRun, RunMeter, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';
 export { StageTally } from './stages.js';
-export { summarisePolicies } from './summary.js';
+export { meanFields, summarisePolicies } from './summary.js';
 export { renderTable } from './table.js';
 export { RunTally } from './tally.js';
 export { type Ink, type Painter, painter, wrapped } from './terminal.js';

@@ -77,7 +77,7 @@ function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
 }
 
 /** Of each field the mean of the numbers there are; null where there is none. */
-function meanFields<T extends Readonly<Record<keyof T, number | null>>>(records: readonly T[]): T {
+export function meanFields<T extends Readonly<Record<keyof T, number | null>>>(records: readonly T[]): T {
   const names = Object.keys(records[0]!) as (keyof T)[];
   const entries = names.map((name) => [name, meanOfPresent(records.map((each) => each[name]))]);
   return Object.fromEntries(entries) as T;

@@ -1,14 +1,15 @@
+import { InputError, present } from '@goshawk/core';
+
 /**
  * Something is wrong with the workload that a user named: the file, a line of it, or a generator's
  * options. The message is one line, `WHERE: what is wrong; what to do`, fit to be shown as it is.
  */
-export class WorkloadError extends Error {
+export class WorkloadError extends InputError {
+  override name = 'WorkloadError';
   /** The file, or undefined when a generator's specification is at fault. */
   readonly file: string | undefined;
   /** 1-based line of the file, where one line is at fault. */
   readonly line: number | undefined;
-  readonly problem: string;
-  readonly advice: string;
 
   constructor(
     problem: string,
@@ -16,12 +17,9 @@ export class WorkloadError extends Error {
     where: { file?: string | undefined; line?: number | undefined; cause?: unknown } = {},
   ) {
     const place = where.file === undefined ? '' : `${where.file}${where.line ? `:${where.line}` : ''}: `;
-    super(`${place}${problem}; ${advice}`, where.cause === undefined ? undefined : { cause: where.cause });
-    this.name = 'WorkloadError';
+    super('bad-workload', `${place}${problem}; ${advice}`, '', present({ cause: where.cause }));
     this.file = where.file;
     this.line = where.line;
-    this.problem = problem;
-    this.advice = advice;
   }
 }
 
