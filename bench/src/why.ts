@@ -62,7 +62,9 @@ for await (const job of (
 ).jobs())
   jobs.push(job);
 const workSeconds = sumOf(jobs, (job) => job.meanSeconds * job.durationsSeconds.length);
-const spanSeconds = jobs.at(-1)!.submitSeconds;
+/** Traces may begin long after 0. */
+const beginSeconds = jobs[0]!.submitSeconds;
+const spanSeconds = jobs.at(-1)!.submitSeconds - beginSeconds;
 /** Arrivals are drawn out or pressed together until they make the load. */
 const stretch = workSeconds / (WORKERS * options.load) / spanSeconds;
 
@@ -106,7 +108,7 @@ function play(): Question[] {
   });
   for (const [index, job] of jobs.entries()) {
     const spec = jobSpecOf(job, job.meanSeconds * 1_000);
-    cluster.at(SETTLING_MS + job.submitSeconds * stretch * 1_000, (now) => {
+    cluster.at(SETTLING_MS + (job.submitSeconds - beginSeconds) * stretch * 1_000, (now) => {
       const scheduler = index % SCHEDULERS;
       active.set(cluster.schedulers[scheduler]!.submit(spec, undefined, now), scheduler);
     });
