@@ -16,14 +16,6 @@ export const traceExportCommand = defineCommand({
     ['goshawk trace export .goshawk --out all.json', 'all that is in these journals'],
   ],
   options: {
-    format: {
-      type: 'text',
-      value: 'FORMAT',
-      flagOnly: true,
-      choices: ['chrome'],
-      default: 'chrome',
-      describe: 'format of the file',
-    },
     job: {
       type: 'text',
       value: 'ID',
