@@ -1,19 +1,15 @@
+import { InputError } from '@goshawk/core';
+
 /** Measurements that contradict each other: a fault of the measuring, never a property of the policy. */
 export class MeasurementError extends Error {
-  readonly code = 'bad_measurement';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'MeasurementError';
-  }
+  override name = 'MeasurementError';
 }
 
 /** Runs that cannot be set side by side in one comparison, or a page asked for without what it shows. */
-export class ComparisonError extends Error {
-  readonly code = 'bad_comparison';
+export class ComparisonError extends InputError {
+  override name = 'ComparisonError';
 
   constructor(message: string) {
-    super(message);
-    this.name = 'ComparisonError';
+    super('bad-comparison', `compare: ${message}`);
   }
 }

@@ -9,7 +9,6 @@ export * from './comparison.js';
 export { comparisonCsv, csvOf } from './csv.js';
 export { DeadlineTally } from './deadlines.js';
 export { type Distribution, meanOfPresent, percentileOfSorted, pooled, summarise } from './distribution.js';
-export { ComparisonError } from './errors.js';
 export { renderDocument } from './html/document.js';
 export { figure, percentileTable, section, table } from './html/elements.js';
 export { renderHtml } from './html/page.js';

@@ -30,14 +30,8 @@ export const compareCommand = defineCommand({
         comparison: await readComparison(context, file),
       })),
     );
-    const { ComparisonError, mergeComparisons } = await import('@goshawk/report');
-    let comparison: Comparison;
-    try {
-      comparison = mergeComparisons(named);
-    } catch (error) {
-      if (!(error instanceof ComparisonError)) throw error;
-      throw new InputError('bad-comparison', `compare: ${error.message}`, '', { cause: error });
-    }
+    const { mergeComparisons } = await import('@goshawk/report');
+    const comparison = mergeComparisons(named);
     const command = commandLine('compare', words, OPTIONS, options);
     return tellComparison(context, options, comparison, { file: report, command, series: [] });
   },
