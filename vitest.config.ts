@@ -17,7 +17,10 @@ const reporters =
   outputFile === undefined ? ['default'] : ['default', ['json', { outputFile }] as [string, object]];
 
 /** Minutes of killing, stopping and filling disks. */
-const FAULTS = ['bench/src/{durability,soak,takeover}/*.process.test.ts'];
+const FAULTS = [
+  'test/src/faults/*.process.test.ts',
+  'bench/src/{durability,soak,staged,takeover}/*.process.test.ts',
+];
 
 /**
  * Of tests over real processes. Whatever must come is waited for until only a hang explains that it has not. They share

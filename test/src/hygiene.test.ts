@@ -87,6 +87,8 @@ const ENTRIES = new Set([
   'packages/cli/src/main.ts',
   'packages/lab/src/simulate/thread.ts',
   'test/src/bundle.setup.ts',
+  'test/src/faults/end-threads.fixture.ts',
+  'test/src/faults/odd-results.fixture.ts',
   'test/src/containers/image.setup.ts',
   'test/src/kubernetes/lab/main.ts',
   'test/src/chaos/main.ts',

@@ -1,9 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TestDaemons } from '@goshawk/cli/testing';
+import { type Daemon, TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Daemon } from '../daemons.js';
 
 const daemons = new TestDaemons('bad-workers', { beforeEach, afterEach });
 

@@ -3,7 +3,7 @@ import { TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const ODD = fileURLToPath(new URL('../../dist/durability/odd-results.fixture.js', import.meta.url));
+const ODD = fileURLToPath(new URL('../../dist/faults/odd-results.fixture.js', import.meta.url));
 
 const daemons = new TestDaemons('odd-results', { beforeEach, afterEach });
 beforeEach(async () => {

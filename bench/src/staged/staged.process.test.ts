@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { stagedJobs } from '../staged/jobs.js';
-import { runLive } from '../staged/live.js';
+import { stagedJobs } from './jobs.js';
+import { runLive } from './live.js';
 
 test('stages keep their order, and each task counts once, while a worker is killed every few seconds', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-staged-'));

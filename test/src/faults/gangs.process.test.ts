@@ -1,10 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TestDaemons } from '@goshawk/cli/testing';
+import { type Daemon, TestDaemons } from '@goshawk/cli/testing';
 import type { JobSubmission } from '@goshawk/client';
 import type { JobDetail } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Daemon } from '../daemons.js';
 
 const SLOTS = 4;
 const RUN_MS = 800;
@@ -13,7 +12,7 @@ const daemons = new TestDaemons('gangs', { beforeEach, afterEach });
 
 /** A central of which SIGUSR2 ends the solver's thread. */
 function startCentral(): Promise<Daemon> {
-  const preload = new URL('../../dist/durability/end-threads.fixture.js', import.meta.url);
+  const preload = new URL('../../dist/faults/end-threads.fixture.js', import.meta.url);
   const environment = { NODE_OPTIONS: `--import ${preload}` };
   const settings = ['cycleMs=200', 'startGrid=0,1,2', 'afterDeadline=abandon'];
   const policy = ['--policy', '3sigma-sched', ...settings.flatMap((each) => ['--set', each])];

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TestDaemons } from '@goshawk/cli/testing';
+import { type Daemon, TestDaemons, WITH_HTTP } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
 import { Random } from '@goshawk/core';
 import { PACKING_NAMES } from '@goshawk/policies';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Daemon, WITH_HTTP } from './daemons.js';
 
 const GIB = 2 ** 30;
 const CPUS = 4;

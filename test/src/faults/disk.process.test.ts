@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { TestDaemons } from '@goshawk/cli/testing';
+import { TestDaemons, WITH_HTTP } from '@goshawk/cli/testing';
 import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { WITH_HTTP } from '../daemons.js';
 import { mayMount } from './mounts.fixture.js';
 
 const MIB = 1024 * 1024;

@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { TestDaemons } from '@goshawk/cli/testing';
+import { type Daemon, Daemons, TestDaemons } from '@goshawk/cli/testing';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type Daemon, Daemons } from '../daemons.js';
 import { mayMount } from './mounts.fixture.js';
 
 const MIB = 1024 * 1024;
