@@ -1,5 +1,5 @@
 import { meanOf } from '@goshawk/core';
-import { percentileOfSorted } from '@goshawk/report';
+import { summarise } from '@goshawk/report';
 
 /** A run as far as it is looked at here: its jobs in the order of the workload. */
 interface RunOfJobs {
@@ -48,7 +48,7 @@ export function speedup(of: readonly RunOfJobs[], over: readonly RunOfJobs[]): S
     if (ours > 0) averages.push(theirs / ours);
   }
   if (averages.length === 0) return undefined;
-  return { average: meanOf(averages), p50: percentileOfSorted(Float64Array.from(ratios).sort(), 50)! };
+  return { average: meanOf(averages), p50: summarise(ratios).p50! };
 }
 
 function* pairsOf(
@@ -141,7 +141,7 @@ export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
     }
   }
   if (errors.length === 0) return undefined;
-  const errorP50 = percentileOfSorted(Float64Array.from(errors).sort(), 50)!;
+  const errorP50 = summarise(errors).p50!;
   return { errorP50, rightQueue: right / errors.length };
 }
 

@@ -27,26 +27,6 @@ export function pooled(samples: readonly (readonly number[] | Float64Array)[]): 
   return concatenated(samples).sort();
 }
 
-/** Merges two ascending samples into one. */
-export function mergeSorted(left: Float64Array, right: Float64Array): Float64Array {
-  const merged = new Float64Array(left.length + right.length);
-  let fromLeft = 0;
-  let fromRight = 0;
-  for (let index = 0; index < merged.length; index += 1) {
-    const takeLeft =
-      fromRight === right.length || (fromLeft < left.length && left[fromLeft]! <= right[fromRight]!);
-    merged[index] = takeLeft ? left[fromLeft]! : right[fromRight]!;
-    if (takeLeft) fromLeft += 1;
-    else fromRight += 1;
-  }
-  return merged;
-}
-
-/** An ascending copy of the values, numerically. */
-export function sortedCopy(values: Iterable<number>): Float64Array {
-  return Float64Array.from(values).sort();
-}
-
 /** The distribution of an ascending sample; see `summarise`. */
 export function summariseSorted(ascending: ArrayLike<number>): Distribution {
   return sixNumbersOf(ascending) ?? { count: 0, mean: null, p50: null, p90: null, p99: null, max: null };
@@ -54,7 +34,7 @@ export function summariseSorted(ascending: ArrayLike<number>): Distribution {
 
 /** The distribution of any sample of finite numbers, in the unit of its values; percentiles by nearest rank. */
 export function summarise(values: Iterable<number>): Distribution {
-  return summariseSorted(sortedCopy(values));
+  return summariseSorted(Float64Array.from(values).sort());
 }
 
 /** Arithmetic mean of the numbers among the values; null when there is none. */

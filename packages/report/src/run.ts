@@ -9,7 +9,7 @@ import type {
   Run,
   Steals,
 } from './comparison.js';
-import { type Distribution, mergeSorted, summariseSorted } from './distribution.js';
+import { type Distribution, pooled, summariseSorted } from './distribution.js';
 import type { JobTimes } from './intervals.js';
 import { type JobRecord, jobRecord } from './job-record.js';
 import type { CounterReading, JobResult, RunSetup } from './job-result.js';
@@ -136,6 +136,6 @@ function distributions(ascending: ByClass<Float64Array>): ByClassAndAll<Distribu
   return {
     short: summariseSorted(ascending.short),
     long: summariseSorted(ascending.long),
-    all: summariseSorted(mergeSorted(ascending.short, ascending.long)),
+    all: summariseSorted(pooled([ascending.short, ascending.long])),
   };
 }
