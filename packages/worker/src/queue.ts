@@ -1,10 +1,13 @@
 import {
   type Address,
+  type Attribute,
   type JobNumber,
   LANES,
   type Lane,
   type LinkedLists,
   type Millis,
+  mayRun,
+  requiresOf,
   type StageIndex,
   type TaskAttempt,
 } from '@goshawk/core';
@@ -83,17 +86,14 @@ export class WorkerQueue {
    *
    * @param executingLong whether what runs here is long, and so what waits first is stuck behind it
    * @param limit probes at most
-   * @param mayRun whether the thief may run what it is given; the run ends before what it may not
+   * @param attributes of the thief; the run ends before what it may not run
    */
-  takeStealable(
-    executingLong: boolean,
-    limit: number,
-    mayRun: (entry: Entry) => boolean = () => true,
-  ): Entry[] {
-    if (executingLong && !this.#lists.isEmpty(this.#express))
-      return this.#lists.removeWhere(this.#express, mayRun, limit);
+  takeStealable(executingLong: boolean, limit: number, attributes?: readonly Attribute[]): Entry[] {
     // Without a long entry nothing lies behind one: the queue need not be looked through.
     if (!executingLong && this.longEntries === 0) return [];
+    const isFit = (entry: Entry): boolean => mayRunWith(entry, attributes);
+    if (executingLong && !this.#lists.isEmpty(this.#express))
+      return this.#lists.removeWhere(this.#express, isFit, limit);
     let isBehindLong = executingLong;
     const comesBefore = ({ long }: Entry): boolean => {
       isBehindLong ||= long;
@@ -102,7 +102,7 @@ export class WorkerQueue {
     return this.#lists.takeRun(
       this.#normal,
       comesBefore,
-      (entry) => isStealable(entry) && mayRun(entry),
+      (entry) => isStealable(entry) && isFit(entry),
       limit,
     );
   }
@@ -195,4 +195,12 @@ const EXPRESS_RUN_MAX = 8;
 
 function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
+}
+
+/** Whether a thief with these attributes may run it. */
+function mayRunWith({ requires }: Entry, attributes: readonly Attribute[] | undefined): boolean {
+  return (
+    requires === undefined ||
+    mayRun({ attributes: requiresOf(attributes) }, { requires: requiresOf(requires) })
+  );
 }

@@ -6,10 +6,8 @@ import {
   LIMITS,
   type MessageOf,
   type Millis,
-  mayRun,
   NOBODY,
   type PolicySettings,
-  requiresOf,
   sharedByNumber,
 } from '@goshawk/core';
 import type { Entry } from './entry.js';
@@ -109,7 +107,7 @@ export class Stealing {
   give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): boolean {
     const { env, memory, queue, slots } = this.#w;
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
-    const entries = queue.takeStealable(isBehindLong, this.#limit(), (entry) => isAllowed(entry, attributes));
+    const entries = queue.takeStealable(isBehindLong, this.#limit(), attributes);
     if (entries.length === 0) {
       env.send(thief, nothingToSteal(round));
       return false;
@@ -210,14 +208,6 @@ export class Stealing {
     for (const tried of this.#tried) if (tried === victim) return false;
     return true;
   }
-}
-
-/** Whether a thief with these attributes may run it. */
-function isAllowed({ requires }: Entry, attributes: readonly Attribute[] | undefined): boolean {
-  return (
-    requires === undefined ||
-    mayRun({ attributes: requiresOf(attributes) }, { requires: requiresOf(requires) })
-  );
 }
 
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];

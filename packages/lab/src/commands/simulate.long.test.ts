@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Finished, runGoshawk, startGoshawk } from '@goshawk/cli/testing';
@@ -49,6 +49,28 @@ describe('a simulation is a function of its workload, its options and its seed',
       runs.toSorted((a, b) => a.policy.localeCompare(b.policy) || a.seed - b.seed);
     expect(JSON.stringify(bySeed(one!.runs))).toBe(JSON.stringify(bySeed(alone)));
   });
+});
+
+it("says so when a policy of one's own ends its thread", async () => {
+  const policy = join(folder, 'leaves.js');
+  await writeFile(
+    policy,
+    `export default { title: 'leaves', declares: false, options: {}, make: () => ({ heard() {}, plan(_cluster, _draft, now) { if (now > 0) process.exit(0); } }) };`,
+  );
+  const args = [
+    'google-like:jobs=20',
+    '--workers',
+    '20',
+    '--policy',
+    policy,
+    '--seeds',
+    '2',
+    '--parallel',
+    '2',
+  ];
+  const { exitCode, stderr } = await runGoshawk(['simulate', ...args]);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('the thread of a simulation has ended');
 });
 
 describe('a simulation with a solver', () => {

@@ -3,12 +3,6 @@ import { ExitCode, type Failure } from '@goshawk/cli';
 import { GoshawkError, InputError } from '@goshawk/core';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 
-/** What a thread is given. */
-export interface ThreadInput {
-  readonly request: RunRequest;
-  readonly source: JobSource;
-}
-
 export type ThreadMessage =
   | { readonly kind: 'progress'; readonly progress: RunProgress }
   | { readonly kind: 'done'; readonly outcome: RunOutcome }
@@ -20,9 +14,48 @@ export function errorOf({ code, message, hint, exitCode }: Failure): GoshawkErro
   return new Kind(code, message, hint);
 }
 
+/** A thread that performs one run after another: the engine compiles the machines once, and not for each run. */
+class SimulationThread {
+  readonly #thread: Worker;
+
+  constructor(source: JobSource) {
+    this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: source });
+  }
+
+  /** @throws what the run came to grief on; the reason of the signal */
+  perform(
+    request: RunRequest,
+    onProgress: (progress: RunProgress) => void,
+    signal: AbortSignal,
+  ): Promise<RunOutcome> {
+    const thread = this.#thread;
+    return new Promise<RunOutcome>((resolve, reject) => {
+      const heard = (message: ThreadMessage): void => {
+        if (message.kind === 'progress') return onProgress(message.progress);
+        settle(() => (message.kind === 'done' ? resolve(message.outcome) : reject(errorOf(message.failure))));
+      };
+      const aborted = (): void => settle(() => reject(signal.reason as Error));
+      const failed = (error: unknown): void => settle(() => reject(error));
+      const exited = (): void => failed(new GoshawkError('internal', 'the thread of a simulation has ended'));
+      const settle = (how: () => void): void => {
+        signal.removeEventListener('abort', aborted);
+        thread.off('message', heard).off('error', failed).off('exit', exited);
+        how();
+      };
+      signal.addEventListener('abort', aborted);
+      thread.on('message', heard).on('error', failed).on('exit', exited);
+      thread.postMessage(request);
+    });
+  }
+
+  end(): void {
+    void this.#thread.terminate();
+  }
+}
+
 /**
  * Performs all runs, so many at a time, and gives what came of them in the order in which they were asked
- * for. A run that is alone needs no thread.
+ * for. One at a time needs no thread.
  *
  * @throws the first error; runs that are under way are given up
  */
@@ -37,53 +70,38 @@ export async function performAll(
   const giveUp = new AbortController();
   const stop = AbortSignal.any([signal, giveUp.signal]);
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const lane = async (thread?: SimulationThread): Promise<void> => {
     while (next < requests.length) {
       stop.throwIfAborted();
       const index = next++;
-      const input = { request: requests[index]!, source };
+      const request = requests[index]!;
       const report = (progress: RunProgress): void => onProgress(index, progress);
       outcomes[index] =
-        parallel === 1 ? await performHere(input, report, stop) : await inThread(input, report, stop);
+        thread === undefined
+          ? await performHere(request, source, report, stop)
+          : await thread.perform(request, report, stop);
     }
   };
+  const threads = Array.from(
+    { length: parallel === 1 ? 0 : Math.min(parallel, requests.length) },
+    () => new SimulationThread(source),
+  );
   try {
-    await Promise.all(Array.from({ length: Math.min(parallel, requests.length) }, lane));
+    await (threads.length === 0 ? lane() : Promise.all(threads.map(lane)));
   } finally {
     giveUp.abort();
+    for (const thread of threads) thread.end();
   }
   return outcomes;
 }
 
 /** What it needs takes long to load, and every command of goshawk would wait for it. */
 async function performHere(
-  { request, source }: ThreadInput,
+  request: RunRequest,
+  source: JobSource,
   onProgress: (progress: RunProgress) => void,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   const { perform } = await import('./perform.js');
   return perform(request, source, onProgress, signal);
-}
-
-function inThread(
-  input: ThreadInput,
-  onProgress: (progress: RunProgress) => void,
-  signal: AbortSignal,
-): Promise<RunOutcome> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: input });
-    const give = (settle: () => void): void => {
-      signal.removeEventListener('abort', abort);
-      void thread.terminate();
-      settle();
-    };
-    const abort = (): void => give(() => reject(signal.reason as Error));
-    signal.addEventListener('abort', abort);
-    thread.on('message', (message: ThreadMessage) => {
-      if (message.kind === 'progress') onProgress(message.progress);
-      else if (message.kind === 'done') give(() => resolve(message.outcome));
-      else give(() => reject(errorOf(message.failure)));
-    });
-    thread.on('error', (error) => give(() => reject(error)));
-  });
 }
