@@ -73,6 +73,35 @@ it("says so when a policy of one's own ends its thread", async () => {
   expect(stderr).toContain('the thread of a simulation has ended');
 });
 
+it('loses nothing to a thread that fails when its run is done and another is not', async () => {
+  const example = new URL('../../../../examples/shortest-first.js', import.meta.url);
+  const policies = {
+    late: `setTimeout(() => { throw new Error('late'); }, 1_000)`,
+    slow: 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000)',
+  };
+  for (const [name, firstOf] of Object.entries(policies)) {
+    const code = `import example from '${example}';
+      let isFirst = true;
+      const make = (...given) => {
+        const policy = example.make(...given);
+        const plan = (cluster, draft, now) => {
+          if (now > 0 && isFirst) ${firstOf};
+          if (now > 0) isFirst = false;
+          return policy.plan(cluster, draft, now);
+        };
+        return { heard: (news, now) => policy.heard(news, now), plan };
+      };
+      export default { ...example, make };`;
+    await writeFile(join(folder, `${name}.mjs`), code);
+  }
+  const policy = Object.keys(policies).map((name) => join(folder, `${name}.mjs`));
+  const args = ['google-like:jobs=20', '--workers', '20', '--policy', policy.join(), '--parallel', '2'];
+  const { exitCode, stdout, stderr } = await runGoshawk(['simulate', ...args, '--json', '--quiet']);
+  expect(stderr).toBe('');
+  expect(exitCode).toBe(0);
+  expect((JSON.parse(stdout) as Comparison).runs).toHaveLength(2);
+});
+
 describe('a simulation with a solver', () => {
   const RACKS = 'rack=r1,r2,r3,r4,r5,r6,r7,r8';
   const SMALL = ['simulate', 'e2e:jobs=40,nodes=32,seed=3', '--workers', '32', '--attribute', RACKS];

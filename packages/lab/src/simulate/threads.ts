@@ -1,3 +1,4 @@
+import { on } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ExitCode, type Failure } from '@goshawk/cli';
 import { GoshawkError, InputError } from '@goshawk/core';
@@ -20,32 +21,29 @@ class SimulationThread {
 
   constructor(source: JobSource) {
     this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: source });
+    // One that fails when all its runs are done spoils none of them.
+    this.#thread.on('error', () => {});
   }
 
   /** @throws what the run came to grief on; the reason of the signal */
-  perform(
+  async perform(
     request: RunRequest,
     onProgress: (progress: RunProgress) => void,
     signal: AbortSignal,
   ): Promise<RunOutcome> {
-    const thread = this.#thread;
-    return new Promise<RunOutcome>((resolve, reject) => {
-      const heard = (message: ThreadMessage): void => {
-        if (message.kind === 'progress') return onProgress(message.progress);
-        settle(() => (message.kind === 'done' ? resolve(message.outcome) : reject(errorOf(message.failure))));
-      };
-      const aborted = (): void => settle(() => reject(signal.reason as Error));
-      const failed = (error: unknown): void => settle(() => reject(error));
-      const exited = (): void => failed(new GoshawkError('internal', 'the thread of a simulation has ended'));
-      const settle = (how: () => void): void => {
-        signal.removeEventListener('abort', aborted);
-        thread.off('message', heard).off('error', failed).off('exit', exited);
-        how();
-      };
-      signal.addEventListener('abort', aborted);
-      thread.on('message', heard).on('error', failed).on('exit', exited);
-      thread.postMessage(request);
-    });
+    const messages = on(this.#thread, 'message', { signal, close: ['exit'] });
+    this.#thread.postMessage(request);
+    try {
+      for await (const [message] of messages as AsyncIterable<[ThreadMessage]>) {
+        if (message.kind === 'done') return message.outcome;
+        if (message.kind === 'failed') throw errorOf(message.failure);
+        onProgress(message.progress);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+    throw new GoshawkError('internal', 'the thread of a simulation has ended');
   }
 
   end(): void {
