@@ -107,10 +107,7 @@ async function checkWritable(folder: string): Promise<void> {
 }
 
 /** Files that belong together. None of them appears before all have been written out, and each appears whole. */
-export async function writeWhole(
-  texts: Readonly<Record<string, string>>,
-  signal?: AbortSignal,
-): Promise<void> {
+async function writeWhole(texts: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
   const partial = (file: string): string => `${file}.partial-${process.pid}`;
   try {
     for (const [file, text] of Object.entries(texts)) await writeFile(partial(file), text, { signal });

@@ -144,7 +144,7 @@ export type SizeDraw =
   | { readonly kind: 'values'; readonly values: readonly number[]; readonly weights: readonly number[] };
 
 export const ARRIVALS = ['poisson', 'bernoulli', 'continuous'] as const;
-export const SERVICES = ['geometric', 'fixed', 'exponential'] as const;
+const SERVICES = ['geometric', 'fixed', 'exponential'] as const;
 
 export interface DrawnJobs {
   readonly sizes: SizeDraw;

@@ -33,7 +33,7 @@ export function drawnMessage(type: MessageType, addresses: readonly number[], se
 }
 
 /** JSON-like values and bytes, as `open` fields carry them. */
-export const openValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+const openValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
     fc.constantFrom(null, true, false),
