@@ -29,3 +29,22 @@ test('a peer that moved to another address behind its host name is found there',
     `${byName}: no address found for host "moved.example"; check the name, or give its IP address`,
   );
 });
+
+test('a peer is found whose connection comes to stand in the very moment in which its name is looked up again', async () => {
+  const standStill = (ms: number): void => {
+    for (const end = performance.now() + ms; performance.now() < end; );
+  };
+  vi.spyOn(dns as unknown as { lookup: () => Promise<object[]> }, 'lookup').mockImplementation(() => {
+    // ZeroMQ connects meanwhile, and the timer of the next look is due before Node hears of that.
+    setImmediate(standStill, 50);
+    return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+  });
+  syncBuiltinESMExports();
+  const peer = await mailboxes.open();
+  const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });
+  const inbox = new Inbox(peer);
+  const byName = peer.endpoint.replace('127.0.0.1', 'peer.example');
+  sender.send(0, sender.directory.intern(`${byName}!*/0`), ['found']);
+  await inbox.until(1);
+  expect(inbox.bodies).toStrictEqual([['found']]);
+});

@@ -71,6 +71,8 @@ export class DealerCarrier implements Carrier {
   #isAccepted = false;
   readonly #isWatched: boolean;
   #stands = false;
+  /** A frame waits until the socket takes it. */
+  #isSending = false;
   #accepted: Promise<void> | undefined;
   #onAccepted: () => void = () => {};
 
@@ -94,6 +96,7 @@ export class DealerCarrier implements Carrier {
     for (;;) {
       if (this.#socket.closed || (this.#isKeyed && !this.#isAccepted)) await this.#untilAccepted();
       const socket = this.#socket;
+      this.#isSending = true;
       try {
         await socket.send(frame.bytes);
         return 'sent';
@@ -104,6 +107,8 @@ export class DealerCarrier implements Carrier {
         if (socket.closed || code === 'EAGAIN') continue;
         log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${message}`);
         return 'gone';
+      } finally {
+        this.#isSending = false;
       }
     }
   }
@@ -229,9 +234,13 @@ export class DealerCarrier implements Carrier {
     }
   }
 
-  /** A process that was moved to another machine keeps its host name, and gets another address. */
+  /**
+   * A process that was moved to another machine keeps its host name, and gets another address. The socket is not asked whether
+   * it is writable: the answer takes what would have woken a send that waits, which then waits for ever.
+   */
   #redial(): void {
-    if (!this.#socket.closed && !this.#socket.writable) void this.#dial();
+    const isCut = this.#isWatched ? !this.#stands : this.#isSending;
+    if (isCut && !this.#socket.closed) void this.#dial();
   }
 
   async #dial(): Promise<void> {
