@@ -11,6 +11,18 @@ afterEach(async () => {
   syncBuiltinESMExports();
 });
 
+/** What is sent to a mailbox under a host name arrives; the name is looked up every 5 ms until then. @returns the endpoint */
+async function findsByName(name: string): Promise<string> {
+  const peer = await mailboxes.open();
+  const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });
+  const inbox = new Inbox(peer);
+  const endpoint = peer.endpoint.replace('127.0.0.1', name);
+  sender.send(0, sender.directory.intern(`${endpoint}!*/0`), ['found']);
+  await inbox.until(1);
+  expect(inbox.bodies).toStrictEqual([['found']]);
+  return endpoint;
+}
+
 test('a peer that moved to another address behind its host name is found there', async () => {
   const answer = (address: string) => [{ address, family: 4 }];
   vi.spyOn(dns as unknown as { lookup: () => Promise<object[]> }, 'lookup')
@@ -18,13 +30,7 @@ test('a peer that moved to another address behind its host name is found there',
     .mockRejectedValueOnce(new Error('the name server is away'))
     .mockResolvedValue(answer('127.0.0.1'));
   syncBuiltinESMExports();
-  const moved = await mailboxes.open();
-  const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });
-  const inbox = new Inbox(moved);
-  const byName = moved.endpoint.replace('127.0.0.1', 'moved.example');
-  sender.send(0, sender.directory.intern(`${byName}!*/0`), ['found']);
-  await inbox.until(1);
-  expect(inbox.bodies).toStrictEqual([['found']]);
+  const byName = await findsByName('moved.example');
   expect(mailboxes.logger.lines.map(({ message }) => message)).toContainEqual(
     `${byName}: no address found for host "moved.example"; check the name, or give its IP address`,
   );
@@ -40,11 +46,5 @@ test('a peer is found whose connection comes to stand in the very moment in whic
     return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
   });
   syncBuiltinESMExports();
-  const peer = await mailboxes.open();
-  const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });
-  const inbox = new Inbox(peer);
-  const byName = peer.endpoint.replace('127.0.0.1', 'peer.example');
-  sender.send(0, sender.directory.intern(`${byName}!*/0`), ['found']);
-  await inbox.until(1);
-  expect(inbox.bodies).toStrictEqual([['found']]);
+  await findsByName('peer.example');
 });
