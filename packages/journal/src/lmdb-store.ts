@@ -223,15 +223,21 @@ export function makeFolder(folder: string): void {
 
 /** As `recursive` of Node, which hides why a parent cannot be made (EROFS is ENOENT there) and never ends in /proc. */
 function makeWithParents(folder: string): void {
+  if (isFolder(folder)) return;
+  makeWithParents(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const parent = dirname(folder);
-    if (code === 'ENOENT' && parent !== folder) {
-      makeWithParents(parent);
-      mkdirSync(folder, { mode: 0o700 });
-    } else if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    // Another process may have made it meanwhile.
+    if (!isFolder(folder)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 
