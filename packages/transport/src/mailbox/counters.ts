@@ -46,7 +46,7 @@ export const REJECTION_REASONS = [
   'unknownKey',
   /** It does not know this process's key. */
   'wrongServerKey',
-  /** It does not speak ZeroMQ, or broke off. */
+  /** It does not speak version 3 of ZeroMQ's protocol, or broke off. */
   'malformed',
 ] as const;
 

@@ -51,6 +51,6 @@ export class SocketInlet implements Inlet {
 
   attend({ receiver, limits, counters, rejected, log, reading }: Attendance): Promise<void> {
     void receive(this.#router, receiver, limits, log, reading);
-    return watchConnections(this.#router, counters, rejected);
+    return watchConnections(this.#router, limits, counters, rejected);
   }
 }

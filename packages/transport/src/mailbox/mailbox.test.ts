@@ -1,4 +1,4 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Address } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -424,23 +424,6 @@ describe('what arrives', () => {
     expect(atA.bodies).toStrictEqual([['sound']]);
     stranger.close();
     liar.close();
-  });
-
-  test('from something that does not speak ZeroMQ is turned away, and said so', async () => {
-    const [a, b] = [await mailboxes.open(), await mailboxes.open()];
-    const atA = new Inbox(a);
-    const browser = connect(Number(a.endpoint.split(':').at(-1)), '127.0.0.1');
-    browser.on('error', () => {});
-    browser.end('GET / HTTP/1.1\r\n\r\n');
-    await untilTrue(() =>
-      mailboxes.logger.lines.some(
-        ({ message, fields }) => message.startsWith('refused connections') && fields.malformed === 1,
-      ),
-    );
-    expect(a.counters.rejections.malformed).toBe(1);
-    b.send(0, b.directory.intern(`${a.process}/0`), ['sound']);
-    await atA.until(1);
-    await untilTrue(() => a.counters.inboundConnections === 1);
   });
 
   test('before a party is registered waits for it, up to a bound', async () => {

@@ -1,5 +1,6 @@
 import type { Dealer, Event, Router } from 'zeromq';
 import type { MailboxCounters, RejectionReason } from './counters.js';
+import type { MailboxLimits } from './limits.js';
 import type { RejectedConnections } from './rejected-connections.js';
 
 /**
@@ -22,39 +23,67 @@ async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => vo
 /**
  * Counts the connections that others have to this process, and those that were refused.
  *
+ * ZeroMQ does not say that it has refused who speaks no ZeroMQ, or an old one, nor whose connection has ended. So one that
+ * ends while others shake hands is suspected, until they have: each must have within the time that it is given.
+ *
  * @returns when the endpoint is free again: after the socket was closed, ZeroMQ stops listening at its
  * leisure, and a successor that came too early would find the endpoint in use. (`unbind` would not do: it
  * runs in another thread, beside the reading of the same socket, which ZeroMQ forbids.)
  */
 export function watchConnections(
   router: Router,
+  { handshakeTimeoutMs }: MailboxLimits,
   counters: MailboxCounters,
   rejected: RejectedConnections,
 ): Promise<void> {
   let connections = 0;
+  /** Accepted, and ZeroMQ has said neither that they have shaken hands nor that they could not. */
+  let undecided = 0;
+  let suspects = 0;
+  let timer: NodeJS.Timeout | undefined;
   const changed = (by: number): void => {
     connections += by;
     counters.inboundConnections += by;
+  };
+  const decided = (): void => {
+    undecided = Math.max(0, undecided - 1);
+    suspects = Math.min(suspects, undecided);
+  };
+  const convict = (): void => {
+    timer = undefined;
+    undecided -= suspects;
+    for (; suspects > 0; suspects--) rejected.refused('malformed');
   };
   return new Promise<void>((resolve, reject) => {
     const heard = (event: Event): void => {
       switch (event.type) {
         case 'accept':
           changed(1);
+          undecided++;
+          break;
+        case 'handshake':
+        case 'handshake:error:auth':
+          // Of a failure the ZAP handler has answered so, and counted it.
+          decided();
           break;
         case 'disconnect':
           if (connections > 0) changed(-1);
+          if (suspects < undecided) {
+            suspects++;
+            timer ??= setTimeout(convict, handshakeTimeoutMs).unref();
+          }
           break;
         case 'handshake:error:protocol':
         case 'handshake:error:other':
           rejected.refused(reasonOf(event));
+          decided();
           break;
         case 'close':
+          clearTimeout(timer);
           changed(-connections);
           resolve();
           break;
         default:
-          // `handshake:error:auth` follows an answer of the ZAP handler, which has counted it.
           break;
       }
     };

@@ -3,6 +3,9 @@ import type { KeyRing } from '../keys/index.js';
 import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 
+/** Of sockets without keys. */
+export const KEYLESS_DOMAIN = 'keyless';
+
 /**
  * Every option of every ZeroMQ socket, in one place.
  *
@@ -49,12 +52,15 @@ export interface Keyed {
  * - a client that does not read loses its connection after `keepaliveTimeoutMs`, and with it what waits there: the
  *   system counts a window that stays closed as no answer;
  * - zapEnforceDomain: nobody is admitted unless somebody was asked. Without it ZeroMQ takes any key where it
- *   finds no ZAP handler.
+ *   finds no ZAP handler;
+ * - zapDomain without keys, where nobody needs to be asked: with one, ZeroMQ refuses versions 1 and 2 of its protocol.
+ *   libzmq 4.3.5 ends the process when the first word of such a peer comes while the socket is being closed.
  */
 export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): SocketOptions<Router> {
   const [inUse] = keyed?.ring.generations ?? [];
   return {
     ...commonOptions(limits),
+    zapDomain: KEYLESS_DOMAIN,
     ...(inUse && {
       curveServer: true,
       curvePublicKey: inUse.curve.publicKey,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Router } from 'zeromq';
 import { z85 } from '../keys/curve-text.js';
+import { KEYLESS_DOMAIN } from './socket-options.js';
 
 /**
  * Who may connect at all: ZeroMQ asks for each CURVE connection to a socket of this process, with the public key
@@ -84,11 +85,13 @@ function answerTo(parts: readonly Buffer[]): (Buffer | string)[] | undefined {
     return undefined;
   }
   const admission = admissions.get(domain?.toString() ?? '');
+  const isKeyless = domain?.toString() === KEYLESS_DOMAIN && mechanism?.toString() === 'NULL';
   const isAdmitted =
-    admission !== undefined &&
-    mechanism?.toString() === 'CURVE' &&
-    key?.length === 32 &&
-    admission(z85(key), address?.toString() ?? '');
+    isKeyless ||
+    (admission !== undefined &&
+      mechanism?.toString() === 'CURVE' &&
+      key?.length === 32 &&
+      admission(z85(key), address?.toString() ?? ''));
   const status = isAdmitted ? ADMITTED : REFUSED;
   return [asker, delimiter, version, request, status, isAdmitted ? 'OK' : 'unknown key', '', ''];
 }
