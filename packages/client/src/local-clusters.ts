@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { InputError, UnreachableError } from '@goshawk/core';
+import { InputError, makeFolder, UnreachableError } from '@goshawk/core';
 
 /** A cluster that `goshawk up` runs on this machine, for this user. */
 export interface LocalCluster {
@@ -27,7 +27,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
   const folder = folderOf(environment);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(fs, folder);
   for (const name of cluster.dataFolder === undefined ? [] : filesIn(folder)) {
     const file = join(folder, name);
     if (read(file)?.dataFolder === cluster.dataFolder) rmSync(file, { force: true });

@@ -20,6 +20,7 @@ export * from './deque.js';
 export * from './durations.js';
 export * from './environment.js';
 export * from './errors.js';
+export { makeFolder } from './folders.js';
 export * from './hash.js';
 export * from './histogram.js';
 export * from './http-address.js';

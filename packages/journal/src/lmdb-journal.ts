@@ -4,7 +4,7 @@ import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { hasJournal } from './journal-file.js';
-import { LmdbStore, makeFolder, noRoom, putDraftInPlace } from './lmdb-store.js';
+import { LmdbStore, makeJournalFolder, noRoom, putDraftInPlace } from './lmdb-store.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from './reading.js';
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
@@ -28,7 +28,7 @@ interface LmdbJournalOptions {
  */
 export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Journal> {
   const { folder, newTag, version, room = ROOM_LIMITS, freeBytes = freeBytesOf } = options;
-  makeFolder(folder);
+  makeJournalFolder(folder);
   const claim = await claimFolder(folder);
   let store: LmdbStore | undefined;
   try {

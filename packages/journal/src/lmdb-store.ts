@@ -1,7 +1,7 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import fs, { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
-import type { JobNumber, JobRecord } from '@goshawk/core';
+import { join } from 'node:path';
+import { type JobNumber, type JobRecord, makeFolder } from '@goshawk/core';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { JournalError } from './errors.js';
 import type { Entry } from './group-commit.js';
@@ -216,29 +216,9 @@ async function causeOf(error: unknown): Promise<unknown> {
 }
 
 /** @throws JournalError `journal-folder` */
-export function makeFolder(folder: string): void {
+export function makeJournalFolder(folder: string): void {
   // Jobs hold what their submitters gave them, passwords in variables among it.
-  attempt(folder, () => makeWithParents(folder));
-}
-
-/** As `recursive` of Node, which hides why a parent cannot be made (EROFS is ENOENT there) and never ends in /proc. */
-function makeWithParents(folder: string): void {
-  if (isFolder(folder)) return;
-  makeWithParents(dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if (!isFolder(folder)) throw error;
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  attempt(folder, () => makeFolder(fs, folder, 0o700));
 }
 
 function isRecordOf(bytes: Buffer, job: JobNumber): boolean {

@@ -6,7 +6,7 @@ import { claimFolder } from './folder-claim.js';
 import { type Identity, newIdentity } from './identity.js';
 import { checkFile, FILE, hasJournal, openJournalFile, type Salvage, salvage } from './journal-file.js';
 import { DamagedFileError } from './lmdb-file.js';
-import { LmdbStore, makeFolder, putDraftInPlace } from './lmdb-store.js';
+import { LmdbStore, makeJournalFolder, putDraftInPlace } from './lmdb-store.js';
 
 interface RepairOptions {
   readonly folder: string;
@@ -69,7 +69,7 @@ export async function importJournal(
   { tag, version }: { readonly tag: string; readonly version: string },
   records: readonly JobRecord[],
 ): Promise<void> {
-  makeFolder(folder);
+  makeJournalFolder(folder);
   const claim = await claimFolder(folder);
   try {
     if (hasJournal(folder))

@@ -118,11 +118,13 @@ describe('goshawk up', () => {
   it('is refused where its data folder cannot be made', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
-    const refused = await runGoshawk(['up', '--data-folder', join(file, 'data')], environment);
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toMatch(
-      /^goshawk: cannot make the data folder .*; give another one with --data-folder\n$/,
-    );
+    for (const place of [join(file, 'data'), '/proc/x/y']) {
+      const refused = await runGoshawk(['up', '--data-folder', place], environment);
+      expect(refused.exitCode).toBe(2);
+      expect(refused.stderr).toMatch(
+        /^goshawk: cannot make the data folder .*; give another one with --data-folder\n$/,
+      );
+    }
   });
 
   it('is refused where a cluster runs already from the folder, with where that is', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import fs from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   counted,
@@ -6,6 +6,7 @@ import {
   httpUrl,
   InputError,
   LIMITS,
+  makeFolder,
   type PolicySettings,
   parseBind,
   sumOf,
@@ -202,7 +203,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
   const { claimFolder } = await import('@goshawk/journal');
   try {
     // Its logs and journals hold what users gave their jobs.
-    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    makeFolder(fs, dataFolder, 0o700);
   } catch (error) {
     throw new InputError(
       'bad-data-folder',

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import fs, { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '@goshawk/core';
 
 /** Of one log; there is one more of that size beside it, with what was said before. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
@@ -41,7 +42,7 @@ export class LogFile {
   }
 
   #open(): number {
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    makeFolder(fs, dirname(this.#path), 0o700);
     const file = openSync(this.#path, 'a', 0o600);
     this.#bytes = fstatSync(file).size;
     return file;

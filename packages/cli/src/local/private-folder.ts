@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import fs, { lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InputError } from '@goshawk/core';
+import { InputError, makeFolder } from '@goshawk/core';
 
 /** Others may not put anything there. */
 const WRITABLE_BY_OTHERS = 0o022;
@@ -15,7 +15,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 export function privateTemporaryFolder(parent: string = tmpdir()): string {
   const uid = process.getuid?.() ?? 0;
   const folder = join(parent, `goshawk-${uid}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(fs, folder, 0o700);
   const stats = lstatSync(folder);
   const isOurs = stats.isDirectory() && (process.getuid === undefined || stats.uid === uid);
   if (isOurs && (stats.mode & WRITABLE_BY_OTHERS) === 0) return folder;

@@ -1,7 +1,8 @@
-import { access, constants, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { access, constants, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Context, flagOf } from '@goshawk/cli';
-import { GoshawkError, InputError } from '@goshawk/core';
+import { GoshawkError, InputError, makeFolder } from '@goshawk/core';
 import type { JobRecord } from '@goshawk/report';
 
 /**
@@ -128,7 +129,7 @@ async function writeWhole(texts: Readonly<Record<string, string>>, signal?: Abor
 export async function writeTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<void> {
   const files = Object.entries(texts).map(([name, text]) => [join(folder, name), text] as const);
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolder(fs, folder);
     await writeWhole(Object.fromEntries(files));
   } catch (error) {
     throw new GoshawkError('write-failed', `cannot write to ${folder}: ${(error as Error).message}`, '', {

@@ -1,6 +1,7 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import fs from 'node:fs';
+import { access, constants } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { type Attribute, InputError, LIMITS, type Resources, startFault } from '@goshawk/core';
+import { type Attribute, InputError, LIMITS, makeFolder, type Resources, startFault } from '@goshawk/core';
 import {
   allowedBytes,
   type ExecutorOptions,
@@ -91,7 +92,7 @@ async function checkGiven(options: WorkersOptions): Promise<void> {
   checkCgroup(options.executors?.cgroup);
   const folder = options.dataFolder;
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(fs, folder, 0o700);
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new InputError(

@@ -1,6 +1,5 @@
-import {
+import fs, {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -10,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { InputError, ROLES, type Role } from '@goshawk/core';
+import { InputError, makeFolder, ROLES, type Role } from '@goshawk/core';
 import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
@@ -163,7 +162,7 @@ export function keysIn(folder: string): string[] {
  * @throws InputError for a folder that others may write to: they could put a file or a link in the way
  */
 export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: readonly KeyFile[] = []): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(fs, folder, 0o700);
   checkKeyFolder(folder);
   const files = [...ROLES.map((role) => keys[role]), ...clients];
   const paths = files.map((file) => [file, join(folder, keyFileName(file.role, file.name))] as const);
