@@ -119,7 +119,7 @@ describe('the page of a job', () => {
         '  waited     3 ms until the first task started',
         '  ran        500 ms a task',
         '  lost       40 ms to 2 attempts that failed',
-        '  failed     task 1 on w1, attempt 2: exit code 3',
+        '  failed     task 1 on w1, the last of 2 attempts: exit code 3',
         '             goshawk logs a1-3 --failed    what they printed',
         '             goshawk retry a1-3 --failed   a new job of what did not complete',
       ].join('\n'),

@@ -59,7 +59,7 @@ describe('after a failure', () => {
       failure(9, { attempts: 3, message: 'Error:\n\u001b[31mno\u001b[39m luck', worker: '' }),
     ];
     expect(failureLines(jobDetail({ tasks: taskCounts({ failed: 1 }), failures }))).toEqual([
-      'task 9, attempt 3: Error: no luck',
+      'task 9, the last of 3 attempts: Error: no luck',
     ]);
   });
 

@@ -139,6 +139,6 @@ function estimateAgainst(estimateMs: Millis, truthMs: Millis): string {
 
 function failureLine(failure: TaskFailure): string {
   const where = failure.worker === '' ? '' : ` on ${plain(failure.worker)}`;
-  const attempt = failure.attempts > 1 ? `, attempt ${failure.attempts}` : '';
+  const attempt = failure.attempts > 1 ? `, the last of ${failure.attempts} attempts` : '';
   return `task ${failure.task}${where}${attempt}: ${plain(failure.message) || failure.kind}`;
 }
