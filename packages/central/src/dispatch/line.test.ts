@@ -33,7 +33,7 @@ test('what no worker could ever run stands before nobody', () => {
   expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
 });
 
-test('waits of jobs of which the estimate is to come tell nothing of others', () => {
+test('waits of jobs of which the estimate is to come tell nothing of others, once enough others have waited', () => {
   const books = new ClusterBooks();
   books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
   const context = { cutoffMs: 1_000, sizesAreGiven: false, reserve: 0, random: () => 0.5 };
@@ -48,17 +48,26 @@ test('waits of jobs of which the estimate is to come tell nothing of others', ()
     books.setWaiting(stage, 1, number);
     return stage;
   };
-  for (let number = 0, now = 0; number < 50; number++) {
-    const stage = waits(number, true);
+  let now = 0;
+  const served = (number: number, follows: boolean, turns: number) => {
+    const stage = waits(number, follows);
     // Steps for a look are earned a turn.
-    for (let turn = 0; turn < 100; turn++) line.look(now++);
+    for (let turn = 0; turn < turns; turn++) line.look(now++);
     line.started(stage, now);
     books.withdraw(stage.job, now);
     books.takeNews();
-  }
-  const startsOf = (number: number, follows: boolean) =>
-    line.of(waits(number, follows).job, 9_999).needs[0]!.starts;
-  expect(startsOf(100, false)).toBeUndefined();
-  books.withdraw(books.job(900 as Address, 100)!, 9_999);
-  expect(startsOf(101, true)?.waits).toBeGreaterThan(20);
+  };
+  const expected = (number: number, follows: boolean) => {
+    const { job } = waits(number, follows);
+    const { starts } = line.of(job, now).needs[0]!;
+    books.withdraw(job, now);
+    return starts?.p50;
+  };
+  for (let number = 0; number < 50; number++) served(number, true, 100);
+  const toCome = expected(100, true);
+  expect(toCome).toBeLessThan(100);
+  expect(expected(101, false)).toBe(toCome);
+  for (let number = 50; number < 90; number++) served(number, false, 400);
+  expect(expected(102, true)).toBe(toCome);
+  expect(expected(103, false)).toBeGreaterThan(100);
 });

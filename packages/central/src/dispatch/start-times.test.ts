@@ -23,18 +23,18 @@ function seen(
   return times;
 }
 
-it('says nothing before enough have waited, and nothing of other kinds', () => {
-  const times = seen(19, { waitMs: () => SECOND });
+it('goes by waits of all kinds until enough of a kind have waited, and says nothing before enough have', () => {
+  const alike = (waitMs: number) => ({ p10: waitMs, p50: waitMs, p90: waitMs });
+  const times = seen(9, { waitMs: () => SECOND });
   expect(times.expect({ kind: 'short', basisMs: 0 })).toBeUndefined();
   seen(1, { waitMs: () => SECOND }, times);
-  expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({
-    p10: SECOND,
-    p50: SECOND,
-    p90: SECOND,
-    waits: 20,
-  });
-  expect(times.expect({ kind: 'long', basisMs: 0 })).toBeUndefined();
+  expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
+  expect(times.expect({ kind: 'long', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
+  // One that is next says nothing of one that is not.
   expect(times.expect({ kind: 'short', basisMs: 1 })).toBeUndefined();
+  seen(10, { kind: 'long', waitMs: () => 60 * SECOND }, times);
+  expect(times.expect({ kind: 'long', basisMs: 0 })).toEqual({ ...alike(60 * SECOND), waits: 10 });
+  expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
 });
 
 it('holds eight of ten of later waits, whatever stands before them', () => {

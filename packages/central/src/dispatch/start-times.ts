@@ -3,8 +3,9 @@ import type { Millis, StartWait } from '@goshawk/core';
 /** Earlier waits that are kept of a group, and those of them that are looked at for one answer. */
 const KEPT = 2_048;
 const NEAREST = 1_024;
-/** With fewer earlier waits nothing is said. */
-const LEAST = 20;
+/** Of fewer earlier waits of a kind, those of all kinds are looked at; of fewer of these, nothing is said. */
+const LEAST = 10;
+const ALL_KINDS = 'all';
 /** Open questions about one that waits. */
 const OPEN_MAX = 64;
 /** What a basis of 0 is taken for beside others. */
@@ -27,7 +28,7 @@ interface Asked {
 
 /** What waits, and what is known of its wait. */
 export interface WaitBasis {
-  /** Waits of other kinds tell nothing about this one. */
+  /** Waits of other kinds tell about this one where too few of its own are known. */
   readonly kind: string;
   /** The wait by what is believed of those before it. 0: it is next, or nothing is believed. */
   readonly basisMs: Millis;
@@ -67,17 +68,19 @@ export class StartTimes<Stage extends object> {
     if (asked === undefined) return;
     this.#open.delete(stage);
     for (const { basis, askedAt, forMs } of asked.questions) {
-      const key = keyOf(basis);
-      const group = this.#groups.get(key) ?? new Group();
-      this.#groups.set(key, group);
-      group.add(basis.basisMs, (now - askedAt) / scaleOf(basis), forMs);
+      for (const key of keysOf(basis)) {
+        const group = this.#groups.get(key) ?? new Group();
+        this.#groups.set(key, group);
+        group.add(basis.basisMs, (now - askedAt) / scaleOf(basis), forMs);
+      }
     }
   }
 
-  /** @returns undefined where too few have waited like this */
+  /** @returns undefined where too few have waited */
   expect(basis: WaitBasis): StartWait | undefined {
-    const group = this.#groups.get(keyOf(basis));
-    if (group === undefined || group.size < LEAST) return undefined;
+    const groups = keysOf(basis).map((key) => this.#groups.get(key));
+    const group = groups.find((known) => known !== undefined && known.size >= LEAST);
+    if (group === undefined) return undefined;
     const scale = scaleOf(basis);
     const { quantiles, waits } = group.nearest(basis.basisMs, [0.1, 0.5, 0.9]);
     const [p10, p50, p90] = quantiles.map((ratio) => scale * ratio) as [Millis, Millis, Millis];
@@ -94,15 +97,16 @@ function everyOther(questions: readonly Question[]): Question[] {
   return kept;
 }
 
-function keyOf({ kind, basisMs }: WaitBasis): string {
-  return basisMs > 0 ? `${kind} behind others` : kind;
+/** Of the groups that it belongs to, the nearest first. */
+function keysOf({ kind, basisMs }: WaitBasis): string[] {
+  return [kind, ALL_KINDS].map((known) => (basisMs > 0 ? `${known} behind others` : known));
 }
 
 function scaleOf({ basisMs }: WaitBasis): number {
   return basisMs > 0 ? basisMs + OFFSET_MS : 1;
 }
 
-/** The last waits of a kind. */
+/** The last waits of a kind, or of all. */
 class Group {
   readonly #bases: number[] = [];
   readonly #ratios: number[] = [];
