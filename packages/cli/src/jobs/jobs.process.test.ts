@@ -262,7 +262,9 @@ describe('a command that fails', () => {
     const id = stdout.trim();
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^\S+ failed: 1 of 2 tasks failed, 1 completed, after /m);
-    expect(stderr).toMatch(/^ {2}task 1 on w\d+, the last of 3 attempts: the command ended with exit code 7$/m);
+    expect(stderr).toMatch(
+      /^ {2}task 1 on w\d+, the last of 3 attempts: the command ended with exit code 7$/m,
+    );
     expect(stderr).toMatch(/^ {2}lost +[\d.]+ m?s to 3 attempts that failed$/m);
     expect(stderr).toContain(`goshawk logs ${id} --failed`);
 
