@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '@goshawk/client';
-import { PostgresServer, postgresPrograms } from '@goshawk/journal/testing';
+import { isPostgresThere, PostgresServer } from '@goshawk/journal/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SharedCluster } from './cluster.js';
 import { failovers } from './failover.js';
@@ -10,12 +10,7 @@ import { outage } from './outage.js';
 import { writtenDown } from './results.js';
 import { rounds } from './rounds.js';
 
-const isThere = postgresPrograms() !== undefined;
-if (!isThere) {
-  const missing = 'there is no PostgreSQL on this machine (apt-get install postgresql)';
-  if ((process.env.GOSHAWK_REQUIRE ?? '').split(',').includes('postgres')) throw new Error(missing);
-  console.warn(`${missing}: takeover is not tested`);
-}
+const isThere = isPostgresThere();
 
 const note = (): void => {};
 let folder = '';

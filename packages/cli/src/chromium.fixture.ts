@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { leaveOut } from '@goshawk/journal/testing';
 import type { Browser } from 'playwright-core';
 
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -11,9 +12,11 @@ const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 export function chromiumProgram(): string | undefined {
   const found = PROGRAMS.find((program) => existsSync(program));
   if (found !== undefined) return found;
-  const missing = 'there is no Chromium on this machine (apt-get install chromium)';
-  if ((process.env.GOSHAWK_REQUIRE ?? '').split(',').includes('chromium')) throw new Error(missing);
-  console.warn(`${missing}: the tests of the page are left out`);
+  leaveOut(
+    'chromium',
+    'there is no Chromium on this machine (apt-get install chromium)',
+    'the tests of the page',
+  );
   return undefined;
 }
 

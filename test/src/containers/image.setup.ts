@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import { isRequired } from '@goshawk/journal/testing';
 import type { TestProject } from 'vitest/node';
 
 /**
@@ -13,7 +14,8 @@ import type { TestProject } from 'vitest/node';
  */
 export default function setup(project: TestProject): (() => void) | undefined {
   const made = image();
-  if ('missing' in made && isRequired()) throw new Error(`GOSHAWK_REQUIRE=docker, but ${made.missing}`);
+  if ('missing' in made && isRequired('docker'))
+    throw new Error(`GOSHAWK_REQUIRE=docker, but ${made.missing}`);
   const run = randomBytes(4).toString('hex');
   project.provide('containers', { ...made, label: `${LABEL}=${run}` });
   if ('missing' in made) {
@@ -37,10 +39,6 @@ declare module 'vitest' {
 const LABEL = 'goshawk.test';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const BUILD_TIMEOUT_MS = 600_000;
-
-function isRequired(): boolean {
-  return process.env.GOSHAWK_REQUIRE?.split(',').includes('docker') ?? false;
-}
 
 function image(): { image: string } | { missing: string } {
   if (process.platform !== 'linux')

@@ -13,6 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { leaveOut } from '../required.fixture.js';
 
 const run = promisify(execFile);
 const PACKAGES = '/usr/lib/postgresql';
@@ -29,12 +30,24 @@ interface ServerOptions {
 }
 
 /** The newest PostgreSQL of the system’s packages, or where `GOSHAWK_POSTGRES_BIN` says; undefined: there is none. */
-export function postgresPrograms(): string | undefined {
+function postgresPrograms(): string | undefined {
   const { GOSHAWK_POSTGRES_BIN: given } = process.env;
   if (given !== undefined) return given;
   const versions = existsSync(PACKAGES) ? readdirSync(PACKAGES).map(Number) : [];
   const newest = versions.filter(Number.isFinite).sort((a, b) => b - a)[0];
   return newest === undefined ? undefined : join(PACKAGES, String(newest), 'bin');
+}
+
+/** Says that tests are left out where there is none. @throws with `GOSHAWK_REQUIRE=postgres` */
+export function isPostgresThere(): boolean {
+  const isThere = postgresPrograms() !== undefined;
+  if (!isThere)
+    leaveOut(
+      'postgres',
+      'there is no PostgreSQL on this machine (apt-get install postgresql)',
+      'tests with it',
+    );
+  return isThere;
 }
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Link } from './link.js';
-import { PostgresServer, postgresPrograms } from './postgres-server.fixture.js';
+import { isPostgresThere, PostgresServer } from './postgres-server.fixture.js';
 import { parseJournalUrl } from './url.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-tls-'));
@@ -38,7 +38,7 @@ async function connection(
   }
 }
 
-describe.runIf(postgresPrograms() !== undefined)('PostgreSQL that encrypts', () => {
+describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
   beforeAll(async () => {
     certificate('ours');
     certificate('theirs');

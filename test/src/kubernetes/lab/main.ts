@@ -2,6 +2,7 @@
 //
 //     GOSHAWK_KUBERNETES=DIR   where Kubernetes was built; built there (4 to 5 minutes) when it was not
 //     NODE_IMAGE=IMAGE         the base of the image
+import { isRequired } from '@goshawk/journal/testing';
 import { autoscaleByPod } from './autoscaling.js';
 import {
   deletePods,
@@ -59,5 +60,5 @@ if (why === undefined) await main();
 else {
   console.log(`skipped: ${why}`);
   // Where it is required, that is a failure.
-  if (process.env.GOSHAWK_REQUIRE?.split(',').includes('kubernetes')) process.exitCode = 1;
+  if (isRequired('kubernetes')) process.exitCode = 1;
 }
