@@ -2,8 +2,10 @@ import { TestDaemons } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
 import { nearestRank } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { keepUp } from './keep-up.fixture.js';
 
 const WORKERS = 6;
+const SLOTS = ['--slots', '2'];
 const OTHERS_RUN_MS = 500;
 
 const daemons = new TestDaemons('bad-programs', { beforeEach, afterEach });
@@ -11,11 +13,10 @@ const daemons = new TestDaemons('bad-programs', { beforeEach, afterEach });
 async function clusterOf(workers: number) {
   await daemons.startCentral();
   await daemons.startScheduler('s');
-  const worker = (name: string) => daemons.startWorker(name, ['--slots', '2']);
-  for (let i = 0; i < workers; i++) await worker(`w${i}`);
+  for (let i = 0; i < workers; i++) await daemons.startWorker(`w${i}`, SLOTS);
   const client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(workers);
-  return { client, worker };
+  return client;
 }
 
 /** From the submission of somebody’s half second of work to its end. ms */
@@ -29,8 +30,7 @@ async function othersWait(client: Cluster): Promise<number> {
 const medianOf = (values: readonly number[]): number => nearestRank(Float64Array.from(values).sort(), 50);
 
 test('600 tasks of a program that does not exist cost others nothing', async () => {
-  const { client } = await clusterOf(WORKERS);
-  await using _ = client;
+  await using client = await clusterOf(WORKERS);
   const alone: number[] = [];
   const beside: number[] = [];
   for (let round = 0; round < 5; round++) {
@@ -51,19 +51,8 @@ test('600 tasks of a program that does not exist cost others nothing', async () 
 });
 
 test('a job of 1,000 tasks that kill their workers is given up after few, and others go on', async () => {
-  const { client, worker } = await clusterOf(0);
-  await using _ = client;
-  let lost = 0;
-  let isOver = false;
-  const keepUp = async (name: string): Promise<void> => {
-    while (!isOver) {
-      const one = await worker(name);
-      if (isOver) await one.kill();
-      await one.ended;
-      if (!isOver) lost++;
-    }
-  };
-  const up = Array.from({ length: WORKERS }, (_, i) => keepUp(`w${i}`));
+  await using client = await clusterOf(0);
+  const workers = keepUp(daemons, ['w0', 'w1', 'w2', 'w3', 'w4', 'w5'], SLOTS);
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
   const alone = medianOf([await othersWait(client), await othersWait(client), await othersWait(client)]);
   // The parent of a task starts commands for the worker, which is that one's parent.
@@ -73,16 +62,15 @@ test('a job of 1,000 tasks that kill their workers is given up after few, and ot
     tasks: { count: 1_000, run: { exec: ['sh', '-c', poison] } },
   });
   const waits: number[] = [];
-  const ending = deadly.wait().then((end) => {
+  let isOver = false;
+  const ending = deadly.wait().finally(() => {
     isOver = true;
-    return end;
   });
   while (!isOver) waits.push(await othersWait(client));
   expect(await ending).toMatchObject({ state: 'failed' });
   const stretch = Math.max(1, alone / OTHERS_RUN_MS);
-  expect(lost).toBeLessThanOrEqual(16);
-  expect(lost).toBeGreaterThan(0);
+  expect(workers.lost()).toBeLessThanOrEqual(16);
+  expect(workers.lost()).toBeGreaterThan(0);
   expect(Math.max(...waits), `${waits} ms, ${alone} alone`).toBeLessThan(10_000 * stretch + alone);
-  for (const daemon of daemons.all) await daemon.kill();
-  await Promise.all(up);
+  await workers.stop();
 });

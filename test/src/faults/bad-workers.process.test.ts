@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { type Daemon, TestDaemons } from '@goshawk/cli/testing';
 import { LIMITS } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { keepUp } from './keep-up.fixture.js';
 
 const daemons = new TestDaemons('bad-workers', { beforeEach, afterEach });
 
-function worker(name: string, path = process.env.PATH): Promise<Daemon> {
+function worker(name: string, path: string): Promise<Daemon> {
   return daemons.startWorker(name, [], { PATH: path });
 }
 
@@ -42,15 +43,7 @@ test('a worker that fails what others complete is quarantined, and no job fails 
 test('a task that kills worker after worker fails, others complete, and a restart forgets none of it', async () => {
   await daemons.startCentral();
   const first = await daemons.startScheduler('s');
-  let isOver = false;
-  const keepUp = async (name: string): Promise<void> => {
-    while (!isOver) {
-      const one = await worker(name);
-      if (isOver) await one.kill();
-      await one.ended;
-    }
-  };
-  const up = [keepUp('one'), keepUp('two')];
+  const workers = keepUp(daemons, ['one', 'two']);
   await using client = await daemons.connect();
   // The parent of a task starts commands for the worker, which is that one's parent.
   const poison = `echo start >> starts; kill -9 $(ps -o ppid= -p $PPID)`;
@@ -62,7 +55,5 @@ test('a task that kills worker after worker fails, others complete, and a restar
   expect(await deadly.wait()).toMatchObject({ state: 'failed', failures: [{ kind: 'lost' }] });
   expect((await harmless.wait()).state).toBe('completed');
   expect(daemons.linesOf('starts').length).toBeLessThanOrEqual(LIMITS.lossesPerTaskMax + 1);
-  isOver = true;
-  for (const daemon of daemons.all) await daemon.kill();
-  await Promise.all(up);
+  await workers.stop();
 });
