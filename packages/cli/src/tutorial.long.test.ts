@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestCluster } from './test-cluster.fixture.js';
 
@@ -23,9 +24,8 @@ it('steps 3 to 6 of the tutorial of docs/USE.md do what they say', async () => {
   await writeFile(join(cluster.folder, 'oldest-first.mjs'), policy);
   const script = [`goshawk() { "${process.execPath}" "${GOSHAWK}" "$@"; }`, ...shown].join('\n');
 
-  const { exitCode, stdout, stderr } = await bash(script, cluster.folder);
+  const { stdout } = await bash(script, cluster.folder);
 
-  expect(exitCode, stderr).toBe(0);
   expect(stdout).toMatch(/hello from 0/);
   expect(stdout).toMatch(/^9$/m);
   expect(stdout).toMatch(/matching .*: no worker is free for them/);
@@ -36,22 +36,11 @@ it('steps 3 to 6 of the tutorial of docs/USE.md do what they say', async () => {
   expect(await readFile(join(cluster.folder, 'compare.html'), 'utf8')).toContain('<html');
 });
 
-/** Ends at the first command that fails, as a reader would. */
-function bash(script: string, cwd: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+/** Ends at the first command that fails, as a reader would, and throws what it says. */
+function bash(script: string, cwd: string) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   const env = { ...Object.fromEntries(inherited), XDG_STATE_HOME: cwd };
-  const child = spawn('bash', ['-e', '-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (bytes) => {
-    stdout += bytes;
-  });
-  child.stderr.on('data', (bytes) => {
-    stderr += bytes;
-  });
-  return new Promise((resolve, reject) => {
-    child
-      .on('error', reject)
-      .on('close', (exitCode) => resolve({ exitCode: exitCode ?? -1, stdout, stderr }));
-  });
+  const running = promisify(execFile)('bash', ['-e', '-c', script], { cwd, env });
+  running.child.stdin?.end();
+  return running;
 }

@@ -1,26 +1,10 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, test } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { expect, it, test } from 'vitest';
 import { StatefulSetPool } from '../autoscale/stateful-set.js';
+import { kubernetesApi } from '../kubernetes/api.fixture.js';
 import { runHere } from '../terminal.fixture.js';
 
-let cwd = '';
-let server: Server | undefined;
-
-beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'goshawk-autoscale-'));
-  writeFileSync(join(cwd, 'token'), 'secret\n');
-});
-
-afterEach(() => {
-  server?.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
-
+const kubernetes = kubernetesApi();
 const CLUSTER = ['--cluster', 'tcp://127.0.0.1:1'];
 
 it.each([
@@ -30,17 +14,14 @@ it.each([
   [['slurm', '--max', '2'], /^goshawk: there is no squeue here; run this where Slurm's commands are/],
   [['kubernetes', '--max', '2'], /^goshawk: autoscale: this is no pod of Kubernetes; give --api/],
 ])('%j ends with one line', async (words, line) => {
+  const cwd = kubernetes.folder;
   const environment = { XDG_STATE_HOME: cwd, PATH: '/nowhere' };
   const { exitCode, stderr } = await runHere(['autoscale', ...words, ...CLUSTER], { cwd, environment });
   expect([exitCode, stderr]).toEqual([2, expect.stringMatching(line)]);
 });
 
 async function pool(listener: RequestListener): Promise<StatefulSetPool> {
-  server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const api = { api: `http://127.0.0.1:${port}`, tokenFile: join(cwd, 'token'), caFile: join(cwd, 'ca.crt') };
-  return new StatefulSetPool('pool', 'here', api);
+  return new StatefulSetPool('pool', 'here', await kubernetes.serve(listener));
 }
 
 const { signal } = new AbortController();

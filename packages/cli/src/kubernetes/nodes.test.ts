@@ -1,42 +1,14 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { kubernetesApi } from './api.fixture.js';
 import { cordonedNodes } from './nodes.js';
 
-let folder = '';
-let server: Server | undefined;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'goshawk-nodes-'));
-  writeFileSync(join(folder, 'token'), 'secret\n');
-});
-
-afterEach(() => {
-  server?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function serve(listener: RequestListener) {
-  server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    api: `http://127.0.0.1:${port}`,
-    tokenFile: join(folder, 'token'),
-    caFile: join(folder, 'ca.crt'),
-  };
-}
-
+const kubernetes = kubernetesApi();
 const never = new AbortController().signal;
 
 describe('the nodes that are cordoned', () => {
   it('are asked for with the token of the pod', async () => {
     const asked: unknown[] = [];
-    const options = await serve((request, response) => {
+    const options = await kubernetes.serve((request, response) => {
       asked.push([request.url, request.headers.authorization]);
       response.end(JSON.stringify({ items: [{ metadata: { name: 'n1' } }, { metadata: { name: 'n7' } }] }));
     });
@@ -47,7 +19,7 @@ describe('the nodes that are cordoned', () => {
   });
 
   it('are not known to who may not list nodes, which is said', async () => {
-    const options = await serve((_, response) => response.writeHead(403).end('{}'));
+    const options = await kubernetes.serve((_, response) => response.writeHead(403).end('{}'));
     await expect(cordonedNodes(options, never)).rejects.toMatchObject({
       message: expect.stringMatching(/answers 403/),
       hint: 'its service account has to be allowed to list nodes',
@@ -55,19 +27,19 @@ describe('the nodes that are cordoned', () => {
   });
 
   it('are not made up from what is no answer', async () => {
-    const options = await serve((_, response) => response.end('<html>'));
+    const options = await kubernetes.serve((_, response) => response.end('<html>'));
     await expect(cordonedNodes(options, never)).rejects.toThrow('other than a list of nodes');
   });
 
   it('are not known while nobody answers', async () => {
-    const options = await serve(() => {});
-    server!.close();
+    const options = await kubernetes.serve(() => {});
+    kubernetes.close();
     await expect(cordonedNodes(options, never)).rejects.toThrow(/no answer from http:\/\/127\.0\.0\.1/);
   });
 
   it('are not asked for without a token', async () => {
-    const options = await serve(() => {});
-    const without = { ...options, tokenFile: join(folder, 'none') };
-    await expect(cordonedNodes(without, never)).rejects.toThrow(/cannot read .*none/);
+    const options = await kubernetes.serve(() => {});
+    const without = { ...options, tokenFile: '/nowhere/token' };
+    await expect(cordonedNodes(without, never)).rejects.toThrow('cannot read /nowhere/token');
   });
 });
