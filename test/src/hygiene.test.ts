@@ -194,6 +194,20 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('of scripts, which nobody compiles, name what is there', async () => {
+    const imports = /^import \{([^}]+)\} from '(@goshawk\/[^']+|\.\.\/dist\/[^']+)'/gm;
+    const missing: string[] = [];
+    for (const path of tracked('*.mjs', '*.js')) {
+      for (const [, names, specifier] of readFileSync(join(ROOT, path), 'utf8').matchAll(imports)) {
+        const file = target(path, specifier!.replace('/dist/', '/src/'));
+        const module = await import(specifier!.startsWith('.') ? join(ROOT, file) : specifier!);
+        const absent = names!.split(',').filter((name) => !(name.trim().split(' ')[0]! in module));
+        missing.push(...absent.map((name) => `${path}: ${specifier} has no ${name.trim()}`));
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+
   test('form no circle, types included', () => {
     const graph = new Map(
       sources.map((source) => [

@@ -1,6 +1,6 @@
 /** What tests of other packages take from here. */
 export { damageFile } from './damage.fixture.js';
-export { isPostgresThere, PostgresServer } from './postgres/postgres-server.fixture.js';
+export { isPostgresThere, PostgresServer, postgresPrograms } from './postgres/postgres-server.fixture.js';
 export { accepted, attempt, ended, recordsOf } from './records.fixture.js';
 export { isRequired, leaveOut } from './required.fixture.js';
 export { SharedDisk, type SharedRow, type Written } from './shared-disk.fixture.js';

@@ -283,7 +283,7 @@ describe('a command that fails', () => {
 
   it('is told from one that does not exist, and from one that a signal ended', async () => {
     const missing = await up.goshawk(['submit', '--wait', '--', 'no-such-command']);
-    expect(missing.stderr).toMatch(/task 0 on w\d+, attempt \d: .*no-such-command/);
+    expect(missing.stderr).toMatch(/task 0 on w\d+, the last of \d attempts: .*no-such-command/);
     expect(missing.exitCode).toBe(1);
     const shot = await up.goshawk(['submit', '--wait', '--', 'sh', '-c', 'kill -SEGV $$']);
     expect(shot.stderr).toMatch(/task 0 on w\d+: .*SIGSEGV/);

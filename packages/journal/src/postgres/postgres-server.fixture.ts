@@ -30,7 +30,7 @@ interface ServerOptions {
 }
 
 /** The newest PostgreSQL of the system’s packages, or where `GOSHAWK_POSTGRES_BIN` says; undefined: there is none. */
-function postgresPrograms(): string | undefined {
+export function postgresPrograms(): string | undefined {
   const { GOSHAWK_POSTGRES_BIN: given } = process.env;
   if (given !== undefined) return given;
   const versions = existsSync(PACKAGES) ? readdirSync(PACKAGES).map(Number) : [];
