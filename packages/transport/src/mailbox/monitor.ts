@@ -20,6 +20,9 @@ async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => vo
   for await (const event of events) heard(event);
 }
 
+/** ZeroMQ tells from a thread of its own, and a machine may have much to do: who was refused meanwhile would count twice. */
+const EVENTS_LATE_MS = 2_000;
+
 /**
  * Counts the connections that others have to this process, and those that were refused.
  *
@@ -70,7 +73,7 @@ export function watchConnections(
           if (connections > 0) changed(-1);
           if (suspects < undecided) {
             suspects++;
-            timer ??= setTimeout(convict, handshakeTimeoutMs).unref();
+            timer ??= setTimeout(convict, handshakeTimeoutMs + EVENTS_LATE_MS).unref();
           }
           break;
         case 'handshake:error:protocol':
