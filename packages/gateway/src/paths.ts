@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { InputError, quoted } from '@goshawk/core';
 
 /**
- * Whoever submits over HTTP is in no folder that relative paths could start from, and the gateway's own is of no use to them.
+ * A client that submits over HTTP is in no folder that relative paths could start from, and the gateway's own is of no use to it.
  *
  * @param job as it was posted: nothing else of it has been looked at
  * @throws InputError that names the first path that is not absolute

@@ -20,7 +20,7 @@ async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => vo
   for await (const event of events) heard(event);
 }
 
-/** ZeroMQ tells from a thread of its own, and a machine may have much to do: who was refused meanwhile would count twice. */
+/** ZeroMQ's events may come late. A refusal that is heard of after the time of a suspect would count twice. */
 const EVENTS_LATE_MS = 2_000;
 
 /**
