@@ -86,6 +86,10 @@ export interface JobView {
   readonly user: string;
   /** Its priority is a factor of it. */
   readonly weight: number;
+  /** Of its user: users with twice the weight are due twice the share. Default: 1. */
+  readonly userWeight: number;
+  /** Its running tasks may be ended for a job that would otherwise miss its deadline. */
+  readonly preemptible: boolean;
   readonly priority: Priority;
   /** By the clock of central; Infinity: none. */
   readonly deadlineAt: Millis;
@@ -138,6 +142,8 @@ export interface StageView {
   readonly waitsSince: Millis;
   /** Attributes that a worker must have to run a task of it; undefined: any worker may. See `mayRun`. */
   readonly requires: Attributes | undefined;
+  /** Its tasks start together or not at all. */
+  readonly gang: boolean;
 }
 
 export interface WorkerView {

@@ -20,6 +20,8 @@ export interface JobFacts {
   readonly isArrivalGuessed?: boolean;
   readonly user?: string;
   readonly weight?: number;
+  readonly userWeight?: number;
+  readonly preemptible?: boolean;
   readonly deadlineAt?: Millis;
   readonly value?: number;
   readonly prefers?: Attributes;
@@ -42,6 +44,7 @@ export interface StageFacts {
   readonly estimateFollows?: boolean;
   readonly distribution?: readonly Segment[] | undefined;
   readonly requires?: Attributes | undefined;
+  readonly gang?: boolean;
 }
 
 export class BookedJob implements JobView {
@@ -51,6 +54,8 @@ export class BookedJob implements JobView {
   arrivedAt: Millis;
   user = '';
   weight = 1;
+  userWeight = 1;
+  preemptible = false;
   deadlineAt: Millis = Number.POSITIVE_INFINITY;
   value = 0;
   prefers: Attributes = {};
@@ -165,6 +170,7 @@ export class BookedStage implements StageView {
   estimateFollows = false;
   distribution: readonly Segment[] | undefined;
   requires: Attributes | undefined;
+  gang = false;
   waitsSince: Millis = 0;
   /** Workers that its owner has been sent. */
   matches = 0;
@@ -309,10 +315,10 @@ export class BookedRun implements RunView {
 }
 
 /** Facts of which a change is news, and others. */
-const JOB_NEWS = ['user', 'weight', 'deadlineAt', 'value', 'long', 'tasks'] as const;
-const JOB_REST = ['prefers', 'priority'] as const;
+const JOB_NEWS = ['user', 'weight', 'userWeight', 'deadlineAt', 'value', 'long', 'tasks'] as const;
+const JOB_REST = ['prefers', 'priority', 'preemptible'] as const;
 const STAGE_NEWS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
-const STAGE_REST = ['after'] as const;
+const STAGE_REST = ['after', 'gang'] as const;
 
 type JobSaid = Pick<BookedJob, (typeof JOB_NEWS | typeof JOB_REST)[number]>;
 type StageSaid = Pick<BookedStage, (typeof STAGE_NEWS | typeof STAGE_REST)[number]>;
