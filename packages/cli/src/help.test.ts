@@ -11,7 +11,7 @@ describe('help', () => {
     'keeps to %d columns, without breaking words, but for commands to copy',
     async (columns) => {
       for (const { name, examples } of await allCommands()) {
-        const page = await helpOn([...name.split(' '), '--help'], columns);
+        const page = await helpOn(name.split(' '), columns);
         const copied = new Set(examples.map(([command]) => `  ${command}`));
         for (const line of page.split('\n').slice(1)) {
           const words = line.trim().split(' ');
@@ -23,19 +23,19 @@ describe('help', () => {
   );
 
   it('shows each example on a line of its own', async () => {
-    const page = await helpOn(['submit', '--help'], 60);
+    const page = await helpOn(['submit'], 60);
     expect(page).toContain("\n  goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'\n");
   });
 
   it('says what an option takes, its default, and its choices', async () => {
-    const page = await helpOn(['up', '--help'], 100);
+    const page = await helpOn(['up'], 100);
     expect(page).toMatch(/^ {2}--workers N +number of workers \[100\]$/m);
     expect(page).toMatch(/--keep TIME +forget ended jobs/);
     expect(page).not.toContain('[string]');
   });
 
   it('shows common settings of a policy, and names the place of the others', async () => {
-    const page = await helpOn(['up', '--help'], 100);
+    const page = await helpOn(['up'], 100);
     expect(page).toMatch(/--policy NAME[\s\S]*--estimator NAME[\s\S]*--cutoff TIME/);
     expect(page).not.toContain('--steal-cap N');
     expect(page).toContain('goshawk policies NAME');
@@ -43,11 +43,11 @@ describe('help', () => {
 
   it('shows at most 25 options of any command, and all of them with --all', async () => {
     for (const { name, options } of await allCommands()) {
-      const page = await helpOn([...name.split(' '), '--help'], 100);
+      const page = await helpOn(name.split(' '), 100);
       const listed = new Set(page.match(OPTION_LINE));
       // The last lines name two options of every command.
       expect(listed.size + 2, name).toBeLessThanOrEqual(25);
-      const whole = await helpOn([...name.split(' '), '--help', '--all'], 100);
+      const whole = await helpOn(name.split(' '), 100, true);
       const all = (whole.match(OPTION_LINE) ?? []).map((line) => line.split('--')[1]);
       for (const option of Object.keys({ ...options, ...GLOBAL_OPTIONS }).filter(
         (each) => each !== 'cluster',
@@ -61,6 +61,6 @@ describe('help', () => {
   it('lists all commands, and refuses one that there is not', async () => {
     const page = await helpOn([], 100);
     for (const { name } of await allCommands()) expect(page).toContain(name.split(' ').at(-1));
-    await expect(helpOn(['submti', '--help'], 100)).rejects.toThrow('did you mean submit?');
+    await expect(helpOn(['submti'], 100)).rejects.toThrow('did you mean submit?');
   });
 });

@@ -5,7 +5,6 @@ import { GLOBAL_OPTIONS } from './context.js';
 import { LABORATORY_COMMANDS } from './laboratory.js';
 import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
 import { wrapWords } from './terminal/width.js';
-import { VERSION } from './version.js';
 
 const ABOUT =
   'A hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.';
@@ -19,20 +18,19 @@ const WIDTH_MAX = 120;
 const FLAGS_MAX = 26;
 
 /**
- * The help that a command line asks for.
+ * The help page of a command, of a group of commands, or of all of them.
  *
+ * @param words of the command or the group; none for the overview
  * @param columns of the terminal
- * @throws InputError for help on a command that there is not
+ * @param isWhole with rare options, and those of every command
+ * @throws InputError for an unknown command
  */
-export async function helpOn(argv: readonly string[], columns: number): Promise<string> {
-  if (argv.includes('--version')) return VERSION;
+export async function helpOn(words: readonly string[], columns: number, isWhole = false): Promise<string> {
   const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns));
-  const words = argv.filter((word) => !word.startsWith('-'));
-  const [first = '', second = ''] = words;
-  // A word behind an option may be its value.
-  if ((argv[0] ?? '-').startsWith('-')) return overview(width);
+  const [first, second] = words;
+  if (first === undefined) return overview(width);
   const command = (await commandNamed(`${first} ${second}`)) ?? (await commandNamed(first));
-  if (command !== undefined) return pageOf(command, argv.includes('--all'), width);
+  if (command !== undefined) return pageOf(command, isWhole, width);
   if (Object.hasOwn(COMMAND_GROUPS, first)) return groupPage(first, width);
   throw unknownCommand(first);
 }
@@ -89,7 +87,6 @@ function rowsOf(names: readonly string[]): Promise<Row[]> {
   );
 }
 
-/** @param isWhole with rare options, and those of every command */
 async function pageOf(
   { name, words, describe, options, examples, needsNoCluster = false }: Command,
   isWhole: boolean,

@@ -42,4 +42,5 @@ export { commandLine } from './terminal/command-line.js';
 export { painter } from './terminal/paint.js';
 export { type Progress, startProgress } from './terminal/progress.js';
 export { type Column, renderTable } from './terminal/table.js';
+export { decodeText } from './text.js';
 export { VERSION } from './version.js';

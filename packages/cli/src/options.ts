@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InputError, parseDuration } from '@goshawk/core';
+import { decodeText } from './text.js';
 
 /**
  * Options, declared once as data: help, parsing, `GOSHAWK_*` variables, configuration files and completion
@@ -119,8 +120,9 @@ export function optionsGiven<S extends OptionSpecs>(specs: S, flags: Sources['fl
 export function readConfigFile(path: string): Record<string, unknown> {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = decodeText(readFileSync(path), path);
   } catch (error) {
+    if (error instanceof InputError) throw error;
     throw new InputError('bad-config', `--config: cannot read ${path}: ${whyUnread(error)}`, '', {
       cause: error,
     });

@@ -5,6 +5,7 @@ import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed, commandsNamedIn } from './
 import { GLOBAL_OPTIONS } from './context.js';
 import { helpOn, unknownCommand } from './help.js';
 import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
+import { VERSION } from './version.js';
 
 /** What a command line says. */
 interface GivenLine {
@@ -20,65 +21,96 @@ interface Parsed {
   readonly help: string;
 }
 
+/** Every command takes these; they are words for the parser and no settings. */
+const ABOUT_OPTIONS = {
+  help: { type: 'flag', alias: 'h', describe: 'explain the command' },
+  version: { type: 'flag', describe: 'print the version' },
+} as const satisfies OptionSpecs;
+
 /**
- * Reads any command line.
+ * Reads a command line. Help is an answer only where it is asked for in its own place: `--help` or `-h` as an option,
+ * `help` as the first word or as the only word after the command. Anywhere else `help` is a value like any other.
  *
  * @param words up to `--`
  * @param columns of the terminal, for help
- * @throws InputError, one line, for a command or an option that there is not
+ * @param hasMore whether something follows `--`
+ * @throws InputError, one line, for an unknown command or option, and for an option without its value
  */
-export async function parse(words: readonly string[], columns: number): Promise<Parsed> {
-  const argv = helpAsOption(words);
-  if (argv.length === 0 || argv.some((word) => ['--help', '--version'].includes(word))) {
-    return { given: undefined, help: await helpOn(argv, columns) };
+export async function parse(words: readonly string[], columns: number, hasMore = false): Promise<Parsed> {
+  const help = async (topic: readonly string[], isWhole: boolean): Promise<Parsed> => ({
+    given: undefined,
+    help: await helpOn(topic, columns, isWhole),
+  });
+  if (words.length === 0) return help([], false);
+  const argv = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
+  const { first, second, command } = await commandOf(argv);
+  const { argv: parsed, error } = split(argv, command === undefined ? GLOBAL_OPTIONS : optionsOf(command));
+  const { _: positionals, help: asksHelp, version, ...flags } = parsed;
+  const depth = command?.name.split(' ').length ?? 1;
+  const rest = positionals.slice(depth).map(String);
+  const isHelpWord = rest.length === 1 && rest[0] === 'help' && !hasMore;
+  if (command === undefined) {
+    if (!asksHelp && version) return { given: undefined, help: VERSION };
+    const isGroup = first !== undefined && Object.hasOwn(COMMAND_GROUPS, first);
+    if (isGroup && second !== undefined && second !== 'help') throw unknownInGroup(first, second);
+    if (first !== undefined && !isGroup) throw unknownCommand(first);
+    if (asksHelp || (isGroup && second === 'help')) return help(first === undefined ? [] : [first], false);
+    throw first === undefined ? noCommand() : incompleteGroup(first);
   }
-  const command = await commandOf(argv);
-  const { argv: parsed, error } = split(argv, optionsOf(command));
-  const { _: positionals, ...flags } = parsed;
-  const given = { command, flags, words: positionals.slice(command.name.split(' ').length).map(String) };
-  checkOptions(given, error, argv);
+  // A help page must not hide that an option has swallowed the word before it.
+  if (error) throw needsValue(error, command, argv);
+  if (asksHelp || isHelpWord) return help(command.name.split(' '), flags.all !== undefined);
+  if (version) return { given: undefined, help: VERSION };
+  const given = { command, flags, words: rest };
+  checkOptions(given, argv);
   return { given, help: '' };
 }
 
-/** `help COMMAND`, `COMMAND help` and `-h`, alone or among other letters, are all asked as `COMMAND --help`. */
-function helpAsOption(words: readonly string[]): readonly string[] {
-  const isLetters = words.some((word) => /^-[a-z]*h[a-z]*$/.test(word));
-  if (words[0] === 'help') return [...words.slice(1), '--help'];
-  if (words.at(-1) === 'help') return [...words.slice(0, -1), '--help'];
-  return isLetters ? [...words, '--help'] : words;
+interface Found {
+  /** Words of the line in the places of a command and, in a group, of its member. */
+  readonly first?: string | undefined;
+  readonly second?: string | undefined;
+  readonly command: Command | undefined;
 }
 
-/** The command stands first but for options, and of these each command knows which take a value. */
-async function commandOf(argv: readonly string[]): Promise<Command> {
-  const isFirst = !argv[0]!.startsWith('-');
-  const candidates = isFirst ? [] : await commandsNamedIn(argv);
+/** The command comes first, or after options; which of those take a value is up to the commands that the line may mean. */
+async function commandOf(argv: readonly string[]): Promise<Found> {
+  const [opening = '-'] = argv;
+  const isFirst = !opening.startsWith('-') && !Object.hasOwn(COMMAND_GROUPS, opening);
+  const candidates = isFirst ? [] : await commandsNamedIn(opening.startsWith('-') ? argv : [opening]);
   const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
-  const [first, second] = isFirst ? argv : split(argv, specs).argv._.map(String);
-  if (first === undefined) {
-    throw new InputError('usage', 'no command: `goshawk --help` lists them', '`goshawk --help` shows how');
-  }
+  const [first, second] = isFirst ? [opening] : split(argv, specs).argv._.map(String);
+  if (first === undefined) return { first, second, command: undefined };
   const command = (await commandNamed(first)) ?? (await commandNamed(`${first} ${second}`));
-  if (command !== undefined) return command;
-  if (!Object.hasOwn(COMMAND_GROUPS, first)) throw unknownCommand(first);
-  if (second !== undefined && !second.startsWith('-')) throw unknownInGroup(first, second);
+  return { first, second, command };
+}
+
+function noCommand(): InputError {
+  return new InputError('usage', 'no command: `goshawk --help` lists them', '`goshawk --help` shows how');
+}
+
+function incompleteGroup(first: string): InputError {
   const members = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
   const seconds = members.map((name) => name.slice(first.length + 1)).join(', ');
-  throw new InputError('usage', `${first} needs one of: ${seconds}`, '`goshawk --help` shows how');
+  return new InputError('usage', `${first} needs one of: ${seconds}`, '`goshawk --help` shows how');
 }
 
 function optionsOf({ options }: Command): OptionSpecs {
   return { ...options, ...GLOBAL_OPTIONS };
 }
 
-/** Nothing is converted, and no default is filled in: variables and files come between. */
-function split(argv: readonly string[], specs: OptionSpecs): ReturnType<typeof Parser.detailed> {
+/**
+ * Values stay text, and no default is filled in: variables and files come between. An option that is repeated has a list;
+ * the parser's own arrays would strip quotes off values.
+ */
+function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Parser.detailed> {
+  const specs: OptionSpecs = { ...own, ...ABOUT_OPTIONS };
   const named = (is: (spec: OptionSpec) => boolean): string[] =>
     Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
   const valued = named(({ type }) => type !== 'flag');
   return Parser.detailed([...argv], {
     boolean: named(({ type }) => type === 'flag'),
     string: valued,
-    array: named(({ type }) => type === 'texts'),
     narg: Object.fromEntries(valued.map((name) => [name, 1])),
     alias: Object.fromEntries(
       Object.entries(specs).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[name, [alias]]])),
@@ -93,22 +125,40 @@ function split(argv: readonly string[], specs: OptionSpecs): ReturnType<typeof P
   });
 }
 
-/** @throws InputError for options that the command does not have, or whose value is missing */
-function checkOptions(
-  { command, flags }: GivenLine,
-  error: Error | null | undefined,
-  argv: readonly string[],
-): void {
+/** @throws InputError for options that the command does not have, and for flags with a value other than true or false */
+function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): void {
   const specs = optionsOf(command);
-  const hint = `\`goshawk ${command.name} --help\` shows how`;
-  const unknown = Object.keys(flags).filter((name) => !Object.hasOwn(specs, name));
+  const hint = hintFor(command);
+  // The parser reads every other value of a flag as false.
+  for (const word of argv) {
+    const [, name, value] = /^--(?:no-)?([^=]+)=([\s\S]*)$/.exec(word) ?? [];
+    const isFlag = Object.entries(specs).some(
+      ([each, { type }]) => type === 'flag' && (each === name || kebab(each) === name),
+    );
+    if (!isFlag || value === 'true' || value === 'false') continue;
+    throw new InputError('bad-option', `--${name}: "${value}" is neither true nor false`, hint);
+  }
+  const isKnown = (name: string): boolean =>
+    Object.hasOwn(specs, name) && (specs[name]!.type === 'flag' || ![flags[name]].flat().includes(false));
+  const unknown = Object.keys(flags).filter((name) => !isKnown(name));
   if (unknown.length > 0) {
     const options = unknown.map((name) => asTyped(kebab(name), argv));
     const line = `unknown option${options.length > 1 ? 's' : ''}: ${options.join(', ')}`;
     throw new InputError('usage', line + question(nearestOption(options[0]!, specs)), hint);
   }
-  // The one mistake that the parser finds: `Not enough arguments following: NAME`.
-  if (error) throw new InputError('usage', `--${error.message.split(': ')[1]} needs a value`, hint);
+}
+
+/** The parser finds one mistake: `Not enough arguments following: NAME`. */
+function needsValue(error: Error, command: Command, argv: readonly string[]): InputError {
+  const name = error.message.split(': ')[1]!;
+  const flag = asTyped(kebab(name), argv);
+  const next = argv[argv.findLastIndex((word) => word === flag || word === `--${name}`) + 1];
+  const hint = next?.startsWith('-') ? `write ${flag}=${next} if that is the value` : hintFor(command);
+  return new InputError('usage', `${flag} needs a value`, hint);
+}
+
+function hintFor({ name }: Command): string {
+  return `\`goshawk ${name} --help\` shows how`;
 }
 
 function unknownInGroup(first: string, second: string): InputError {

@@ -41,6 +41,24 @@ describe('what the command runs', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')('an argument that is not UTF-8', () => {
+  it.each([
+    ['--name "$(printf \'a\\377\')" --sleep 1ms', 'a�'],
+    ['-- echo "$(printf \'\\303(\')"', '�('],
+  ])('is an error of one line: submit %s', (words, shown) => {
+    const real = join(import.meta.dirname, '../bin/goshawk.js');
+    const { status, stdout, stderr } = spawnSync(
+      'sh',
+      ['-c', `"$1" "$2" submit ${words}`, 'sh', process.execPath, real],
+      { encoding: 'utf8', env: { PATH: process.env.PATH } },
+    );
+    expect(stderr).toBe(
+      `goshawk: the argument "${shown}" is not valid UTF-8; other bytes can be passed in a file: --stdin FILE or --each-line FILE\n`,
+    );
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  });
+});
+
 describe.runIf(process.platform === 'linux')('what cannot be written', () => {
   const real = join(import.meta.dirname, '../bin/goshawk.js');
   const shell = (line: string) =>

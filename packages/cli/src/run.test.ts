@@ -102,6 +102,9 @@ describe('help', () => {
     ['help simulate', 'simulate --help'],
     ['simulate help', 'simulate --help'],
     ['simulate -qh', 'simulate --help'],
+    ['trace stats help', 'trace stats --help'],
+    ['--json trace stats --help', 'trace stats --help'],
+    ['help trace stats', 'trace stats --help'],
     ['trace help', 'trace --help'],
     ['help', '--help'],
     ['-h', '--help'],
@@ -109,6 +112,35 @@ describe('help', () => {
     const { exitCode, stdout } = await goshawk(line.split(' '));
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: (await goshawk(same.split(' '))).stdout });
     expect(stdout.length).toBeGreaterThan(300);
+  });
+
+  it('is no answer to a job file of that name with a command after it', async () => {
+    const { exitCode, stderr } = await goshawk(['submit', 'help', '--', 'echo']);
+    expect(stderr).toBe('goshawk: submit: a job file and a command are both given; a job runs one of them\n');
+    expect(exitCode).toBe(2);
+  });
+
+  it('never takes the place of a submission', async () => {
+    for (const flag of ['--name', '--user']) {
+      const { exitCode, stdout } = await goshawk(['submit', '--sleep', '1ms', flag, 'help']);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
+    }
+  });
+});
+
+describe('a file of settings', () => {
+  it('may begin with a byte order mark, and have CRLF', async () => {
+    const config = join(folder, 'bom.json');
+    writeFileSync(config, '\ufeff{"workers": 7}\r\n');
+    expect((await goshawk(['config', 'show', '--config', config])).stdout).toContain(config);
+  });
+
+  it('that is not UTF-8 is refused in one line', async () => {
+    const config = join(folder, 'latin1.json');
+    writeFileSync(config, Buffer.concat([Buffer.from('{"user": "'), Buffer.of(0xe9), Buffer.from('"}')]));
+    const { exitCode, stderr } = await goshawk(['config', 'show', '--config', config]);
+    expect(stderr).toMatch(/^goshawk: \S+latin1\.json: line 1 is not valid UTF-8; .*\n$/);
+    expect(exitCode).toBe(2);
   });
 });
 

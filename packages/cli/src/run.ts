@@ -13,6 +13,7 @@ import { describeFailure, failureLine } from './failure.js';
 import { readConfigFile, resolveOptions, type Sources } from './options.js';
 import { isOwn } from './own-names.js';
 import { parse } from './parser.js';
+import { checkArguments } from './raw-arguments.js';
 import { checkSettingNames } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
 import { wrapProse } from './terminal/width.js';
@@ -35,6 +36,7 @@ interface Terminal {
  */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
+    checkArguments(argv);
     return await dispatch(argv, terminal);
   } catch (error) {
     // Who pressed Ctrl-C knows why it ended.
@@ -70,7 +72,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const dashes = argv.indexOf('--');
   const before = dashes < 0 ? argv : argv.slice(0, dashes);
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
-  const { given, help } = await parse(before, terminal.stdout.columns || 100);
+  const { given, help } = await parse(before, terminal.stdout.columns || 100, dashes >= 0);
   if (given === undefined) {
     terminal.stdout.write(`${help}\n`);
     return ExitCode.done;

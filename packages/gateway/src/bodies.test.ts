@@ -42,6 +42,12 @@ describe('a body', () => {
     });
   });
 
+  test('is UTF-8, without a byte order mark', async () => {
+    const read = (bytes: Uint8Array) => new Bodies().read(request(), Readable.from([bytes]));
+    expect(await read(Buffer.from('\ufeff"é"'))).toBe('"é"');
+    await expect(read(Buffer.of(0x22, 0xff, 0x22))).rejects.toMatchObject({ status: 400, code: 'bad-text' });
+  });
+
   test('is refused while others take what there is, and read when they have ended', async () => {
     const bodies = new Bodies(1_000);
     const text = JSON.stringify('x'.repeat(600));

@@ -41,7 +41,7 @@ export class Bodies {
       }
       const body = Buffer.concat(chunks);
       this.#take(request, VALUE_BYTES * valuesOf(body));
-      return body.toString();
+      return textOf(body);
     } catch (error) {
       this.ended(request);
       throw error;
@@ -59,6 +59,17 @@ export class Bodies {
       throw new Refused(503, 'overloaded', 'too much is being submitted here', 'try again in a second');
     this.#bytes += bytes;
     this.#taken.set(request, (this.#taken.get(request) ?? 0) + bytes);
+  }
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** @throws Refused for bytes that are not UTF-8: guessed characters would become part of the job */
+function textOf(body: Uint8Array): string {
+  try {
+    return UTF_8.decode(body);
+  } catch {
+    throw new Refused(400, 'bad-text', 'the body is not valid UTF-8', 'encode the JSON as UTF-8');
   }
 }
 

@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
 import type { DaemonIsUp } from '../local/child.js';
 import { type OptionSpecs, whyUnread } from '../options.js';
+import { decodeText } from '../text.js';
 
 /** Options of every daemon. */
 export const DAEMON_OPTIONS = {
@@ -128,7 +129,7 @@ export async function readSecret(path: string, option: string): Promise<string> 
   const { checkOwner } = await import('@goshawk/transport');
   try {
     checkOwner(path, statSync(path));
-    return readFileSync(path, 'utf8');
+    return decodeText(readFileSync(path), `${option}: ${path}`);
   } catch (error) {
     if (error instanceof InputError) throw error;
     throw new InputError('bad-token', `${option}: cannot read ${path}: ${whyUnread(error)}`, '', {

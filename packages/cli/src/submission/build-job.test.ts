@@ -34,6 +34,22 @@ async function tasks(line: Line): Promise<Record<string, unknown>[]> {
   return Array.isArray(tasks) ? tasks : Array.from({ length: tasks!.count }, () => tasks!.run);
 }
 
+describe('a job file', () => {
+  const text = '{"tasks": [{"sleep": 5}]}';
+
+  it('may begin with a byte order mark, and have CRLF', async () => {
+    const files = { 'a.json': `\ufeff${text}\r\n` };
+    expect(await job({ words: ['a.json'], files })).toMatchObject({ name: 'a', tasks: [{ sleep: 5 }] });
+  });
+
+  it('that is not UTF-8 is refused in one line', async () => {
+    const files = {
+      'a.json': Buffer.concat([Buffer.from('{"name":\n"'), Buffer.of(0xe9), Buffer.from('"}')]),
+    };
+    await expect(job({ words: ['a.json'], files })).rejects.toThrow('a.json: line 2 is not valid UTF-8');
+  });
+});
+
 describe('a deadline', () => {
   it('is a time from now, and may be worth more than others', async () => {
     expect(await job({ command: ['true'], deadline: '30m', value: '25' })).toMatchObject({

@@ -3,6 +3,7 @@ import { InputError, type JobInput, parseBytes, parseJobSpec, present } from '@g
 import type { Positionals } from '../command.js';
 import { valueListsIn } from '../pairs.js';
 import { amountsIn } from '../resources.js';
+import { decodeText } from '../text.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';
@@ -47,7 +48,7 @@ async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
 }
 
 function parseJson(bytes: Uint8Array, name: string): unknown {
-  const text = new TextDecoder('utf-8').decode(bytes);
+  const text = decodeText(bytes, name);
   try {
     return JSON.parse(text);
   } catch (error) {

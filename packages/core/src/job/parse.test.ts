@@ -122,10 +122,43 @@ describe('a job as people write it', () => {
       ],
       'several tasks would write',
     ],
+    ...[
+      ['out.txt', './out.txt'],
+      ['out.txt', 'a/../out.txt'],
+      ['out.txt', '/x/y/../out.txt'],
+      ['//x//out.txt', 'out.txt'],
+      ['../x/out.txt', './/out.txt'],
+    ].map(([one, other]): [object[], string] => [
+      [
+        { exec: ['a'], stdout: one, cwd: '/x' },
+        { exec: ['b'], stderr: other, cwd: '/x' },
+      ],
+      `several tasks would write to "${other}"`,
+    ]),
+    [
+      [
+        { exec: ['a'], stdout: '/dev/../tmp/a' },
+        { exec: ['a'], stdout: '/tmp/a' },
+      ],
+      'several tasks would write',
+    ],
     [[{ exec: ['a'], stdout: 'o{idx}' }], 'tasks[0].stdout: {idx} is none of {job}, {index}, {attempt}'],
     [[{ exec: ['a'], stdout: 'out/' }], 'the path of a file is expected'],
   ])('output of %j is refused', (tasks, line) => {
     expect(() => parseJobSpec({ tasks })).toThrow(line);
+  });
+
+  test.each([
+    [{ name: 'a\0b' }, 'name: a NUL byte cannot be passed'],
+    [{ name: '\ud800' }, 'name: half of a character'],
+    [{ tasks: [{ exec: ['a', '\udfff'] }] }, 'tasks[0].exec[1]: half of a character'],
+    [{ tasks: [{ exec: ['a'], env: { 'A\ud800': '' } }] }, 'a variable has a name'],
+    [{ tasks: [{ exec: ['a'], stdin: 'x\ud800' }] }, 'stdin: half of a character'],
+    [{ tasks: [{ module: '/a\0.js' }] }, 'tasks[0].module: a NUL byte'],
+    [{ tasks: [{ module: '/a.js', input: { deep: ['\ud800'] } }] }, 'tasks[0].input: half of a character'],
+    [{ require: { zone: 'e\0' } }, 'require.zone: '],
+  ])('text that would not arrive as it is: %j is refused', (job, line) => {
+    expect(() => parseJobSpec({ tasks: [{ sleep: 1 }], ...job })).toThrow(line);
   });
 
   test.each([

@@ -69,8 +69,9 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
   const take = (task: Payload, times: number): void => {
     if (!('exec' in task) || (task.stdout === undefined && task.stderr === undefined)) return;
     for (const path of new Set([task.stdout, task.stderr])) {
-      if (path === undefined || path.includes('{index}') || path.startsWith('/dev/')) continue;
-      const file = path.startsWith('/') ? path : `${task.cwd ?? ''}/${path}`;
+      if (path === undefined || path.includes('{index}')) continue;
+      const file = normalized(path.startsWith('/') ? path : `${task.cwd ?? '.'}/${path}`);
+      if (file.startsWith('/dev/')) continue;
       if (times === 1 && !written.has(file)) {
         written.add(file);
         continue;
@@ -86,6 +87,17 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
     if ('count' in tasks) take(tasks.run, tasks.count);
     else if ('each' in tasks) for (const task of tasks.each) take(task, 1);
   }
+}
+
+/** `a/./b//../c` is `a/c`. Links are the worker's to follow: its folders may differ. */
+function normalized(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
+    else if (part !== '..' || !path.startsWith('/')) parts.push(part);
+  }
+  return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`;
 }
 
 /** The first problem, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */

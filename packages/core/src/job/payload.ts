@@ -2,12 +2,19 @@ import { z } from 'zod';
 import { parseDuration } from '../durations.js';
 import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
+import { textProblem, wellFormedProblem } from '../text.js';
 
-const argument = () =>
-  z
-    .string()
-    .max(LIMITS.argumentLengthMax)
-    .refine((text) => !text.includes('\0'), 'a NUL byte cannot be passed to a process');
+/** Text that arrives as it was written. @param problemOf says why it would not */
+const passable = (problemOf: (text: string) => string | undefined) =>
+  z.string().superRefine((text, context) => {
+    const message = problemOf(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+
+/** A name, an argument or a path: anything but a NUL byte and half a character. */
+export const passableText = () => passable(textProblem);
+
+const argument = () => passableText().max(LIMITS.argumentLengthMax);
 const environment = () =>
   z
     .record(z.string(), argument())
@@ -21,7 +28,12 @@ const environment = () =>
     );
 
 function namesVariable(name: string): boolean {
-  return name.length > 0 && name.length <= LIMITS.nameLengthMax && !/[=\0]/.test(name);
+  return (
+    name.length > 0 &&
+    name.length <= LIMITS.nameLengthMax &&
+    !name.includes('=') &&
+    textProblem(name) === undefined
+  );
 }
 
 /** Over any memory, as Node's own buffers are; `z.instanceof` would want an ArrayBuffer below. */
@@ -84,7 +96,10 @@ const execPayload = () =>
       .min(1)
       .optional()
       .describe('the folder that it runs in; `submit` fills in the folder that it is called from'),
-    stdin: z.union([z.string(), bytes()]).optional().describe('what the command reads, byte for byte'),
+    stdin: z
+      .union([passable(wellFormedProblem), bytes()])
+      .optional()
+      .describe('what the command reads, byte for byte'),
     stdout: outputFile()
       .optional()
       .describe(
@@ -99,15 +114,35 @@ const modulePayload = () =>
     module: argument()
       .min(1)
       .describe('call a function of this ES module; its result is the value of the task'),
-    export: z
-      .string()
+    export: passableText()
       .min(1)
       .max(LIMITS.nameLengthMax)
       .optional()
       .describe('the name that the module exports the function by; `default` unless given'),
-    input: z.unknown().optional().describe('what the function is called with'),
+    input: z
+      .unknown()
+      .refine(
+        (input) => !hasHalfCharacter(input),
+        'half of a character (a lone surrogate) cannot be passed on',
+      )
+      .optional()
+      .describe('what the function is called with'),
     cwd: argument().min(1).optional().describe('what a relative path of the module is relative to'),
   });
+
+/** Whether a text or a name anywhere in a value is not well-formed. */
+function hasHalfCharacter(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return wellFormedProblem(value) !== undefined;
+  // The wire has a bound for the depth, and says so.
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > DEPTH_LOOKED_AT)
+    return false;
+  if (Array.isArray(value)) return value.some((each) => hasHalfCharacter(each, depth + 1));
+  return Object.entries(value).some(
+    ([name, each]) => wellFormedProblem(name) !== undefined || hasHalfCharacter(each, depth + 1),
+  );
+}
+
+const DEPTH_LOOKED_AT = 100;
 
 export const payloadSchema = z.lazy(() => {
   const kinds = [sleepPayload(), execPayload(), modulePayload()] as const;

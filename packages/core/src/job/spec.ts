@@ -4,7 +4,7 @@ import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
 import { parseBytes } from './bytes.js';
-import { type Payload, payloadFields, payloadSchema, withUnit } from './payload.js';
+import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
 
 /**
@@ -12,7 +12,7 @@ import { PRIORITIES, type Priority } from './priority.js';
  * with a unit, amounts of memory bytes or text with a unit; `parseJobSpec` makes numbers of both.
  */
 
-const name = () => z.string().min(1).max(LIMITS.nameLengthMax);
+const name = () => passableText().min(1).max(LIMITS.nameLengthMax);
 
 const otherJobs = () =>
   z

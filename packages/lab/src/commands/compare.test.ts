@@ -38,6 +38,11 @@ it('puts runs of several files in one table, one page and one CSV', async () => 
   expect(csv[0]).toMatch(/^policy,seed,options\./);
 });
 
+it('reads files with a byte order mark, as some editors write them', async () => {
+  writeFileSync(file('bom.json'), `\ufeff${readFileSync(file('a.json'), 'utf8')}\r\n`);
+  expect((await runHere(['compare', file('bom.json')])).exitCode).toBe(0);
+});
+
 it('tells files of one name apart by their folders', async () => {
   const { exitCode, stdout } = await runHere(['compare', 'a.json', 'other/a.json'], { cwd: folder });
   expect(exitCode).toBe(0);

@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { type Context, commandLine, defineCommand, type OptionSpecs, whyUnread } from '@goshawk/cli';
+import {
+  type Context,
+  commandLine,
+  decodeText,
+  defineCommand,
+  type OptionSpecs,
+  whyUnread,
+} from '@goshawk/cli';
 import { InputError } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
 import { CSV_OPTION, checkOutput, REPORT_OPTION, tellComparison } from '../output/comparison.js';
@@ -41,8 +48,9 @@ export const compareCommand = defineCommand({
 async function readComparison({ cwd }: Context, file: string): Promise<Comparison> {
   let text: string;
   try {
-    text = await readFile(resolve(cwd, file), 'utf8');
+    text = decodeText(await readFile(resolve(cwd, file)), `compare: ${file}`);
   } catch (error) {
+    if (error instanceof InputError) throw error;
     throw new InputError('no-file', `compare: cannot read ${file}: ${whyUnread(error)}`, '', {
       cause: error,
     });

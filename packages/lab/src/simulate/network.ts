@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { decodeText } from '@goshawk/cli';
 import { InputError, type MessageType, type Millis, meanOf } from '@goshawk/core';
 import type { MessageTimes } from '@goshawk/report';
 import { type NetworkModel, parseNetwork } from '@goshawk/simulator';
@@ -17,8 +18,9 @@ export function networkOf(
 ): NetworkModel {
   return parseNetwork(networkDelay, '--network-delay', (path) => {
     try {
-      return readFileSync(resolve(cwd, path), 'utf8');
+      return decodeText(readFileSync(resolve(cwd, path)), path);
     } catch (error) {
+      if (error instanceof InputError) throw error;
       throw new InputError(
         'bad-delays',
         `--network-delay: cannot read ${path}: ${(error as Error).message}`,

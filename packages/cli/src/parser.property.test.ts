@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Command } from './command.js';
+import { allCommands } from './commands/index.js';
+import { GLOBAL_OPTIONS } from './context.js';
+import { kebab, type OptionSpec } from './options.js';
+import { parse } from './parser.js';
+
+/** Words that mean something elsewhere on a command line. */
+const KEYWORDS = [
+  'help',
+  'version',
+  'submit',
+  'trace',
+  'stats',
+  'true',
+  'false',
+  'none',
+  'undefined',
+  'null',
+];
+const DASHED = [
+  '-',
+  '--x',
+  '--help',
+  '--version',
+  '-h',
+  '-q',
+  '--json',
+  '--no-color',
+  '-5',
+  '--=',
+  '--name=x',
+];
+const ODD = [
+  '',
+  ' ',
+  'a=b',
+  '=',
+  "'quoted'",
+  '"quoted"',
+  'é',
+  '名前',
+  '🦅',
+  '\u202e',
+  'a\nb',
+  '__proto__',
+  '0x10',
+  '1e3',
+];
+
+const value = fc.oneof(
+  fc.constantFrom(...KEYWORDS, ...DASHED, ...ODD),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+);
+
+describe('a value is a value, whatever it looks like', () => {
+  let commands: readonly Command[];
+  beforeAll(async () => {
+    commands = await allCommands();
+  });
+
+  const valued = ({ options }: Command): [string, OptionSpec][] =>
+    Object.entries({ ...options, ...GLOBAL_OPTIONS }).filter(([, { type }]) => type !== 'flag');
+
+  it('of every option of every command, as --name=VALUE and as --name VALUE', async () => {
+    for (const command of commands) {
+      for (const [name] of valued(command)) {
+        await fc.assert(
+          fc.asyncProperty(value, fc.boolean(), async (text, isJoined) => {
+            const flag = `--${kebab(name)}`;
+            // After a space, a word with a dash is the next option, but for `-` alone and for negative numbers.
+            const joins = isJoined || /^-(?!\d+$)./s.test(text);
+            const words = [...command.name.split(' '), ...(joins ? [`${flag}=${text}`] : [flag, text])];
+            const { given } = await parse(words, 100);
+            expect(given?.command.name).toBe(command.name);
+            expect(given?.flags[name]).toBe(text);
+            expect(given?.words).toEqual([]);
+          }),
+          { numRuns: 12 },
+        );
+      }
+    }
+  });
+
+  it('before the command, too', async () => {
+    await fc.assert(
+      fc.asyncProperty(value, async (text) => {
+        const { given } = await parse([`--config=${text}`, 'jobs', '--user=ann'], 100);
+        expect(given).toMatchObject({ command: { name: 'jobs' }, flags: { config: text, user: 'ann' } });
+      }),
+    );
+  });
+
+  it('never answers with help where an option lacks its value', async () => {
+    for (const command of commands) {
+      for (const [name] of valued(command)) {
+        for (const word of ['--help', '-h', '--version', '--json'])
+          await expect(
+            parse([...command.name.split(' '), `--${kebab(name)}`, word], 100),
+            `${command.name} --${name} ${word}`,
+          ).rejects.toThrow(`--${kebab(name)} needs a value`);
+      }
+    }
+  });
+});

@@ -1,0 +1,38 @@
+import { InputError } from '@goshawk/core';
+
+/**
+ * The text of a file, of stdin or of a request: UTF-8, without the byte order mark that some editors put first.
+ *
+ * @param what names where it came from, for the error
+ * @throws InputError `bad-text` where it is not UTF-8: guessed characters would be passed on as if they had been written
+ */
+export function decodeText(bytes: Uint8Array, what: string): string {
+  try {
+    return UTF_8.decode(bytes);
+  } catch (error) {
+    throw new InputError(
+      'bad-text',
+      `${what}: line ${lineOf(bytes)} is not valid UTF-8`,
+      'save it as UTF-8, such as with `iconv -f LATIN1 -t UTF-8`',
+      { cause: error },
+    );
+  }
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+const NEWLINE = 0x0a;
+
+/** The first line that is not UTF-8: no character spans two lines. */
+function lineOf(bytes: Uint8Array): number {
+  for (let line = 1, from = 0; ; line++) {
+    const newline = bytes.indexOf(NEWLINE, from);
+    const end = newline < 0 ? bytes.length : newline;
+    try {
+      UTF_8.decode(bytes.subarray(from, end));
+    } catch {
+      return line;
+    }
+    if (newline < 0) return line;
+    from = newline + 1;
+  }
+}
