@@ -466,7 +466,16 @@ test('short work of which central is only told what came counts in the reserve',
     const workers = Array.from({ length: 100 }, (_, i) => (100 + i) as Address);
     for (const worker of workers) {
       bench.register(worker);
-      bench.receive(worker, { type: 'pull', heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [] });
+      bench.receive(worker, {
+        type: 'pull',
+        heard: [],
+        free: 1,
+        spare: {},
+        long: 0,
+        shortMs: 0,
+        runs: [],
+        gpuParts: undefined,
+      });
     }
     bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, cameMs, cameTasks: 0, completed: [] });
     const need = {
@@ -583,7 +592,7 @@ test('an owner that has not been told of a worker hears its name with the match'
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
   bench.central.wake('publish', 0, 0);
-  const free = { heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [] };
+  const free = { heard: [], free: 1, spare: {}, long: 0, shortMs: 0, runs: [], gpuParts: undefined };
   const need = {
     job: 1,
     stage: 0,

@@ -25,6 +25,11 @@ export class ResourceNames {
     return this.names.push(name) - 1;
   }
 
+  /** Of a name that may be unknown. */
+  find(name: string): number | undefined {
+    return this.#indices.get(name);
+  }
+
   /** What a task needs: amounts are rounded up, so that nothing is started where it would not fit. */
   demandOf(resources: Resources): Vector {
     let vector: number[] | undefined;
@@ -38,8 +43,7 @@ export class ResourceNames {
   /** What a worker has: amounts are rounded down. */
   capacityOf(slots: number, resources: Resources): number[] {
     const vector = [slots];
-    for (const name in resources)
-      this.#set(vector, name, Math.floor(amountIn(name, resources[name]!) + ROUNDING));
+    for (const name in resources) this.#set(vector, name, unitsFree(name, resources[name]!));
     return vector;
   }
 
@@ -64,8 +68,14 @@ export class ResourceNames {
 /** A sum of decimal fractions may be off by this much of a unit. */
 const ROUNDING = 1e-6;
 
-function unitsOf(name: string): number {
+/** Units of a resource in each amount of 1, as vectors count it. */
+export function unitsOf(name: string): number {
   return name === 'memory' ? 1 : 1_000;
+}
+
+/** What a worker has of a resource, in its units: rounded down. */
+export function unitsFree(name: string, amount: number): number {
+  return Math.floor(amountIn(name, amount) + ROUNDING);
 }
 
 function amountIn(name: string, amount: number): number {

@@ -152,8 +152,10 @@ export interface WorkerView {
   readonly address: Address;
   readonly attributes: Attributes;
   readonly capacity: Vector;
-  /** Capacity less what runs there or is on its way there. */
+  /** Capacity less what runs there or is on its way there; of GPUs, the most that one task can have. */
   readonly free: Vector;
+  /** Tasks of this demand for which there is room side by side. */
+  roomFor(demand: Vector): number;
   /** Takes work. */
   readonly open: boolean;
   /** Runs, those on their way included, in the order in which they came. */

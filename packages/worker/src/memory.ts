@@ -1,4 +1,8 @@
 import {
+  amountOf,
+  GPU,
+  GPU_PARTS,
+  Gpus,
   LANES,
   LinkedLists,
   type Millis,
@@ -8,7 +12,6 @@ import {
   table,
 } from '@goshawk/core';
 import type { Entry } from './entry.js';
-import { Gpus } from './gpus.js';
 import type { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 import { SharedProbes } from './shared-probes.js';
@@ -32,8 +35,8 @@ export class WorkerMemory {
   /** By worker: what its tasks may use beside slots, and what of that is free. */
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
-  /** By worker, where it has any. */
-  readonly gpus = new Map<number, Gpus>();
+  /** By worker, where it has any; who holds one is a row of `slots`. */
+  readonly gpus = new Map<number, Gpus<number>>();
 
   readonly slots = table({
     state: 'u8',
@@ -91,7 +94,7 @@ export class WorkerMemory {
     workers.patienceMs[row] = Number.POSITIVE_INFINITY;
     for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
     this.capacities.push(capacity);
-    const gpus = Gpus.of(capacity);
+    const gpus = Gpus.of<number>(Math.round(amountOf(capacity, GPU) * GPU_PARTS), GPU_PARTS);
     if (gpus !== undefined) this.gpus.set(row, gpus);
     this.free.push(capacity === NO_RESOURCES ? NO_RESOURCES : { ...capacity });
     this.waiting.add(LANES.length);

@@ -75,6 +75,7 @@ export class Pulling {
       long: slots.longCount,
       shortMs: this.#shortMs,
       runs: this.#runs,
+      gpuParts: slots.gpuParts,
     });
     this.#shortMs = 0;
   }

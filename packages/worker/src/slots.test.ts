@@ -34,12 +34,11 @@ const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   release: { asking: 'idle', running: 'idle' },
 };
 
-test('a slot has its GPUs from the start of its task to its end', () => {
+test('a slot has its GPUs from its question for a task to the end of that', () => {
   const memory = new WorkerMemory();
   const slots = new Slots(memory, memory.admit(2, { gpu: 2 }));
   const run = (): number => {
     const index = slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand: { gpu: 1 } }), 1, 0);
-    expect(slots.gpusOf(index)).toEqual([]);
     slots.run(index, OWNER, given(index, false), 0);
     return index;
   };
@@ -48,6 +47,27 @@ test('a slot has its GPUs from the start of its task to its end', () => {
   expect(slots.gpusOf(0)).toEqual([]);
   expect(slots.gpusOf(run())).toEqual([0]);
   expect(new Slots(memory, memory.admit(1, { cpu: 1 })).gpusOf(0)).toBeUndefined();
+});
+
+test('what is free of GPUs is what one more task can have, and parts are told where that does not tell them', () => {
+  const memory = new WorkerMemory();
+  const slots = new Slots(memory, memory.admit(4, { gpu: 2 }));
+  const ask = (gpu: number): void => {
+    slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand: { gpu } }), 1, 0);
+  };
+  ask(0.6);
+  expect([slots.spare, slots.gpuParts]).toEqual([{ gpu: 1.4 }, undefined]);
+  ask(0.7);
+  expect([slots.spare, slots.gpuParts]).toEqual([{ gpu: 0.4 }, [0.4, 0.3]]);
+  expect([0.3, 0.4, 0.5, 0.7, 1].map((gpu) => slots.fits({ gpu }))).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  slots.release(0);
+  expect([slots.spare, slots.gpuParts]).toEqual([{ gpu: 1.3 }, undefined]);
 });
 
 test('slots ask, run and are free again, and of several workers each counts its own', () => {

@@ -1,7 +1,11 @@
 import {
   type Address,
   addTo,
+  amountOf,
   fits,
+  GPU,
+  GPU_PARTS,
+  type Gpus,
   invariant,
   type JobNumber,
   type MessageOf,
@@ -11,7 +15,6 @@ import {
   type StageIndex,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
-import type { Gpus } from './gpus.js';
 import type { WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
@@ -68,7 +71,7 @@ export class Slots {
     entries[row] = entry;
     if (series !== undefined) this.#memory.series.set(row, series);
     workers.idle[this.#row]!--;
-    if (entry.demand !== NO_RESOURCES) addTo(this.#memory.free[this.#row]!, entry.demand, -1);
+    if (entry.demand !== NO_RESOURCES) this.#occupy(row, entry.demand);
     if (entry.long) this.#setLong(row, true);
     return row - this.#first;
   }
@@ -99,7 +102,6 @@ export class Slots {
       slots.since[row] = series.get(row)?.since ?? now;
       series.delete(row);
     }
-    this.#gpus?.take(row, this.#memory.entries[row]!.demand);
   }
 
   /** The task has really started. @returns its time limit, counted from here, where it has one. ms */
@@ -122,8 +124,7 @@ export class Slots {
     const row = this.rowOf(index);
     this.#step(LIFE.release, row);
     const { demand } = entries[row]!;
-    if (demand !== NO_RESOURCES) addTo(this.#memory.free[this.#row]!, demand, 1);
-    this.#gpus?.free(row);
+    if (demand !== NO_RESOURCES) this.#vacate(row, demand);
     this.#setLong(row, false);
     slots.orphaned[row] = 0;
     entries[row] = undefined;
@@ -131,6 +132,23 @@ export class Slots {
     if (outputs.size > 0) outputs.delete(row);
     if (series.size > 0) series.delete(row);
     workers.idle[this.#row]!++;
+  }
+
+  #occupy(row: number, demand: Resources): void {
+    const free = this.#memory.free[this.#row]!;
+    addTo(free, demand, -1);
+    const gpus = this.#gpus;
+    const amount = Math.round(amountOf(demand, GPU) * GPU_PARTS);
+    if (gpus === undefined || amount === 0) return;
+    invariant(gpus.take(row, amount), () => `no GPUs for ${demand[GPU]}: ${gpus.room / GPU_PARTS} are left`);
+    free[GPU] = gpus.room / GPU_PARTS;
+  }
+
+  #vacate(row: number, demand: Resources): void {
+    const free = this.#memory.free[this.#row]!;
+    addTo(free, demand, 1);
+    const gpus = this.#gpus;
+    if (gpus?.release(row) === true) free[GPU] = gpus.room / GPU_PARTS;
   }
 
   #step(step: readonly number[], row: number): void {
@@ -221,11 +239,17 @@ export class Slots {
     return this.#memory.workers.long[this.#row]!;
   }
 
-  /** What is free beside the slots. */
+  /** What is free beside the slots: of GPUs, the most that one task can have (`Gpus.room`). */
   get spare(): Resources {
     return this.#memory.capacities[this.#row]! === NO_RESOURCES
       ? NO_RESOURCES
       : { ...this.#memory.free[this.#row]! };
+  }
+
+  /** What is free of each GPU that is partly taken, where the amount in `spare` does not tell. */
+  get gpuParts(): readonly number[] | undefined {
+    const parts = this.#gpus?.parts;
+    return parts === undefined || parts.length === 0 ? undefined : parts.map((part) => part / GPU_PARTS);
   }
 
   fits(demand: Resources): boolean {
@@ -341,6 +365,8 @@ export class Slots {
     );
     invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
     for (const [name, capacity] of Object.entries(this.#memory.capacities[this.#row]!)) {
+      // GPUs keep accounts of their own: what is free is what one more task can have.
+      if (name === GPU && this.#gpus !== undefined) continue;
       const free = this.#memory.free[this.#row]![name]!;
       const inUse = used[name] ?? 0;
       invariant(
@@ -350,7 +376,7 @@ export class Slots {
     }
   }
 
-  get #gpus(): Gpus | undefined {
+  get #gpus(): Gpus<number> | undefined {
     const { gpus } = this.#memory;
     return gpus.size === 0 ? undefined : gpus.get(this.#row);
   }

@@ -469,7 +469,7 @@ export class Cluster {
     };
   }
 
-  #worker(process: Process, { name, slots, memory, zone }: WorkerPlan): Machine {
+  #worker(process: Process, { name, slots, memory, gpus = 0, zone }: WorkerPlan): Machine {
     const place = this.#places.get(name)!;
     const { wire } = process;
     const tasks = new Tasks(this.#calendar, this.plan.seed, {
@@ -482,7 +482,10 @@ export class Cluster {
       name,
       self: wire.self,
       slots,
-      capacity: memory > 0 ? { memory } : NO_RESOURCES,
+      capacity:
+        memory + gpus === 0
+          ? NO_RESOURCES
+          : { ...(memory > 0 ? { memory } : {}), ...(gpus > 0 ? { gpu: gpus } : {}) },
       ...(zone === undefined ? {} : { attributes: [{ name: 'zone', value: zone }] }),
       central: wire.addressNamed(anyPartyOf('central', 'central')),
       registerRetryMs: 500,

@@ -90,7 +90,7 @@ function drawPrivate(seed: string): Plan {
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
-  return withZones(withPredecessors(plan));
+  return withGpus(withZones(withPredecessors(plan)));
 }
 
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
@@ -106,6 +106,20 @@ function withPredecessors(plan: Plan): Plan {
     return { ...order, after: before.map(({ key }) => key), afterOk: ok.chance(0.5) };
   });
   return { ...plan, orders };
+}
+
+/** Workers of some plans have GPUs, of which tasks take tenths or whole ones. */
+function withGpus(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/gpus`);
+  if (!draw.chance(0.25)) return plan;
+  const gpus = draw.int(1, 2);
+  const workers = plan.workers.map((worker) => ({ ...worker, slots: draw.int(2, 4), gpus }));
+  const orders = plan.orders.map((order) => {
+    if (!draw.chance(0.7)) return order;
+    const gpu = draw.chance(0.75) ? draw.int(1, 9) / 10 : draw.int(1, gpus);
+    return { ...order, job: { ...order.job, demand: { ...order.job.demand, gpu } } };
+  });
+  return { ...plan, workers, orders };
 }
 
 const ZONES = ['a', 'b', 'c'] as const;

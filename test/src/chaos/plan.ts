@@ -35,6 +35,8 @@ export interface WorkerPlan extends ProcessPlan {
   readonly slots: number;
   /** Beside slots; 0: tasks that need memory do not fit. */
   readonly memory: number;
+  /** 0, or absent: tasks that need one do not fit. */
+  readonly gpus?: number | undefined;
   /** Its attribute of that name, where jobs may require one. */
   readonly zone?: string | undefined;
 }

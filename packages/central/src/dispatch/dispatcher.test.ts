@@ -1,4 +1,12 @@
-import { type Address, type Message, type MessageOf, type Millis, NO_RESOURCES, Random } from '@goshawk/core';
+import {
+  type Address,
+  type Message,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  Random,
+  type Resources,
+} from '@goshawk/core';
 import { type CentralPolicy, makePolicy, type News, type RunView, type StageView } from '@goshawk/policies';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -35,12 +43,12 @@ class Bench {
     }
   }
 
-  open(at: number, slots = 1, open = true): void {
+  open(at: number, slots = 1, open = true, capacity: Resources = NO_RESOURCES): void {
     const record = {
       address: at as Address,
       place: at,
       slots,
-      capacity: NO_RESOURCES,
+      capacity,
       attributes: [] as const,
     };
     this.dispatcher.setOpen(record as Partial<WorkerRecord> as WorkerRecord, open);
@@ -66,7 +74,15 @@ class Bench {
   }
 
   pull(at: number, fields: Partial<MessageOf<'pull'>> = {}): void {
-    const nothing = { heard: [], free: 1, spare: NO_RESOURCES, long: 0, shortMs: 0, runs: [] };
+    const nothing = {
+      heard: [],
+      free: 1,
+      spare: NO_RESOURCES,
+      long: 0,
+      shortMs: 0,
+      runs: [],
+      gpuParts: undefined,
+    };
     this.dispatcher.pulled(at as Address, { type: 'pull', ...nothing, ...fields }, this.now);
     this.settle();
   }
@@ -389,6 +405,26 @@ describe('a job that its owner declares', () => {
     expect(policy.news.filter(({ kind }) => kind === 'ended')).toMatchObject([{ how: 'preempted' }]);
   });
 });
+
+test('tasks are sent for as much of each GPU as is free there, by what the worker says', () => {
+  const bench = new Bench(0);
+  bench.open(1, 9, true, { gpu: 3 });
+  bench.pull(1, { free: 9, spare: { gpu: 1.4 }, gpuParts: [0.4, 0.3] });
+  bench.need(1, { tasks: 2, demand: { gpu: 0.6 } });
+  expect(matchesIn(bench)).toBe(1);
+  bench.need(2, { tasks: 9, demand: { gpu: 0.3 } });
+  // 0.4, 0.3 and what the first task leaves of the whole one.
+  expect(matchesIn(bench)).toBe(3);
+  bench.pull(1, { free: 9, spare: { gpu: 3 }, heard: [1, 2, 3, 4] });
+  expect(matchesIn(bench)).toBeGreaterThan(0);
+});
+
+function matchesIn(bench: Bench): number {
+  const matched = bench.sent
+    .splice(0)
+    .flatMap(({ message }) => (message.type === 'matched' ? message.workers : []));
+  return matched.length;
+}
 
 test('whatever happens, no slot is matched twice and none is left while a task waits', () => {
   const step = fc.oneof(

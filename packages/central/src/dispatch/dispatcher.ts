@@ -1,10 +1,10 @@
 import {
   type Address,
-  addVector,
   attributesByName,
   type CentralLine,
   type ClusterShares,
   type Environment,
+  GPU,
   type JobNumber,
   type MessageOf,
   type Millis,
@@ -13,6 +13,7 @@ import {
   SLOT,
   type Timings,
   type UnmatchedKind,
+  unitsFree,
 } from '@goshawk/core';
 import {
   BookedDraft,
@@ -189,22 +190,27 @@ export class Dispatcher {
     const { heard, runs } = message;
     for (const match of heard) worker.match = Math.max(worker.match, match);
     const free = this.books.names.capacityOf(message.free, message.spare);
+    let onTheWay: BookedRun[] | undefined;
+    const comes = (run: BookedRun): void => {
+      onTheWay ??= [];
+      onTheWay.push(run);
+    };
     // Nearly all workers run one task at a time, of which a copy is not worth its room.
     for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
       if (run.named !== undefined) {
-        if (!run.isConfirmed && !run.isQueued) addVector(free, run.stage.demand, -1);
+        if (!run.isConfirmed && !run.isQueued) comes(run);
         continue;
       }
       const isThere = runs.includes(run.match);
       if (isThere) this.books.confirm(run);
       else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
       else {
-        addVector(free, run.stage.demand, -1);
+        comes(run);
         this.#remind(run, now);
       }
     }
-    if (free[SLOT]! < 0) free[SLOT] = 0;
-    this.books.setFree(worker, free);
+    const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
+    this.books.setFree(worker, free, parts, onTheWay);
     this.books.shortWork(message.shortMs);
     this.#isDue = true;
   }

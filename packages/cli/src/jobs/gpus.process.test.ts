@@ -77,6 +77,10 @@ it('tasks that run together have GPUs of their own, those that ask for none see 
   const next = await submit(2, { gpu: 1 });
   await pair.cancel();
   expect(await printed(next, 2)).toEqual(['0/0', '1/1']);
+  await Promise.all((await cluster.jobs()).jobs.map(({ id }) => cluster.job(id).cancel()));
+  const fractions = await submit(4, { gpu: 0.6 });
+  expect(await printed(fractions, 4)).toEqual(['0/0', '1/1', '2/2', '3/3']);
+  await fractions.cancel();
   // A cluster that is stopped first lets end what runs.
   await Promise.all((await cluster.jobs()).jobs.map(({ id }) => cluster.job(id).cancel()));
 });

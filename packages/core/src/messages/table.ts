@@ -477,7 +477,7 @@ export const MESSAGES = {
      * since it last heard from it.
      */
     heard: list(count, LIMITS.slotsMax),
-    /** Slots that are free, and what is free beside them. */
+    /** Slots that are free, and what is free beside them; of GPUs, the most that one task can have. */
     free: countTo(LIMITS.slotsMax),
     spare: resources,
     /** Slots that run long tasks. */
@@ -486,6 +486,8 @@ export const MESSAGES = {
     shortMs: ms,
     /** Matches whose tasks run here. */
     runs: list(count, LIMITS.slotsMax),
+    /** What is free of each GPU that is partly taken; absent where there is one at most, which `spare` tells. */
+    gpuParts: optional(list(number, LIMITS.gpusMax)),
   }),
   matched: message(
     'central',

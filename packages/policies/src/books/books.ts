@@ -1,6 +1,7 @@
 import {
   type Address,
   addVector,
+  GPU,
   invariant,
   type JobNumber,
   type Millis,
@@ -79,7 +80,8 @@ export class ClusterBooks implements ClusterView {
 
   /** Closed at first. */
   addWorker(address: Address, capacity: Vector, attributes: Attributes = {}): BookedWorker {
-    const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes);
+    const gpuAt = this.names.find(GPU) ?? 0;
+    const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes, gpuAt);
     this.#workers[address] = worker;
     this.#byId[worker.id] = worker;
     this.version++;
@@ -106,17 +108,21 @@ export class ClusterBooks implements ClusterView {
   /**
    * What is free there by the worker's own account, less what is on its way; never more than its runs leave. It is news
    * where it is more than before, or less.
+   *
+   * @param gpuParts what is free of each GPU that is partly taken; empty: one at most is, and `free` tells
    */
-  setFree(worker: BookedWorker, free: Vector): void {
-    let more = false;
-    let less = false;
-    for (let index = 0; index < Math.max(free.length, worker.free.length); index++) {
-      const said = free[index] ?? 0;
-      const amount = index === SLOT ? Math.max(0, Math.min(said, slotsLeft(worker))) : said;
-      more ||= amount > (worker.free[index] ?? 0);
-      less ||= amount < (worker.free[index] ?? 0);
-      worker.free[index] = amount;
-    }
+  setFree(
+    worker: BookedWorker,
+    free: Vector,
+    gpuParts: readonly number[] = [],
+    onTheWay: readonly BookedRun[] = [],
+  ): void {
+    const before = [...worker.free];
+    worker.setFree(free, gpuParts);
+    for (const run of onTheWay) worker.occupy(run);
+    worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
+    const more = worker.free.some((amount, index) => amount > (before[index] ?? 0));
+    const less = worker.free.some((amount, index) => amount < (before[index] ?? 0));
     if (more) this.#freed(worker);
     else this.version++;
     if (less) this.#shrank(worker);
@@ -228,8 +234,9 @@ export class ClusterBooks implements ClusterView {
   /** @returns undefined where `canStart` says no */
   start(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
     if (!this.canStart(stage, worker)) return undefined;
-    addVector(worker.free, stage.demand, -1);
-    return this.#enter(this.#take(stage, worker, now));
+    const run = this.#take(stage, worker, now);
+    worker.occupy(run);
+    return this.#enter(run);
   }
 
   /** Queues a task that is named at the worker. @returns undefined where none is, or it could never run there */
@@ -251,7 +258,7 @@ export class ClusterBooks implements ClusterView {
     this.#waitingTasks++;
     this.#runs--;
     this.#ids.run.free(run.id);
-    addVector(worker.free, stage.demand, 1);
+    worker.vacate(run);
   }
 
   /**
@@ -316,7 +323,7 @@ export class ClusterBooks implements ClusterView {
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
-      addVector(worker.free, stage.demand, 1);
+      worker.vacate(run);
       worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
       if (how !== 'lost') this.#freed(worker);
     }
@@ -398,11 +405,10 @@ export class ClusterBooks implements ClusterView {
 
   /** It has a slot of which these books do not know. */
   #occupy(run: BookedRun): void {
+    const before = run.worker.free[SLOT]!;
+    run.worker.occupy(run);
     const { free } = run.worker;
-    const { demand } = run.stage;
-    const before = free[SLOT]!;
-    for (let index = 0; index < demand.length; index++)
-      free[index] = Math.max(0, (free[index] ?? 0) - demand[index]!);
+    for (const [index, amount] of free.entries()) if (amount < 0) free[index] = 0;
     run.isConfirmed = true;
     this.#confirmSlot(run, before);
   }

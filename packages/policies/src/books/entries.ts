@@ -1,7 +1,10 @@
 import {
   type Address,
+  addVector,
   type BatchPart,
   Deque,
+  GPU,
+  Gpus,
   type JobNumber,
   type Millis,
   type Priority,
@@ -9,6 +12,7 @@ import {
   type StageIndex,
   type TaskAttempt,
   type TaskIndex,
+  unitsOf,
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
@@ -248,6 +252,9 @@ export class BookedWorker implements WorkerView {
   readonly capacity: Vector;
   readonly attributes: Attributes;
   readonly free: number[];
+  /** Undefined where it has none. Their index in vectors. */
+  readonly #gpus: Gpus<BookedRun> | undefined;
+  readonly #gpuAt: number;
   open = false;
   readonly runs: BookedRun[] = [];
   /** Slots of the runs that the worker has confirmed. */
@@ -261,12 +268,51 @@ export class BookedWorker implements WorkerView {
   /** Its bit in the message `occupied`. */
   bit = 0;
 
-  constructor(id: number, address: Address, capacity: Vector, attributes: Attributes) {
+  /** @param gpuAt index of GPUs in vectors; 0: nobody knows of any */
+  constructor(id: number, address: Address, capacity: Vector, attributes: Attributes, gpuAt: number) {
     this.id = id;
     this.address = address;
     this.capacity = capacity;
     this.attributes = attributes;
     this.free = [...capacity];
+    this.#gpuAt = gpuAt;
+    this.#gpus = gpuAt === 0 ? undefined : Gpus.of(capacity[gpuAt] ?? 0, GPU_UNITS);
+  }
+
+  roomFor(demand: Vector): number {
+    let count = Number.POSITIVE_INFINITY;
+    for (const [index, amount] of demand.entries()) {
+      if (amount === 0) continue;
+      const isGpus = this.#gpus !== undefined && index === this.#gpuAt;
+      const fits = isGpus ? this.#gpus.countOf(amount) : Math.floor((this.free[index] ?? 0) / amount);
+      count = Math.min(count, Math.max(0, fits));
+    }
+    return count;
+  }
+
+  /** The run has its room from now on, though less than it needs may be free by what the worker said. */
+  occupy(run: BookedRun): void {
+    const { demand } = run.stage;
+    addVector(this.free, demand, -1);
+    if (this.#gpus === undefined) return;
+    if (!this.#gpus.take(run, demand[this.#gpuAt] ?? 0)) this.#gpus.setFree(0, []);
+    this.free[this.#gpuAt] = this.#gpus.room;
+  }
+
+  /** The room of a run that is gone is free again. Which GPUs those are is unknown if only the worker knows them: it will say. */
+  vacate(run: BookedRun): void {
+    addVector(this.free, run.stage.demand, 1);
+    if (this.#gpus === undefined) return;
+    if (!this.#gpus.release(run) && this.runs.length === 0)
+      this.#gpus.setFree(this.capacity[this.#gpuAt]!, []);
+    this.free[this.#gpuAt] = this.#gpus.room;
+  }
+
+  /** @param gpuParts what is free of each GPU that is partly taken; empty: one at most is, and `free` tells */
+  setFree(free: Vector, gpuParts: readonly number[] = []): void {
+    for (let index = 0; index < Math.max(free.length, this.free.length); index++)
+      this.free[index] = free[index] ?? 0;
+    this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
   }
 
   runOf(match: number): BookedRun | undefined {
@@ -313,6 +359,8 @@ export class BookedRun implements RunView {
     this.askedAt = startedAt;
   }
 }
+
+const GPU_UNITS = unitsOf(GPU);
 
 /** Facts of which a change is news, and others. */
 const JOB_NEWS = ['user', 'weight', 'userWeight', 'deadlineAt', 'value', 'long', 'tasks'] as const;

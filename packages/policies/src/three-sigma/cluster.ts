@@ -146,11 +146,7 @@ export function freeWorkers({ workers }: WorkerGroup, stage: StageView, count: n
   if (!mayRun(workers[0]!, stage)) return found;
   for (const worker of workers) {
     if (found.length === count) break;
-    let fits = Number.POSITIVE_INFINITY;
-    for (const [index, amount] of demand.entries()) {
-      if (amount > 0) fits = Math.min(fits, Math.floor((worker.free[index] ?? 0) / amount));
-    }
-    for (let i = Math.min(fits, count - found.length); i > 0; i--) found.push(worker);
+    for (let i = Math.min(worker.roomFor(demand), count - found.length); i > 0; i--) found.push(worker);
   }
   return found;
 }

@@ -274,4 +274,11 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'job.isWritten = false;\n        this.#questions.set(job, []);',
     replace: '',
   },
+  {
+    name: 'gpu-fractions-add-up',
+    what: 'what is free of GPUs is their sum, whichever they are',
+    file: 'worker/slots',
+    find: 'are left`);\n        free[GPU] = gpus.room / GPU_PARTS;',
+    replace: 'are left`);',
+  },
 ];

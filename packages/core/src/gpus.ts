@@ -1,0 +1,114 @@
+import { LIMITS } from './limits.js';
+
+/** Parts of a GPU in which a worker counts: of decimal fractions nothing is left behind. */
+export const GPU_PARTS = 1e6;
+
+/**
+ * The GPUs of one worker, in whole numbers of parts. A holder has whole GPUs for itself, the lowest that are free; a fraction
+ * comes from the fullest GPU that has that much left. A fraction never spans two GPUs.
+ */
+export class Gpus<Holder> {
+  /** Parts of a whole GPU. */
+  readonly #whole: number;
+  /** What is free, by index. */
+  #free: number[];
+  readonly #held = new Map<Holder, readonly Share[]>();
+
+  private constructor(free: number[], whole: number) {
+    this.#free = free;
+    this.#whole = whole;
+  }
+
+  /**
+   * @param amount in parts; what is left beside whole GPUs is one smaller one
+   * @returns undefined where there are none, or the amount is no number of devices
+   */
+  static of<Holder>(amount: number, whole: number): Gpus<Holder> | undefined {
+    const count = Math.ceil(amount / whole);
+    if (!(count > 0 && count <= LIMITS.gpusMax)) return undefined;
+    return new Gpus(sizesOf(amount, whole), whole);
+  }
+
+  /** The same devices with this much free, where it is not known which is which and who holds the rest. */
+  setFree(room: number, parts: readonly number[]): void {
+    this.#held.clear();
+    const wholes = Math.floor(room / this.#whole) * this.#whole;
+    this.#free =
+      parts.length === 0 ? sizesOf(room, this.#whole) : [...sizesOf(wholes, this.#whole), ...parts];
+  }
+
+  /**
+   * Whole GPUs that are free, plus the largest free part of another. An amount fits exactly if it is no more than this: its
+   * whole GPUs are then free, and its fraction fits into one.
+   */
+  get room(): number {
+    let wholes = 0;
+    let part = 0;
+    for (const free of this.#free) {
+      if (free === this.#whole) wholes++;
+      else part = Math.max(part, free);
+    }
+    return wholes * this.#whole + part;
+  }
+
+  /** What is free of each GPU that is partly taken, where `room` does not tell. */
+  get parts(): readonly number[] {
+    const parts = this.#free.filter((free) => free > 0 && free < this.#whole);
+    return parts.length > 1 ? parts : [];
+  }
+
+  /** Holders of such an amount for which there is room side by side. @param amount above 0 */
+  countOf(amount: number): number {
+    const rest = new Gpus<number>([...this.#free], this.#whole);
+    let count = 0;
+    while (rest.take(count, amount)) count++;
+    return count;
+  }
+
+  /** @returns whether there was room; if not, the holder has nothing */
+  take(holder: Holder, amount: number): boolean {
+    if (amount > this.room) return false;
+    const shares: Share[] = [];
+    for (let left = amount; left > 0; left -= this.#whole) {
+      const share = Math.min(this.#whole, left);
+      const index = this.#fullestWith(share);
+      this.#free[index]! -= share;
+      shares.push({ index, amount: share });
+    }
+    if (shares.length > 0) this.#held.set(holder, shares);
+    return true;
+  }
+
+  /** @returns whether the holder had any */
+  release(holder: Holder): boolean {
+    const shares = this.#held.get(holder);
+    if (shares === undefined) return false;
+    this.#held.delete(holder);
+    for (const { index, amount } of shares) this.#free[index]! += amount;
+    return true;
+  }
+
+  /** Indices in the order in which they were given. */
+  heldBy(holder: Holder): readonly number[] {
+    return this.#held.get(holder)?.map(({ index }) => index) ?? [];
+  }
+
+  /** The fullest of those with room for the share; the lowest of equal ones. */
+  #fullestWith(share: number): number {
+    let best = -1;
+    for (const [index, free] of this.#free.entries())
+      if (free >= share && (best < 0 || free < this.#free[best]!)) best = index;
+    return best;
+  }
+}
+
+interface Share {
+  readonly index: number;
+  readonly amount: number;
+}
+
+function sizesOf(amount: number, whole: number): number[] {
+  const sizes = new Array<number>(Math.floor(amount / whole)).fill(whole);
+  if (amount % whole > 0) sizes.push(amount % whole);
+  return sizes;
+}
