@@ -15,6 +15,7 @@ export {
   type TakeoverAnswer,
   type TaskCounts,
   type TaskFailure,
+  type TaskRow,
   UnreachableError,
   type UserQuota,
   type WorkerState,
@@ -40,6 +41,7 @@ export {
 } from './job-handle.js';
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
+export type { Tasks, TasksOptions } from './job-tasks.js';
 export {
   findLocalCluster,
   isHere,

@@ -19,6 +19,54 @@ const ending =
     if (message.type === 'watchJob') event({ kind: 'ended', job, ...more });
   };
 
+describe('the tasks of a job', () => {
+  const row = (index: number) => ({ index, stage: 'tasks', state: 'waiting', attempt: 0 });
+
+  test('come page by page, with the filters', async () => {
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type !== 'listTasks') return;
+      const next = message.from + 2 < 5 ? message.from + 2 : undefined;
+      const tasks = [row(message.from), ...(next === undefined ? [] : [row(message.from + 1)])];
+      answer({ tasks, total: 5, next, submittedAt: 7 });
+    });
+    await using cluster = await fake.connect();
+    const job = cluster.job('t0-1');
+    const seen: number[] = [];
+    for await (const { index } of job.tasks({ states: ['waiting'], stage: 'a' })) seen.push(index);
+    expect(seen).toEqual([0, 1, 2, 3, 4]);
+    const asked = { states: ['waiting'], stage: 'a', limit: 2_000 };
+    expect(fake.schedulers[0]!.of('listTasks')).toMatchObject([
+      { ...asked, from: 0 },
+      { ...asked, from: 2 },
+      { ...asked, from: 4 },
+    ]);
+    expect(await job.tasksPage({ from: 2, limit: 9_999 })).toMatchObject({
+      total: 5,
+      next: 4,
+      submittedAt: 7,
+    });
+  });
+
+  test('in an unknown state, or from nowhere, are asked of nobody', async () => {
+    await using fake = await FakeCluster.start(1);
+    await using cluster = await fake.connect();
+    const job = cluster.job('t0-1');
+    await expect(job.tasksPage({ states: ['placed' as 'failed'] })).rejects.toMatchObject({
+      code: 'bad-state',
+    });
+    await expect(job.tasksPage({ from: -1 })).rejects.toMatchObject({ code: 'bad-from' });
+    await expect(job.tasksPage({ limit: 0 })).rejects.toMatchObject({ code: 'bad-limit' });
+  });
+
+  test('of an owner that does not go on are an error, not a loop', async () => {
+    await using fake = await withOwner((message, { answer }) => {
+      if (message.type === 'listTasks') answer({ tasks: [row(3)], total: 9, next: 3, submittedAt: 0 });
+    });
+    await using cluster = await fake.connect();
+    await expect(cluster.job('t0-1').tasksPage()).rejects.toThrow('further tasks');
+  });
+});
+
 describe('waiting for a job', () => {
   test('gives how it ended and when that was heard', async () => {
     await using fake = await withOwner(ending(detail('t0-1', 'failed')));

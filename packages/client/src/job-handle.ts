@@ -8,6 +8,7 @@ import {
   type JobSummary,
   type Millis,
   type Question,
+  type TaskRow,
 } from '@goshawk/core';
 import { randomName } from '@goshawk/transport';
 import { onAbort } from './abort.js';
@@ -16,6 +17,7 @@ import { lineOf } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import { readValues } from './job-results.js';
+import { readTasks, type Tasks, type TasksOptions, taskPages } from './job-tasks.js';
 import type { CallOptions } from './options.js';
 import type { Answer } from './requests.js';
 import { type Ask, askOwner, type Session } from './session.js';
@@ -204,6 +206,21 @@ export class JobHandle<Value = unknown> {
     );
     const { job, state, warning } = answer.value;
     return new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });
+  }
+
+  /**
+   * The tasks one by one, by index: where each is, and what became of its last attempt. Each is as it was when its page
+   * of up to 2,000 was read.
+   *
+   * @throws InputError `unknown-stage`
+   */
+  async *tasks(options: TasksOptions = {}): AsyncGenerator<TaskRow, void, undefined> {
+    for await (const { tasks } of taskPages(this.#session, this.id, options)) yield* tasks;
+  }
+
+  /** One page of them. @param options `limit`: at most so many, and never more than 2,000 */
+  tasksPage(options: TasksOptions & { readonly limit?: number | undefined } = {}): Promise<Tasks> {
+    return readTasks(this.#session, this.id, options);
   }
 
   /** What the tasks printed, all streams and attempts in the order in which it arrived at the owner. */

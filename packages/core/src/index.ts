@@ -41,7 +41,7 @@ export {
   type WaitSpread,
   type WaitSum,
 } from './job/explanation.js';
-export { jobJson, seconds, summaryJson } from './job/json.js';
+export { jobJson, seconds, summaryJson, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
@@ -67,9 +67,14 @@ export {
   type Predecessor,
   QUOTAS_LISTED_MAX,
   type ResultPage,
+  STAGE_STATES,
+  type StageState,
   type StageView,
+  TASKS_LISTED_MAX,
   type TaskCounts,
   type TaskFailure,
+  type TaskPage,
+  type TaskRow,
   type UserQuota,
 } from './job/view.js';
 export * from './job/waiting.js';

@@ -28,6 +28,7 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   watchJob: READING,
   describeJob: READING,
   listJobs: READING,
+  listTasks: READING,
   readLogs: READING,
   readResults: READING,
   explainJob: READING,

@@ -16,6 +16,7 @@ const STATUS: Readonly<Record<string, number>> = {
   'unknown-job': 404,
   'forgotten-job': 404,
   'unknown-task': 404,
+  'unknown-stage': 404,
   'unknown-worker': 404,
   'key-conflict': 409,
   'not-ended': 409,

@@ -36,6 +36,46 @@ it('the jobs come page by page, as the client lists them', async () => {
   ]);
 });
 
+it('the tasks of a job come page by page', async () => {
+  const asked: object[] = [];
+  const url = await gatewayTo({
+    job: () => ({
+      tasksPage: async ({ signal: _, ...options }: { signal: AbortSignal }) => {
+        asked.push(options);
+        const row = { index: 7, stage: 'a', state: 'failed', attempt: 2, exitCode: 3, error: 'exit code 3' };
+        return { tasks: [{ ...row, startedMs: 5, runMs: 10 }], total: 3, next: 8, submittedAt: 0 };
+      },
+    }),
+  });
+  expect(await read(`${url}/v1/jobs/a-1/tasks?state=failed&stage=a&from=5&limit=1`)).toMatchObject({
+    status: 200,
+    body: {
+      schema: 'goshawk.tasks/1',
+      job: 'a-1',
+      tasks: [
+        {
+          index: 7,
+          stage: 'a',
+          state: 'failed',
+          attempt: 2,
+          worker: null,
+          exitCode: 3,
+          startedAt: '1970-01-01T00:00:00.005Z',
+          endedAt: '1970-01-01T00:00:00.015Z',
+          runSeconds: 0.01,
+          maxRssBytes: null,
+          error: 'exit code 3',
+        },
+      ],
+      total: 3,
+      truncated: true,
+      next: 8,
+    },
+  });
+  expect(asked).toEqual([{ states: ['failed'], stage: 'a', from: 5, limit: 1 }]);
+  expect(await read(`${url}/v1/jobs/a-1/tasks?limit=2001`)).toMatchObject({ status: 400 });
+});
+
 it('names and numbers that cannot be are said to be wrong', async () => {
   const url = await gatewayTo({});
   expect(await read(`${url}/v1/jobs/${'x'.repeat(600)}`)).toMatchObject({

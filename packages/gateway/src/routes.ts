@@ -10,6 +10,8 @@ import {
   jobJsonSchema,
   seconds,
   summaryJson,
+  TASKS_LISTED_MAX,
+  taskJson,
   UnreachableError,
   WORKER_STATES,
   waitingJson,
@@ -120,6 +122,34 @@ export const ROUTES: readonly Route[] = [
         });
       }
       return jobJson(await job.describe({ signal }), Date.now());
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/tasks',
+    role: 'read',
+    does: 'List the tasks of a job by index; `next` is the `from` of the following page',
+    path: id,
+    query: z.object({
+      state: states.optional(),
+      stage: z.string().min(1).max(256).optional(),
+      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
+      limit: z.coerce.number().int().min(1).max(TASKS_LISTED_MAX).default(1_000),
+    }),
+    answer: shapes.tasks,
+    errors: { 404: 'no scheduler knows the job, or it has no such stage' },
+    handle: async ({ cluster }, { path, query, signal }) => {
+      const { state: states, ...asked } = query;
+      const page = await (await cluster()).job(path.id).tasksPage({ states, ...asked, signal });
+      const { tasks, total, next = null, submittedAt } = page;
+      return {
+        schema: 'goshawk.tasks/1',
+        job: path.id,
+        tasks: tasks.map((task) => taskJson(task, submittedAt)),
+        total,
+        truncated: next !== null,
+        next,
+      };
     },
   }),
   route({

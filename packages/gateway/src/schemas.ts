@@ -2,6 +2,7 @@ import {
   JOB_FATES,
   JOB_STATES,
   PRIORITIES,
+  STAGE_STATES,
   WAIT_PHASES,
   WAITING_REASONS,
   WORKER_STATES,
@@ -90,11 +91,15 @@ export const job = z.looseObject({
   stages: z.array(
     z.looseObject({
       name: z.string(),
-      state: z.string(),
+      state: z.enum(STAGE_STATES),
       tasks: count,
       unfinished: count,
+      /** Null from a scheduler of an older version. */
+      counts: taskCounts.nullable(),
       after: z.array(z.string()),
       estimateSeconds: seconds.nullable(),
+      /** Of its tasks that completed. */
+      meanRunSeconds: seconds.nullable(),
     }),
   ),
   attempts: z.array(
@@ -113,6 +118,8 @@ export const job = z.looseObject({
       signal: z.string().nullable(),
     }),
   ),
+  /** `attempts` leaves some out: `/v1/jobs/{id}/tasks` lists all tasks. */
+  attemptsTruncated: z.boolean(),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
   failures: z.array(
     z.object({
@@ -133,6 +140,33 @@ export const job = z.looseObject({
   lostSeconds: seconds,
   after: z.array(predecessor),
   cancelReason: z.string().nullable(),
+});
+
+export const tasks = z.object({
+  schema: z.literal('goshawk.tasks/1'),
+  job: z.string(),
+  tasks: z.array(
+    z.object({
+      /** In the job, as in `GOSHAWK_TASK`. */
+      index: count,
+      stage: z.string(),
+      state: z.enum(JOB_STATES),
+      /** Number of its last attempt; 0: it had none. */
+      attempt: count,
+      worker: z.string().nullable(),
+      exitCode: z.int().nullable(),
+      startedAt: time.nullable(),
+      endedAt: time.nullable(),
+      runSeconds: seconds.nullable(),
+      maxRssBytes: count.nullable(),
+      error: z.string().nullable(),
+    }),
+  ),
+  /** That match the filters, listed or not. */
+  total: count,
+  truncated: z.boolean(),
+  /** `from` of the next page. */
+  next: count.nullable(),
 });
 
 export const logs = z.object({

@@ -20,6 +20,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   wait: async () => (await import('./wait.js')).waitCommand,
   jobs: async () => (await import('./jobs.js')).jobsCommand,
   job: async () => (await import('./job.js')).jobCommand,
+  tasks: async () => (await import('./tasks.js')).tasksCommand,
   why: async () => (await import('./why.js')).whyCommand,
   shares: async () => (await import('./shares.js')).sharesCommand,
   logs: async () => (await import('./logs.js')).logsCommand,

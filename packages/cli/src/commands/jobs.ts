@@ -1,15 +1,8 @@
-import {
-  counted,
-  cutoffJson,
-  InputError,
-  JOB_STATES,
-  type JobState,
-  LIMITS,
-  summaryJson,
-} from '@goshawk/core';
+import { counted, cutoffJson, JOB_STATES, LIMITS, summaryJson } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
+import { statesIn } from '../jobs/states.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { painter, plain } from '../terminal/paint.js';
 
@@ -46,7 +39,7 @@ export const jobsCommand = defineCommand({
   },
   async run(context, options) {
     const { from, user, all, limit } = options;
-    const states = options.state === undefined ? [] : parseStates(options.state);
+    const states = options.state === undefined ? [] : statesIn(options.state);
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
     const [listed, settings] = await Promise.all([
@@ -91,13 +84,3 @@ export const jobsCommand = defineCommand({
     return strictly(options.strict, silent);
   },
 });
-
-function parseStates(text: string): JobState[] {
-  return text.split(',').map((part) => {
-    const state = JOB_STATES.find((known) => known === part.trim());
-    if (state === undefined) {
-      throw new InputError('bad-option', `--state: "${part}" is not one of ${JOB_STATES.join(', ')}`);
-    }
-    return state;
-  });
-}

@@ -69,9 +69,17 @@ describe('the page of a job', () => {
 
   it('tells what is left of stages that wait for each other, where their estimates are known', () => {
     const stages = [
-      { name: 'load', state: 'ended', tasks: 2, unfinished: 0, after: [], estimateMs: 9_000 },
-      { name: 'map', state: 'started', tasks: 4, unfinished: 3, after: ['load'], estimateMs: 2_000 },
-      { name: 'clean', state: 'started', tasks: 1, unfinished: 1, after: ['load'], estimateMs: 1_000 },
+      {
+        name: 'load',
+        state: 'completed',
+        tasks: 2,
+        unfinished: 0,
+        after: [],
+        estimateMs: 9_000,
+        meanRunMs: 3_000,
+      },
+      { name: 'map', state: 'running', tasks: 4, unfinished: 3, after: ['load'], estimateMs: 2_000 },
+      { name: 'clean', state: 'waiting', tasks: 1, unfinished: 1, after: ['load'], estimateMs: 1_000 },
       {
         name: 'reduce',
         state: 'blocked',
@@ -82,8 +90,10 @@ describe('the page of a job', () => {
       },
     ];
     const page = jobPage(jobDetail({ state: 'running', stages }), now, paint);
-    expect(page).toContain('map: 4 tasks of 2 s, started, 3 left\n');
-    expect(page).toContain('reduce: 2 tasks of 5 s, blocked, after map, clean\n');
+    expect(page).toContain('load: 2 tasks of 3 s on average, completed\n');
+    expect(page).toContain('map: 4 tasks, estimated at 2 s each, running, 3 left\n');
+    expect(page).toContain('clean: 1 task, estimated at 1 s each, waiting\n');
+    expect(page).toContain('reduce: 2 tasks, estimated at 5 s each, blocked, after map, clean\n');
     expect(page).toMatch(/left +17 s of task time, 7 s of it one after another\n/);
     const unknown = stages.map(({ estimateMs: _, ...stage }) => stage);
     expect(jobPage(jobDetail({ state: 'running', stages: unknown }), now, paint)).not.toContain(
@@ -98,8 +108,15 @@ describe('the page of a job', () => {
       submittedAt,
       tasks: taskCounts({ completed: 1, failed: 1 }),
       stages: [
-        { name: 'map', state: 'ended', tasks: 1, unfinished: 0, after: [] },
-        { name: 'reduce', state: 'ended', tasks: 1, unfinished: 0, after: ['map'] },
+        { name: 'map', state: 'completed', tasks: 1, unfinished: 0, after: [] },
+        {
+          name: 'reduce',
+          state: 'failed',
+          tasks: 1,
+          unfinished: 0,
+          after: ['map'],
+          counts: taskCounts({ failed: 1 }),
+        },
       ],
       attempts: { total: 3, failed: 2, lost: 0 },
       wastedMs: 40,
@@ -111,8 +128,8 @@ describe('the page of a job', () => {
       [
         'a1-3  night ly  failed',
         '  tasks      2: 1 completed, 1 failed',
-        '  stages     map: 1 task, ended',
-        '             reduce: 1 task, ended',
+        '  stages     map: 1 task, completed',
+        '             reduce: 1 task, failed',
         '  class      short, decided by the estimate at submission',
         '  submitted  2026-01-02 03:04:05 by ann, 2 min ago',
         '  took       5.2 s from submission to end',

@@ -50,12 +50,23 @@ function taskCounts({ tasks }: JobDetail): string {
 }
 
 function stageLines({ stages }: JobDetail): string[] {
-  return stages.map(({ name, state, tasks, unfinished, after, estimateMs }) => {
-    const left = state === 'started' && unfinished < tasks ? `, ${formatCount(unfinished)} left` : '';
+  return stages.map(({ name, state, tasks, unfinished, after, estimateMs, counts, meanRunMs }) => {
+    const left = unfinished > 0 && unfinished < tasks ? `, ${formatCount(unfinished)} left` : '';
     const before = state === 'blocked' ? `, after ${after.map(plain).join(', ')}` : '';
-    const each = estimateMs === undefined ? '' : ` of ${formatDuration(estimateMs)}`;
-    return `${plain(name)}: ${counted(tasks, 'task')}${each}, ${state}${left}${before}`;
+    // What has run tells more than what was expected of the whole job.
+    const each =
+      meanRunMs !== undefined ? ` of ${formatDuration(meanRunMs)} on average` : estimated(estimateMs);
+    const bad = (['failed', 'cancelled'] as const)
+      .filter((end) => (counts?.[end] ?? 0) > 0 && (end !== state || counts![end] < tasks))
+      .map((end) => `, ${formatCount(counts![end])} ${end}`)
+      .join('');
+    const done = bad === '' || counts?.completed === 0 ? '' : `, ${formatCount(counts!.completed)} completed`;
+    return `${plain(name)}: ${counted(tasks, 'task')}${each}, ${state}${left}${done}${bad}${before}`;
   });
+}
+
+function estimated(estimateMs: Millis | undefined): string {
+  return estimateMs === undefined ? '' : `, estimated at ${formatDuration(estimateMs)} each`;
 }
 
 /** What is left of a job of stages as its estimates say; nothing where one is missing. */

@@ -404,6 +404,54 @@ describe('jobs', () => {
   });
 });
 
+describe('tasks', () => {
+  it('lists what became of each, as text, JSON and CSV, as the state and stage say', async () => {
+    const shell = (script: string) => ({ exec: ['sh', '-c', script] });
+    const id = await submit({
+      stages: [
+        { name: 'extract', tasks: { count: 3, run: shell('[ $GOSHAWK_TASK != 1 ] || exit 7') } },
+        { name: 'train', after: ['extract'], tasks: { count: 2, run: shell('true') } },
+      ],
+    });
+    await cluster.job(id).wait();
+    const listed = await jsonOf('tasks', id);
+    expect(listed).toMatchObject({ schema: 'goshawk.tasks/1', job: id, total: 5, truncated: false });
+    const rows = listed.tasks as { index: number; stage: string; state: string; exitCode: number | null }[];
+    expect(rows.map(({ index, stage, state, exitCode }) => [index, stage, state, exitCode])).toEqual([
+      [0, 'extract', 'completed', 0],
+      [1, 'extract', 'failed', 7],
+      [2, 'extract', 'completed', 0],
+      [3, 'train', 'cancelled', null],
+      [4, 'train', 'cancelled', null],
+    ]);
+    expect(await jsonOf('tasks', id, '--state', 'failed', '--stage', 'extract')).toMatchObject({
+      total: 1,
+      tasks: [
+        {
+          index: 1,
+          attempt: 1,
+          worker: expect.stringMatching(/^w/),
+          error: 'the command ended with exit code 7',
+        },
+      ],
+    });
+    expect(await stdoutOf(['tasks', id, '--state', 'failed'])).toMatch(/^task .*\n +1 +extract +failed +1 /);
+    expect((await stdoutOf(['tasks', id, '--csv'])).split('\n')[2]).toMatch(/^1,extract,failed,1,w\d+,7,/);
+    const wrong = await up.goshawk(['tasks', id, '--stage', 'trian']);
+    expect(wrong).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('its stages are extract, train'),
+    });
+    expect(await jsonOf('job', id)).toMatchObject({
+      attemptsTruncated: false,
+      stages: [
+        { name: 'extract', state: 'failed', counts: { completed: 2, failed: 1 } },
+        { name: 'train', state: 'cancelled', counts: { cancelled: 2 } },
+      ],
+    });
+  });
+});
+
 describe('drain', () => {
   it('of a worker under load loses nothing, and runs nothing twice', async () => {
     const short = await cluster.submit({ tasks: { count: 600, run: { sleep: 50 } } });

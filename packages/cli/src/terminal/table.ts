@@ -5,6 +5,8 @@ import { cellWidth, shortened, wrapWords } from './width.js';
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
+  /** At least so wide, as the same column of other rows is. */
+  readonly width?: number;
   /** It may be cut to this width when the terminal is too narrow. */
   readonly shrinkTo?: number;
   /** There, its text goes on below instead of being cut. */
@@ -45,7 +47,7 @@ export function renderTable(
   return [paint.dim(titles.join(GAP).trimEnd()), ...lines].join('\n');
 }
 
-type Shown = Column & { readonly width: number };
+type Shown = Omit<Column, 'width'> & { readonly width: number };
 
 /** As many as its tallest cell has. */
 function linesOf(cells: readonly { readonly column: Shown; readonly cell: string }[]): string[] {
@@ -75,5 +77,6 @@ function fitted(text: string, { align, width }: Shown): string {
 }
 
 function widest(column: Column, rows: readonly (readonly string[])[], index: number): number {
-  return rows.reduce((max, row) => Math.max(max, cellWidth(row[index]!)), cellWidth(column.title));
+  const least = Math.max(cellWidth(column.title), column.width ?? 0);
+  return rows.reduce((max, row) => Math.max(max, cellWidth(row[index]!)), least);
 }

@@ -1,5 +1,12 @@
 import type { Millis } from '../ids.js';
-import { type AttemptView, type JobDetail, type JobSummary, metDeadline } from './view.js';
+import {
+  type AttemptView,
+  isFinal,
+  type JobDetail,
+  type JobSummary,
+  metDeadline,
+  type TaskRow,
+} from './view.js';
 
 /**
  * A job in a list. Times are ISO 8601, durations in seconds; what is not known is null.
@@ -29,11 +36,14 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
   return {
     schema: 'goshawk.job/1',
     ...summaryJson(job, now),
-    stages: job.stages.map(({ estimateMs, ...stage }) => ({
+    stages: job.stages.map(({ estimateMs, meanRunMs, counts, ...stage }) => ({
       ...stage,
+      counts: counts ?? null,
       estimateSeconds: seconds(estimateMs),
+      meanRunSeconds: seconds(meanRunMs),
     })),
     attempts: job.attemptList.map((attempt) => attemptJson(job, attempt)),
+    attemptsTruncated: job.attemptsTruncated ?? job.attemptList.length < job.attempts.total,
     attemptCounts: job.attempts,
     sampling:
       job.sampling === undefined
@@ -79,7 +89,30 @@ function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unkno
   };
 }
 
-function at(job: JobSummary, ms: Millis | undefined): string | null {
+/**
+ * A task in a list of `goshawk.tasks/1`.
+ *
+ * @param submittedAt of its job
+ */
+export function taskJson(task: TaskRow, submittedAt: Millis) {
+  const { index, stage, state, attempt, worker, exitCode, startedMs, runMs, maxRssBytes, error } = task;
+  const hasEnded = isFinal(state) && startedMs !== undefined && runMs !== undefined;
+  return {
+    index,
+    stage,
+    state,
+    attempt,
+    worker: worker ?? null,
+    exitCode: exitCode ?? null,
+    startedAt: at({ submittedAt }, startedMs),
+    endedAt: hasEnded ? at({ submittedAt }, startedMs + runMs) : null,
+    runSeconds: seconds(runMs),
+    maxRssBytes: maxRssBytes ?? null,
+    error: error ?? null,
+  };
+}
+
+function at(job: Pick<JobSummary, 'submittedAt'>, ms: Millis | undefined): string | null {
   return ms === undefined ? null : new Date(job.submittedAt + ms).toISOString();
 }
 

@@ -126,8 +126,13 @@ export const samplingView = view({
   decidedMs: optional(ms),
 });
 
+/** States of a stage, and of a task in a list: `blocked` is a stage that comes after another one. */
+export const STAGE_STATES = ['blocked', ...JOB_STATES] as const;
+export type StageState = (typeof STAGE_STATES)[number];
+
 const stageView = view({
   name,
+  /** One of `STAGE_STATES`; `started` and `ended` of a scheduler that is older. */
   state: text(32),
   tasks: count,
   /** Of them, those that have not ended. */
@@ -136,6 +141,10 @@ const stageView = view({
   after: list(name, LIMITS.stagesPerJobMax),
   /** Mean run time of its tasks, as it is believed; undefined: nothing is known. */
   estimateMs: optional(ms),
+  /** Not there from a scheduler that is older. */
+  counts: optional(taskCounts),
+  /** Mean run time of its tasks that completed; undefined while none has. */
+  meanRunMs: optional(ms),
 });
 export type StageView = NonNullable<(typeof stageView)['infer']>;
 
@@ -168,6 +177,8 @@ export const jobDetail = view({
   after: optional(list(predecessor, LISTED_MAX)),
   /** Why its scheduler has cancelled it; undefined where somebody else has. */
   cancelReason: optional(line),
+  /** `attemptList` leaves some out. */
+  attemptsTruncated: optional(flag),
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
@@ -210,6 +221,40 @@ export const jobList = view({
   /** Those who have most waiting, where a user may have only so much. */
   quotas: optional(list(userQuota, QUOTAS_LISTED_MAX)),
 });
+
+const taskRow = view({
+  /** In the job, as in `GOSHAWK_TASK`. */
+  index: task,
+  stage: name,
+  state: jobState,
+  /** Number of its last attempt; 0: it had none. */
+  attempt: count,
+  /** Where that attempt runs or ran. */
+  worker: optional(party),
+  /** When that attempt started, and for how long it has run. */
+  startedMs: optional(ms),
+  runMs: optional(ms),
+  exitCode: optional(integer),
+  maxRssBytes: optional(count),
+  /** What the last failure said; not there where the task completed. */
+  error: optional(line),
+});
+/** One task of a job. Times count from when the job was accepted. */
+export type TaskRow = NonNullable<(typeof taskRow)['infer']>;
+
+/** Tasks in one answer. */
+export const TASKS_LISTED_MAX = 2_000;
+
+export const taskPage = view({
+  /** When the job was accepted. Wall clock, ms since 1970. */
+  submittedAt: ms,
+  tasks: list(taskRow, TASKS_LISTED_MAX),
+  /** That match the filters, listed or not. */
+  total: count,
+  /** Where to go on, or undefined at the end. */
+  next: optional(countTo(LIMITS.tasksPerJobMax)),
+});
+export type TaskPage = NonNullable<(typeof taskPage)['infer']>;
 
 export const resultPage = view({
   /** By task, where tasks returned something. */

@@ -27,6 +27,8 @@ import {
   jobSummary,
   logPage,
   resultPage,
+  TASKS_LISTED_MAX,
+  taskPage,
 } from '../job/view.js';
 import { WAITING_REASONS } from '../job/waiting.js';
 import { LIMITS } from '../limits.js';
@@ -748,6 +750,20 @@ export const MESSAGES = {
       fates: list(jobFate, LIMITS.awaitedMax),
     },
   ),
+
+  // ---- tasks one by one
+  listTasks: message('client', 'scheduler', 'Sent again until answered.', {
+    request,
+    id: name,
+    /** Only tasks in these states; none: in any. */
+    states: list(name, 16),
+    /** Only tasks of this stage. */
+    stage: optional(name),
+    /** First index that is looked at; where to go on is in the answer. */
+    from: count,
+    limit: countTo(TASKS_LISTED_MAX),
+  }),
+  taskPage: answer('scheduler', taskPage),
 } as const;
 
 /** What each question of a client is answered with, unless it is refused. */
@@ -757,6 +773,7 @@ export const ANSWERS = {
   cancelJob: ['jobSummary'],
   describeJob: ['jobDetail'],
   listJobs: ['jobList'],
+  listTasks: ['taskPage'],
   explainJob: ['jobExplanation'],
   explainWaiting: ['waitingGroups'],
   readResults: ['resultPage'],

@@ -220,14 +220,29 @@ function stageTable({ stages }: Job): HTMLElement {
       {
         title: 'done',
         isNumber: true,
-        of: ({ tasks, unfinished }) => `${count(tasks - unfinished)} / ${count(tasks)}`,
+        of: ({ tasks, counts }) => `${count(counts?.completed ?? 0)} / ${count(tasks)}`,
       },
+      ...(stages.some(({ counts }) => (counts?.failed ?? 0) > 0)
+        ? [
+            {
+              title: 'failed',
+              isNumber: true,
+              of: ({ counts }: Job['stages'][number]) => count(counts?.failed ?? 0),
+            },
+          ]
+        : []),
       { title: 'after', of: ({ after }) => after.join(', ') || '–' },
       {
-        title: 'believed',
+        title: 'estimated',
         isNumber: true,
         isExtra: true,
         of: ({ estimateSeconds }) => duration(estimateSeconds),
+      },
+      {
+        title: 'average run time',
+        isNumber: true,
+        isExtra: true,
+        of: ({ meanRunSeconds }) => duration(meanRunSeconds),
       },
     ],
     stages,

@@ -19,6 +19,7 @@ import type { IsOwner } from '../keeping/traces.js';
 import type { SchedulerParts } from '../parts.js';
 import { explain, waitingGroups } from './explaining.js';
 import { QueryBudget } from './query-budget.js';
+import { taskPage } from './task-list.js';
 
 /** What clients ask of jobs: requests in, answers out. */
 export class ClientApi {
@@ -55,6 +56,12 @@ export class ClientApi {
         );
       case 'listJobs':
         return this.#looking(from, message.request, now, () => this.#list(from, message));
+      case 'listTasks':
+        return this.#withJob(from, message, (job) => {
+          const page = taskPage(s, job, message, now);
+          if ('code' in page) s.answers.refuse(from, message.request, page);
+          else s.answers.answer(from, message.request, 'taskPage', page);
+        });
       case 'readLogs':
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':

@@ -8,9 +8,13 @@ import {
   nearestRank,
   type Predecessor,
   type ResultPage,
+  type StageState,
+  startFaultOf,
+  type TaskCounts,
   type TaskFailure,
   type TaskIndex,
 } from '@goshawk/core';
+import type { Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
 import { Page } from '../keeping/heap-bytes.js';
@@ -58,19 +62,27 @@ export class JobViews {
       });
     }
     const failed = [...tasks.in(TaskState.failed)];
+    const attempts = this.#attempts(job, now);
+    const stages = stageSums(job);
     const completed = tasks.countOf(TaskState.completed);
     return {
-      stages: job.stages.map((stage) => ({
-        name: stage.spec.name,
-        state: stage.unfinished === 0 ? 'ended' : stage.blockers > 0 ? 'blocked' : 'started',
-        tasks: stage.count,
-        unfinished: stage.unfinished,
-        after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
-        estimateMs: job.estimateOf(stage) ?? job.estimateMs,
-      })),
+      stages: job.stages.map((stage, index) => {
+        const { counts, meanRunMs } = stages[index]!;
+        return {
+          name: stage.spec.name,
+          state: stateOf(job, stage, counts),
+          tasks: stage.count,
+          unfinished: stage.unfinished,
+          after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
+          estimateMs: job.estimateOf(stage) ?? job.estimateMs,
+          counts,
+          ...(meanRunMs === undefined ? {} : { meanRunMs }),
+        };
+      }),
       sampling: samplingOf(job),
       attempts: { total: history.total, failed: history.failedCount, lost: history.lostCount },
-      attemptList: this.#attempts(job, now),
+      attemptList: attempts.listed,
+      attemptsTruncated: attempts.truncated,
       failures: failed.slice(0, LISTED_MAX).map((task) => describeFailure(job, task, this.#s.env.recall)),
       failuresTruncated: failed.length > LISTED_MAX,
       meanRunMs: completed === 0 ? undefined : history.workedMs / completed,
@@ -88,26 +100,33 @@ export class JobViews {
     };
   }
 
-  /** Attempts that came to nothing, then those that run or have completed. */
-  #attempts(job: Job, now: Millis): AttemptView[] {
+  /** Attempts that came to nothing, then those that run, have completed or were killed as their job was cancelled. */
+  #attempts(job: Job, now: Millis): { listed: AttemptView[]; truncated: boolean } {
     const { tasks, history } = job;
     const listed = [...history.reports.setbacks];
-    for (const task of tasks.in(TaskState.running, TaskState.completed)) {
+    for (const task of tasks.in(TaskState.running, TaskState.completed, TaskState.cancelled)) {
       if (listed.length >= LISTED_MAX) break;
-      const isRunning = tasks.stateOf(task) === TaskState.running;
+      const state = tasks.stateOf(task);
+      // It was cancelled before it started.
+      if (state === TaskState.cancelled && tasks.runMs[task] === 0) continue;
+      const isRunning = state === TaskState.running;
       const startedAt = tasks.startedAt[task]!;
       const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.recall);
       listed.push({
         task,
         attempt: tasks.attempts[task]!,
-        state: isRunning ? 'running' : 'completed',
+        state: isRunning ? 'running' : state === TaskState.completed ? 'completed' : 'cancelled',
         worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
         startedMs: startedAt - job.acceptedAt,
         runMs: isRunning ? now - startedAt : tasks.runMs[task]!,
         ...(gpus === undefined ? {} : { gpus }),
       });
     }
-    return listed;
+    // What could not be started is listed and counts as no attempt.
+    const started = listed.filter(
+      ({ state, code = '' }) => state !== 'lost' || startFaultOf(code) === undefined,
+    );
+    return { listed, truncated: started.length < history.total };
   }
 
   /** What tasks returned, from this one on, as far as it fits into one answer. */
@@ -145,6 +164,43 @@ export function samplingOf(job: Job): JobDetail['sampling'] {
     })),
     decidedMs: job.decidedAt === undefined ? undefined : job.decidedAt - job.acceptedAt,
   };
+}
+
+/** How the tasks of each stage stand. */
+function stageSums(job: Job): { counts: TaskCounts; meanRunMs: Millis | undefined }[] {
+  const { tasks, history } = job;
+  const meanOf = (completed: number, workedMs: Millis) =>
+    completed === 0 ? undefined : workedMs / completed;
+  if (job.stages.length === 1)
+    return [{ counts: job.counts, meanRunMs: meanOf(job.counts.completed, history.workedMs) }];
+  return job.stages.map(({ first, count }) => {
+    const byState = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+    let workedMs = 0;
+    for (let task = first; task < first + count; task++) {
+      const state = tasks.states[task]!;
+      byState[state]!++;
+      if (state === TaskState.completed) workedMs += tasks.runMs[task]!;
+    }
+    const [running, completed, failed, cancelled] = byState.slice(TaskState.running) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const waiting = count - running - completed - failed - cancelled;
+    const counts = { total: count, waiting, running, completed, failed, cancelled };
+    return { counts, meanRunMs: meanOf(completed, workedMs) };
+  });
+}
+
+/** As of a whole job: what has ended has failed as soon as one task has. */
+function stateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: TaskCounts): StageState {
+  if (stage.unfinished > 0) {
+    if (stage.blockers > 0) return 'blocked';
+    return waiting < total ? 'running' : 'waiting';
+  }
+  if (failed > 0) return job.cancelling ? 'cancelled' : 'failed';
+  return cancelled > 0 ? 'cancelled' : 'completed';
 }
 
 function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {

@@ -1,0 +1,46 @@
+import { InputError, JOB_STATES } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
+import { defineCommand, ExitCode } from '../command.js';
+import { jobNamed } from '../jobs/named.js';
+import { showTasks } from '../jobs/show-tasks.js';
+import { statesIn } from '../jobs/states.js';
+
+export const tasksCommand = defineCommand({
+  name: 'tasks',
+  words: 'ID',
+  completes: 'ids',
+  describe: 'list the tasks of a job, one row each: state, last attempt, worker, exit code, times and error',
+  examples: [
+    ['goshawk tasks $id --state failed', 'the tasks that failed, and why'],
+    ['goshawk tasks $id --csv > tasks.csv', 'all of them, for a spreadsheet'],
+  ],
+  options: {
+    state: {
+      type: 'text',
+      value: 'STATES',
+      flagOnly: true,
+      suggests: JOB_STATES,
+      describe: `only tasks in these states: ${JOB_STATES.join(', ')}, with commas`,
+    },
+    stage: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only tasks of this stage' },
+    csv: { type: 'flag', flagOnly: true, describe: 'print CSV, with a heading' },
+    limit: { type: 'count', flagOnly: true, min: 1, describe: 'tasks at most (default: all)' },
+    from: {
+      type: 'count',
+      flagOnly: true,
+      default: 0,
+      describe: 'first index to look at, to continue a list that --limit has cut',
+    },
+  },
+  async run(context, options, { words }) {
+    const { stage, from, limit = Number.POSITIVE_INFINITY, csv } = options;
+    if (csv && context.global.json)
+      throw new InputError('usage', 'tasks: --csv and --json exclude each other', 'give one of them');
+    const states = options.state === undefined ? [] : statesIn(options.state);
+    await using cluster = await openCluster(context);
+    const job = cluster.job(await jobNamed(context, cluster, words[0]!));
+    const format = context.global.json ? 'json' : csv ? 'csv' : 'text';
+    await showTasks(context, job, { states, stage, from, limit }, format);
+    return ExitCode.done;
+  },
+});

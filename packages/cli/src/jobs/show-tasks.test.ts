@@ -1,0 +1,120 @@
+import type { Tasks } from '@goshawk/client';
+import type { TaskRow } from '@goshawk/core';
+import { describe, expect, it } from 'vitest';
+import { jobDetail, recordingContext, taskCounts } from './jobs.fixture.js';
+import { showTasks } from './show-tasks.js';
+
+const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
+
+function row(index: number, more: Partial<TaskRow> = {}): TaskRow {
+  const ran = { worker: 'w1', startedMs: 1_000, runMs: 250, exitCode: 0 };
+  return { index, stage: 'tasks', state: 'completed', attempt: 1, ...ran, ...more };
+}
+
+/** A job whose owner lists two tasks at a time. */
+function jobOf(rows: readonly TaskRow[], stages: number) {
+  const names = Array.from({ length: stages }, (_, index) => `s${index}`);
+  return {
+    id: 'a1-3',
+    describe: async () =>
+      jobDetail({
+        tasks: taskCounts({ completed: rows.length }),
+        stages: names.map((name) => ({ name, state: 'completed', tasks: 1, unfinished: 0, after: [] })),
+      }),
+    tasksPage: async ({ from = 0, limit = 2 }: { from?: number | undefined; limit?: number | undefined }) => {
+      const matching = rows.filter(({ index }) => index >= from);
+      const tasks = matching.slice(0, Math.min(limit, 2));
+      const page: Tasks = { tasks, total: rows.length, next: matching[tasks.length]?.index, submittedAt };
+      return page;
+    },
+  };
+}
+
+const ALL = { from: 0, limit: Number.POSITIVE_INFINITY };
+
+async function shown(
+  rows: readonly TaskRow[],
+  format: 'text' | 'json' | 'csv',
+  { listing = ALL, stages = 1 } = {},
+) {
+  const { context, written } = recordingContext();
+  await showTasks(context, jobOf(rows, stages), listing, format);
+  return written;
+}
+
+describe('tasks as text', () => {
+  const rows = [
+    row(0, { worker: 'a-worker-with-a-long-name' }),
+    row(1, {
+      state: 'failed',
+      attempt: 2,
+      exitCode: 3,
+      error: 'exit code 3: the input of this task is not what it should be, by far',
+    }),
+    { index: 2, stage: 'tasks', state: 'waiting', attempt: 0 } as const,
+  ];
+
+  it('fit into 80 columns, whatever the pages, under one heading', async () => {
+    const { stdout } = await shown(rows, 'text');
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(4);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    expect(lines[0]).toMatch(/^task +state +try +worker +exit +started +ran +error$/);
+    expect(lines[2]).toMatch(/^ +1 +failed +2 .* 3 +01-02 03:04:06 +250 ms +exit/);
+    expect(lines[3]).toMatch(/^ +2 +waiting$/);
+  });
+
+  it('name the stage where there are several, and say where a cut list goes on', async () => {
+    const { stdout, stderr } = await shown(rows, 'text', { stages: 2, listing: { from: 0, limit: 1 } });
+    expect(stdout).toMatch(/task +stage +state/);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+    expect(stderr).toBe('there are more tasks; --from 1 goes on\n');
+  });
+
+  it('that are none say so', async () => {
+    expect(await shown([], 'text')).toEqual({ stdout: '', stderr: 'no such tasks\n' });
+  });
+});
+
+describe('tasks as JSON', () => {
+  it('are one value with all pages', async () => {
+    const { stdout } = await shown(
+      [row(0), row(1), row(2, { state: 'running', exitCode: undefined })],
+      'json',
+    );
+    const listed = JSON.parse(stdout);
+    expect(listed).toMatchObject({ job: 'a1-3', total: 3, truncated: false, next: null });
+    expect(listed.tasks.map(({ index }: TaskRow) => index)).toEqual([0, 1, 2]);
+    expect(listed.tasks[0]).toEqual({
+      index: 0,
+      stage: 'tasks',
+      state: 'completed',
+      attempt: 1,
+      worker: 'w1',
+      exitCode: 0,
+      startedAt: new Date(submittedAt + 1_000).toISOString(),
+      endedAt: new Date(submittedAt + 1_250).toISOString(),
+      runSeconds: 0.25,
+      maxRssBytes: null,
+      error: null,
+    });
+    expect(listed.tasks[2]).toMatchObject({ endedAt: null, exitCode: null });
+  });
+
+  it('that are none, or cut, are still one value', async () => {
+    expect(JSON.parse((await shown([], 'json')).stdout)).toMatchObject({ tasks: [], total: 0, next: null });
+    const cut = await shown([row(0), row(1), row(2)], 'json', { listing: { from: 0, limit: 1 } });
+    expect(JSON.parse(cut.stdout)).toMatchObject({ total: 3, truncated: true, next: 1 });
+  });
+});
+
+it('tasks as CSV have a heading once, and no formulas', async () => {
+  const rows = [row(0), row(1), row(2, { state: 'failed', exitCode: 1, error: '=HYPERLINK("x")' })];
+  const { stdout } = await shown(rows, 'csv');
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines[0]).toBe(
+    'index,stage,state,attempt,worker,exitCode,startedAt,endedAt,runSeconds,maxRssBytes,error',
+  );
+  expect(lines).toHaveLength(4);
+  expect(lines[3]).toMatch(/^2,tasks,failed,1,w1,1,2026-\S+Z,2026-\S+Z,0\.25,,"'=HYPERLINK\(""x""\)"$/);
+});

@@ -1,0 +1,120 @@
+import type { JobHandle, Tasks, TasksOptions } from '@goshawk/client';
+import { taskJson } from '@goshawk/core';
+import type { Context } from '../context.js';
+import { csvRow } from '../terminal/csv.js';
+import { painter } from '../terminal/paint.js';
+import { TasksTable } from './tasks-table.js';
+
+type Listing = Omit<TasksOptions, 'signal'> & { readonly from: number; readonly limit: number };
+
+/** Prints tasks page by page, so that a job of a million tasks takes no more memory than a small one. */
+export async function showTasks(
+  context: Context,
+  job: Pick<JobHandle, 'id' | 'describe' | 'tasksPage'>,
+  { limit, ...options }: Listing,
+  format: 'text' | 'json' | 'csv',
+): Promise<void> {
+  const pages = pagesOf(job, { ...options, signal: context.interrupted }, limit);
+  if (format === 'json') await writeJson(context, job.id, pages, options.from);
+  else if (format === 'csv') await writeCsv(context, pages);
+  else await writeTable(context, job, pages, options.from);
+}
+
+/** Pages up to the limit; the last one says where to go on, if it is not the end. */
+async function* pagesOf(
+  job: Pick<JobHandle, 'tasksPage'>,
+  options: TasksOptions,
+  limit: number,
+): AsyncGenerator<Tasks> {
+  let left = limit;
+  for (let { from } = options; ; ) {
+    const page = await job.tasksPage({ ...options, from, ...(Number.isFinite(left) ? { limit: left } : {}) });
+    yield page;
+    left -= page.tasks.length;
+    if (page.next === undefined || left <= 0) return;
+    from = page.next;
+  }
+}
+
+const COLUMNS = [
+  'index',
+  'stage',
+  'state',
+  'attempt',
+  'worker',
+  'exitCode',
+  'startedAt',
+  'endedAt',
+  'runSeconds',
+  'maxRssBytes',
+  'error',
+] as const satisfies readonly (keyof ReturnType<typeof taskJson>)[];
+
+/** `goshawk.tasks/1` on one line, written page by page: a million tasks are more than the memory should hold. */
+async function writeJson(
+  context: Context,
+  job: string,
+  pages: AsyncIterable<Tasks>,
+  from: number,
+): Promise<void> {
+  let listed = 0;
+  let total = 0;
+  let next: number | null = null;
+  let before = `{"schema":"goshawk.tasks/1","job":${JSON.stringify(job)},"tasks":[`;
+  for await (const page of pages) {
+    const rows = page.tasks.map((task) => JSON.stringify(taskJson(task, page.submittedAt)));
+    context.stdout.write(`${before}${rows.join(',')}`);
+    before = ',';
+    listed += rows.length;
+    total = page.total;
+    next = page.next ?? null;
+  }
+  // States may have changed from one page to the next: what was listed whole is as many as were listed.
+  if (next === null && from === 0) total = listed;
+  context.stdout.write(`],"total":${total},"truncated":${next !== null},"next":${next}}\n`);
+}
+
+async function writeCsv(context: Context, pages: AsyncIterable<Tasks>): Promise<void> {
+  let next: number | undefined;
+  context.out(csvRow(COLUMNS));
+  for await (const page of pages) {
+    const rows = page.tasks.map((task) => {
+      const cells = taskJson(task, page.submittedAt);
+      return csvRow(COLUMNS.map((column) => cells[column]));
+    });
+    if (rows.length > 0) context.out(rows.join('\n'));
+    next = page.next;
+  }
+  noteRest(context, next);
+}
+
+async function writeTable(
+  context: Context,
+  job: Pick<JobHandle, 'describe'>,
+  pages: AsyncIterable<Tasks>,
+  from: number,
+): Promise<void> {
+  const { stages, tasks } = await job.describe({ signal: context.interrupted });
+  let table: TasksTable | undefined;
+  let next: number | undefined;
+  for await (const page of pages) {
+    table ??= new TasksTable(
+      {
+        submittedAt: page.submittedAt,
+        isStaged: stages.length > 1,
+        isMeasured: page.tasks.some(({ maxRssBytes }) => maxRssBytes !== undefined),
+        last: tasks.total - 1,
+      },
+      Date.now(),
+      painter(context),
+    );
+    if (page.tasks.length > 0) context.out(table.render(page.tasks));
+    else context.note(page.total > 0 && from > 0 ? 'no more tasks' : 'no such tasks');
+    next = page.next;
+  }
+  noteRest(context, next);
+}
+
+function noteRest(context: Context, next: number | undefined): void {
+  if (next !== undefined) context.note(`there are more tasks; --from ${next} goes on`);
+}

@@ -1,0 +1,77 @@
+import { formatBytes, formatDuration, type Millis, type TaskRow } from '@goshawk/core';
+import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
+import { cellWidth } from '../terminal/width.js';
+
+type TaskColumn = Column & { readonly of: (task: TaskRow) => string };
+
+const MEMORY: TaskColumn = {
+  title: 'memory',
+  align: 'right',
+  dropFirst: 2,
+  of: ({ maxRssBytes }) => (maxRssBytes === undefined ? '' : formatBytes(maxRssBytes)),
+};
+
+/** A table of tasks that comes in parts: each is as wide as those before, and only the first has a heading. */
+export class TasksTable {
+  readonly #columns: readonly TaskColumn[];
+  readonly #widths: number[];
+  readonly #paint: Painter;
+  #hasBegun = false;
+
+  /**
+   * @param of `isMeasured`: it is known how much memory tasks took; `last`: the highest index there may be
+   * @param now wall clock, ms since 1970
+   */
+  constructor(
+    {
+      submittedAt,
+      isStaged,
+      isMeasured,
+      last,
+    }: { submittedAt: Millis; isStaged: boolean; isMeasured: boolean; last: number },
+    now: Millis,
+    paint: Painter,
+  ) {
+    const started = ({ startedMs }: TaskRow) =>
+      startedMs === undefined ? '' : clockTime(submittedAt + startedMs, now);
+    this.#columns = [
+      { title: 'task', align: 'right', of: ({ index }) => `${index}` },
+      ...(isStaged ? [{ title: 'stage', shrinkTo: 8, of: ({ stage }: TaskRow) => plain(stage) }] : []),
+      { title: 'state', of: ({ state }) => paintState(state, paint) },
+      { title: 'try', align: 'right', of: ({ attempt }) => (attempt === 0 ? '' : `${attempt}`) },
+      { title: 'worker', shrinkTo: 8, of: ({ worker = '' }) => plain(worker) },
+      { title: 'exit', align: 'right', of: ({ exitCode = '' }) => `${exitCode}` },
+      { title: 'started', align: 'right', dropFirst: 1, of: started },
+      { title: 'ran', align: 'right', of: ({ runMs }) => (runMs === undefined ? '' : formatDuration(runMs)) },
+      ...(isMeasured ? [MEMORY] : []),
+      { title: 'error', shrinkTo: 8, of: ({ error = '' }) => plain(error) },
+    ];
+    this.#widths = this.#columns.map(({ title }) => (title === 'task' ? `${last}`.length : 0));
+    this.#paint = paint;
+  }
+
+  /** The next rows, one or more. */
+  render(tasks: readonly TaskRow[]): string {
+    const rows = tasks.map((task) => this.#columns.map(({ of }) => of(task)));
+    rows.forEach((row) => {
+      // Errors are as long as they are: the last column needs no padding.
+      for (let at = 0; at < row.length - 1; at++)
+        this.#widths[at] = Math.max(this.#widths[at]!, cellWidth(row[at]!));
+    });
+    const columns = this.#columns.map((column, at) => ({ ...column, width: this.#widths[at]! }));
+    const text = renderTable(columns, rows, this.#paint);
+    const begins = this.#hasBegun ? text.indexOf('\n') + 1 : 0;
+    this.#hasBegun = true;
+    return text.slice(begins);
+  }
+}
+
+/** `09:39:02` today, `11-20 09:39:02` on another day, where this process is. */
+function clockTime(wallMs: Millis, now: Millis): string {
+  const at = new Date(wallMs);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const isToday = at.toDateString() === new Date(now).toDateString();
+  return isToday ? time : `${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+}

@@ -1,0 +1,87 @@
+import {
+  InputError,
+  JOB_STATES,
+  type JobState,
+  type Millis,
+  TASKS_LISTED_MAX,
+  type TaskRow,
+} from '@goshawk/core';
+import { badAnswer } from './errors.js';
+import type { CallOptions } from './options.js';
+import { askOwner, type Session } from './session.js';
+
+export interface TasksOptions extends CallOptions {
+  /** Only tasks in these states. Default: all states. */
+  readonly states?: readonly JobState[] | undefined;
+  /** Only tasks of the stage of this name. */
+  readonly stage?: string | undefined;
+  /** First index that is looked at. Default: 0. */
+  readonly from?: number | undefined;
+}
+
+/** Consecutive tasks of a job. */
+export interface Tasks {
+  readonly tasks: readonly TaskRow[];
+  /** That match the filters, listed or not. */
+  readonly total: number;
+  /** `from` of the next page; undefined at the end. */
+  readonly next: number | undefined;
+  /** When the job was accepted; the times of its tasks count from then. Wall clock, ms since 1970. */
+  readonly submittedAt: Millis;
+}
+
+/** One page of tasks, of at most 2,000. */
+export async function readTasks(
+  session: Session,
+  id: string,
+  options: TasksOptions & { readonly limit?: number | undefined },
+): Promise<Tasks> {
+  const { states = [], stage, from = 0, limit = TASKS_LISTED_MAX } = options;
+  const wrong = states.find((state) => !JOB_STATES.includes(state));
+  if (wrong !== undefined)
+    throw new InputError('bad-state', `states: "${wrong}" is not one of ${JOB_STATES.join(', ')}`);
+  for (const [name, value, min] of [
+    ['from', from, 0],
+    ['limit', limit, 1],
+  ] as const)
+    if (!Number.isSafeInteger(value) || value < min)
+      throw new InputError(
+        `bad-${name}`,
+        `${name}: expected a whole number of at least ${min}, got ${value}`,
+      );
+  const answer = await askOwner(
+    session,
+    id,
+    {
+      what: 'for the tasks of a job',
+      build: (request) => ({
+        type: 'listTasks',
+        request,
+        id,
+        states,
+        stage,
+        from,
+        limit: Math.min(limit, TASKS_LISTED_MAX),
+      }),
+    },
+    options,
+  );
+  const { tasks, total, next, submittedAt } = answer.value;
+  if (next !== undefined && (tasks.length === 0 || next <= tasks.at(-1)!.index))
+    throw badAnswer(answer.whom, 'further tasks');
+  return { tasks, total, next, submittedAt };
+}
+
+/** Page after page, so that only one is in memory. */
+export async function* taskPages(
+  session: Session,
+  id: string,
+  options: TasksOptions,
+): AsyncGenerator<Tasks, void, undefined> {
+  for (let from: number | undefined = options.from; ; ) {
+    const page = await readTasks(session, id, { ...options, from });
+    yield page;
+    if (page.next === undefined) return;
+    from = page.next;
+  }
+}
