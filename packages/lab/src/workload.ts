@@ -8,6 +8,7 @@ import { hasJournals } from './journals.js';
  *
  * @param onJobs called as jobs are read, with how many more those are
  * @param features what is known of the jobs of a `.tr` file beside their times
+ * @param resources what workers have; demands of foreign traces for anything else are left out
  * @throws WorkloadError, one line; the reason of the interruption
  */
 export async function openShown(
@@ -15,6 +16,7 @@ export async function openShown(
   spec: string,
   onJobs: (count: number) => void = () => {},
   features?: string,
+  resources?: readonly string[],
 ): Promise<Workload> {
   if (features === undefined && hasJournals(spec))
     return (await import('./whatif/recorded.js')).recordedWorkload(spec);
@@ -22,6 +24,7 @@ export async function openShown(
   try {
     return await openWorkload(spec, {
       features,
+      resources,
       onJobsRead: (count) => {
         counter.add(count);
         onJobs(count);

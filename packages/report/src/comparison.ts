@@ -30,6 +30,8 @@ export interface Workload {
   readonly taskSeconds: number;
   /** From the first submission to the last. */
   readonly spanSeconds: number;
+  /** What of the file did not become jobs as it was; absent where all did. */
+  readonly tallied?: readonly { readonly code: string; readonly what: string; readonly count: number }[];
 }
 
 export interface Cluster {

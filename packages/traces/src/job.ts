@@ -48,6 +48,8 @@ export interface TraceJob {
   readonly timeLimitSeconds?: number;
   /** At most so many tasks of the job run at a time. */
   readonly maxRunning?: number;
+  /** From submission to the first start on the cluster that was traced; a simulation finds its own. */
+  readonly waitSeconds?: number;
 }
 
 export interface TraceStage {

@@ -41,6 +41,11 @@ export class JobPacker {
     return this.#jobs;
   }
 
+  /** Whether it holds enough to be taken: many jobs, or few large ones. */
+  get isFull(): boolean {
+    return this.#jobs >= BATCH_JOBS || this.#tasks >= BATCH_TASKS;
+  }
+
   add(job: TraceJob): void {
     const { length } = job.durationsSeconds;
     this.roomFor(length).set(job.durationsSeconds);
@@ -93,13 +98,15 @@ export function packed(jobs: Iterable<TraceJob>): PackedJobs {
 }
 
 /** Jobs of a batch that is not read as such. */
-export const BATCH_JOBS = 1_024;
+const BATCH_JOBS = 1_024;
+/** Tasks after which a batch of few jobs is full, too: 8 MB. */
+const BATCH_TASKS = 1_000_000;
 
 export function* inBatches(jobs: Iterable<TraceJob>, size = BATCH_JOBS): Generator<PackedJobs> {
   const packer = new JobPacker();
   for (const job of jobs) {
     packer.add(job);
-    if (packer.jobs === size) yield packer.take();
+    if (packer.jobs >= size || packer.isFull) yield packer.take();
   }
   if (packer.jobs > 0) yield packer.take();
 }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { present, type Resources } from '@goshawk/core';
 import { WorkloadError } from './errors.js';
 import { readSideFile } from './features.js';
 import { emptyTrace } from './formats/files.js';
@@ -60,6 +61,8 @@ interface OpenOptions {
   readonly onJobsRead?: (count: number) => void;
   /** A `.tr` file's side file: what is known of its jobs beside their times. */
   readonly features?: string | undefined;
+  /** What machines have: demands of foreign traces for anything else are left out, and tallied. All are kept unless given. */
+  readonly resources?: readonly string[] | undefined;
 }
 
 /**
@@ -94,13 +97,18 @@ function carriesItsOwn(spec: string, kind: string): WorkloadError {
 
 async function fileWorkload(path: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
   const tally = new Tally();
-  const { held, jobCount } = await readOnce(format.read(path, tally), path, format, options);
+  const read = (tally?: Tally): AsyncIterable<PackedJobs> => {
+    const batches = format.read(path, tally);
+    if (options.resources === undefined || format.isForeign === undefined) return batches;
+    return withoutDemands(batches, new Set(options.resources), tally ?? new Tally());
+  };
+  const { held, jobCount } = await readOnce(read(tally), path, format, options, tally);
   return {
     name: basename(resolve(path)),
     jobCount,
     tallied: tally.list(),
-    jobs: () => (held === undefined ? flattened(format.read(path)) : unpackedJobs(held)),
-    batches: () => (held === undefined ? format.read(path) : [held]),
+    jobs: () => (held === undefined ? flattened(read()) : unpackedJobs(held)),
+    batches: () => (held === undefined ? read() : [held]),
     sha256: once((signal) => hashFiles(path, format, options.features, signal)),
   };
 }
@@ -125,6 +133,7 @@ async function readOnce(
   file: string,
   { aJob }: TraceFormat,
   { heldTasksMax: tasksMax = HELD_TASKS_MAX, onJobsRead }: OpenOptions,
+  tally: Tally,
 ): Promise<{ held: PackedJobs | undefined; jobCount: number }> {
   let held: PackedJobs[] | undefined = [];
   let jobCount = 0;
@@ -145,10 +154,47 @@ async function readOnce(
     if (held === undefined && disorder !== undefined) throw tooLargeToSort(disorder, tasksMax, file);
     onJobsRead?.(batch.ends.length);
   }
-  if (jobCount === 0) throw emptyTrace(file, aJob);
+  if (jobCount === 0) throw emptyTrace(file, aJob, tally.list());
   if (held === undefined) return { held, jobCount };
   const all = joined(held);
   return { held: disorder === undefined ? all : bySubmission(all), jobCount };
+}
+
+/** Jobs without demands for resources that machines do not have. */
+async function* withoutDemands(
+  batches: AsyncIterable<PackedJobs>,
+  resources: ReadonlySet<string>,
+  tally: Tally,
+): AsyncGenerator<PackedJobs> {
+  const kept = (demand: Resources | undefined, lost: Set<string>): Resources | undefined => {
+    if (demand === undefined) return undefined;
+    const entries = Object.entries(demand).filter(([name]) => {
+      if (resources.has(name)) return true;
+      lost.add(name);
+      return false;
+    });
+    return entries.length === 0 ? undefined : Object.fromEntries(entries);
+  };
+  for await (const batch of batches) {
+    const more = new Map(batch.more);
+    for (const [place, { demand, stages, ...rest }] of batch.more) {
+      const lost = new Set<string>();
+      const own = kept(demand, lost);
+      const ofStages = stages?.map(({ demand: each, ...stage }) => ({
+        ...stage,
+        ...present({ demand: kept(each, lost) }),
+      }));
+      if (lost.size === 0) continue;
+      more.set(place, { ...rest, ...present({ demand: own, stages: ofStages }) });
+      for (const name of lost) {
+        tally.add({
+          code: `demands-left-out-${name}`,
+          what: `jobs whose demand for ${name} is left out: --resources ${name}=AMOUNT, what each worker has, keeps it`,
+        });
+      }
+    }
+    yield { ...batch, more };
+  }
 }
 
 function tooLargeToSort(disorder: string, tasksMax: number, file: string): WorkloadError {

@@ -635,3 +635,39 @@ it('which tasks are pilots follows from the seed and the place of each job, whet
   const estimates = jobs.map((line) => (JSON.parse(line) as { estimateSeconds: number }).estimateSeconds);
   expect(new Set(estimates.map((seconds) => Math.round(seconds))).size).toBeGreaterThan(5);
 });
+
+describe('demands of a trace of another system', () => {
+  const LINES = ['submit,duration,cpu,memory', '0,10,2,4GiB', '0,10,2,4GiB'];
+
+  async function simulated(...args: string[]) {
+    const file = join(folder, 'needs.csv');
+    await writeFile(file, LINES.join('\n'));
+    const { exitCode, stderr, stdout } = await runHere([
+      'simulate',
+      file,
+      ...['--policy', 'fifo-ff', '--workers', '1', '--network-delay', '0ms', '--csv', '--parallel', '1'],
+      ...args,
+    ]);
+    const [names = [], values = []] = stdout.split('\n').map((line) => line.split(','));
+    return {
+      exitCode,
+      stderr,
+      longest: Number(values[names.indexOf('runtimeSeconds.all.max')]),
+    };
+  }
+
+  it('are left out where nobody says that workers have the resource, and that is said', async () => {
+    const { stderr, longest } = await simulated();
+    expect(stderr).toContain('2  jobs whose demand for cpu is left out: --resources cpu=AMOUNT');
+    expect(stderr).toContain('2  jobs whose demand for memory is left out: --resources memory=AMOUNT');
+    expect(longest).toBe(20);
+  });
+
+  it('count where somebody does', async () => {
+    const { stderr, longest } = await simulated('--slots', '4', '--resources', 'memory=6GiB');
+    expect(stderr).not.toContain('left out');
+    expect(longest).toBe(20);
+    expect((await simulated('--slots', '4', '--resources', 'memory=8GiB')).longest).toBe(10);
+    expect((await simulated('--slots', '1', '--resources', 'memory=1GiB')).exitCode).toBe(2);
+  });
+});

@@ -3,6 +3,7 @@ import { counted } from '@goshawk/core';
 import { formatTally } from '@goshawk/traces';
 import { checkOutput, tellComparison } from '../output/comparison.js';
 import { outputFiles, saveResults } from '../output/files.js';
+import { namedResources } from '../simulate/capacity.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import {
   checkOptions,
@@ -43,7 +44,8 @@ export const simulateCommand = defineCommand({
     }));
     const written = ['report', 'saveResults'] as const;
     const { report, saveResults: results } = await outputFiles(context.cwd, workload, options, written);
-    const surveyed = await surveyShown(context, workload, options.features);
+    const resources = namedResources(options);
+    const surveyed = await surveyShown(context, workload, options.features, resources);
     const sized = variants.map((variant) => ({ ...variant, sizing: sizeOf(variant.options, surveyed) }));
     const requests = sized.flatMap((variant) =>
       planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
@@ -51,7 +53,7 @@ export const simulateCommand = defineCommand({
     const { sizing } = sized[0]!;
     const sizings = sized.map((variant) => variant.sizing);
     announce(context, surveyed, sizings, requests);
-    const source = sourceOf(workload, surveyed, options.features);
+    const source = sourceOf(workload, surveyed, options.features, resources);
     const outcomes = await performShown(context, requests, source, options);
     const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
     if (results !== undefined) {

@@ -9,7 +9,8 @@ import {
   type WorkloadFacts,
 } from '@goshawk/cli';
 import { counted, InputError, type PolicySettings } from '@goshawk/core';
-import { formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
+import { formatTally, formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
+import { namedResources } from '../simulate/capacity.js';
 import { jobsShown, openShown } from '../workload.js';
 import type { PolicyRun, Shape } from './contract.js';
 import { checkEstimator } from './estimates.js';
@@ -116,7 +117,9 @@ async function makePlan(
   spec: string,
   { workers, slots }: Shape,
 ): Promise<ReplayPlan> {
-  const workload = await openShown(context, spec);
+  const resources = namedResources(options);
+  const workload = await openShown(context, spec, undefined, undefined, resources);
+  for (const line of formatTally(workload.tallied)) context.note(line);
   const jobs = jobsShown(context, workload, 'drawing jobs');
   const plan = await planReplay(workload, jobs, {
     ...options,

@@ -1,3 +1,4 @@
+import { capacityOf } from '@goshawk/cli';
 import {
   type Attributes,
   amountOf,
@@ -8,6 +9,23 @@ import {
   type Resources,
 } from '@goshawk/core';
 import type { TraceJob, TraceStage } from '@goshawk/traces';
+
+/**
+ * Resources that somebody says workers have. CPUs are not meant where workers have one slot, which is the default: what
+ * fits one at a time is up to the slot.
+ */
+export function namedResources({
+  slots,
+  resources,
+  vary = [],
+}: {
+  readonly slots: number;
+  readonly resources?: string | undefined;
+  readonly vary?: readonly string[];
+}): string[] {
+  const named = resources === undefined ? [] : Object.keys(capacityOf(0, resources));
+  return slots > 1 || vary.some((text) => text.startsWith('slots=')) ? ['cpu', ...named] : named;
+}
 
 /** What a job says of its tasks, beside their times. */
 type Needs = Partial<Pick<TraceJob, 'demand' | 'require' | 'stages' | 'prefer' | 'name'>>;

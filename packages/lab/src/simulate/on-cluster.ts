@@ -66,11 +66,12 @@ async function outcomeOf(order: RunOrder): Promise<RunOutcome> {
 /** As other processes find the jobs: files by whole paths, and memory that is not shared by threads. */
 function portable(source: JobSource, from: string): JobSource {
   if (source.kind === 'spec') {
-    const { spec, features } = source;
+    const { spec, features, resources } = source;
     return {
       kind: 'spec',
       spec: findGenerator(spec) === undefined ? resolve(from, spec) : spec,
       features: features === undefined ? undefined : resolve(from, features),
+      resources,
     };
   }
   const { submitSeconds, meanSeconds, durationsSeconds, ends, more } = source.packed;

@@ -156,8 +156,8 @@ function trainedOnHistory({
 
 async function jobsOf(source: JobSource): Promise<Jobs> {
   if (source.kind === 'packed') return unpackedJobs(source.packed);
-  const { spec, features } = source;
-  return (await openWorkload(spec, { features })).jobs();
+  const { spec, features, resources } = source;
+  return (await openWorkload(spec, { features, resources })).jobs();
 }
 
 function newDetails(jobs: number): JobDetails {

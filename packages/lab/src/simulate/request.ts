@@ -49,7 +49,12 @@ export interface RunRequest {
 /** Where a run finds its jobs, as plain data: in memory that threads share, or by path or generator. */
 export type JobSource =
   | { readonly kind: 'packed'; readonly packed: PackedJobs }
-  | { readonly kind: 'spec'; readonly spec: string; readonly features?: string | undefined };
+  | {
+      readonly kind: 'spec';
+      readonly spec: string;
+      readonly features?: string | undefined;
+      readonly resources?: readonly string[] | undefined;
+    };
 
 export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };

@@ -11,9 +11,15 @@ import { RunsTracker } from './tracker.js';
  * Reads a workload once, and shows how far that has come.
  *
  * @param features what is known of the jobs of a `.tr` file beside their times
+ * @param resources what workers have; demands of foreign traces for anything else are left out
  * @throws WorkloadError; InterruptedError that says how far it had come
  */
-export function surveyShown(context: Context, workload: string, features?: string): Promise<Survey> {
+export function surveyShown(
+  context: Context,
+  workload: string,
+  features?: string,
+  resources?: readonly string[],
+): Promise<Survey> {
   let jobs = 0;
   const onJobs = (count: number) => {
     jobs += count;
@@ -21,7 +27,7 @@ export function surveyShown(context: Context, workload: string, features?: strin
   return untilInterrupted(
     context,
     async () => {
-      const opened = await openShown(context, workload, onJobs, features);
+      const opened = await openShown(context, workload, onJobs, features, resources);
       jobs = 0;
       return survey(opened, batchesShown(context, opened, 'surveying jobs', onJobs), context.interrupted);
     },
@@ -30,8 +36,15 @@ export function surveyShown(context: Context, workload: string, features?: strin
 }
 
 /** Where runs of a workload find its jobs: in memory, if they are there. */
-export function sourceOf(workload: string, { packed }: Survey, features?: string): JobSource {
-  return packed === undefined ? { kind: 'spec', spec: workload, features } : { kind: 'packed', packed };
+export function sourceOf(
+  workload: string,
+  { packed }: Survey,
+  features?: string,
+  resources?: readonly string[],
+): JobSource {
+  return packed === undefined
+    ? { kind: 'spec', spec: workload, features, resources }
+    : { kind: 'packed', packed };
 }
 
 interface Showing {

@@ -74,6 +74,7 @@ export async function survey(
       tasks,
       taskSeconds: total,
       spanSeconds: submits.at(-1)! - first,
+      ...(workload.tallied.length === 0 ? {} : { tallied: workload.tallied }),
     },
     facts: {
       divisor: 1,

@@ -45,10 +45,65 @@ describe('a CSV file with named columns', () => {
     ]);
   });
 
+  it('is read with semicolons, tabs, quotes, and names in any case', async () => {
+    const expected = [{ submitSeconds: 0, durationsSeconds: [10, 10], meanSeconds: 10, name: 'a, b' }];
+    expect((await read('submit,name,duration,tasks', '0,"a, b",10,2')).jobs).toEqual(expected);
+    expect((await read('"Submit";"Name";"Duration";"Tasks"', '0;"a, b";10;2')).jobs).toEqual(expected);
+    expect((await read('SUBMIT\tname\tRunTime\tn_tasks', '0\ta, b\t10\t2')).jobs).toEqual(expected);
+  });
+
+  it('names the columns that it does not read', async () => {
+    const { tally } = await read('submit,duration,queue,nodes', '0,1,batch,n1');
+    expect(tally).toEqual(['2  columns of which jobs keep nothing: queue, nodes']);
+  });
+
+  it('reads amounts with their units, and shares of a GPU', async () => {
+    const { jobs } = await read(
+      'creation_time,scheduled_time,deletion_time,cpu_milli,memory_mib,num_gpu,gpu_milli,pod_phase',
+      '0,5,15,2500,1024,1,460,Succeeded',
+    );
+    expect(jobs).toMatchObject([
+      { durationsSeconds: [10], waitSeconds: 5, demand: { cpu: 2.5, memory: 2 ** 30, gpu: 0.46 } },
+    ]);
+  });
+
+  it('counts back from the end where that is all there is', async () => {
+    const { jobs } = await read('app,func,end_timestamp,duration', 'a,f,12.5,2.5');
+    expect(jobs).toEqual([{ submitSeconds: 10, durationsSeconds: [2.5], meanSeconds: 2.5 }]);
+  });
+
+  it.each([
+    [
+      ['submit,duration,estimates', '0,1,2'],
+      /trace:1: there is no column 'estimates'; did you mean 'estimate'\?/,
+    ],
+    [['job,submit', '1,2'], /trace:1: no column says how long jobs ran; the first line names the columns: /],
+    [
+      ['submit,duration', '0,Infinity'],
+      /trace:2: column 2, the duration, is 'Infinity'; it is a number of seconds/,
+    ],
+    [['submit,duration', '0,1e300'], /trace:2: column 2, the duration, is '1e300'/],
+    [
+      ['submit,duration,tasks', '0,1,2000000000'],
+      /trace:2: column 3, the tasks, is '2000000000'; it is a whole number, one or more and at most 1000000/,
+    ],
+    [['submit,duration,tasks', '0,1,0x10'], /trace:2: column 3, the tasks, is '0x10'/],
+    [['submit,duration,tasks', '0,1,2.5'], /trace:2: column 3, the tasks, is '2.5'/],
+    [['submit,start,end', '0,10,5'], /trace:2: the job ends 5 s before it starts/],
+    [
+      ['submit,duration', '2026-01-01,1', 'x,1'],
+      /trace:3: column 1, the submit, is 'x'; it is a date and a time/,
+    ],
+    [['submit,name,duration', '0,"a,10'], /trace:\d: a double quote is not closed; /],
+    [['submit,submit,duration', '0,1,2'], /trace:1: two columns have the same name, 'submit'/],
+  ])('%j is refused, too', async (lines, message) => {
+    await expect(read(...lines)).rejects.toThrow(message);
+  });
+
   it.each([
     [['submit,task,duration', '0,2,5'], /trace:1: there is no column 'task'; did you mean 'tasks'\?/],
     [['submit,tasks,duration', '0,2'], /trace:2: the line has 2 columns in place of 3/],
-    [['submit,tasks,duration', '0,0,5'], /trace:2: the number of tasks is 0/],
+    [['submit,tasks,duration', '0,0,5'], /trace:2: column 2, the tasks, is '0'/],
     [['submit,tasks,duration', '0,1,'], /trace:2: the duration is empty/],
     [['submit,tasks,duration', 'x,1,5'], /trace:2: column 1, the submit, is 'x'/],
     [['submit,tasks,duration'], /the trace is empty/],
@@ -75,20 +130,56 @@ describe('the Standard Workload Format', () => {
         estimateSeconds: 120,
         user: '7',
         logicalName: '2',
+        waitSeconds: 5,
       },
     ]);
-    expect(tally).toEqual(['1  jobs without a run time or processors, which never ran: left out']);
+    expect(tally).toEqual([
+      '1  jobs of several processors: tasks that may start one by one, though the job started at once',
+      '1  jobs without a run time or processors, which never ran: left out',
+      '2  columns of which jobs keep nothing: group, queue',
+    ]);
   });
 
-  it('is recognised without comments, too', async () => {
+  it('takes a checkpointed job once, from the line of the whole of it', async () => {
+    const { jobs, tally } = await read(
+      '; Version: 2.2',
+      '1 0 -1 100 2 -1 -1 2 20 -1 1 1 1 -1 -1 -1 -1 -1',
+      '1 0 -1 60 2 -1 -1 2 20 -1 2 1 1 -1 -1 -1 -1 -1',
+      '1 0 -1 40 2 -1 -1 2 20 -1 3 1 1 -1 -1 -1 -1 -1',
+    );
+    expect(jobs.map(({ durationsSeconds }) => durationsSeconds)).toEqual([[100, 100]]);
+    expect(tally.join()).toContain('2  partial executions');
+  });
+
+  it.each([
+    '2 1 -1 0 0 -1 -1 64 20 -1 5 1 1 -1 -1 -1 -1 -1',
+    '2 1 -1 0 -1 -1 -1 64 20 -1 5 1 1 -1 -1 -1 -1 -1',
+    '2 1 -1 -1 -1 -1 -1 64 20 -1 5 1 1 -1 -1 -1 -1 -1',
+    '2 1 -1 0 4 -1 -1 64 20 -1 5 1 1 -1 -1 -1 -1 -1',
+  ])('leaves out a job that never ran: %s', async (line) => {
+    expect((await read(SWF_JOB, line)).jobs.length).toBe(1);
+  });
+
+  it('is recognised without comments, of more columns, and where all is known', async () => {
     expect((await read(SWF_JOB)).format).toBe('swf');
+    expect((await read('1 0 0 10 2 10 100 2 20 100 1 1 1 1 1 1 0 0')).format).toBe('swf');
+    expect((await read('1 1356996147 0 12 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1 7 8 9')).tally.at(-1)).toMatch(
+      /columns of which jobs keep nothing: group, queue, partition, those behind the 18th/,
+    );
     // 15 tasks make a line of `.tr` of as many fields.
     expect((await read(`0 15 1 ${'1 '.repeat(15)}`)).format).toBe('tr');
   });
 
   it.each([
     [['; Version: 2.2', '1 2 3'], /trace:2: the line has 3 fields in place of 18/],
-    [[SWF_JOB, SWF_JOB.replace('60', 'x')], /trace:2: field 4 is 'x'/],
+    [[SWF_JOB, SWF_JOB.replace('60', 'x')], /trace:2: field 4, the run time, is 'x'/],
+    [[SWF_JOB, SWF_JOB.replace('60', '1e300')], /trace:2: field 4, the run time, is '1e300'/],
+    [
+      [SWF_JOB, SWF_JOB.replace(' 4 -1', ' 2000000000 -1')],
+      /trace:2: field 5, the processors, is '2000000000'/,
+    ],
+    [[SWF_JOB, SWF_JOB.replace(' 4 -1', ' 0x10 -1')], /trace:2: field 5, the processors, is '0x10'/],
+    [[SWF_JOB, SWF_JOB.replace(' 4 -1', ' 2.5 -1')], /trace:2: field 5, the processors, is '2.5'/],
     [['; nothing'], /the trace is empty/],
   ])('%j is refused', async (lines, message) => {
     await expect(read(...lines)).rejects.toThrow(message);
@@ -105,6 +196,7 @@ describe('Alibaba’s batch_task of 2018', () => {
       'M1,1,j_3,1,Failed,100,110,100,0.5',
     );
     expect(format).toBe('alibaba2018');
+    const demand = { cpu: 1, memory: 0.5 };
     expect(jobs).toEqual([
       {
         name: 'j_1',
@@ -112,14 +204,15 @@ describe('Alibaba’s batch_task of 2018', () => {
         durationsSeconds: [10, 10, 20, 1],
         meanSeconds: 10.25,
         stages: [
-          { name: 'M1#0', after: [], tasks: 2 },
-          { name: 'R2_1#1', after: [0], tasks: 1 },
-          { name: 'J4_2_3#2', after: [1], tasks: 1 },
+          { name: 'M1#0', after: [], tasks: 2, demand },
+          { name: 'R2_1#1', after: [0], tasks: 1, demand },
+          { name: 'J4_2_3#2', after: [1], tasks: 1, demand },
         ],
       },
-      { name: 'j_2', submitSeconds: 105, durationsSeconds: [1, 1], meanSeconds: 1 },
+      { name: 'j_2', submitSeconds: 105, durationsSeconds: [1, 1], meanSeconds: 1, demand },
     ]);
     expect(tally).toEqual([
+      '1  columns of which jobs keep nothing: task_type',
       '1  stages that did not end well, or whose times are missing: left out',
       '1  stages to come after that are not there: not waited for',
     ]);

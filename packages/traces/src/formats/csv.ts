@@ -1,69 +1,376 @@
-import { present } from '@goshawk/core';
-import { WorkloadError } from '../errors.js';
-import { BATCH_JOBS, JobPacker, type PackedJobs } from '../packed-jobs.js';
-import { type HeadedRow, readHeadedCsv } from './csv-rows.js';
+import { nearest, PRIORITIES, type Priority, present, type Resources } from '@goshawk/core';
+import { quote, WorkloadError } from '../errors.js';
+import { JobPacker, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { sinceTheFirst } from './clock-time.js';
+import {
+  bytesOf,
+  clockOf,
+  decimal,
+  instantOf,
+  isSeconds,
+  isTaskCount,
+  KIB,
+  MIB,
+  SECONDS_ADVICE,
+  TASKS_ADVICE,
+} from './fields.js';
+import { beginningOf, emptyTrace } from './files.js';
+import { isTaken } from './outcomes.js';
+import { checkLength, type Row, readRecords, tallyUnread, wordsOf, wrongCell } from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
-/** A file may name the columns with their unit, as spreadsheets do. */
-const SPELLINGS = {
-  submit: ['submit', 'submit_s', 'submit_seconds', 'submitSeconds'],
-  tasks: ['tasks', 'n_tasks', 'num_tasks'],
-  duration: ['duration', 'duration_s', 'duration_seconds', 'durationSeconds'],
-} as const;
-const NAMES: readonly string[] = Object.values(SPELLINGS).flat();
-const LAYOUT = '`submit,tasks,duration`, in seconds; `name`, `user` and `estimate` may stand beside them';
+type Kind = 'time' | 'length' | 'count' | 'amount' | 'bytes' | 'text';
 
-/** A job a row, all of its tasks of one duration: what a spreadsheet or a query exports. */
+/** Columns that are read, what their cells are, and the words that name them, without units and words such as `time`. */
+const COLUMNS = {
+  submit: {
+    kind: 'time',
+    words: ['submit', 'submitted', 'submission', 'arrival', 'arrived', 'creation', 'created', 'create'],
+  },
+  start: { kind: 'time', words: ['start', 'started', 'scheduled', 'begin', 'began'] },
+  end: { kind: 'time', words: ['end', 'ended', 'finish', 'finished', 'deletion', 'completion'] },
+  duration: { kind: 'length', words: ['duration', 'runtime', 'run', 'elapsed'] },
+  tasks: { kind: 'count', words: ['tasks', 'ntasks', 'instances'] },
+  cpu: { kind: 'amount', words: ['cpu', 'cpus', 'ncpus', 'cores', 'core'] },
+  memory: { kind: 'bytes', words: ['memory', 'mem'] },
+  gpu: { kind: 'amount', words: ['gpu', 'gpus', 'ngpus'] },
+  name: { kind: 'text', words: ['name', 'job name', 'job'] },
+  user: { kind: 'text', words: ['user', 'username', 'user name', 'owner'] },
+  state: { kind: 'text', words: ['state', 'status', 'job state', 'job status', 'pod phase', 'outcome'] },
+  estimate: { kind: 'length', words: ['estimate', 'walltime', 'timelimit', 'limit'] },
+  priority: { kind: 'text', words: ['priority'] },
+  deadline: { kind: 'time', words: ['deadline'] },
+  weight: { kind: 'amount', words: ['weight'] },
+} as const satisfies Readonly<Record<string, { kind: Kind; words: readonly string[] }>>;
+type Field = keyof typeof COLUMNS;
+
+const FIELDS = Object.keys(COLUMNS) as Field[];
+/** Words that say nothing more: `n_tasks`, `submit_time`, `submitted_at`, `cpu_num`. */
+const FILLERS = new Set([
+  'n',
+  'num',
+  'number',
+  'of',
+  'time',
+  'at',
+  'timestamp',
+  'date',
+  'total',
+  'req',
+  'requested',
+  'count',
+]);
+const UNITS: Readonly<Record<'seconds' | 'bytes' | 'amount', Readonly<Record<string, number>>>> = {
+  seconds: {
+    s: 1,
+    sec: 1,
+    secs: 1,
+    second: 1,
+    seconds: 1,
+    ms: 1e-3,
+    milliseconds: 1e-3,
+    us: 1e-6,
+    microseconds: 1e-6,
+    minutes: 60,
+    min: 60,
+    mins: 60,
+    hours: 3_600,
+    h: 3_600,
+  },
+  bytes: { b: 1, bytes: 1, kb: KIB, kib: KIB, mb: MIB, mib: MIB, gb: KIB * MIB, gib: KIB * MIB },
+  amount: { milli: 1e-3, millicores: 1e-3, percent: 0.01 },
+};
+const UNITS_OF: Readonly<Record<Kind, Readonly<Record<string, number>>>> = {
+  time: UNITS.seconds,
+  length: UNITS.seconds,
+  bytes: UNITS.bytes,
+  amount: UNITS.amount,
+  count: {},
+  text: {},
+};
+
+const LAYOUT =
+  'a `submit` and a `duration`, or a `start` and an `end`; also tasks, cpu, memory, gpu, user, name, state, estimate, priority, deadline and weight';
+const ADVICE = `the first line names the columns: ${LAYOUT}`;
+
+/** A job a row, all of its tasks alike: what a spreadsheet, a data frame or a query exports. */
 export const csv = {
   name: 'csv',
-  aJob: `each row is a job: ${LAYOUT}`,
+  isForeign: true,
+  aJob: `each row is a job; ${ADVICE}`,
   endings: ['.csv'],
   recognises: (firstLine) => {
-    const names = firstLine
-      .trim()
-      .split(',')
-      .map((name) => name.trim());
-    return columnIn(names, 'submit') !== undefined && columnIn(names, 'duration') !== undefined;
+    const fields = new Set(headerCells(firstLine).map((name) => fieldOf(name)?.field));
+    return fields.has('submit') || fields.has('start') || (fields.has('end') && fields.has('duration'));
   },
   read: readCsv,
 } as const satisfies TraceFormat;
 
-function columnIn(names: readonly string[], of: keyof typeof SPELLINGS): string | undefined {
-  return names.find((name) => (SPELLINGS[of] as readonly string[]).includes(name));
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/** The delimiter that stands most often in a header. */
+export function delimiterOf(header: string): string {
+  const unquoted = header.replace(/"[^"]*"/g, '');
+  const counts = DELIMITERS.map((delimiter) => unquoted.split(delimiter).length);
+  return DELIMITERS[counts.indexOf(Math.max(...counts))]!;
+}
+
+function headerCells(header: string): string[] {
+  return header.split(delimiterOf(header)).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+}
+
+/** What a column of this name holds; `unit` is what a 1 in it means. */
+function fieldOf(name: string): { field: Field; unit: number } | undefined {
+  const words = wordsOf(name);
+  const plain = words.join(' ');
+  for (const field of FIELDS) {
+    const { kind, words: known } = COLUMNS[field];
+    const units = UNITS_OF[kind];
+    const last = words.at(-1) ?? '';
+    const unit = words.length > 1 && Object.hasOwn(units, last) ? units[last]! : undefined;
+    const own = (unit === undefined ? words : words.slice(0, -1)).filter((word) => !FILLERS.has(word));
+    const isKnown = (text: string): boolean => (known as readonly string[]).includes(text);
+    if (isKnown(plain) || isKnown(own.join(' '))) return { field, unit: unit ?? 1 };
+  }
+  return undefined;
+}
+
+interface Column {
+  readonly place: number;
+  readonly name: string;
+  readonly unit: number;
 }
 
 /** @throws WorkloadError with file and line at the first row that is wrong */
-async function* readCsv(file: string): AsyncGenerator<PackedJobs> {
-  const packer = new JobPacker();
-  for await (const row of readHeadedCsv(file, [], NAMES)) {
-    addJob(packer, row);
-    if (packer.jobs === BATCH_JOBS) yield packer.take();
-  }
-  yield packer.take();
+async function* readCsv(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const first = await beginningOf(file);
+  if (first === undefined) throw emptyTrace(file, csv.aJob);
+  const records = readRecords(file, { delimiter: delimiterOf(first.text), hasQuotes: true });
+  const { value: header } = (await records.next()) as { value: Row };
+  const reader = new CsvReader(header, tally);
+  yield* reader.hasClockTimes(first.head) ? sinceTheFirst(reader.jobs(records)) : reader.jobs(records);
 }
 
-function addJob(packer: JobPacker, row: HeadedRow): void {
-  const amount = (of: keyof typeof SPELLINGS): number | undefined => {
-    for (const column of SPELLINGS[of]) {
-      const value = row.amount(column);
-      if (value !== undefined) return value;
+class CsvReader {
+  readonly #columns: ReadonlyMap<Field, readonly Column[]>;
+  readonly #width: number;
+  readonly #tally: Tally;
+  /** Whether times are dates; the first row decides. */
+  #isClock: boolean | undefined;
+
+  constructor(header: Row, tally: Tally) {
+    this.#tally = tally;
+    this.#width = header.cells.length;
+    this.#columns = columnsOf(header, tally);
+  }
+
+  /** By the first rows: dates are counted from the first submission, numbers are taken as they are. */
+  hasClockTimes(head: string): boolean {
+    return /\d{4}-\d{2}-\d{2}/.test(head.split('\n').slice(1, 50).join('\n'));
+  }
+
+  async *jobs(records: AsyncIterable<Row>): AsyncGenerator<PackedJobs> {
+    const packer = new JobPacker();
+    for await (const row of records) {
+      checkLength(row, this.#width);
+      this.#addJob(packer, row);
+      if (packer.isFull) yield packer.take();
     }
+    yield packer.take();
+  }
+
+  #addJob(packer: JobPacker, row: Row): void {
+    const [start, end] = [this.#time(row, 'start'), this.#time(row, 'end')];
+    const length = this.#amount(row, 'duration', lengthOf, SECONDS_ADVICE);
+    const state = this.#text(row, 'state') ?? '';
+    const duration = length ?? (start === undefined || end === undefined ? undefined : end - start);
+    if (state !== '' && !isTaken(state, duration !== undefined, this.#tally)) return;
+    if (duration === undefined) {
+      throw new WorkloadError(
+        `the ${this.#columns.has('duration') || !this.#columns.has('end') ? 'duration' : start === undefined ? 'start' : 'end'} is empty`,
+        'each row of a job that ran has both a submission and a duration; a `state` column tells of jobs that did not run',
+        row,
+      );
+    }
+    if (!isSeconds(duration)) {
+      throw new WorkloadError(
+        `the job ends ${-duration} s before it starts`,
+        'correct the row, or leave it out',
+        row,
+      );
+    }
+    const submit = this.#time(row, 'submit') ?? start ?? (end === undefined ? undefined : end - duration);
+    if (submit === undefined) throw new WorkloadError('the submit is empty', 'each row has both', row);
+    const tasks = this.#amount(row, 'tasks', decimal, TASKS_ADVICE, isTaskCount) ?? 1;
+    packer.roomFor(tasks).fill(duration);
+    packer.close(submit, duration, tasks, {
+      ...present({
+        name: this.#text(row, 'name'),
+        user: this.#text(row, 'user'),
+        estimateSeconds: this.#amount(row, 'estimate', lengthOf, SECONDS_ADVICE),
+        demand: this.#demand(row),
+        deadlineSeconds: this.#deadline(row, submit),
+        priority: this.#priority(row),
+        weight: this.#amount(
+          row,
+          'weight',
+          decimal,
+          'it is a number above zero',
+          (value) => value > 0 && value <= 1e9,
+        ),
+        waitSeconds:
+          start === undefined || start < submit || (start === submit && !this.#columns.has('submit'))
+            ? undefined
+            : start - submit,
+      }),
+    });
+  }
+
+  #demand(row: Row): Resources | undefined {
+    const amount = 'it is a number, zero or more';
+    const demand = present({
+      cpu: this.#amount(row, 'cpu', decimal, amount, isAmount),
+      memory: this.#amount(row, 'memory', bytesOf, 'it is a number of bytes, or 4GiB', isAmount),
+      gpu: this.#amount(row, 'gpu', decimal, amount, isAmount),
+    });
+    const needed = Object.entries(demand).filter(([, each]) => each !== undefined && each > 0);
+    return needed.length === 0 ? undefined : (Object.fromEntries(needed) as Resources);
+  }
+
+  /** Dates are points in time, numbers count from the submission. */
+  #deadline(row: Row, submit: number): number | undefined {
+    const time = this.#time(row, 'deadline');
+    if (time === undefined) return undefined;
+    const seconds = this.#isClock === true ? time - submit : time;
+    if (seconds > 0 && isSeconds(seconds)) return seconds;
+    this.#tally.add({
+      code: 'deadlines-past',
+      what: 'jobs with a deadline before their submission: it is left out',
+    });
     return undefined;
-  };
-  const [submit, duration, tasks = 1] = [amount('submit'), amount('duration'), amount('tasks')];
-  if (submit === undefined || duration === undefined) {
-    throw new WorkloadError(
-      `the ${submit === undefined ? 'submit' : 'duration'} is empty`,
-      'each row has both',
+  }
+
+  #priority(row: Row): Priority | undefined {
+    const text = this.#text(row, 'priority')?.toLowerCase();
+    if (text === undefined) return undefined;
+    if ((PRIORITIES as readonly string[]).includes(text)) return text as Priority;
+    this.#tally.add({
+      code: 'priorities-unknown',
+      what: `jobs whose priority is not one of ${PRIORITIES.join(', ')}: it is left out`,
+    });
+    return undefined;
+  }
+
+  #text(row: Row, field: Field): string | undefined {
+    const column = this.#columns.get(field)?.[0];
+    const text = column === undefined ? '' : row.cells[column.place]!;
+    if (isUnknown(text)) return undefined;
+    return text.slice(0, 256);
+  }
+
+  #time(row: Row, field: 'submit' | 'start' | 'end' | 'deadline'): number | undefined {
+    const column = this.#columns.get(field)?.[0];
+    if (column === undefined) return undefined;
+    const text = row.cells[column.place]!;
+    if (isUnknown(text)) return undefined;
+    const instant = instantOf(text);
+    this.#isClock ??= instant !== undefined;
+    const number = decimal(text) * column.unit;
+    if (this.#isClock && instant !== undefined) return instant;
+    if (!this.#isClock && isSeconds(number)) return number;
+    throw wrongCell(
       row,
+      column.place,
+      column.name,
+      this.#isClock
+        ? 'it is a date and a time, such as 2026-11-25T18:30:00Z, as in the first row'
+        : `${SECONDS_ADVICE}, or in all rows a date and a time such as 2026-11-25T18:30:00Z`,
     );
   }
-  if (!Number.isSafeInteger(tasks) || tasks < 1) {
-    throw new WorkloadError(`the number of tasks is ${tasks}`, 'it is a whole number, one or more', row);
+
+  /** Two columns of one field, such as `num_gpu` and `gpu_milli`, are multiplied. */
+  #amount(
+    row: Row,
+    field: Field,
+    parse: (text: string, unit?: number) => number,
+    advice: string,
+    is: (value: number) => boolean = isSeconds,
+  ): number | undefined {
+    let product: number | undefined;
+    for (const { place, name, unit } of this.#columns.get(field) ?? []) {
+      const text = row.cells[place]!;
+      if (isUnknown(text)) continue;
+      const isBytes = COLUMNS[field].kind === 'bytes';
+      const value = isBytes ? parse(text, unit) : parse(text) * unit;
+      if (!is(value)) throw wrongCell(row, place, name, advice);
+      product = (product ?? 1) * value;
+    }
+    return product;
   }
-  const [name, user, estimateSeconds] = [row.text('name'), row.text('user'), row.amount('estimate')];
-  packer.roomFor(tasks).fill(duration);
-  packer.close(submit, duration, tasks, {
-    ...present({ name, user, estimateSeconds }),
-  });
 }
+
+function isUnknown(text: string): boolean {
+  return text === '' || /^(na|n\/a|nan|null|none|unknown|-)$/i.test(text);
+}
+
+function isAmount(value: number): boolean {
+  return value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+}
+
+function lengthOf(text: string): number {
+  return clockOf(text) ?? decimal(text);
+}
+
+function columnsOf(header: Row, tally: Tally): Map<Field, Column[]> {
+  const columns = new Map<Field, Column[]>();
+  const unread: string[] = [];
+  const names = new Set<string>();
+  for (const [place, name] of header.cells.entries()) {
+    if (names.has(name)) {
+      throw new WorkloadError(`two columns have the same name, ${quote(name)}`, ADVICE, header);
+    }
+    names.add(name);
+    const found = fieldOf(name);
+    if (found === undefined) unread.push(name === '' ? `column ${place + 1}` : name);
+    else {
+      const { field, unit } = found;
+      const own = columns.get(field);
+      const column = { place, name, unit };
+      if (own === undefined) columns.set(field, [column]);
+      else if (COLUMNS[field].kind === 'amount') own.push(column);
+      else unread.push(name);
+    }
+  }
+  const has = (...fields: Field[]): boolean => fields.every((field) => columns.has(field));
+  if (!has('duration') && !has('start', 'end')) {
+    throw new WorkloadError('no column says how long jobs ran', `${ADVICE}${meant(unread, columns)}`, header);
+  }
+  for (const name of unread) {
+    const near = nearest(wordsOf(name).join(' '), SPELLED_WITH_CARE);
+    if (near === undefined || columns.has(near as Field)) continue;
+    throw new WorkloadError(`there is no column ${quote(name)}`, `did you mean ${quote(near)}?`, header);
+  }
+  tallyUnread(tally, unread);
+  return columns;
+}
+
+function meant(unread: readonly string[], columns: ReadonlyMap<Field, unknown>): string {
+  for (const name of unread) {
+    const near = nearest(wordsOf(name).join(' '), SPELLED_WITH_CARE);
+    if (near !== undefined && !columns.has(near as Field))
+      return `; did you mean ${quote(near)} by ${quote(name)}?`;
+  }
+  return '';
+}
+
+/** A job of one task is not to be made of a column `task`, nor one without an estimate of `estimates`. */
+const SPELLED_WITH_CARE: readonly string[] = [
+  'submit',
+  'duration',
+  'tasks',
+  'estimate',
+  'memory',
+  'priority',
+  'deadline',
+] satisfies Field[];

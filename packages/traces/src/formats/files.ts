@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
 import { WorkloadError } from '../errors.js';
+import type { Tallied } from '../tally.js';
 
 /** Bytes of one line at most: a job of about four million tasks. More is no trace, or a broken one. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
@@ -14,7 +15,7 @@ const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
  * Content of a file in chunks, decompressed where its first bytes say gzip (whatever it is called).
  * @param lineNow the line that has been reached, for the error where the compressed data is damaged
  */
-async function* readChunks(file: string, lineNow: () => number): AsyncGenerator<Buffer> {
+export async function* readChunks(file: string, lineNow: () => number = () => 0): AsyncGenerator<Buffer> {
   await checkFile(file);
   const gzipped = await isGzipped(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
@@ -86,28 +87,94 @@ function* linesOf(bytes: Buffer): Generator<string> {
   }
 }
 
-/** The first line that is not blank, with its number; undefined when there is none. */
-export async function firstLine(file: string): Promise<{ text: string; line: number } | undefined> {
-  let line = 0;
-  for await (const bytes of readWholeLines(file, () => line)) {
-    for (const text of linesOf(bytes)) {
+/** What tells the format of a file: its first line that is not blank, and the text from there on. */
+export interface Beginning {
+  readonly text: string;
+  /** 1-based, of `text`. */
+  readonly line: number;
+  /** `HEAD_BYTES` or so from the beginning of that line. */
+  readonly head: string;
+}
+
+const HEAD_BYTES = 64 * 1024;
+
+/** Undefined for a file of blanks. */
+export async function beginningOf(file: string): Promise<Beginning | undefined> {
+  let line = 1;
+  let head = Buffer.alloc(0);
+  for await (const chunk of readChunks(file, () => line)) {
+    head = Buffer.concat([head, chunk]);
+    for (let end = head.indexOf(NEWLINE); end >= 0; end = head.indexOf(NEWLINE)) {
+      if (head.toString('utf8', 0, end).trim() !== '') break;
+      head = head.subarray(end + 1);
       line++;
-      if (text.trim() !== '') return { text, line };
+    }
+    if (head.length >= HEAD_BYTES) break;
+  }
+  const text = head.toString('utf8');
+  if (text.trim() === '') return undefined;
+  return { text: text.split('\n', 1)[0]!, line, head: text };
+}
+
+/** Text that is read at once: JSON and XML documents. More would need several times as much memory. */
+const DOCUMENT_BYTES_MAX = 256 * 1024 * 1024;
+
+/** A whole text file. @throws WorkloadError when it is too large */
+export async function readDocument(file: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of readChunks(file)) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > DOCUMENT_BYTES_MAX) {
+      throw new WorkloadError(
+        `the document is larger than ${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB`,
+        'take a part of it, or make a CSV file of it, which is read row by row',
+        { file },
+      );
     }
   }
-  return undefined;
+  return Buffer.concat(chunks).toString('utf8');
 }
 
-/** @param advice how a job would look */
-export function emptyTrace(file: string, advice: string): WorkloadError {
-  return new WorkloadError('the trace is empty', advice, { file });
+/**
+ * @param advice how a job would look
+ * @param tallied why what is there are no jobs
+ */
+export function emptyTrace(file: string, advice: string, tallied: readonly Tallied[] = []): WorkloadError {
+  const why = tallied.map(({ count, what }) => `${count} ${what}`).join(', ');
+  return new WorkloadError(
+    why === '' ? 'the trace is empty' : `no job is left of the trace (${why})`,
+    advice,
+    { file },
+  );
 }
 
+/** First bytes of files that have to be converted first, and how. */
+const FOREIGN: readonly (readonly [magic: readonly number[], is: string, convert: string])[] = [
+  [[0x28, 0xb5, 0x2f, 0xfd], 'compressed with zstd', 'decompress it first: zstd -d FILE, or gzip it'],
+  [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], 'compressed with xz', 'decompress it first: xz -d FILE, or gzip it'],
+  [[0x42, 0x5a, 0x68], 'compressed with bzip2', 'decompress it first: bzip2 -d FILE, or gzip it'],
+  [[0x50, 0x4b, 0x03, 0x04], 'a zip archive', 'extract it first: unzip FILE'],
+  [[0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c], 'a 7z archive', 'extract it first: 7z x FILE'],
+  [[0x04, 0x22, 0x4d, 0x18], 'compressed with lz4', 'decompress it first: lz4 -d FILE, or gzip it'],
+  [[0xff, 0xfe], 'UTF-16 text', 'convert it first: iconv -f UTF-16 -t UTF-8 FILE'],
+  [[0xfe, 0xff], 'UTF-16 text', 'convert it first: iconv -f UTF-16 -t UTF-8 FILE'],
+  [[0x50, 0x41, 0x52, 0x31], 'a Parquet file', 'convert it to CSV first'],
+];
+const MAGIC_BYTES = 6;
+
+/** @throws WorkloadError for a file in another compression or encoding */
 async function isGzipped(file: string): Promise<boolean> {
   const handle = await orUnreadable(file, open(file));
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0);
+    const first = buffer.subarray(0, bytesRead);
+    const begins = (magic: readonly number[]): boolean =>
+      bytesRead >= magic.length && magic.every((byte, place) => first[place] === byte);
+    for (const [magic, is, convert] of FOREIGN)
+      if (begins(magic)) throw new WorkloadError(`the file is ${is}`, convert, { file });
+    return begins([0x1f, 0x8b]);
   } finally {
     await handle.close();
   }

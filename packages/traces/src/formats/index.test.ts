@@ -28,11 +28,27 @@ describe('detectFormat', () => {
   });
 
   it('says what an unknown file begins with and which formats are known', async () => {
-    await expect(detect('\njob,submit\n1,2\n')).rejects.toThrow(
-      `somefile:2: not a known trace format: it begins with 'job,submit'; known formats are ${Object.keys(FORMATS).join(', ')} (`,
+    await expect(detect('\njob,node\n1,2\n')).rejects.toThrow(
+      `somefile:2: not a known trace format: it begins with 'job,node'; known formats are ${Object.keys(FORMATS).join(', ')} (`,
     );
     await expect(detect(Buffer.from([0, 1, 2, 3, 0]))).rejects.toThrow('it is not text');
     await expect(detect('')).rejects.toThrow('the trace is empty');
+  });
+
+  it.each([
+    ['zstd', [0x28, 0xb5, 0x2f, 0xfd, 0, 0], /is compressed with zstd; decompress it first: zstd -d FILE/],
+    ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], /is compressed with xz; .*xz -d FILE/],
+    ['bzip2', [...Buffer.from('BZh91AY')], /is compressed with bzip2; .*bzip2 -d FILE/],
+    ['zip', [0x50, 0x4b, 0x03, 0x04, 0], /is a zip archive; .*unzip FILE/],
+    ['UTF-16', [0xff, 0xfe, 0x30, 0], /is UTF-16 text; .*iconv/],
+  ])('names %s and how to get rid of it', async (_, bytes, message) => {
+    await expect(detect(Buffer.from(bytes))).rejects.toThrow(message);
+  });
+
+  it('says of a JSON document what it is, rather than that its first line is no JSON', async () => {
+    await expect(detect('{\n  "a": 1\n}\n')).rejects.toThrow(
+      /somefile:1: this is a JSON document of a kind that is not known; known formats are /,
+    );
   });
 });
 

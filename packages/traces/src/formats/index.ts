@@ -1,27 +1,43 @@
 import { quote, WorkloadError } from '../errors.js';
-import { alibaba2018 } from './alibaba2018.js';
+import { alibaba2017, alibaba2018 } from './alibaba.js';
+import { azure2019 } from './azure2019.js';
+import { batsim } from './batsim.js';
 import { csv } from './csv.js';
-import { emptyTrace, firstLine, isFolder, namesIn } from './files.js';
+import { dax } from './dax.js';
+import { beginningOf, emptyTrace, isFolder, namesIn } from './files.js';
 import { google2011 } from './google2011/index.js';
 import { gtraceDag } from './gtrace-dag.js';
 import { journal } from './journal.js';
 import { jsonl } from './jsonl/index.js';
+import { philly } from './philly.js';
+import { sacct } from './sacct.js';
+import { sls } from './sls.js';
 import { swf } from './swf.js';
 import { tr } from './tr.js';
 import type { TraceFormat, WritableFormat } from './trace-format.js';
+import { wfcommons } from './wfcommons.js';
 
 /** All formats by name: what help texts, errors and `trace convert` read. */
 export const FORMATS = {
   // Before `tr`, whose lines begin with a number too.
   swf,
   tr,
-  // Before `jsonl`, which takes whatever begins as an object does.
+  // Documents before `journal` and `jsonl`, which take whatever begins as an object does.
+  sls,
+  wfcommons,
+  batsim,
+  philly,
+  dax,
   journal,
   jsonl,
+  sacct,
+  // Before `google2011` and `csv`, whose columns and names they share.
+  alibaba2017,
+  alibaba2018,
+  azure2019,
   google2011,
   'gtrace-dag': gtraceDag,
   csv,
-  alibaba2018,
 } as const satisfies Readonly<Record<string, TraceFormat>>;
 
 const ALL: readonly TraceFormat[] = Object.values(FORMATS);
@@ -35,9 +51,16 @@ const WRITABLE = ALL.filter((format): format is WritableFormat => format.write !
  */
 export async function detectFormat(path: string): Promise<TraceFormat> {
   if (await isFolder(path)) return detectFolder(path);
-  const first = await firstLine(path);
+  const first = await beginningOf(path);
   if (first === undefined) throw emptyTrace(path, KNOWN);
-  for (const format of ALL) if (format.recognises(first.text)) return format;
+  for (const format of ALL) if (format.recognises(first.text, first.head)) return format;
+  if (/^\s*[[{]/.test(first.head)) {
+    throw new WorkloadError(
+      'this is a JSON document of a kind that is not known',
+      `${KNOWN}; as jsonl each line is one job: jq -c makes such lines`,
+      { file: path, line: first.line },
+    );
+  }
   const beginning = first.text.trim();
   const shown = /^[\t\x20-\x7e]*$/.test(beginning.slice(0, 40))
     ? `it begins with ${quote(beginning)}`

@@ -1,20 +1,59 @@
 import { present } from '@goshawk/core';
 import { quote, WorkloadError } from '../errors.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
-import { Tally } from '../tally.js';
+import { type Countable, Tally } from '../tally.js';
+import { decimal, isSeconds, isTaskCount, KIB, SECONDS_ADVICE, TASKS_ADVICE } from './fields.js';
 import { readLineBatches } from './files.js';
+import { FAILED_JOBS } from './outcomes.js';
+import { tallyUnread } from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
-const FIELDS = 18;
+/** Fields in their order (D. Feitelson: The Standard Workload Format, version 2.2). */
+const FIELDS = [
+  'job number',
+  'submit time',
+  'wait time',
+  'run time',
+  'processors',
+  'CPU time',
+  'used memory',
+  'requested processors',
+  'requested time',
+  'requested memory',
+  'status',
+  'user',
+  'group',
+  'program',
+  'queue',
+  'partition',
+  'preceding job',
+  'think time',
+] as const;
+type Field = (typeof FIELDS)[number];
+const PLACE_OF = Object.fromEntries(FIELDS.map((name, place) => [name, place])) as Record<Field, number>;
 
-/** Fields by their places (D. Feitelson: The Standard Workload Format, version 2.2), from 0 on. */
-const SUBMIT = 1;
-const RUN_TIME = 3;
-const PROCESSORS = 4;
-const PROCESSORS_ASKED = 7;
-const TIME_ASKED = 8;
-const USER = 11;
-const PROGRAM = 13;
+/** Jobs have no place for these: named if a line has one of them. */
+const UNREAD: readonly Field[] = ['group', 'queue', 'partition', 'preceding job', 'think time'];
+
+/** A checkpointed job has a line for all of it, and one of these for each of its runs in between. */
+const PARTIAL_STATUSES: readonly (number | undefined)[] = [2, 3, 4];
+const FAILED_STATUSES: readonly (number | undefined)[] = [0, 5];
+
+const COUNTS = {
+  withoutSubmission: { code: 'jobs-without-submission', what: 'jobs without a submission: left out' },
+  neverRan: {
+    code: 'jobs-never-run',
+    what: 'jobs without a run time or processors, which never ran: left out',
+  },
+  partial: {
+    code: 'partial-executions',
+    what: 'partial executions (status 2 to 4), which the line of their whole job sums up: left out',
+  },
+  gangs: {
+    code: 'gangs',
+    what: 'jobs of several processors: tasks that may start one by one, though the job started at once',
+  },
+} as const satisfies Readonly<Record<string, Countable>>;
 
 /**
  * The Standard Workload Format of the Parallel Workloads Archive. A parallel job becomes as many tasks as it had
@@ -22,15 +61,26 @@ const PROGRAM = 13;
  */
 export const swf = {
   name: 'swf',
+  isForeign: true,
   aJob: 'no line is a job that ran: 18 numbers, the fourth its run time in seconds',
   endings: ['.swf'],
-  recognises: (firstLine) => {
-    const fields = firstLine.trim().split(/\s+/);
-    // `.tr` has no numbers below 0, with which this format says that something is not known.
-    return firstLine.trimStart().startsWith(';') || (fields.length === FIELDS && fields.includes('-1'));
-  },
+  recognises: (firstLine) => firstLine.trimStart().startsWith(';') || looksLikeSwf(firstLine),
   read: readSwf,
 } as const satisfies TraceFormat;
+
+/** Whether a line without comments above it is SWF rather than `.tr`, which begins with numbers, too. */
+function looksLikeSwf(line: string): boolean {
+  const fields = line.trim().split(/\s+/);
+  if (
+    fields.length < FIELDS.length ||
+    !fields.slice(0, FIELDS.length).every((field) => !Number.isNaN(decimal(field)))
+  )
+    return false;
+  // `.tr` has no numbers below 0, and its second field says how many follow the third.
+  return (
+    fields.includes('-1') || (fields.length <= 2 * FIELDS.length && Number(fields[1]) + 3 !== fields.length)
+  );
+}
 
 /**
  * Jobs in file order, in batches as they are read.
@@ -39,63 +89,92 @@ export const swf = {
  */
 async function* readSwf(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
-  let line = 0;
+  const reader = new SwfReader(file, tally);
   for await (const lines of readLineBatches(file)) {
     for (const text of lines) {
-      line++;
-      const trimmed = text.trim();
-      if (trimmed === '' || trimmed.startsWith(';')) continue;
-      addJob(packer, numbersOf(trimmed, file, line), tally);
+      reader.add(packer, text.trim());
+      if (packer.isFull) yield packer.take();
     }
-    yield packer.take();
   }
+  reader.finish();
+  yield packer.take();
 }
 
-function numbersOf(text: string, file: string, line: number): number[] {
-  const fields = text.split(/\s+/);
-  if (fields.length !== FIELDS) {
-    throw new WorkloadError(
-      `the line has ${fields.length} fields in place of ${FIELDS}`,
-      'a line is a job of 18 numbers',
-      {
-        file,
-        line,
-      },
-    );
-  }
-  const numbers = fields.map(Number);
-  const place = numbers.findIndex((value) => !Number.isFinite(value));
-  if (place >= 0) {
-    throw new WorkloadError(
-      `field ${place + 1} is ${quote(fields[place]!)}`,
-      'it is a number; -1 says not known',
-      {
-        file,
-        line,
-      },
-    );
-  }
-  return numbers;
-}
+class SwfReader {
+  readonly #file: string;
+  readonly #tally: Tally;
+  readonly #unread = new Set<string>();
+  #line = 0;
 
-function addJob(packer: JobPacker, numbers: readonly number[], tally: Tally): void {
-  // −1: it is not known.
-  const known = (place: number): number | undefined => (numbers[place]! < 0 ? undefined : numbers[place]);
-  const [submit, runTime] = [known(SUBMIT), known(RUN_TIME)];
-  const tasks = known(PROCESSORS) || known(PROCESSORS_ASKED);
-  if (submit === undefined)
-    return tally.add({ code: 'jobs-without-submission', what: 'jobs without a submission: left out' });
-  if (runTime === undefined || tasks === undefined || tasks === 0) {
-    return tally.add({
-      code: 'jobs-never-run',
-      what: 'jobs without a run time or processors, which never ran: left out',
+  constructor(file: string, tally: Tally) {
+    this.#file = file;
+    this.#tally = tally;
+  }
+
+  add(packer: JobPacker, line: string): void {
+    this.#line++;
+    if (line === '' || line.startsWith(';')) return;
+    const texts = line.split(/\s+/);
+    const numbers = this.#numbersOf(texts);
+    // −1: it is not known.
+    const known = (name: Field): number | undefined => {
+      const value = numbers[PLACE_OF[name]]!;
+      return value < 0 ? undefined : value;
+    };
+    const status = known('status');
+    if (PARTIAL_STATUSES.includes(status)) return this.#tally.add(COUNTS.partial);
+    const [submit, runTime, allocated] = [known('submit time'), known('run time'), known('processors')];
+    if (submit === undefined) return this.#tally.add(COUNTS.withoutSubmission);
+    const tasks = allocated || known('requested processors');
+    const hasRun = runTime === 0 ? status !== 5 && allocated : tasks;
+    if (runTime === undefined || !hasRun || !tasks) return this.#tally.add(COUNTS.neverRan);
+    if (!isTaskCount(tasks))
+      throw this.#wrong(texts, allocated ? 'processors' : 'requested processors', TASKS_ADVICE);
+    for (const name of ['submit time', 'run time', 'requested time', 'wait time'] as const)
+      if (numbers[PLACE_OF[name]]! > 0 && !isSeconds(numbers[PLACE_OF[name]]!))
+        throw this.#wrong(texts, name, SECONDS_ADVICE);
+    if (FAILED_STATUSES.includes(status)) this.#tally.add(FAILED_JOBS);
+    if (tasks > 1) this.#tally.add(COUNTS.gangs);
+    for (const name of UNREAD) if ((known(name) ?? 0) > 0) this.#unread.add(name);
+    if (texts.length > FIELDS.length) this.#unread.add(`those behind the ${FIELDS.length}th`);
+    const [user, program, memory] = [known('user'), known('program'), known('requested memory')];
+    packer.roomFor(tasks).fill(runTime);
+    packer.close(submit, runTime, tasks, {
+      ...present({
+        estimateSeconds: known('requested time'),
+        user: user === undefined ? undefined : `${user}`,
+        logicalName: program === undefined ? undefined : `${program}`,
+        demand: memory === undefined || memory === 0 ? undefined : { memory: memory * KIB },
+        waitSeconds: known('wait time'),
+      }),
     });
   }
-  const [asked, user, program] = [known(TIME_ASKED), known(USER), known(PROGRAM)];
-  packer.roomFor(tasks).fill(runTime);
-  packer.close(submit, runTime, tasks, {
-    ...present({ estimateSeconds: asked }),
-    ...(user === undefined ? {} : { user: `${user}` }),
-    ...(program === undefined ? {} : { logicalName: `${program}` }),
-  });
+
+  finish(): void {
+    tallyUnread(this.#tally, [...this.#unread]);
+  }
+
+  #numbersOf(texts: readonly string[]): number[] {
+    if (texts.length < FIELDS.length) {
+      throw new WorkloadError(
+        `the line has ${texts.length} fields in place of ${FIELDS.length}`,
+        `a line is a job of ${FIELDS.length} numbers`,
+        { file: this.#file, line: this.#line },
+      );
+    }
+    const numbers = texts.slice(0, FIELDS.length).map(decimal);
+    const place = numbers.findIndex(
+      (value) => Number.isNaN(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER,
+    );
+    if (place >= 0) throw this.#wrong(texts, FIELDS[place]!, 'it is a decimal number; -1 says not known');
+    return numbers;
+  }
+
+  #wrong(texts: readonly string[], name: Field, advice: string): WorkloadError {
+    const place = PLACE_OF[name];
+    return new WorkloadError(`field ${place + 1}, the ${name}, is ${quote(texts[place]!)}`, advice, {
+      file: this.#file,
+      line: this.#line,
+    });
+  }
 }

@@ -3,6 +3,7 @@ import { featuresAt, type SideFile } from '../features.js';
 import type { Jobs } from '../job.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
+import { isSeconds, SECONDS_ADVICE } from './fields.js';
 import { readWholeLines } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -70,11 +71,8 @@ export class TrParser {
   /** That of the line at whose first field it stands. */
   #addJob(fields: Fields): void {
     const submitSeconds = fields.number();
-    if (!isTime(submitSeconds)) {
-      throw this.#wrong(
-        `the submission time is ${quote(fields.token())}`,
-        'it is a number of seconds, zero or more',
-      );
+    if (!isSeconds(submitSeconds)) {
+      throw this.#wrong(`the submission time is ${quote(fields.token())}`, SECONDS_ADVICE);
     }
     const tasks = fields.next() ? fields.number() : undefined;
     const atTasks = fields.place;
@@ -91,11 +89,8 @@ export class TrParser {
         'it is a whole number, one or more',
       );
     }
-    if (!isTime(meanSeconds)) {
-      throw this.#wrong(
-        `the mean task duration is ${quote(fields.token())}`,
-        'it is a number of seconds, zero or more',
-      );
+    if (!isSeconds(meanSeconds)) {
+      throw this.#wrong(`the mean task duration is ${quote(fields.token())}`, SECONDS_ADVICE);
     }
     this.#readDurations(fields, tasks);
     const more = this.#sideFile === undefined ? undefined : featuresAt(this.line, tasks, this.#sideFile);
@@ -110,11 +105,8 @@ export class TrParser {
       count++;
       if (count > tasks) continue;
       const duration = fields.number();
-      if (!isTime(duration)) {
-        throw this.#wrong(
-          `duration ${count} of ${tasks} is ${quote(fields.token())}`,
-          'it is a number of seconds, zero or more',
-        );
+      if (!isSeconds(duration)) {
+        throw this.#wrong(`duration ${count} of ${tasks} is ${quote(fields.token())}`, SECONDS_ADVICE);
       }
       durations[count - 1] = duration;
     }
@@ -135,10 +127,6 @@ export class TrParser {
   #wrong(problem: string, advice: string): WorkloadError {
     return new WorkloadError(problem, advice, { file: this.#file, line: this.line });
   }
-}
-
-function isTime(seconds: number): boolean {
-  return seconds >= 0 && seconds < Infinity;
 }
 
 /**

@@ -9,10 +9,19 @@ export interface TraceFormat {
   readonly aJob: string;
   /** How the names of such files end, a `.gz` after it aside; the first is the usual one. */
   readonly endings: readonly string[];
-  /** Whether a file is of this format, by its first line that is not blank. */
-  readonly recognises: (firstLine: string) => boolean;
+  /**
+   * Whether a file is of this format.
+   * @param firstLine the first that is not blank
+   * @param head some 64 KiB from there on, for documents whose first line says nothing
+   */
+  readonly recognises: (firstLine: string, head: string) => boolean;
   /** Whether a folder is, by the names in it. Absent where a trace is one file. */
   readonly recognisesFolder?: (names: readonly string[]) => boolean;
+  /**
+   * Whether it is the trace of another system, whose demands a simulation may leave out: who has such a file may not know
+   * how much of each resource machines had.
+   */
+  readonly isForeign?: true;
   /** The files that make up a trace, by their paths within it; absent where it is one file. */
   readonly filesIn?: (folder: string) => Promise<readonly string[]>;
   /**

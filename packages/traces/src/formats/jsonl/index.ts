@@ -14,7 +14,8 @@ export const jsonl = {
   name: 'jsonl',
   aJob: `a job is a line of JSON after ${HEADER}`,
   endings: ['.jsonl', '.ndjson'],
-  recognises: (firstLine) => firstLine.trimStart().startsWith('{'),
+  // A line of its own: documents of several lines are other formats.
+  recognises: (firstLine) => /^\s*\{.*"/.test(firstLine),
   read: readJsonl,
   write: jsonLines,
 } as const satisfies TraceFormat;
@@ -61,7 +62,10 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new FieldProblem(`not JSON: ${quote(text.trim())}`, 'each line is one whole JSON object');
+    throw new FieldProblem(
+      `not JSON: ${quote(text.trim())}`,
+      'each line is one whole JSON object: jq -c makes such lines',
+    );
   }
 }
 

@@ -118,8 +118,12 @@ describe('readJsonl', () => {
       /two stages are called 'a'/,
     ],
     [
-      '{"submitSeconds":1,"stages":[{"name":"a","after":["b"],"durationsSeconds":[1]},{"name":"b","durationsSeconds":[1]}]}',
-      /stages\[0\].after\[0\] is 'b', which is no stage above this one; write the stages in an order in which they can run/,
+      '{"submitSeconds":1,"stages":[{"name":"a","after":["c"],"durationsSeconds":[1]},{"name":"b","durationsSeconds":[1]}]}',
+      /stages\[0\].after\[0\] is 'c', which is no stage of this job; its stages are a, b/,
+    ],
+    [
+      '{"submitSeconds":1,"stages":[{"name":"a","after":["b"],"durationsSeconds":[1]},{"name":"b","after":["a"],"durationsSeconds":[1]}]}',
+      /stage 'a' comes after itself, directly or through others; break the circle/,
     ],
     ['{"schema":"goshawk.trace/2"}', /the schema is '"goshawk.trace\/2"'; this reads goshawk.trace\/1/],
   ])('refuses %s with file and line', async (line, message) => {
@@ -130,6 +134,18 @@ describe('readJsonl', () => {
     expect(failure).toMatchObject({ line: 3 });
     expect((failure as Error).message).toMatch(message);
     expect((failure as Error).message).toMatch(/trace\.jsonl:3: [^\n]+; [^\n]+$/);
+  });
+
+  it('takes stages in any order and puts parents first, and an empty list of parents', async () => {
+    const [job] = await read(
+      '{"submitSeconds":1,"stages":[{"name":"c","after":["a","b"],"durationsSeconds":[3]},{"name":"b","after":["a"],"durationsSeconds":[2,2]},{"name":"a","after":[],"durationsSeconds":[1]}]}',
+    );
+    expect(job!.stages).toEqual([
+      { name: 'a', after: [], tasks: 1 },
+      { name: 'b', after: [0], tasks: 2 },
+      { name: 'c', after: [0, 1], tasks: 1 },
+    ]);
+    expect([...job!.durationsSeconds]).toEqual([1, 2, 2, 3]);
   });
 
   it('refuses a file without its header or without jobs', async () => {

@@ -1,14 +1,8 @@
-import {
-  concatenated,
-  LIMITS,
-  meanOf,
-  PRIORITIES,
-  type Priority,
-  present,
-  type Resources,
-} from '@goshawk/core';
+import { LIMITS, meanOf, PRIORITIES, type Priority, present, type Resources } from '@goshawk/core';
 import { quote } from '../../errors.js';
-import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
+import type { MachineShare, TraceJob } from '../../job.js';
+import { isSeconds } from '../fields.js';
+import { inRunningOrder, type StageInFile } from '../stages.js';
 
 /** What is wrong in a line, without its place; `advice` says what would do. */
 export class FieldProblem extends Error {
@@ -36,10 +30,7 @@ function number(accepts: string, is: (value: number) => boolean): Kind<number> {
   };
 }
 
-const SECONDS = number(
-  'a number of seconds, zero or more',
-  (value) => value >= 0 && value <= LIMITS.durationMaxMs / 1_000,
-);
+const SECONDS = number('a number of seconds, zero or more', isSeconds);
 /** A stage that took no time would have no place in a plan. */
 const STAGE_SECONDS = number('a number of seconds above zero', (value) => value > 0 && SECONDS.is(value));
 const AMOUNT = number('a number, zero or more', (value) => value >= 0 && value <= LIMITS.amountMax);
@@ -76,6 +67,8 @@ const LIST: Kind<readonly unknown[]> = {
   accepts: 'a list of one at least',
   is: (value): value is readonly unknown[] => Array.isArray(value) && value.length > 0,
 };
+
+const NAMES: Kind<readonly unknown[]> = { accepts: 'a list', is: (value) => Array.isArray(value) };
 
 const OBJECT: Kind<JsonObject> = {
   accepts: 'an object',
@@ -153,6 +146,7 @@ const OPTIONAL_VALUES = {
   timeoutSeconds: SECONDS,
   timeLimitSeconds: STAGE_SECONDS,
   maxRunning: wholeNumber(1),
+  waitSeconds: SECONDS,
   slowdown: SLOWDOWN,
 } as const;
 
@@ -204,56 +198,55 @@ export function parseJob(value: unknown): TraceJob {
   };
 }
 
-function parseStages(value: unknown): { durationsSeconds: Float64Array; stages: readonly TraceStage[] } {
+function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stages'> {
   const list = check(value, LIST, 'stages');
   const places = new Map<string, number>();
-  const durations: Float64Array[] = [];
-  const stages = list.map((each, i): TraceStage => {
+  const stages = list.map((each, i): StageInFile & { readonly names: readonly string[] } => {
     const where = `stages[${i}]`;
     const fields = checkObject(each, STAGE_FIELDS, where);
     const name = check(fields.name, NAME, `${where}.name`);
     if (places.has(name)) {
       throw new FieldProblem(`two stages are called '${name}'`, 'give each stage a name of its own');
     }
-    const after = parseAfter(fields.after, places, `${where}.after`);
     places.set(name, i);
-    const own = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
-    if (own.every((seconds) => seconds === 0))
+    const durationsSeconds = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
+    if (durationsSeconds.every((seconds) => seconds === 0))
       throw new FieldProblem(
         `${where} takes 0 s`,
         'a stage takes time: leave it out, or say how long its tasks run',
       );
-    durations.push(own);
-    const demand = fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`);
-    const estimateSeconds =
-      fields.estimateSeconds === undefined
-        ? undefined
-        : check(fields.estimateSeconds, STAGE_SECONDS, `${where}.estimateSeconds`);
-    return {
-      name,
-      after,
-      tasks: own.length,
-      ...present({ demand }),
-      ...(fields.require === undefined
-        ? {}
-        : { require: checkAttributes(fields.require, `${where}.require`) }),
-      ...present({ estimateSeconds }),
+    const optional = {
+      demand: fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`),
+      require: fields.require === undefined ? undefined : checkAttributes(fields.require, `${where}.require`),
+      estimateSeconds:
+        fields.estimateSeconds === undefined
+          ? undefined
+          : check(fields.estimateSeconds, STAGE_SECONDS, `${where}.estimateSeconds`),
     };
-  });
-  return { durationsSeconds: concatenated(durations), stages };
-}
-
-/** Only stages that stand above can be named, so they never wait for each other in a circle. */
-function parseAfter(value: unknown, places: ReadonlyMap<string, number>, where: string): readonly number[] {
-  if (value === undefined) return [];
-  return check(value, LIST, where).map((name, i) => {
-    const place = places.get(check(name, NAME, `${where}[${i}]`));
-    if (place !== undefined) return place;
-    throw new FieldProblem(
-      `${where}[${i}] is '${name}', which is no stage above this one`,
-      'write the stages in an order in which they can run',
+    const names = check(fields.after ?? [], NAMES, `${where}.after`).map((each, place) =>
+      check(each, NAME, `${where}.after[${place}]`),
     );
+    return { name, after: [], names, durationsSeconds, ...present(optional) };
   });
+  const linked = stages.map(({ names, ...stage }, i) => ({
+    ...stage,
+    after: names.map((name, place) => {
+      const parent = places.get(name);
+      if (parent !== undefined) return parent;
+      throw new FieldProblem(
+        `stages[${i}].after[${place}] is '${name}', which is no stage of this job`,
+        `its stages are ${[...places.keys()].join(', ').slice(0, 200)}`,
+      );
+    }),
+  }));
+  const ordered = inRunningOrder(linked);
+  if ('circle' in ordered) {
+    throw new FieldProblem(
+      `stage '${ordered.circle}' comes after itself, directly or through others`,
+      'break the circle',
+    );
+  }
+  return ordered;
 }
 
 function parseShare(value: unknown): MachineShare {

@@ -1,0 +1,258 @@
+import { present, type Resources } from '@goshawk/core';
+import { jobOf, type TraceJob } from '../job.js';
+import { inBatches, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { decimal, isTaskCount, TASKS_ADVICE } from './fields.js';
+import { inRunningOrder, type StageInFile } from './stages.js';
+import { checkLength, type Row, readRecords, tallyUnread, wrongCell } from './table.js';
+import type { TraceFormat } from './trace-format.js';
+
+const STATES = ['Terminated', 'Failed', 'Running', 'Waiting', 'Interrupted', 'Cancelled', 'Ready'];
+
+/** A year's `batch_task` table: its columns in their order, and what they are called here. */
+interface Schema {
+  readonly columns: readonly string[];
+  readonly job: string;
+  readonly stage: string;
+  readonly status: string;
+  readonly start: string;
+  readonly end: string;
+  /** CPUs that a 1 of `plan_cpu` stands for. */
+  readonly cpus: number;
+  /** Whether stages are named after those that they wait for. */
+  readonly isOrdered: boolean;
+}
+
+const YEAR_2017: Schema = {
+  columns: [
+    'create_timestamp',
+    'modify_timestamp',
+    'job_id',
+    'task_id',
+    'instance_num',
+    'status',
+    'plan_cpu',
+    'plan_mem',
+  ],
+  job: 'job_id',
+  stage: 'task_id',
+  status: 'status',
+  start: 'create_timestamp',
+  end: 'modify_timestamp',
+  cpus: 1,
+  isOrdered: false,
+};
+
+const YEAR_2018: Schema = {
+  columns: [
+    'task_name',
+    'instance_num',
+    'job_name',
+    'task_type',
+    'status',
+    'start_time',
+    'end_time',
+    'plan_cpu',
+    'plan_mem',
+  ],
+  job: 'job_name',
+  stage: 'task_name',
+  status: 'status',
+  start: 'start_time',
+  end: 'end_time',
+  cpus: 1 / 100,
+  isOrdered: true,
+};
+
+/**
+ * `batch_task` of Alibaba's cluster traces of 2017 and 2018, with a header or without. A job is its rows, a stage each: as
+ * many tasks as the row has instances, all as long as the row. Submission is when its first row started or was created.
+ */
+export const alibaba2017 = formatOf('alibaba2017', YEAR_2017);
+export const alibaba2018 = formatOf('alibaba2018', YEAR_2018);
+
+function formatOf<const Name extends string>(name: Name, schema: Schema) {
+  const { columns, status } = schema;
+  return {
+    name,
+    isForeign: true,
+    aJob: `no row has ended: ${columns.join(', ')}`,
+    endings: ['.csv'],
+    recognises: (firstLine: string) => {
+      const cells = firstLine.trim().split(',');
+      const isHeader = [schema.job, schema.start, 'instance_num'].every((column) => cells.includes(column));
+      return (
+        isHeader ||
+        (cells.length === columns.length && STATES.includes(cells[columns.indexOf(status)]!.trim()))
+      );
+    },
+    read: (file: string, tally?: Tally) => readTable(file, schema, tally),
+  } as const satisfies TraceFormat;
+}
+
+/** The tasks of one row: Alibaba's task is a stage, and its instances are what is scheduled. */
+interface Stage {
+  readonly name: string;
+  readonly instances: number;
+  readonly start: number;
+  readonly end: number;
+  readonly demand: Resources | undefined;
+}
+
+/** The rows of a job. */
+interface Rows {
+  readonly stages: Stage[];
+  /** Of all rows, those that failed included. */
+  submit: number;
+}
+
+/**
+ * Jobs in the order of their first rows. Rows of a job may stand apart, so all are held until the end: about 300 bytes
+ * a row.
+ *
+ * @throws WorkloadError with file and line at the first row that is wrong
+ */
+async function* readTable(file: string, schema: Schema, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const rows = new Map<string, Rows>();
+  let reader: RowReader | undefined;
+  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true })) {
+    const isHeader = reader === undefined && row.cells.includes(schema.job);
+    reader ??= new RowReader(schema, isHeader ? row.cells : schema.columns, tally);
+    if (!isHeader) reader.add(rows, row);
+  }
+  yield* inBatches(jobsOf(rows, schema, tally));
+}
+
+class RowReader {
+  readonly #schema: Schema;
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #width: number;
+  readonly #tally: Tally;
+
+  constructor(schema: Schema, columns: readonly string[], tally: Tally) {
+    this.#schema = schema;
+    this.#places = new Map(columns.map((name, place) => [name, place]));
+    this.#width = columns.length;
+    this.#tally = tally;
+    tallyUnread(
+      tally,
+      columns.filter((name) => !schema.columns.includes(name) || name === 'task_type'),
+    );
+  }
+
+  add(rows: Map<string, Rows>, row: Row): void {
+    checkLength(row, this.#width);
+    const { job: jobColumn, stage, status, start: startColumn, end: endColumn } = this.#schema;
+    const job = this.#text(row, jobColumn);
+    if (job === '') throw wrongCell(row, this.#places.get(jobColumn)!, 'name of the job', 'each row has one');
+    const [start, end] = [this.#seconds(row, startColumn), this.#seconds(row, endColumn)];
+    const own = rows.get(job) ?? { stages: [], submit: Number.POSITIVE_INFINITY };
+    rows.set(job, own);
+    // A stage that failed was submitted with its job all the same.
+    if (start) own.submit = Math.min(own.submit, start);
+    if (this.#text(row, status) !== 'Terminated' || !start || !end || end < start) {
+      return this.#tally.add({
+        code: 'stages-not-ended',
+        what: 'stages that did not end well, or whose times are missing: left out',
+      });
+    }
+    const instances = decimal(this.#text(row, 'instance_num'));
+    if (!isTaskCount(instances))
+      throw wrongCell(row, this.#places.get('instance_num')!, 'number of instances', TASKS_ADVICE);
+    own.stages.push({ name: this.#text(row, stage), instances, start, end, demand: this.#demand(row) });
+  }
+
+  #text(row: Row, column: string): string {
+    return row.cells[this.#places.get(column) ?? -1] ?? '';
+  }
+
+  #seconds(row: Row, column: string): number | undefined {
+    const text = this.#text(row, column);
+    if (text === '') return undefined;
+    const seconds = decimal(text);
+    // Below 0: before the trace began.
+    if (Math.abs(seconds) <= 1e10) return seconds;
+    throw wrongCell(
+      row,
+      this.#places.get(column) ?? 0,
+      column.replace('_', ' '),
+      'it is a number of seconds',
+    );
+  }
+
+  #demand(row: Row): Resources | undefined {
+    const amount = (column: string): number | undefined => {
+      const text = this.#text(row, column);
+      const value = text === '' ? 0 : decimal(text);
+      if (value >= 0 && value <= 1e9) return value === 0 ? undefined : value;
+      throw wrongCell(row, this.#places.get(column) ?? 0, column, 'it is a number, zero or more');
+    };
+    const cpu = amount('plan_cpu');
+    const demand = present({
+      cpu: cpu === undefined ? undefined : cpu * this.#schema.cpus,
+      memory: amount('plan_mem'),
+    });
+    return Object.keys(demand).length === 0 ? undefined : (demand as Resources);
+  }
+}
+
+function* jobsOf(rows: ReadonlyMap<string, Rows>, { isOrdered }: Schema, tally: Tally): Generator<TraceJob> {
+  for (const [name, own] of rows) if (own.stages.length > 0) yield jobOfRows(name, own, isOrdered, tally);
+}
+
+function jobOfRows(name: string, { stages, submit }: Rows, isOrdered: boolean, tally: Tally): TraceJob {
+  if (submit < 0)
+    tally.add({
+      code: 'jobs-before-trace',
+      what: 'jobs submitted before the trace began: submitted at its begin',
+    });
+  const submitSeconds = Math.max(0, submit);
+  if (stages.length === 1) {
+    const [{ instances, start, end, demand }] = stages as [Stage];
+    const durations = new Float64Array(instances).fill(end - start);
+    return { ...jobOf(submitSeconds, durations), name, ...present({ demand }) };
+  }
+  // In the order of their numbers, in which they can run.
+  const sorted = isOrdered
+    ? [...stages].sort((a, b) => (numberOf(a.name) ?? 0) - (numberOf(b.name) ?? 0))
+    : stages;
+  const ordered = inRunningOrder(stagesOf(sorted, isOrdered, tally));
+  // Stages wait for lower numbers only.
+  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} of ${name} waits for itself`);
+  return { ...jobOf(submitSeconds, ordered.durationsSeconds), name, stages: ordered.stages };
+}
+
+function stagesOf(stages: readonly Stage[], isOrdered: boolean, tally: Tally): StageInFile[] {
+  const placesOf = new Map<number, number[]>();
+  return stages.map(({ name, instances, start, end, demand }, place) => {
+    const number = isOrdered ? numberOf(name) : undefined;
+    const wanted = number === undefined ? [] : numbersBehind(name).filter((before) => before < number);
+    // A number may stand on several rows, all of which come before.
+    const after = wanted.flatMap((before) => placesOf.get(before) ?? []);
+    const lost = wanted.filter((before) => !placesOf.has(before)).length;
+    tally.add(
+      { code: 'stages-before-missing', what: 'stages to come after that are not there: not waited for' },
+      lost,
+    );
+    if (number !== undefined) placesOf.set(number, [...(placesOf.get(number) ?? []), place]);
+    return {
+      // Two rows may have one name; a job's stages may not.
+      name: `${name}#${place}`,
+      after,
+      durationsSeconds: new Float64Array(instances).fill(end - start),
+      ...present({ demand }),
+    };
+  });
+}
+
+/** `R5_2_3` is stage 5, after 2 and 3; `task_…` and the like stand in no order. */
+const IN_ORDER = /^[A-Za-z]+(\d+)((?:_\d+)*)(?:_Stg\d+)?$/;
+
+function numberOf(name: string): number | undefined {
+  const found = IN_ORDER.exec(name)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+function numbersBehind(name: string): number[] {
+  return IN_ORDER.exec(name)![2]!.split('_').filter(Boolean).map(Number);
+}

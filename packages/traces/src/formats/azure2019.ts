@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import { WorkloadError } from '../errors.js';
+import { JobPacker, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { decimal, isSeconds } from './fields.js';
+import { isFolder, namesIn } from './files.js';
+import { checkLength, type Row, readRecords, wrongCell } from './table.js';
+import type { TraceFormat } from './trace-format.js';
+
+const INVOCATIONS = /^invocations_per_function_md\.anon\.d(\d+)\.csv(\.gz)?$/;
+const DURATIONS = /^function_durations_percentiles\.anon\.d(\d+)\.csv(\.gz)?$/;
+const ID = ['HashOwner', 'HashApp', 'HashFunction'];
+
+/**
+ * The Azure Functions trace of 2019: a folder with the tables of invocations and of durations, for one day or several. An
+ * invocation becomes a job of one task that takes its function's average on that day; those of a minute are spread evenly
+ * over it.
+ */
+export const azure2019 = {
+  name: 'azure2019',
+  aJob: 'no function with a duration was invoked',
+  endings: [],
+  // One table alone: `read` says what to name in its place.
+  recognises: (firstLine) => /^"?HashOwner"?,/i.test(firstLine.trim()),
+  recognisesFolder: (names) => names.some((name) => INVOCATIONS.test(name) || DURATIONS.test(name)),
+  filesIn: async (folder) =>
+    (await daysOf(folder)).flatMap(({ invocations, durations }) => [invocations, durations]),
+  read: readAzure2019,
+} as const satisfies TraceFormat;
+
+interface Day {
+  readonly day: number;
+  readonly invocations: string;
+  readonly durations: string;
+}
+
+async function daysOf(folder: string): Promise<Day[]> {
+  if (!(await isFolder(folder))) {
+    throw new WorkloadError(
+      'this is one table of the Azure Functions trace',
+      'name the folder that holds invocations_per_function_md.anon.d01.csv and function_durations_percentiles.anon.d01.csv',
+      { file: folder },
+    );
+  }
+  const names = await namesIn(folder);
+  const durations = new Map(
+    names.flatMap((name) => (DURATIONS.exec(name) === null ? [] : [[DURATIONS.exec(name)![1]!, name]])),
+  );
+  return names.flatMap((name): Day[] => {
+    const day = INVOCATIONS.exec(name)?.[1];
+    if (day === undefined) return [];
+    const own = durations.get(day);
+    if (own === undefined) {
+      throw new WorkloadError(
+        `the folder has no function_durations_percentiles.anon.d${day}.csv`,
+        'copy it beside the invocations of that day',
+        { file: folder },
+      );
+    }
+    return [{ day: Number(day), invocations: name, durations: own }];
+  });
+}
+
+/** @throws WorkloadError with file and line at the first row that is wrong */
+async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const days = await daysOf(folder);
+  const packer = new JobPacker();
+  tally.add(
+    {
+      code: 'invocations-spread',
+      what: 'tables of averages a minute and a day: times within them are not recorded',
+    },
+    days.length,
+  );
+  for (const { day, invocations, durations } of days) {
+    const averages = await averagesOf(join(folder, durations));
+    const midnight = (day - days[0]!.day) * 86_400;
+    for await (const { row, places } of rowsOf(join(folder, invocations), [])) {
+      const id = idOf(row, places);
+      const seconds = averages.get(id);
+      const minutes = minutesOf(row, places);
+      if (seconds === undefined) {
+        const lost = minutes.reduce((sum, [, count]) => sum + count, 0);
+        tally.add(
+          {
+            code: 'invocations-without-duration',
+            what: 'invocations of functions without a duration: left out',
+          },
+          lost,
+        );
+        continue;
+      }
+      const [user, app, name] = id.split(',') as [string, string, string];
+      for (const [minute, count] of minutes) {
+        for (let i = 0; i < count; i++) {
+          packer.roomFor(1)[0] = seconds;
+          packer.close(midnight + 60 * (minute - 1 + i / count), seconds, 1, {
+            name,
+            user,
+            logicalName: `${app}/${name}`.slice(0, 256),
+          });
+          if (packer.isFull) yield packer.take();
+        }
+      }
+    }
+  }
+  yield packer.take();
+}
+
+async function* rowsOf(
+  file: string,
+  needed: readonly string[],
+): AsyncGenerator<{ readonly row: Row; readonly places: ReadonlyMap<string, number> }> {
+  let places: Map<string, number> | undefined;
+  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true })) {
+    if (places === undefined) {
+      places = new Map(row.cells.map((name, place) => [name, place]));
+      const missing = [...ID, ...needed].filter((name) => !places!.has(name));
+      if (missing.length > 0)
+        throw new WorkloadError(
+          `there is no column ${missing.join(', ')}`,
+          'copy or download the file again',
+          row,
+        );
+      continue;
+    }
+    checkLength(row, places.size);
+    yield { row, places };
+  }
+}
+
+function idOf({ cells }: Row, places: ReadonlyMap<string, number>): string {
+  return ID.map((name) => cells[places.get(name)!]!.slice(0, 250)).join(',');
+}
+
+/** Seconds by function. */
+async function averagesOf(file: string): Promise<Map<string, number>> {
+  const averages = new Map<string, number>();
+  for await (const { row, places } of rowsOf(file, ['Average'])) {
+    const place = places.get('Average')!;
+    const seconds = decimal(row.cells[place]!) / 1_000;
+    // The trace has a few negative ones: their clocks were wrong.
+    if (seconds < 0) continue;
+    if (!isSeconds(seconds)) throw wrongCell(row, place, 'Average', 'it is a number of milliseconds');
+    averages.set(idOf(row, places), seconds);
+  }
+  return averages;
+}
+
+/** More in a minute is no function. */
+const INVOCATIONS_MAX = 10_000_000;
+
+/** Minutes from 1 to 1440, and how many invocations began in them. */
+function minutesOf(
+  row: Row,
+  places: ReadonlyMap<string, number>,
+): (readonly [minute: number, count: number])[] {
+  const counts: (readonly [number, number])[] = [];
+  for (const [name, place] of places) {
+    const minute = /^\d{1,4}$/.test(name) ? Number(name) : 0;
+    if (minute < 1 || minute > 1_440) continue;
+    const count = decimal(row.cells[place]!);
+    if (!Number.isInteger(count) || count < 0 || count > INVOCATIONS_MAX)
+      throw wrongCell(
+        row,
+        place,
+        `minute ${minute}`,
+        `it is a whole number, zero or more and at most ${INVOCATIONS_MAX}`,
+      );
+    if (count > 0) counts.push([minute, count]);
+  }
+  return counts;
+}

@@ -1,0 +1,97 @@
+import { present } from '@goshawk/core';
+import { JobPacker, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { isSeconds, isTaskCount, SECONDS_ADVICE, TASKS_ADVICE } from './fields.js';
+import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } from './json-document.js';
+import type { TraceFormat } from './trace-format.js';
+
+/**
+ * A workload of the simulator Batsim. A job becomes as many tasks as it asks for resources, each as long as its profile's
+ * delay, or as its wall time where that is shorter; the wall time is the estimate.
+ */
+export const batsim = {
+  name: 'batsim',
+  isForeign: true,
+  aJob: 'a job has `subtime`, `res` and a profile of type delay',
+  endings: ['.json'],
+  recognises: (_, head) => isDocumentWith(/"(subtime|nb_res|profiles)"\s*:/, head),
+  read: readBatsim,
+} as const satisfies TraceFormat;
+
+/** @throws WorkloadError with file and line of the first thing that is wrong */
+async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const document = await readJsonDocument(file);
+  const workload = document.object(document.value, []);
+  const profiles = document.object(workload.profiles, ['profiles']);
+  const packer = new JobPacker();
+  for (const [i, each] of document.list(workload.jobs, ['jobs']).entries()) {
+    const path = ['jobs', i];
+    const job = document.object(each, path);
+    const seconds = (key: string): number =>
+      document.number(job[key], [...path, key], isSeconds, SECONDS_ADVICE);
+    const submit = seconds('subtime');
+    const tasks = document.number(job.res, [...path, 'res'], isTaskCount, TASKS_ADVICE);
+    const profile = document.text(job.profile, [...path, 'profile']);
+    if (!Object.hasOwn(profiles, profile))
+      throw document.wrong([...path, 'profile'], profile, 'it is the name of a profile of this file');
+    const walltime = job.walltime === undefined || Number(job.walltime) < 0 ? undefined : seconds('walltime');
+    const delay = delayOf(document, profiles, profile, 0);
+    if (delay === undefined) {
+      tally.add({
+        code: 'jobs-without-delay',
+        what: 'jobs whose profile is not a delay, and whose run time depends on a platform: left out',
+      });
+      continue;
+    }
+    if (walltime !== undefined && walltime < delay)
+      tally.add({
+        code: 'jobs-over-walltime',
+        what: 'jobs that run longer than their wall time: they end then',
+      });
+    const duration = Math.min(delay, walltime ?? delay);
+    packer.roomFor(tasks).fill(duration);
+    const name = job.id === undefined ? undefined : document.text(job.id, [...path, 'id']).slice(0, 256);
+    packer.close(submit, duration, tasks, {
+      ...present({ name, estimateSeconds: walltime }),
+      logicalName: profile.slice(0, 256),
+    });
+    if (packer.isFull) yield packer.take();
+  }
+  yield packer.take();
+}
+
+const DELAYS = ['delay', 'DelayProfile'];
+const SEQUENCES = ['composed', 'sequence', 'SequentialCompositionProfile'];
+/** Sequences of sequences; more is a circle. */
+const DEPTH_MAX = 20;
+
+/** Seconds that a profile takes wherever it runs; undefined where that depends on the machines. */
+function delayOf(
+  document: JsonDocument,
+  profiles: Readonly<Record<string, unknown>>,
+  name: string,
+  depth: number,
+): number | undefined {
+  const path: JsonPath = ['profiles', name];
+  const profile = document.object(profiles[name], path);
+  const type = document.text(profile.type, [...path, 'type']);
+  if (DELAYS.includes(type))
+    return document.number(profile.delay, [...path, 'delay'], isSeconds, SECONDS_ADVICE);
+  if (!SEQUENCES.includes(type) || depth > DEPTH_MAX) return undefined;
+  const repeat = document.number(
+    profile.repeat ?? profile.nb ?? 1,
+    [...path, 'repeat'],
+    isTaskCount,
+    TASKS_ADVICE,
+  );
+  let sum = 0;
+  for (const [i, each] of document.list(profile.seq, [...path, 'seq']).entries()) {
+    const part = document.text(each, [...path, 'seq', i]);
+    if (!Object.hasOwn(profiles, part))
+      throw document.wrong([...path, 'seq', i], part, 'it is the name of a profile of this file');
+    const seconds = delayOf(document, profiles, part, depth + 1);
+    if (seconds === undefined) return undefined;
+    sum += seconds;
+  }
+  return isSeconds(sum * repeat) ? sum * repeat : undefined;
+}

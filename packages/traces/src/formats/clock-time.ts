@@ -1,0 +1,18 @@
+import type { PackedJobs } from '../packed-jobs.js';
+
+/** Batches of jobs whose submissions are times of day, counted from the first of them all. */
+export async function* sinceTheFirst(batches: AsyncIterable<PackedJobs>): AsyncGenerator<PackedJobs> {
+  const all: PackedJobs[] = [];
+  let first = Number.POSITIVE_INFINITY;
+  for await (const batch of batches) {
+    all.push(batch);
+    for (const seconds of batch.submitSeconds) first = Math.min(first, seconds);
+  }
+  for (const batch of all) {
+    const { submitSeconds } = batch;
+    // Microseconds, so that the difference of two times has the digits that they had.
+    for (let i = 0; i < submitSeconds.length; i++)
+      submitSeconds[i] = Math.round((submitSeconds[i]! - first) * 1e6) / 1e6;
+    yield batch;
+  }
+}

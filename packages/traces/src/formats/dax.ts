@@ -1,0 +1,111 @@
+import { quote, WorkloadError } from '../errors.js';
+import { type PackedJobs, packed } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { decimal, isSeconds, SECONDS_ADVICE } from './fields.js';
+import { readDocument } from './files.js';
+import type { TraceFormat } from './trace-format.js';
+import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
+
+/** A workflow of Pegasus in XML (DAX 2 and 3), as its generator writes them: one job, a stage a task. */
+export const dax = {
+  name: 'dax',
+  aJob: 'an <adag> has <job id="…" runtime="…"/>',
+  endings: ['.dax', '.xml'],
+  recognises: (_, head) => /^\s*</.test(head) && /<adag[\s>]/.test(head),
+  read: readDax,
+} as const satisfies TraceFormat;
+
+interface Tag {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly at: number;
+  readonly kind: 'open' | 'close' | 'empty';
+}
+
+/** @throws WorkloadError with file and line of the first thing that is wrong */
+async function* readDax(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const text = await readDocument(file);
+  const fault = (at: number, problem: string, advice: string): WorkloadError =>
+    new WorkloadError(problem, advice, { file, line: text.slice(0, at).split('\n').length });
+  const tasks = new Map<string, WorkflowTask & { readonly parents: string[] }>();
+  let name: string | undefined;
+  let child: string | undefined;
+  for (const { name: tag, attributes, at, kind } of tagsOf(text, fault)) {
+    const attribute = (key: string): string => {
+      const value = attributes[key];
+      if (value !== undefined && value !== '') return value;
+      throw fault(at, `<${tag}> has no ${key}`, `write <${tag} ${key}="…">`);
+    };
+    if (kind === 'close') {
+      if (tag === 'child') child = undefined;
+    } else if (tag === 'adag') {
+      name = attributes.name?.slice(0, 256) || undefined;
+    } else if (tag === 'job') {
+      const id = attribute('id');
+      const seconds = decimal(attribute('runtime'));
+      if (!isSeconds(seconds))
+        throw fault(at, `the runtime of job '${id}' is ${quote(attributes.runtime!)}`, SECONDS_ADVICE);
+      if (tasks.has(id)) throw fault(at, `two jobs are called '${id}'`, 'each has an id of its own');
+      const durationsSeconds = Float64Array.of(seconds);
+      tasks.set(id, { name: id, parents: [], children: [], path: [at], durationsSeconds });
+    } else if (tag === 'child') {
+      child = attribute('ref');
+    } else if (tag === 'parent' && child !== undefined) {
+      const own = tasks.get(child);
+      if (own === undefined)
+        throw fault(at, `there is no job '${child}'`, 'each child is a job of the workflow');
+      own.parents.push(attribute('ref'));
+    }
+  }
+  const source = {
+    fault: ([at = 0]: readonly (string | number)[], problem: string, advice: string) =>
+      fault(Number(at), problem, advice),
+  };
+  yield packed([jobOfWorkflow([...tasks.values()], name === undefined ? {} : { name }, source, tally)]);
+}
+
+const MARKUP =
+  /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<![^>]*>|<(\/?)([\w:.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*)\s*(\/?)>|</g;
+const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+/** Tags in their order, each closed by one of its name. Text between them says nothing in this format. */
+function* tagsOf(
+  text: string,
+  fault: (at: number, problem: string, advice: string) => WorkloadError,
+): Generator<Tag> {
+  const open: string[] = [];
+  for (const match of text.matchAll(MARKUP)) {
+    const [whole, slash, name, attributes = '', empty] = match;
+    const at = match.index;
+    if (whole === '<')
+      throw fault(
+        at,
+        `not XML: ${quote(text.slice(at, at + 40).split('\n', 1)[0]!)}`,
+        'copy or export the file again',
+      );
+    if (name === undefined) continue;
+    if (slash === '/') {
+      const expected = open.pop();
+      if (expected !== name)
+        throw fault(
+          at,
+          `</${name}> closes ${expected === undefined ? 'nothing' : `<${expected}>`}`,
+          'close each tag by its name',
+        );
+    } else if (empty !== '/') open.push(name);
+    yield {
+      name,
+      at,
+      kind: slash === '/' ? 'close' : empty === '/' ? 'empty' : 'open',
+      attributes: Object.fromEntries(
+        [...attributes.matchAll(ATTRIBUTE)].map(([, key, double, single]) => [
+          key!,
+          (double ?? single ?? '').replace(/&(\w+);/g, (entity, known: string) => ENTITIES[known] ?? entity),
+        ]),
+      ),
+    };
+  }
+  if (open.length > 0)
+    throw fault(text.length, `<${open.at(-1)}> is not closed: the file ends too early`, 'copy it again');
+}

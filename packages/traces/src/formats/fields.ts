@@ -1,0 +1,75 @@
+import { LIMITS } from '@goshawk/core';
+
+/** Tasks of one job, at most. */
+export const TASKS_MAX = LIMITS.tasksPerJobMax;
+/** A time or a duration, at most. */
+export const SECONDS_MAX = LIMITS.durationMaxMs / 1_000;
+
+const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
+
+/** A decimal number, NaN for any other text: hexadecimal digits, Infinity and blanks are no numbers in a trace. */
+export function decimal(text: string): number {
+  return DECIMAL.test(text) ? Number(text) : Number.NaN;
+}
+
+export function isSeconds(value: number): boolean {
+  return value >= 0 && value <= SECONDS_MAX;
+}
+
+export function isTaskCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1 && value <= TASKS_MAX;
+}
+
+export const SECONDS_ADVICE = `it is a number of seconds, zero or more and at most ${SECONDS_MAX}`;
+export const TASKS_ADVICE = `it is a whole number, one or more and at most ${TASKS_MAX}`;
+
+const INSTANT =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?\s*(Z|UTC|[-+]\d{2}:?\d{2})?$/i;
+
+/** Seconds since 1970 of a date and time; one without a time zone counts as UTC. Undefined for any other text. */
+export function instantOf(text: string): number | undefined {
+  const match = INSTANT.exec(text);
+  if (match === null) return undefined;
+  const [, date, time = '00:00', zone = 'Z'] = match;
+  const digits = zone.replace(':', '');
+  const offset = /^[-+]/.test(digits) ? `${digits.slice(0, 3)}:${digits.slice(3)}` : 'Z';
+  const ms = Date.parse(`${date}T${time.length < 5 || time[1] === ':' ? '0' : ''}${time}${offset}`);
+  return Number.isNaN(ms) || ms < 0 ? undefined : ms / 1_000;
+}
+
+/** Seconds of `[days-][[hours:]minutes:]seconds`, as `sacct` prints them. Undefined for any other text. */
+export function clockOf(text: string): number | undefined {
+  const match = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d{2}(?:\.\d+)?)$/.exec(text);
+  if (match === null) {
+    const days = /^(\d+)-(\d+)$/.exec(text);
+    return days === null ? undefined : Number(days[1]) * 86_400 + Number(days[2]) * 3_600;
+  }
+  const [days = 0, hours = 0, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0));
+  return ((days * 24 + hours) * 60 + minutes!) * 60 + seconds!;
+}
+
+const BYTES_OF: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 2 ** 10,
+  m: 2 ** 20,
+  g: 2 ** 30,
+  t: 2 ** 40,
+  p: 2 ** 50,
+};
+
+/**
+ * Bytes of an amount such as `4096`, `512M`, `4GiB` or `1.5T`; units are powers of 1,024, as in Slurm. NaN for any
+ * other text.
+ *
+ * @param unit of a plain number
+ */
+export function bytesOf(text: string, unit = 1): number {
+  const match = /^(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?b)?$/i.exec(text);
+  if (match === null) return decimal(text) >= 0 ? decimal(text) * unit : Number.NaN;
+  const [, digits, prefix = '', suffix] = match;
+  const factor = prefix === '' && suffix === undefined ? unit : BYTES_OF[prefix.toLowerCase()]!;
+  return Math.round(Number(digits) * factor);
+}
+
+export const KIB = 2 ** 10;
+export const MIB = 2 ** 20;

@@ -1,0 +1,187 @@
+import { quote, WorkloadError } from '../errors.js';
+import { readDocument } from './files.js';
+
+/** Where a value stands in a document: `['jobs', 3, 'res']`. */
+export type JsonPath = readonly (string | number)[];
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether the beginning of a file is JSON with such keys, and not a trace of our own. */
+export function isDocumentWith(keys: RegExp, head: string): boolean {
+  return /^\s*[[{]/.test(head) && !/^\s*\{"schema":"goshawk/.test(head) && keys.test(head);
+}
+
+/** One JSON value of a file, with accessors whose errors name the line and the path of what is wrong. */
+export class JsonDocument {
+  readonly value: unknown;
+  readonly #file: string;
+  readonly #text: string;
+  /** Where the value begins in the text. */
+  readonly #from: number;
+
+  constructor(file: string, text: string, from: number, value: unknown) {
+    this.#file = file;
+    this.#text = text;
+    this.#from = from;
+    this.value = value;
+  }
+
+  object(value: unknown, path: JsonPath): JsonObject {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+    throw this.wrong(path, value, 'it is an object');
+  }
+
+  list(value: unknown, path: JsonPath): readonly unknown[] {
+    if (Array.isArray(value)) return value;
+    throw this.wrong(path, value, 'it is a list');
+  }
+
+  text(value: unknown, path: JsonPath): string {
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number') return `${value}`;
+    throw this.wrong(path, value, 'it is a text');
+  }
+
+  /** A number, also one in quotes, that `is` accepts. */
+  number(value: unknown, path: JsonPath, is: (value: number) => boolean, advice: string): number {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number === 'number' && Number.isFinite(number) && is(number)) return number;
+    throw this.wrong(path, value, advice);
+  }
+
+  wrong(path: JsonPath, value: unknown, advice: string): WorkloadError {
+    const name = pathInWords(path);
+    const is = value === undefined ? 'is missing' : `is ${quote(JSON.stringify(value))}`;
+    return this.fault(path, `${name === '' ? 'the document' : name} ${is}`, advice);
+  }
+
+  /** @param path of what is wrong; where it is missing, the place of what should hold it is named */
+  fault(path: JsonPath, problem: string, advice: string): WorkloadError {
+    const scanned = scan(this.#text, this.#from, path);
+    const at = scanned.found ?? this.#from;
+    return new WorkloadError(problem, advice, { file: this.#file, line: lineOf(this.#text, at) });
+  }
+}
+
+function pathInWords(path: JsonPath): string {
+  return path
+    .map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`))
+    .join('');
+}
+
+/** @throws WorkloadError with line and column where the file is not JSON */
+export async function readJsonDocument(file: string): Promise<JsonDocument> {
+  const text = await readDocument(file);
+  return new JsonDocument(file, text, 0, parsed(file, text, 0, text.length));
+}
+
+/** The values of a file that has one or several, one behind another. @throws as `readJsonDocument` */
+export async function readJsonValues(file: string): Promise<JsonDocument[]> {
+  const text = await readDocument(file);
+  const documents: JsonDocument[] = [];
+  for (let at = skipBlanks(text, 0); at < text.length; ) {
+    const { end } = scan(text, at);
+    documents.push(new JsonDocument(file, text, at, parsed(file, text, at, end ?? text.length)));
+    at = skipBlanks(text, end ?? text.length);
+  }
+  return documents;
+}
+
+function parsed(file: string, text: string, from: number, to: number): unknown {
+  try {
+    return JSON.parse(from === 0 && to === text.length ? text : text.slice(from, to));
+  } catch {
+    const at = scan(text, from).fault ?? text.length;
+    const line = lineOf(text, at);
+    const column = at - text.lastIndexOf('\n', at - 1);
+    const isEnd = text.slice(at).trim() === '';
+    throw new WorkloadError(
+      isEnd
+        ? 'the JSON document ends too early'
+        : `column ${column}: not JSON: ${quote(text.slice(at, at + 20).split('\n', 1)[0]!)}`,
+      'copy or export the file again',
+      { file, line },
+    );
+  }
+}
+
+function lineOf(text: string, at: number): number {
+  let line = 1;
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) line++;
+  return line;
+}
+
+function skipBlanks(text: string, from: number): number {
+  BLANKS.lastIndex = from;
+  return BLANKS.test(text) ? BLANKS.lastIndex : from;
+}
+
+const BLANKS = /[\s\ufeff]*/y;
+const TOKEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings hold none.
+  /\s*(?:([{}[\],:])|("[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
+
+interface Scanned {
+  /** Behind the value; undefined where it is not JSON. */
+  readonly end?: number;
+  /** Of the first thing that is not JSON. */
+  readonly fault?: number;
+  /** Of the value at the path, or of the innermost one around it that is there. */
+  readonly found?: number;
+}
+
+/** Walks over one JSON value. `JSON.parse` does not say where values stand, nor, always, where it failed. */
+function scan(text: string, from: number, path: JsonPath = []): Scanned {
+  /** Keys or places of the values around; `matched` of them are those of the path. */
+  const around: { readonly isList: boolean; step: string | number }[] = [];
+  let matched = 0;
+  let found: number | undefined;
+  let expects: 'value' | 'key' | 'colon' | 'next' = 'value';
+  let isFirst = false;
+  TOKEN.lastIndex = from;
+  for (;;) {
+    const before = TOKEN.lastIndex;
+    const token = TOKEN.exec(text);
+    if (token === null) return { ...(found === undefined ? {} : { found }), fault: skipBlanks(text, before) };
+    const [, mark, string, scalar] = token;
+    const at = TOKEN.lastIndex - (mark ?? string ?? scalar)!.length;
+    const inner = around.at(-1);
+    const closes = mark === '}' ? inner?.isList === false : mark === ']' && inner?.isList === true;
+    if (closes && (expects === 'next' || isFirst)) {
+      around.pop();
+      matched = Math.min(matched, around.length);
+      expects = 'next';
+    } else if (
+      expects === 'value' &&
+      (string !== undefined || scalar !== undefined || mark === '{' || mark === '[')
+    ) {
+      const depth = around.length;
+      if (depth === 0) found ??= at;
+      else if (matched === depth - 1 && depth <= path.length && inner!.step === path[depth - 1]) {
+        matched = depth;
+        found = at;
+      }
+      if (mark === undefined) expects = 'next';
+      else {
+        around.push({ isList: mark === '[', step: 0 });
+        expects = mark === '[' ? 'value' : 'key';
+        isFirst = true;
+        continue;
+      }
+    } else if (expects === 'key' && string !== undefined) {
+      inner!.step = JSON.parse(string) as string;
+      expects = 'colon';
+    } else if (expects === 'colon' && mark === ':') {
+      expects = 'value';
+    } else if (expects === 'next' && mark === ',' && inner !== undefined) {
+      if (inner.isList) inner.step = (inner.step as number) + 1;
+      matched = Math.min(matched, around.length - 1);
+      expects = inner.isList ? 'value' : 'key';
+    } else {
+      return { ...(found === undefined ? {} : { found }), fault: at };
+    }
+    isFirst = false;
+    if (around.length === 0 && expects === 'next')
+      return { ...(found === undefined ? {} : { found }), end: TOKEN.lastIndex };
+  }
+}

@@ -1,0 +1,35 @@
+import type { Tally } from '../tally.js';
+
+const COMPLETED =
+  /^(completed?|success|succeeded|successful|finished|done|terminated|pass(ed)?|ok|cd|completing|exited)$/;
+const FAILED =
+  /^(failed|failure|fail|error|errored|cancell?ed|killed|timeout|timed|evicted|preempted|lost|aborted|deadline|node|boot|out|revoked|f|ca|to|nf|oom|pr|dl)$/;
+const UNFINISHED =
+  /^(running|pending|queued|waiting|submitted|suspended|resizing|requeued?|ready|created|configuring|stopped|held|hold|signaling|stage|special|r|pd|s|q|unknown)$/;
+
+/**
+ * Whether a job of this state becomes a job of the workload: one that completed does, and one that failed or was
+ * cancelled after it had started, since it used the cluster; one that has not ended does not. Counts the latter two.
+ */
+export function isTaken(state: string, hasRun: boolean, tally: Tally): boolean {
+  const word = /[\p{L}\p{N}]+/u.exec(state.toLowerCase())?.[0] ?? '';
+  if (UNFINISHED.test(word)) {
+    tally.add({ code: 'jobs-not-ended', what: 'jobs that had not ended: left out' });
+    return false;
+  }
+  if (!hasRun) return neverRan(tally);
+  if (word === '' || COMPLETED.test(word)) return true;
+  if (FAILED.test(word)) tally.add(FAILED_JOBS);
+  else tally.add({ code: 'states-unknown', what: 'jobs of a state that is not known: taken as completed' });
+  return true;
+}
+
+export const FAILED_JOBS = {
+  code: 'jobs-failed',
+  what: 'jobs that failed or were cancelled while they ran: taken with the time that they ran',
+} as const;
+
+export function neverRan(tally: Tally): false {
+  tally.add({ code: 'jobs-never-run', what: 'jobs that never ran: left out' });
+  return false;
+}

@@ -1,0 +1,248 @@
+import { present, type Resources } from '@goshawk/core';
+import { WorkloadError } from '../errors.js';
+import { JobPacker, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { sinceTheFirst } from './clock-time.js';
+import { bytesOf, clockOf, decimal, instantOf, isSeconds, isTaskCount, MIB, TASKS_ADVICE } from './fields.js';
+import { isTaken, neverRan } from './outcomes.js';
+import { checkLength, type Row, readRecords, tallyUnread, wrongCell } from './table.js';
+import type { TraceFormat } from './trace-format.js';
+
+/** Columns by their names in `sacct --helpformat`, in lower case. */
+const READ = [
+  'jobid',
+  'jobidraw',
+  'jobname',
+  'user',
+  'state',
+  'submit',
+  'start',
+  'end',
+  'elapsed',
+  'elapsedraw',
+  'timelimit',
+  'timelimitraw',
+  'alloccpus',
+  'ncpus',
+  'reqcpus',
+  'nnodes',
+  'allocnodes',
+  'reqnodes',
+  'reqmem',
+  'alloctres',
+  'reqtres',
+] as const;
+type Column = (typeof READ)[number];
+
+const COMMAND =
+  'sacct -P -a -X -S 2026-11-01 -o JobID,JobName,User,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,ReqMem,AllocTRES';
+
+/**
+ * Slurm's accounting as `sacct -P` or `-p` prints it. A job becomes a task on each of its nodes, which needs that node's
+ * part of the job's CPUs, memory and GPUs; the time limit is its estimate. Steps are left out.
+ */
+export const sacct = {
+  name: 'sacct',
+  isForeign: true,
+  aJob: `no row is a job that ran: export with ${COMMAND}`,
+  endings: ['.sacct'],
+  recognises: (firstLine) => isParsable(firstLine) || isForPeople(firstLine),
+  read: (file, tally) => sinceTheFirst(readSacct(file, tally)),
+} as const satisfies TraceFormat;
+
+function isParsable(header: string): boolean {
+  const names = header.trim().toLowerCase().split('|');
+  return names.length > 2 && (names.includes('jobid') || names.includes('jobidraw'));
+}
+
+/** `sacct` without -P: columns of a fixed width, which cuts what does not fit. */
+function isForPeople(header: string): boolean {
+  return /^\s*JobID(Raw)?\s+\w+/i.test(header);
+}
+
+/** @throws WorkloadError with file and line at the first row that is wrong */
+async function* readSacct(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const packer = new JobPacker();
+  let reader: SacctReader | undefined;
+  for await (const row of readRecords(file, { delimiter: '|', hasQuotes: false })) {
+    if (reader === undefined) reader = new SacctReader(row, tally);
+    else reader.add(packer, row);
+    if (packer.isFull) yield packer.take();
+  }
+  yield packer.take();
+}
+
+class SacctReader {
+  readonly #places = new Map<string, number>();
+  readonly #width: number;
+  readonly #tally: Tally;
+
+  constructor(header: Row, tally: Tally) {
+    if (!isParsable(header.cells.join('|'))) {
+      throw new WorkloadError(
+        'this is the table that sacct prints for people, which cuts long names',
+        `export it with -P: ${COMMAND}`,
+        header,
+      );
+    }
+    this.#tally = tally;
+    const names = header.cells.map((name) => name.toLowerCase());
+    this.#width = names.length;
+    for (const [place, name] of names.entries()) this.#places.set(name, place);
+    const has = (...columns: Column[]): boolean => columns.some((column) => this.#places.has(column));
+    const missing = [
+      has('submit') ? '' : 'Submit',
+      has('elapsed', 'elapsedraw') || (has('start') && has('end')) ? '' : 'ElapsedRaw',
+    ].filter(Boolean);
+    if (missing.length > 0)
+      throw new WorkloadError(
+        `there is no column ${missing.join(' and ')}`,
+        `export with ${COMMAND}`,
+        header,
+      );
+    const known: readonly string[] = READ;
+    tallyUnread(
+      tally,
+      header.cells.filter((name) => name !== '' && !known.includes(name.toLowerCase())),
+    );
+  }
+
+  add(packer: JobPacker, given: Row): void {
+    const row = this.#mended(given);
+    checkLength(row, this.#width);
+    const id = this.#text(row, 'jobid') ?? this.#text(row, 'jobidraw') ?? '';
+    if (id.includes('.')) {
+      this.#tally.add({ code: 'job-steps', what: 'steps of jobs: part of their jobs' });
+      return;
+    }
+    const seconds = this.#elapsed(row);
+    const start = this.#instant(row, 'start');
+    const hasStarted = start !== undefined || !this.#places.has('start');
+    const isRun =
+      seconds !== undefined &&
+      hasStarted &&
+      (seconds > 0 || /^comp/i.test(this.#text(row, 'state') ?? 'comp'));
+    if (!isTaken(this.#text(row, 'state') ?? '', isRun, this.#tally)) return;
+    const submit = this.#instant(row, 'submit');
+    if (submit === undefined)
+      throw wrongCell(
+        row,
+        this.#places.get('submit')!,
+        'Submit',
+        'it is a date and a time, as sacct prints them',
+      );
+    if (seconds === undefined || !isSeconds(seconds)) return void neverRan(this.#tally);
+    const nodes = this.#count(row, ['nnodes', 'allocnodes', 'reqnodes']) ?? 1;
+    packer.roomFor(nodes).fill(seconds);
+    packer.close(submit, seconds, nodes, {
+      ...present({
+        name: this.#text(row, 'jobname'),
+        user: this.#text(row, 'user'),
+        estimateSeconds: this.#limit(row),
+        demand: this.#demand(row, nodes),
+        waitSeconds: start === undefined || start < submit ? undefined : start - submit,
+      }),
+    });
+  }
+
+  /** Only a job's name may hold the delimiter, which `sacct` does not escape; -p ends each row with one. */
+  #mended(row: Row): Row {
+    const place = this.#places.get('jobname');
+    const surplus = row.cells.length - this.#width;
+    if (surplus <= 0 || place === undefined) return row;
+    const cells = [...row.cells];
+    cells.splice(place, surplus + 1, cells.slice(place, place + surplus + 1).join('|'));
+    return { ...row, cells };
+  }
+
+  #text(row: Row, column: Column): string | undefined {
+    const place = this.#places.get(column);
+    const text = place === undefined ? '' : row.cells[place]!;
+    return text === '' || /^(unknown|none|none assigned|n\/a)$/i.test(text) ? undefined : text.slice(0, 256);
+  }
+
+  #wrong(row: Row, column: Column, advice: string): WorkloadError {
+    return wrongCell(row, this.#places.get(column)!, column, advice);
+  }
+
+  #instant(row: Row, column: 'submit' | 'start' | 'end'): number | undefined {
+    const text = this.#text(row, column);
+    if (text === undefined) return undefined;
+    // SLURM_TIME_FORMAT=%s gives seconds since 1970.
+    const seconds = instantOf(text) ?? decimal(text);
+    if (isSeconds(seconds)) return seconds;
+    throw this.#wrong(row, column, 'it is a date and a time such as 2026-11-25T18:30:00, or Unknown');
+  }
+
+  /** The time that sacct counted, rather than the difference of two local times with a clock change between them. */
+  #elapsed(row: Row): number | undefined {
+    const raw = this.#text(row, 'elapsedraw');
+    if (raw !== undefined) {
+      const seconds = decimal(raw);
+      if (isSeconds(seconds)) return seconds;
+      throw this.#wrong(row, 'elapsedraw', 'it is a number of seconds');
+    }
+    const text = this.#text(row, 'elapsed');
+    if (text !== undefined) {
+      const seconds = clockOf(text);
+      if (seconds !== undefined && isSeconds(seconds)) return seconds;
+      throw this.#wrong(row, 'elapsed', 'it is [DD-]HH:MM:SS');
+    }
+    const [start, end] = [this.#instant(row, 'start'), this.#instant(row, 'end')];
+    if (start === undefined || end === undefined) return undefined;
+    if (end >= start) return end - start;
+    throw this.#wrong(row, 'end', 'it is not before the start');
+  }
+
+  #limit(row: Row): number | undefined {
+    const raw = this.#text(row, 'timelimitraw');
+    const minutes = raw === undefined ? Number.NaN : decimal(raw);
+    if (isSeconds(minutes * 60)) return minutes * 60;
+    // UNLIMITED and Partition_Limit say nothing.
+    return clockOf(this.#text(row, 'timelimit') ?? '');
+  }
+
+  #count(row: Row, columns: readonly Column[]): number | undefined {
+    for (const column of columns) {
+      const text = this.#text(row, column);
+      if (text === undefined || text === '0') continue;
+      const count = /^\d+(\.\d+)?K$/i.test(text) ? Number(text.slice(0, -1)) * 1_000 : decimal(text);
+      if (isTaskCount(count)) return count;
+      throw this.#wrong(row, column, TASKS_ADVICE);
+    }
+    return undefined;
+  }
+
+  /** Of a job on one of its nodes. */
+  #demand(row: Row, nodes: number): Resources | undefined {
+    const tres = `${this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? ''},`;
+    const amountOf = (name: string): string | undefined =>
+      new RegExp(`(?:^|,)${name}=([^,]+),`).exec(tres)?.[1];
+    const cpus = this.#count(row, ['alloccpus', 'ncpus', 'reqcpus']) ?? numberOf(amountOf('cpu'));
+    const memory = amountOf('mem');
+    const gpus = numberOf(amountOf('gres/gpu'));
+    const bytes =
+      memory === undefined ? this.#requestedBytes(row, nodes, cpus ?? nodes) : bytesOf(memory, MIB);
+    const demand = Object.entries({ cpu: cpus, memory: bytes, gpu: gpus }).flatMap(([name, amount]) =>
+      amount === undefined || !(amount > 0 && amount <= Number.MAX_SAFE_INTEGER)
+        ? []
+        : [[name, amount / nodes] as const],
+    );
+    return demand.length === 0 ? undefined : Object.fromEntries(demand);
+  }
+
+  /** `ReqMem`: 4Gn for each node and 4Gc for each CPU up to Slurm 21.08, since then of the whole job. */
+  #requestedBytes(row: Row, nodes: number, cpus: number): number | undefined {
+    const text = this.#text(row, 'reqmem');
+    if (text === undefined) return undefined;
+    const per = /[nc]$/i.exec(text)?.[0]?.toLowerCase();
+    const bytes = bytesOf(per === undefined ? text : text.slice(0, -1), MIB);
+    if (!(bytes >= 0)) throw this.#wrong(row, 'reqmem', 'it is an amount such as 4000M, 4G, 4Gn or 4Gc');
+    return bytes * (per === 'n' ? nodes : per === 'c' ? cpus : 1);
+  }
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  const value = text === undefined ? Number.NaN : decimal(text);
+  return value > 0 ? value : undefined;
+}

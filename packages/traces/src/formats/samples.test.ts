@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { collect, type TraceJob } from '../job.js';
+import { openWorkload } from '../workload.js';
+import { detectFormat } from './index.js';
+
+const SAMPLES = join(import.meta.dirname, '../../samples');
+const GIB = 2 ** 30;
+
+/** What was counted by hand in a sample: jobs, tasks, task seconds, and what each task of a job needs. */
+interface Counted {
+  readonly format: string;
+  readonly jobs: number;
+  readonly tasks: number;
+  readonly taskSeconds: number;
+  readonly demands: readonly unknown[];
+  readonly tallied: Readonly<Record<string, number>>;
+}
+
+const COUNTED: Readonly<Record<string, Counted>> = {
+  'slurm.sacct': {
+    format: 'sacct',
+    jobs: 4,
+    tasks: 2 + 1 + 1 + 1,
+    taskSeconds: 2 * 600 + 3_600 + 30 + 20,
+    demands: [
+      { cpu: 32, memory: 64 * GIB },
+      { cpu: 8, memory: 32 * GIB, gpu: 2 },
+      { cpu: 1, memory: 2 * GIB },
+      { cpu: 1, memory: 2 * GIB },
+    ],
+    tallied: {
+      'columns-not-read': 1,
+      'job-steps': 2,
+      'jobs-failed': 2,
+      'jobs-never-run': 1,
+      'jobs-not-ended': 2,
+    },
+  },
+  'parallel.swf': {
+    format: 'swf',
+    jobs: 3,
+    tasks: 4 + 2 + 1,
+    taskSeconds: 400 + 200 + 30,
+    demands: [{ memory: 1024 * 1024 }, undefined, undefined],
+    tallied: {
+      'columns-not-read': 3,
+      gangs: 2,
+      'jobs-failed': 1,
+      'jobs-never-run': 2,
+      'partial-executions': 2,
+    },
+  },
+  'jobs.csv': {
+    format: 'csv',
+    jobs: 2,
+    tasks: 12,
+    taskSeconds: 2 * 3_600 + 10 * 60,
+    demands: [
+      { cpu: 4, memory: 16 * GIB, gpu: 1 },
+      { cpu: 1, memory: GIB / 2 },
+    ],
+    tallied: { 'columns-not-read': 1, 'jobs-failed': 1, 'jobs-never-run': 1, 'jobs-not-ended': 1 },
+  },
+  'alibaba/batch_task_2017.csv': {
+    format: 'alibaba2017',
+    jobs: 2,
+    tasks: 3 + 2 + 1,
+    taskSeconds: 300 + 200 + 50,
+    demands: [
+      { cpu: 0.5, memory: 0.01 },
+      [
+        { cpu: 0.5, memory: 0.01 },
+        { cpu: 1, memory: 0.02 },
+      ],
+    ],
+    tallied: { 'jobs-before-trace': 1, 'stages-not-ended': 1 },
+  },
+  'alibaba/batch_task_2018.csv': {
+    format: 'alibaba2018',
+    jobs: 3,
+    tasks: 1 + (3 + 1 + 2) + 4,
+    taskSeconds: 40 + (60 + 30 + 20) + 4,
+    demands: [
+      { cpu: 0.5, memory: 0.2 },
+      [
+        { cpu: 1, memory: 0.5 },
+        { cpu: 1, memory: 0.5 },
+        { cpu: 0.5, memory: 0.25 },
+      ],
+      { cpu: 2, memory: 1 },
+    ],
+    tallied: { 'columns-not-read': 1, 'stages-not-ended': 1 },
+  },
+  'workflow.json': {
+    format: 'wfcommons',
+    jobs: 1,
+    tasks: 4,
+    taskSeconds: 35.500001,
+    demands: [[{ cpu: 1 }, { cpu: 2, memory: 1_048_576 }, undefined, undefined]],
+    tallied: { 'stages-of-no-time': 1 },
+  },
+  'diamond.dax': {
+    format: 'dax',
+    jobs: 1,
+    tasks: 4,
+    taskSeconds: 36.75,
+    demands: [[undefined, undefined, undefined, undefined]],
+    tallied: {},
+  },
+  'batsim.json': {
+    format: 'batsim',
+    jobs: 3,
+    tasks: 4 + 1 + 2,
+    taskSeconds: 40 + 15 + 20,
+    demands: [undefined, undefined, undefined],
+    tallied: { 'jobs-over-walltime': 1, 'jobs-without-delay': 1 },
+  },
+  azure2019: {
+    format: 'azure2019',
+    jobs: 7,
+    tasks: 7,
+    taskSeconds: 3 * 0.25 + 4,
+    demands: Array(7).fill(undefined),
+    tallied: { 'invocations-spread': 1, 'invocations-without-duration': 5 },
+  },
+  'philly.json': {
+    format: 'philly',
+    jobs: 2,
+    tasks: 4 + 1,
+    taskSeconds: 4 * 600 + 30,
+    demands: [{ gpu: 1 }, { gpu: 1 }],
+    tallied: { 'attempts-before-last': 1, gangs: 1, 'jobs-failed': 1, 'jobs-never-run': 2 },
+  },
+  'jobs.sls': {
+    format: 'sls',
+    jobs: 2,
+    tasks: 3 + 5,
+    taskSeconds: 17.043 + 14.928 + 6 + 10,
+    demands: [[undefined, { cpu: 2, memory: 2 * GIB }], { memory: GIB }],
+    tallied: { 'queues-lost': 1 },
+  },
+};
+
+function demandOf({ stages, demand }: TraceJob): unknown {
+  return stages === undefined ? demand : stages.map((stage) => stage.demand);
+}
+
+describe.each(Object.entries(COUNTED))('%s', (name, counted) => {
+  it('has the jobs, the work and the demands that were counted by hand', async () => {
+    const path = join(SAMPLES, name);
+    expect((await detectFormat(path)).name).toBe(counted.format);
+    const workload = await openWorkload(path);
+    const jobs = await collect(workload.jobs());
+    expect(jobs.length).toBe(counted.jobs);
+    const durations = jobs.flatMap(({ durationsSeconds }) => [...durationsSeconds]);
+    expect(durations.length).toBe(counted.tasks);
+    expect(durations.reduce((sum, seconds) => sum + seconds, 0)).toBeCloseTo(counted.taskSeconds, 9);
+    expect(jobs.map(demandOf)).toEqual(counted.demands);
+    expect(Object.fromEntries(workload.tallied.map(({ code, count }) => [code, count]))).toEqual(
+      counted.tallied,
+    );
+  });
+});
+
+async function jobsOf(name: string): Promise<TraceJob[]> {
+  return collect((await openWorkload(join(SAMPLES, name))).jobs());
+}
+
+it('sacct: times count from the first submission, limits are estimates, waits and names are kept', async () => {
+  const jobs = await jobsOf('slurm.sacct');
+  expect(jobs.map(({ submitSeconds }) => submitSeconds)).toEqual([0, 30, 60, 60]);
+  expect(jobs.map(({ waitSeconds }) => waitSeconds)).toEqual([10, 300, 0, 5]);
+  expect(jobs.map(({ name, user }) => [name, user])).toEqual([
+    ['solve', 'ann'],
+    ['train a|b', 'bob'],
+    ['sweep', 'ann'],
+    ['sweep', 'ann'],
+  ]);
+  expect(jobs.map(({ estimateSeconds }) => estimateSeconds)).toEqual([3_600, 3_600, 600, 600]);
+});
+
+it('csv: quotes, priority and deadline, and times of any zone', async () => {
+  expect(await jobsOf('jobs.csv')).toMatchObject([
+    {
+      submitSeconds: 0,
+      name: 'train, "big"',
+      user: 'ann',
+      priority: 'high',
+      deadlineSeconds: 7_200,
+      waitSeconds: 30,
+    },
+    { submitSeconds: 10.5, name: 'sweep', priority: 'normal', waitSeconds: 10 },
+  ]);
+});
+
+it('Alibaba 2018: a job is submitted with its first stage, also one that failed; a number may stand twice', async () => {
+  const [first, second] = await jobsOf('alibaba/batch_task_2018.csv');
+  expect(first!.submitSeconds).toBe(100);
+  expect(second!.stages!.map(({ after }) => after)).toEqual([[], [], [0, 1]]);
+});
+
+it.each(['workflow.json', 'diamond.dax'])('%s: tasks wait for their parents', async (name) => {
+  const [job] = await jobsOf(name);
+  expect(job!.name).toBe('diamond');
+  expect(job!.stages!.map(({ after }) => [...after].sort())).toEqual([[], [0], [0], [1, 2]]);
+});
+
+it('batsim and sls: submissions', async () => {
+  expect((await jobsOf('batsim.json')).map(({ submitSeconds }) => submitSeconds)).toEqual([1.5, 2, 3]);
+  const [first, second] = await jobsOf('jobs.sls');
+  expect(first!.stages!.map(({ after }) => after)).toEqual([[], [0]]);
+  expect(second!.submitSeconds).toBe(1.5);
+});
+
+it('azure2019: invocations of a minute are spread over it', async () => {
+  expect((await jobsOf('azure2019')).map(({ submitSeconds }) => submitSeconds)).toEqual([
+    0, 30, 60, 75, 90, 105, 120,
+  ]);
+});

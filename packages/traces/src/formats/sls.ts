@@ -1,0 +1,134 @@
+import { present, type Resources } from '@goshawk/core';
+import { jobOf, type TraceJob } from '../job.js';
+import { inBatches, type PackedJobs } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { isSeconds, isTaskCount, MIB, TASKS_ADVICE, TASKS_MAX } from './fields.js';
+import { isDocumentWith, type JsonDocument, type JsonPath, readJsonValues } from './json-document.js';
+import { inRunningOrder, type StageInFile } from './stages.js';
+import type { TraceFormat } from './trace-format.js';
+
+/**
+ * A workload of YARN's Scheduler Load Simulator: JSON objects, a job each, one behind another. Containers of one type and
+ * size are a stage; reducers come after mappers.
+ */
+export const sls = {
+  name: 'sls',
+  isForeign: true,
+  aJob: 'a job has `job.start.ms` and `job.tasks`',
+  endings: ['.json'],
+  recognises: (_, head) => isDocumentWith(/"(am\.type|job\.tasks|job\.start\.ms)"\s*:/, head),
+  read: readSls,
+} as const satisfies TraceFormat;
+
+/** @throws WorkloadError with file and line of the first thing that is wrong */
+async function* readSls(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const documents = await readJsonValues(file);
+  yield* inBatches(jobsOf(documents, tally));
+}
+
+function* jobsOf(documents: readonly JsonDocument[], tally: Tally): Generator<TraceJob> {
+  for (const document of documents) {
+    const isList = Array.isArray(document.value);
+    const jobs = isList ? (document.value as readonly unknown[]) : [document.value];
+    for (const [i, each] of jobs.entries()) {
+      const job = jobOfValue(document, each, isList ? [i] : [], tally);
+      if (job !== undefined) yield job;
+    }
+  }
+}
+
+/** Milliseconds as seconds: the precision of the file. */
+function secondsOf(document: JsonDocument, value: unknown, path: JsonPath): number {
+  return (
+    document.number(
+      value,
+      path,
+      (ms) => isSeconds(ms / 1_000),
+      'it is a number of milliseconds, zero or more',
+    ) / 1_000
+  );
+}
+
+function jobOfValue(
+  document: JsonDocument,
+  value: unknown,
+  path: JsonPath,
+  tally: Tally,
+): TraceJob | undefined {
+  const job = document.object(value, path);
+  const submit = secondsOf(document, job['job.start.ms'] ?? 0, [...path, 'job.start.ms']);
+  const groups = new Map<string, { type: string; demand: Resources | undefined; seconds: number[] }>();
+  let count = 0;
+  for (const [i, each] of document.list(job['job.tasks'] ?? [], [...path, 'job.tasks']).entries()) {
+    const at = [...path, 'job.tasks', i];
+    const task = document.object(each, at);
+    const copies = document.number(task.count ?? 1, [...at, 'count'], isTaskCount, TASKS_ADVICE);
+    count += copies;
+    if (count > TASKS_MAX) throw document.fault(at, `the job has more than ${TASKS_MAX} tasks`, 'split it');
+    const seconds = durationOf(document, task, at);
+    const demand = demandOf(document, task, at);
+    const type =
+      task['container.type'] === undefined
+        ? 'task'
+        : document.text(task['container.type'], [...at, 'container.type']);
+    const key = JSON.stringify([type, demand]);
+    const group = groups.get(key) ?? { type, demand, seconds: [] };
+    groups.set(key, group);
+    for (let copy = 0; copy < copies; copy++) group.seconds.push(seconds);
+  }
+  if (groups.size === 0) {
+    tally.add({ code: 'jobs-without-tasks', what: 'jobs without tasks: left out' });
+    return undefined;
+  }
+  const all = [...groups.values()];
+  const maps = all.flatMap(({ type }, place) => (/^map$/i.test(type) ? [place] : []));
+  const stages = all.map(
+    ({ type, demand, seconds }, place): StageInFile => ({
+      name: `${type}#${place}`.slice(-256),
+      after: /^reduce$/i.test(type) ? maps : [],
+      durationsSeconds: Float64Array.from(seconds),
+      ...present({ demand }),
+    }),
+  );
+  const ordered = inRunningOrder(stages);
+  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} waits for itself`);
+  const text = (key: string): string | undefined =>
+    job[key] === undefined || job[key] === null
+      ? undefined
+      : document.text(job[key], [...path, key]).slice(0, 256);
+  if (text('job.queue.name') !== undefined)
+    tally.add({ code: 'queues-lost', what: 'jobs with a queue: jobs keep none' });
+  const features = present({ name: text('job.id'), user: text('job.user') });
+  const one = stages.length === 1 ? stages[0]! : undefined;
+  return one === undefined
+    ? { ...jobOf(submit, ordered.durationsSeconds), ...features, stages: ordered.stages }
+    : { ...jobOf(submit, one.durationsSeconds), ...features, ...present({ demand: one.demand }) };
+}
+
+function durationOf(document: JsonDocument, task: Readonly<Record<string, unknown>>, at: JsonPath): number {
+  if (task['duration.ms'] !== undefined)
+    return secondsOf(document, task['duration.ms'], [...at, 'duration.ms']);
+  const start = secondsOf(document, task['container.start.ms'], [...at, 'container.start.ms']);
+  const end = secondsOf(document, task['container.end.ms'], [...at, 'container.end.ms']);
+  if (end >= start) return Math.round((end - start) * 1_000) / 1_000;
+  throw document.wrong([...at, 'container.end.ms'], task['container.end.ms'], 'it is not before the start');
+}
+
+function demandOf(
+  document: JsonDocument,
+  task: Readonly<Record<string, unknown>>,
+  at: JsonPath,
+): Resources | undefined {
+  const amount = (key: string): number | undefined =>
+    task[key] === undefined
+      ? undefined
+      : document.number(
+          task[key],
+          [...at, key],
+          (value) => value >= 0 && value <= 1e9,
+          'it is a number, zero or more',
+        );
+  const [cpu, mebibytes] = [amount('container.vcores'), amount('container.memory')];
+  const demand = present({ cpu: cpu || undefined, memory: mebibytes ? mebibytes * MIB : undefined });
+  return Object.keys(demand).length === 0 ? undefined : (demand as Resources);
+}

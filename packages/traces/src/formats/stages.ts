@@ -1,0 +1,61 @@
+import { concatenated, present, type Resources } from '@goshawk/core';
+import type { TraceJob, TraceStage } from '../job.js';
+
+/** A stage as a file has it: stages may stand in any order. */
+export interface StageInFile {
+  readonly name: string;
+  /** Places of its parents in the list of stages. */
+  readonly after: readonly number[];
+  readonly durationsSeconds: Float64Array;
+  readonly demand?: Resources;
+  readonly require?: Readonly<Record<string, string>>;
+  readonly estimateSeconds?: number;
+}
+
+/**
+ * The stages of a job with parents before children, as `TraceJob` has them. Stages keep their order as far as possible.
+ *
+ * @returns the name of a stage that comes after itself, if one does
+ */
+export function inRunningOrder(
+  stages: readonly StageInFile[],
+): Required<Pick<TraceJob, 'durationsSeconds' | 'stages'>> | { readonly circle: string } {
+  const order: number[] = [];
+  const placeOf = new Int32Array(stages.length).fill(UNSEEN);
+  for (let root = 0; root < stages.length; root++) {
+    const path = [root];
+    while (path.length > 0) {
+      const at = path.at(-1)!;
+      if (placeOf[at]! >= 0) {
+        path.pop();
+        continue;
+      }
+      placeOf[at] = ON_PATH;
+      const parent = stages[at]!.after.find((each) => placeOf[each]! < 0);
+      if (parent === undefined) {
+        placeOf[at] = order.length;
+        order.push(at);
+        path.pop();
+      } else if (placeOf[parent] === ON_PATH) {
+        return { circle: stages[parent]!.name };
+      } else {
+        path.push(parent);
+      }
+    }
+  }
+  return {
+    durationsSeconds: concatenated(order.map((at) => stages[at]!.durationsSeconds)),
+    stages: order.map((at): TraceStage => {
+      const { name, after, durationsSeconds, demand, require, estimateSeconds } = stages[at]!;
+      return {
+        name,
+        after: [...new Set(after)].map((parent) => placeOf[parent]!),
+        tasks: durationsSeconds.length,
+        ...present({ demand, require, estimateSeconds }),
+      };
+    }),
+  };
+}
+
+const UNSEEN = -1;
+const ON_PATH = -2;

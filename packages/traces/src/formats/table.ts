@@ -1,0 +1,111 @@
+import { Readable } from 'node:stream';
+import { CsvError, type Options, parse } from 'csv-parse';
+import { quote, WorkloadError } from '../errors.js';
+import type { Tally } from '../tally.js';
+import { readChunks } from './files.js';
+
+/** A row of a table with a header, whose cells are asked for by place. */
+export interface Row {
+  readonly file: string;
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+interface Style {
+  readonly delimiter: string;
+  /** Whether a cell in double quotes may hold delimiters and line ends. */
+  readonly hasQuotes: boolean;
+}
+
+/** Characters of one record: an unclosed quote must not swallow the rest of a large file. */
+const RECORD_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/**
+ * Records of a delimited text file, gzip'd or not, the header among them; blank lines are skipped and blanks around
+ * cells removed.
+ *
+ * @throws WorkloadError with file and line where quotes do not match
+ */
+export async function* readRecords(file: string, { delimiter, hasQuotes }: Style): AsyncGenerator<Row> {
+  const options: Options = {
+    delimiter,
+    quote: hasQuotes ? '"' : null,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: RECORD_CHARACTERS_MAX,
+  };
+  const source = Readable.from(readChunks(file));
+  const parser = parse(options);
+  // `pipe` does not pass a read error on.
+  source.on('error', (error) => parser.destroy(error));
+  source.pipe(parser);
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{
+      record: string[];
+      info: { lines: number };
+    }>) {
+      if (record.length === 1 && record[0] === '') continue;
+      yield { file, line: info.lines, cells: record };
+    }
+  } catch (cause) {
+    if (!(cause instanceof CsvError)) throw cause;
+    const line = (cause as unknown as { lines?: number }).lines;
+    throw new WorkloadError(
+      cause.code === 'CSV_QUOTE_NOT_CLOSED' || cause.code === 'CSV_MAX_RECORD_SIZE'
+        ? 'a double quote is not closed'
+        : `the quotes are wrong (${cause.message.split('\n', 1)[0]!.slice(0, 120)})`,
+      'a cell with quotes in it is written "like ""this"""',
+      { file, line, cause },
+    );
+  } finally {
+    source.destroy();
+  }
+}
+
+/** `submit time (s)`, `SubmitTime` and `submit_time` are the same words: submit, time, and s. */
+export function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z\d])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+}
+
+export function checkLength({ cells, file, line }: Row, columns: number): void {
+  if (cells.length === columns) return;
+  throw new WorkloadError(
+    `the line has ${cells.length} ${cells.length === 1 ? 'column' : 'columns'} in place of ${columns}`,
+    'each row has as many as the header; a cell that holds the delimiter is put in double quotes',
+    { file, line },
+  );
+}
+
+/** @param column its place, from 0 */
+export function wrongCell(
+  { cells, file, line }: Row,
+  column: number,
+  name: string,
+  advice: string,
+): WorkloadError {
+  const text = cells[column] ?? '';
+  return new WorkloadError(
+    `column ${column + 1}, the ${name}, is ${text === '' ? 'empty' : quote(text)}`,
+    advice,
+    { file, line },
+  );
+}
+
+/** Counts columns that a reader has no use for: one line for all of them, with their names. */
+export function tallyUnread(tally: Tally, names: readonly string[]): void {
+  if (names.length === 0) return;
+  const shown = names.slice(0, NAMES_SHOWN).join(', ');
+  const more = names.length > NAMES_SHOWN ? ' and others' : '';
+  tally.add(
+    { code: 'columns-not-read', what: `columns of which jobs keep nothing: ${shown}${more}` },
+    names.length,
+  );
+}
+
+const NAMES_SHOWN = 20;

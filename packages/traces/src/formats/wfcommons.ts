@@ -1,0 +1,111 @@
+import { present } from '@goshawk/core';
+import { type PackedJobs, packed } from '../packed-jobs.js';
+import { Tally } from '../tally.js';
+import { isSeconds, SECONDS_ADVICE } from './fields.js';
+import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } from './json-document.js';
+import type { TraceFormat } from './trace-format.js';
+import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
+
+/**
+ * A workflow instance of WfCommons (WfFormat 1.1 to 1.6): one job, whose tasks are stages of one task each.
+ */
+export const wfcommons = {
+  name: 'wfcommons',
+  isForeign: true,
+  aJob: 'the workflow has tasks, each with a run time',
+  endings: ['.json'],
+  recognises: (_, head) => isDocumentWith(/"workflow"\s*:\s*\{/, head),
+  read: readWfcommons,
+} as const satisfies TraceFormat;
+
+/** @throws WorkloadError with file and line of the first thing that is wrong */
+async function* readWfcommons(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const document = await readJsonDocument(file);
+  const instance = document.object(document.value, []);
+  const workflow = document.object(instance.workflow, ['workflow']);
+  const name =
+    typeof instance.name === 'string' && instance.name !== '' ? instance.name.slice(0, 256) : undefined;
+  const stages =
+    workflow.specification === undefined ? flatTasks(document, workflow) : specified(document, workflow);
+  yield packed([jobOfWorkflow(stages, present({ name }), document, tally)]);
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** From 1.5 on: what depends on what, and how long it took, are two lists. */
+function specified(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
+  const at: JsonPath = ['workflow', 'specification'];
+  const specification = document.object(workflow.specification, at);
+  const execution = document.object(workflow.execution, ['workflow', 'execution']);
+  const runs = new Map<string, { readonly task: JsonObject; readonly path: JsonPath }>();
+  const runsAt = ['workflow', 'execution', 'tasks'];
+  for (const [i, each] of document.list(execution.tasks, runsAt).entries()) {
+    const path = [...runsAt, i];
+    const task = document.object(each, path);
+    runs.set(document.text(task.id ?? task.name, [...path, 'id']), { task, path });
+  }
+  const tasksAt = [...at, 'tasks'];
+  return document.list(specification.tasks, tasksAt).map((each, i) => {
+    const path = [...tasksAt, i];
+    const task = document.object(each, path);
+    const id = document.text(task.id ?? task.name, [...path, 'id']);
+    const run = runs.get(id);
+    if (run === undefined)
+      throw document.fault(path, `task '${id}' has no run in workflow.execution`, 'each task has one');
+    return taskOf(document, id, task, path, run.task, run.path);
+  });
+}
+
+/** Up to 1.4. */
+function flatTasks(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
+  const key = workflow.tasks === undefined && workflow.jobs !== undefined ? 'jobs' : 'tasks';
+  const at = ['workflow', key];
+  return document.list(workflow[key], at).map((each, i) => {
+    const path = [...at, i];
+    const task = document.object(each, path);
+    return taskOf(document, document.text(task.name ?? task.id, [...path, 'name']), task, path, task, path);
+  });
+}
+
+function taskOf(
+  document: JsonDocument,
+  id: string,
+  task: JsonObject,
+  path: JsonPath,
+  run: JsonObject,
+  runPath: JsonPath,
+): WorkflowTask {
+  const timeKey =
+    run.runtimeInSeconds === undefined && run.runtime !== undefined ? 'runtime' : 'runtimeInSeconds';
+  const seconds = document.number(run[timeKey], [...runPath, timeKey], isSeconds, SECONDS_ADVICE);
+  const amount = (key: string): number | undefined =>
+    run[key] === undefined || run[key] === null
+      ? undefined
+      : document.number(
+          run[key],
+          [...runPath, key],
+          (value) => value >= 0 && value <= Number.MAX_SAFE_INTEGER,
+          'it is a number, zero or more',
+        );
+  const cpu = amount('coreCount') ?? amount('cores');
+  // In KB before 1.4.
+  const kilobytes = amount('memory');
+  const memory = amount('memoryInBytes') ?? (kilobytes === undefined ? undefined : kilobytes * 1_000);
+  const demand = Object.fromEntries(
+    Object.entries(present({ cpu, memory })).filter(([, value]) => value !== undefined && value > 0),
+  ) as Record<string, number>;
+  const names = (key: 'parents' | 'children'): string[] =>
+    document.list(task[key] ?? [], [...path, key]).map((name, i) => document.text(name, [...path, key, i]));
+  const alias = [task.id, task.name].find((each) => typeof each === 'string' && each !== id) as
+    | string
+    | undefined;
+  return {
+    name: id.slice(0, 256),
+    alias,
+    parents: names('parents'),
+    children: names('children'),
+    path,
+    durationsSeconds: Float64Array.of(seconds),
+    ...(Object.keys(demand).length === 0 ? {} : { demand }),
+  };
+}

@@ -1,0 +1,75 @@
+import type { WorkloadError } from '../errors.js';
+import { jobOf, type TraceJob } from '../job.js';
+import type { Tally } from '../tally.js';
+import type { JsonPath } from './json-document.js';
+import { inRunningOrder, type StageInFile } from './stages.js';
+
+/** A task of a workflow, before its parents are looked up. */
+export interface WorkflowTask extends Omit<StageInFile, 'after'> {
+  /** Another name that parents may be called by. */
+  readonly alias?: string | undefined;
+  readonly parents: readonly string[];
+  readonly children: readonly string[];
+  /** Where it stands in the file, for errors. */
+  readonly path: JsonPath;
+}
+
+interface Source {
+  fault(path: JsonPath, problem: string, advice: string): WorkloadError;
+}
+
+/** A stage that takes no time would have no place in a plan. */
+const SECONDS_MIN = 1e-6;
+
+/**
+ * The job of a workflow that is submitted at 0 s.
+ *
+ * @throws WorkloadError where names are not unique, a parent is not there, or tasks wait for each other in a circle
+ */
+export function jobOfWorkflow(
+  tasks: readonly WorkflowTask[],
+  features: Pick<TraceJob, 'name'>,
+  source: Source,
+  tally: Tally,
+): TraceJob {
+  if (tasks.length === 0) throw source.fault([], 'the workflow has no tasks', 'name another file');
+  const placeOf = new Map<string, number>();
+  for (const [place, { alias }] of tasks.entries()) if (alias !== undefined) placeOf.set(alias, place);
+  const names = new Set<string>();
+  for (const [place, { name, path }] of tasks.entries()) {
+    if (names.has(name))
+      throw source.fault(path, `two tasks are called '${name}'`, 'each has an id of its own');
+    names.add(name);
+    placeOf.set(name, place);
+  }
+  const after = tasks.map((): number[] => []);
+  for (const [place, { name, parents, children, path }] of tasks.entries()) {
+    const found = (other: string): number => {
+      const at = placeOf.get(other);
+      if (at !== undefined) return at;
+      throw source.fault(
+        path,
+        `'${other}', which task '${name}' is linked to, is not there`,
+        'add the task, or leave the link out',
+      );
+    };
+    for (const parent of parents) after[place]!.push(found(parent));
+    for (const child of children) after[found(child)]!.push(place);
+  }
+  const stages = tasks.map(({ name, durationsSeconds, demand }, place): StageInFile => {
+    const isInstant = durationsSeconds.every((seconds) => seconds === 0);
+    if (isInstant) tally.add({ code: 'stages-of-no-time', what: 'tasks of 0 s: taken as 1 µs' });
+    return {
+      name,
+      after: after[place]!,
+      durationsSeconds: isInstant ? durationsSeconds.map(() => SECONDS_MIN) : durationsSeconds,
+      ...(demand === undefined ? {} : { demand }),
+    };
+  });
+  const ordered = inRunningOrder(stages);
+  if ('circle' in ordered) {
+    const place = placeOf.get(ordered.circle)!;
+    throw source.fault(tasks[place]!.path, `task '${ordered.circle}' comes after itself`, 'break the circle');
+  }
+  return { ...jobOf(0, ordered.durationsSeconds), ...features, stages: ordered.stages };
+}
