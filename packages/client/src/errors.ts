@@ -18,10 +18,13 @@ export class JobFailed extends GoshawkError {
   readonly job: JobDetail;
   /** The first hundred of them, in task order; `job.failuresTruncated`: there are more. */
   readonly failures: readonly TaskFailure[];
+  /** What the other tasks returned, by task; undefined where there is nothing. */
+  readonly values: readonly unknown[];
 
-  constructor(job: JobDetail) {
+  constructor(job: JobDetail, values: readonly unknown[] = []) {
     super('job-failed', describeEnd(job), `\`goshawk logs ${job.id} --failed\` shows what they printed`);
     this.job = job;
+    this.values = values;
     this.failures = job.failures;
   }
 }
@@ -30,12 +33,15 @@ export class JobFailed extends GoshawkError {
 export class JobCancelled extends GoshawkError {
   override name = 'JobCancelled';
   readonly job: JobDetail;
+  /** What tasks had returned, by task; undefined where there is nothing. */
+  readonly values: readonly unknown[];
 
-  constructor(job: JobDetail) {
+  constructor(job: JobDetail, values: readonly unknown[] = []) {
     const { completed, total } = job.tasks;
     const why = job.cancelReason === undefined ? '' : `; ${job.cancelReason}`;
     super('job-cancelled', `${job.id} was cancelled; ${completed} of its ${total} tasks had completed${why}`);
     this.job = job;
+    this.values = values;
   }
 }
 

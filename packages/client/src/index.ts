@@ -15,6 +15,7 @@ export {
   type TakeoverAnswer,
   type TaskCounts,
   type TaskFailure,
+  type TaskResult,
   type TaskRow,
   UnreachableError,
   type UserQuota,
@@ -41,6 +42,7 @@ export {
 } from './job-handle.js';
 export type { Jobs, JobsOptions } from './job-listing.js';
 export type { LogChunk, LogOptions, TaskOutput } from './job-logs.js';
+export type { ResultOrder, ResultRange } from './job-results.js';
 export type { Tasks, TasksOptions } from './job-tasks.js';
 export {
   findLocalCluster,

@@ -15,8 +15,9 @@ async function withOwner(script: Script): Promise<FakeCluster> {
 
 const ending =
   (job: object, more: object = {}): Script =>
-  (message, { event }) => {
+  (message, { event, answer }) => {
     if (message.type === 'watchJob') event({ kind: 'ended', job, ...more });
+    if (message.type === 'readResults') answer({ values: [{ task: 0, value: 'first' }], next: undefined });
   };
 
 describe('the tasks of a job', () => {
@@ -229,6 +230,7 @@ describe('the result of a job', () => {
       code: 'job-failed',
       message: 't0-1 failed: 1 of 3 tasks; task 1: exited with 3',
       failures,
+      values: ['first', undefined, undefined],
       job: { state: 'failed' },
     });
   });

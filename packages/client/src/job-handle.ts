@@ -8,6 +8,7 @@ import {
   type JobSummary,
   type Millis,
   type Question,
+  type TaskResult,
   type TaskRow,
 } from '@goshawk/core';
 import { randomName } from '@goshawk/transport';
@@ -16,7 +17,7 @@ import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { lineOf } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
-import { readValues } from './job-results.js';
+import { eachResult, type ResultOrder, type ResultRange, readResults, readValues } from './job-results.js';
 import { readTasks, type Tasks, type TasksOptions, taskPages } from './job-tasks.js';
 import type { CallOptions } from './options.js';
 import type { Answer } from './requests.js';
@@ -125,13 +126,42 @@ export class JobHandle<Value = unknown> {
    * The values that the tasks returned, by task; undefined where a task returned nothing (or null), as
    * commands and sleeps do.
    *
-   * @throws JobFailed, JobCancelled, and what `wait` throws
+   * @throws JobFailed or JobCancelled, with the values that there are; what `wait` throws
    */
   async result(options: WaitOptions = {}): Promise<(Value | undefined)[]> {
     const job = await this.wait(options);
-    if (job.state === 'failed') throw new JobFailed(job);
-    if (job.state === 'cancelled') throw new JobCancelled(job);
-    return (await readValues(this.#session, this.id, job.tasks.total, options)) as (Value | undefined)[];
+    const read = readValues(this.#session, this.id, job.tasks.total, options);
+    if (job.state === 'completed') return (await read) as (Value | undefined)[];
+    // That it failed is known, whether its values can be read or not.
+    const values = await read.catch(() => []);
+    options.signal?.throwIfAborted();
+    throw job.state === 'failed' ? new JobFailed(job, values) : new JobCancelled(job, values);
+  }
+
+  /**
+   * A value or an error of every task, by index, however the job ended. Waits for the end; with `wait: false` tasks that have
+   * not ended are there with their states.
+   *
+   * @throws what `wait` throws
+   */
+  async results(
+    options: WaitOptions & ResultRange & { readonly wait?: boolean } = {},
+  ): Promise<TaskResult<Value>[]> {
+    if (options.wait !== false) await this.wait(options);
+    return (await readResults(this.#session, this.id, options)) as TaskResult<Value>[];
+  }
+
+  /**
+   * A value or an error of each task as soon as there is one, until the job has ended, however it ends: by index, or as tasks
+   * end. A task that is retried meanwhile may come again, with a later attempt.
+   */
+  async *eachResult(
+    options: CallOptions & { readonly order?: ResultOrder } = {},
+  ): AsyncGenerator<TaskResult<Value>, void, undefined> {
+    const { order = 'index' } = options;
+    const watched = await this.#watchOrder(false, options.signal);
+    const news = jobEvents(this.#session, { ...watched, soon: true }, options.signal);
+    yield* eachResult(this.#session, this.id, order, news, options) as AsyncGenerator<TaskResult<Value>>;
   }
 
   /**

@@ -1,3 +1,13 @@
+import {
+  isFinal,
+  type JobEvent,
+  type JobState,
+  type MessageOf,
+  type ResultPage,
+  type ResultRow,
+  resultJson,
+  type TaskResult,
+} from '@goshawk/core';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
@@ -11,20 +21,126 @@ export async function readValues(
 ): Promise<unknown[]> {
   const values = new Array<unknown>(tasks).fill(undefined);
   for (let from: number | undefined = 0; from !== undefined; ) {
-    const first: number = from;
-    const answer = await askOwner(
-      session,
-      id,
-      {
-        what: 'for the results of a job',
-        build: (request) => ({ type: 'readResults', request, id, from: first }),
-      },
-      options,
-    );
-    const page = answer.value;
+    const page = await readPage(session, id, from, undefined, options);
     for (const { task, value } of page.values) values[task] = value;
-    if (page.next !== undefined && page.next <= first) throw badAnswer(answer.whom, 'further results');
     from = page.next;
   }
   return values;
+}
+
+/** `index`: by index; `completed`: as tasks end. */
+export type ResultOrder = 'index' | 'completed';
+
+/** Tasks of a job of which results are wanted. Default: all. */
+export interface ResultRange {
+  /** The first index. */
+  readonly from?: number;
+  /** At most so many. */
+  readonly max?: number;
+  /** At most as many as fit into so many answers of a scheduler, each of up to 1 MiB of values. */
+  readonly pages?: number;
+}
+
+/** Every task, whatever its state. */
+export async function readResults(
+  session: Session,
+  id: string,
+  options: CallOptions & ResultRange,
+): Promise<TaskResult[]> {
+  const { from: first = 0, max = Number.POSITIVE_INFINITY, pages = Number.POSITIVE_INFINITY } = options;
+  const results: TaskResult[] = [];
+  let from: number | undefined = first;
+  for (let page = 0; page < pages && from !== undefined && results.length < max; page++) {
+    const { tasks, next }: Rows = await readPage(session, id, from, 'index', options);
+    for (const row of tasks) if (results.length < max) results.push(resultJson(id, row));
+    from = next;
+  }
+  return results;
+}
+
+/**
+ * Each result once its task has ended, until the job has. A result that was yielded comes again only when the task was retried
+ * since.
+ *
+ * @param news of the job, from before the first result is read
+ */
+export async function* eachResult(
+  session: Session,
+  id: string,
+  order: ResultOrder,
+  news: AsyncIterator<JobEvent>,
+  options: CallOptions,
+): AsyncGenerator<TaskResult, void, undefined> {
+  const yielded = new AttemptsYielded();
+  let from = 0;
+  let owner: string | undefined;
+  let isOver = false;
+  try {
+    for (;;) {
+      for (let hasMore = true; hasMore; ) {
+        const page = await readPage(session, id, from, order === 'index' ? 'prefix' : 'ended', options);
+        // Another process of the scheduler may list the tasks in another order.
+        if (order === 'completed' && owner !== undefined && owner !== page.from && from > 0) from = 0;
+        else {
+          from += page.tasks.length;
+          hasMore = page.next !== undefined;
+          for (const row of page.tasks) if (yielded.isNew(row)) yield resultJson(id, row);
+        }
+        owner = page.from;
+      }
+      if (isOver) return;
+      const { value: event } = await news.next();
+      isOver = event === undefined || event.kind === 'ended';
+    }
+  } finally {
+    await news.return?.();
+  }
+}
+
+/** The last attempt of each task whose result was yielded. */
+class AttemptsYielded {
+  #attempts = new Uint32Array(64);
+
+  isNew({ task, state, attempt }: ResultRow): boolean {
+    if (!isFinal(state as JobState)) return false;
+    if (task >= this.#attempts.length) {
+      const wider = new Uint32Array(Math.max(2 * this.#attempts.length, task + 1));
+      wider.set(this.#attempts);
+      this.#attempts = wider;
+    }
+    // A task that was cancelled may have had no attempt.
+    if (this.#attempts[task]! > attempt) return false;
+    this.#attempts[task] = attempt + 1;
+    return true;
+  }
+}
+
+interface Rows {
+  readonly values: ResultPage['values'];
+  readonly tasks: readonly ResultRow[];
+  readonly next: number | undefined;
+  /** Full name of the process that answered. */
+  readonly from: string;
+}
+
+async function readPage(
+  session: Session,
+  id: string,
+  from: number,
+  order: MessageOf<'readResults'>['order'],
+  options: CallOptions,
+): Promise<Rows> {
+  const answer = await askOwner(
+    session,
+    id,
+    {
+      what: 'for the results of a job',
+      build: (request) => ({ type: 'readResults', request, id, from, order }),
+    },
+    options,
+  );
+  const { values, tasks = [], next } = answer.value;
+  const isShort = order !== undefined && answer.value.tasks === undefined;
+  if (isShort || (next !== undefined && next <= from)) throw badAnswer(answer.whom, 'further results');
+  return { values, tasks, next, from: answer.from };
 }

@@ -19,6 +19,8 @@ export interface WatchOrder {
   readonly id: string;
   /** The end comes with each task's start and run time. */
   readonly detail: boolean;
+  /** News comes within milliseconds rather than now and then. */
+  readonly soon?: boolean;
   /** Who owns the job; looked up for each sign of life. */
   to(): Destination | undefined;
   onSilence: () => void;
@@ -118,11 +120,11 @@ class Watch implements Listener {
 
   #ask(now: Millis): void {
     this.#silentSince ??= now;
-    const { id, detail, to: owner } = this.#order;
+    const { id, detail, soon, to: owner } = this.#order;
     try {
       const to = owner();
       const { request } = this.#attempts;
-      if (to !== undefined) this.#attempts.send(to, { type: 'watchJob', request, id, detail });
+      if (to !== undefined) this.#attempts.send(to, { type: 'watchJob', request, id, detail, soon });
     } catch (error) {
       this.#end();
       return this.#watcher.failed(error as GoshawkError);

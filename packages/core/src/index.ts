@@ -41,7 +41,7 @@ export {
   type WaitSpread,
   type WaitSum,
 } from './job/explanation.js';
-export { jobJson, seconds, summaryJson, taskJson } from './job/json.js';
+export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
@@ -66,7 +66,9 @@ export {
   metDeadline,
   type Predecessor,
   QUOTAS_LISTED_MAX,
+  RESULT_ORDERS,
   type ResultPage,
+  type ResultRow,
   STAGE_STATES,
   type StageState,
   type StageView,

@@ -1,4 +1,4 @@
-import type { ExecPayload } from '@goshawk/core';
+import { type ExecPayload, outputPath } from '@goshawk/core';
 import type { RunOrder } from './contract.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
@@ -24,8 +24,7 @@ export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {
 function outputFiles({ env }: RunOrder, { stdout, stderr }: ExecPayload): Pick<SpawnOrder, 'files'> {
   if (stdout === undefined && stderr === undefined) return {};
   const names = { job: env.GOSHAWK_JOB, index: env.GOSHAWK_TASK, attempt: env.GOSHAWK_ATTEMPT };
-  const filledIn = (path: string): string =>
-    path.replaceAll(/\{(job|index|attempt)\}/g, (_, name: keyof typeof names) => names[name] ?? '');
+  const filledIn = (path: string): string => outputPath(path, names);
   return {
     files: {
       ...(stdout === undefined ? {} : { stdout: filledIn(stdout) }),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Cluster } from '@goshawk/client';
+import type { Cluster, ResultOrder } from '@goshawk/client';
 import { jobJson, summaryJson } from '@goshawk/core';
 import type { StreamEvent } from './route.js';
 import type { ClusterWatch } from './watch.js';
@@ -50,6 +50,21 @@ export async function* jobStream(
     if (event.kind === 'progress') yield { event: 'progress', data: summaryJson(event.job, now) };
     else yield { event: 'ended', id: 'ended', data: jobJson(event.job, now) };
   }
+}
+
+/** What each task came to, as `result`; `ended` once, at the end. */
+export async function* resultStream(
+  cluster: () => Promise<Cluster>,
+  id: string,
+  order: ResultOrder,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const job = (await cluster()).job(id);
+  // A job that there is not is an error, before the stream begins.
+  await job.describe({ signal });
+  for await (const result of job.eachResult({ order, signal })) yield { event: 'result', data: result };
+  const { state, tasks } = await job.describe({ signal });
+  yield { event: 'ended', data: { job: id, state, tasks } };
 }
 
 /** 0: none that means anything here. */

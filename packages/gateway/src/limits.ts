@@ -18,6 +18,9 @@ export const LIMITS = {
   streamsMax: 200,
   /** Output of tasks in one answer, in bytes: where there is more, the last of it, and the answer says so. */
   logBytesMax: 1024 * 1024,
+  /** Results of tasks in one answer, and MiB of values: where there are more, the answer says so. */
+  resultsMax: 10_000,
+  resultPagesMax: 32,
   /** A stream says something at least this often, so that proxies keep it open. */
   streamBeatMs: 15_000,
   /** The longest that an answer about a job waits for its end. */

@@ -34,7 +34,13 @@ export function openApi(routes: readonly Route[], version: string): Record<strin
   };
 }
 
-function operation({ method, url, role, does, path, query, body, bodySchema, answer, errors = {} }: Route) {
+const STREAMED = {
+  'text/event-stream': { schema: { type: 'string' } },
+  'application/x-ndjson': { schema: { type: 'string' } },
+};
+
+function operation({ method, url, role, does, path, query, body, bodySchema, ...route }: Route) {
+  const { answer, stream, errors = {} } = route;
   return {
     operationId: nameOf(method, url),
     summary: does,
@@ -48,7 +54,13 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ans
               description: 'Server-sent events, each with JSON as its data',
               content: { 'text/event-stream': { schema: { type: 'string' } } },
             }
-          : { description: 'Done', ...contentOf(schemaOf(answer, 'output')) },
+          : {
+              description: 'Done',
+              content: {
+                ...contentOf(schemaOf(answer, 'output')).content,
+                ...(stream === undefined ? {} : STREAMED),
+              },
+            },
       ...Object.fromEntries(
         Object.entries({ ...COMMON, ...errors }).map(([status, description]) => [
           status,

@@ -50,6 +50,11 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   /** The body for the document, where it is checked elsewhere. */
   readonly bodySchema?: () => Record<string, unknown>;
   readonly answer: z.ZodType | 'events';
+  /** The answer as a stream, for who accepts events or JSON lines in place of one document. */
+  readonly stream?: (
+    context: HandlerContext,
+    asked: Asked<Of<P>, Of<Q>, Of<B>>,
+  ) => AsyncIterable<StreamEvent>;
   /** Codes of errors that are the asker's to put right, by status. */
   readonly errors?: Readonly<Record<number, string>>;
   readonly handle: (

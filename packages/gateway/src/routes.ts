@@ -3,7 +3,6 @@ import {
   GoshawkError,
   givenSpan,
   InputError,
-  isFinal,
   JOB_STATES,
   type JobInput,
   jobJson,
@@ -19,7 +18,7 @@ import {
 } from '@goshawk/core';
 import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
-import { jobStream, pageStream } from './events.js';
+import { jobStream, pageStream, resultStream } from './events.js';
 import { LIMITS } from './limits.js';
 import { LogTail } from './log-tail.js';
 import { checkPaths } from './paths.js';
@@ -167,23 +166,18 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}/results',
     role: 'read',
-    does: 'Return values of the tasks of a completed job, by task',
+    does: 'A value or an error of each task so far, by index, however the job ended. As a stream (Accept: text/event-stream, or application/x-ndjson): as tasks end, until the job has ended',
     path: id,
+    query: z.object({
+      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
+      limit: z.coerce.number().int().min(1).max(LIMITS.resultsMax).default(LIMITS.resultsMax),
+      order: z.enum(['index', 'completed']).default('completed').describe('of a stream'),
+    }),
     answer: shapes.results,
-    errors: { ...NO_JOB, 409: 'it goes on, or has not completed' },
-    handle: async ({ cluster }, { path, signal }) => {
-      const job = (await cluster()).job(path.id);
-      const { state } = await job.describe({ signal });
-      if (state !== 'completed') {
-        throw new InputError(
-          'not-ended',
-          `${path.id} ${isFinal(state) ? `has ${state}` : 'goes on'}, and has no results`,
-          isFinal(state) ? 'its log says why' : 'ask again when it has completed',
-        );
-      }
-      const values = await job.result({ signal });
-      return { schema: 'goshawk.results/1', job: path.id, results: values.map((value = null) => value) };
-    },
+    errors: NO_JOB,
+    handle: async ({ cluster }, { path, query, signal }) =>
+      resultsOf(await cluster(), path.id, query, signal),
+    stream: ({ cluster }, { path, query, signal }) => resultStream(cluster, path.id, query.order, signal),
   }),
   route({
     method: 'GET',
@@ -364,6 +358,29 @@ function submissionSchema(): Record<string, unknown> {
 function unanswered(error: unknown): undefined {
   if (error instanceof UnreachableError) return undefined;
   throw error;
+}
+
+async function resultsOf(
+  cluster: Cluster,
+  id: string,
+  { from, limit }: { readonly from: number; readonly limit: number },
+  signal: AbortSignal,
+) {
+  const job = cluster.job(id);
+  const { state, tasks } = await job.describe({ signal });
+  const pages = LIMITS.resultPagesMax;
+  const results = await job.results({ wait: false, from, max: limit, pages, signal });
+  const next = from + results.length;
+  const truncated = next < tasks.total;
+  return {
+    schema: 'goshawk.results/2',
+    job: id,
+    state,
+    total: tasks.total,
+    results,
+    truncated,
+    next: truncated ? next : null,
+  };
 }
 
 async function logsOf(

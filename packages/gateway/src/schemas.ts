@@ -179,11 +179,30 @@ export const logs = z.object({
   truncated: z.boolean(),
 });
 
+const result = z.object({
+  index: count,
+  stage: z.string(),
+  state: z.enum(JOB_STATES),
+  /** 0: no attempt was made. */
+  attempt: count,
+  /** Null where the task returned nothing, as commands do. */
+  value: z.unknown(),
+  error: z.object({ code: z.string(), message: z.string(), signal: z.string().nullable() }).nullable(),
+  exitCode: z.int().nullable(),
+  output: z.object({ stdout: z.string().nullable(), stderr: z.string().nullable(), logs: z.string() }),
+});
+
 export const results = z.object({
-  schema: z.literal('goshawk.results/1'),
+  schema: z.literal('goshawk.results/2'),
   job: z.string(),
-  /** By task; null where a task returned nothing. */
-  results: z.array(z.unknown()),
+  state: z.enum(JOB_STATES),
+  /** Tasks of the job. */
+  total: count,
+  /** By index, from `from` on. */
+  results: z.array(result),
+  truncated: z.boolean(),
+  /** `from` of the next page. */
+  next: count.nullable(),
 });
 
 export const why = z.looseObject({

@@ -23,7 +23,7 @@ import { Link } from './link.js';
 import { openApi } from './openapi.js';
 import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
 import { ROUTES } from './routes.js';
-import { stream } from './stream.js';
+import { type StreamFormat, stream } from './stream.js';
 import { oneAtATime } from './turns.js';
 import { ClusterWatch } from './watch.js';
 
@@ -167,17 +167,26 @@ function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext
       onRequest: async ({ method, headers }) => checkRole(access.admit(method, headers), route.role),
       handler: async (request, reply) => {
         const asked = check(route, request, reply, access.admit(request.method, request.headers));
-        if (route.answer !== 'events') return route.handle(context, asked) as Promise<unknown>;
+        const format = route.stream === undefined ? 'events' : streamFormat(request.headers.accept);
+        const isStream = route.answer === 'events' || (route.stream !== undefined && format !== undefined);
+        if (!isStream) return route.handle(context, asked) as Promise<unknown>;
         if (streams >= LIMITS.streamsMax)
           throw new Refused(503, 'overloaded', 'too many read events here', 'close other pages');
         streams++;
         const count = (): void => {
           streams--;
         };
-        return stream(reply, route.handle(context, asked) as AsyncIterable<StreamEvent>, count);
+        const events = (route.stream ?? route.handle)(context, asked) as AsyncIterable<StreamEvent>;
+        return stream(reply, events, count, format);
       },
     });
   }
+}
+
+/** The stream that is accepted in place of a document; undefined: none. */
+function streamFormat(accept = ''): StreamFormat | undefined {
+  if (accept.includes('text/event-stream')) return 'events';
+  return /application\/(x-ndjson|jsonl)/.test(accept) ? 'lines' : undefined;
 }
 
 /** @throws InputError which says what is wrong with what was asked */

@@ -4,11 +4,15 @@ import type { FastifyReply } from 'fastify';
 import { LIMITS } from './limits.js';
 import type { StreamEvent } from './route.js';
 
+/** Server-sent events, or JSON lines. */
+export type StreamFormat = 'events' | 'lines';
+
 /** The first event, or error, decides how the answer begins: a job that there is not is a 404, not an empty stream. */
 export async function stream(
   reply: FastifyReply,
   events: AsyncIterable<StreamEvent>,
   ended: () => void,
+  format: StreamFormat = 'events',
 ): Promise<unknown> {
   const iterator = events[Symbol.asyncIterator]();
   let first: IteratorResult<StreamEvent>;
@@ -23,23 +27,31 @@ export async function stream(
     ended();
     return reply.status(204).send();
   }
-  const body = Readable.from(lines(first.value, iterator), { objectMode: false });
+  const body = Readable.from(lines(first.value, iterator, format), { objectMode: false });
   body.once('close', ended);
-  return reply.header('x-accel-buffering', 'no').type('text/event-stream').send(body);
+  const type = format === 'events' ? 'text/event-stream' : 'application/x-ndjson';
+  return reply.header('x-accel-buffering', 'no').type(type).send(body);
 }
 
-export async function* lines(first: StreamEvent, rest: AsyncIterator<StreamEvent>): AsyncGenerator<string> {
+export async function* lines(
+  first: StreamEvent,
+  rest: AsyncIterator<StreamEvent>,
+  format: StreamFormat = 'events',
+): AsyncGenerator<string> {
+  // Of results the end of the stream says the rest, and a stream that is given an empty text stops.
+  const isShown = ({ event }: StreamEvent) => format === 'events' || event !== 'ended';
   try {
-    yield textOf(first);
+    if (isShown(first)) yield textOf(first, format);
     let next = rest.next();
     for (;;) {
       const came = await within(next, LIMITS.streamBeatMs);
-      if (came === undefined) yield ': still here\n\n';
-      else if (came.done) return;
-      else {
-        yield textOf(came.value);
-        next = rest.next();
+      if (came?.done) return;
+      if (came === undefined) {
+        if (format === 'events') yield ': still here\n\n';
+        continue;
       }
+      if (isShown(came.value)) yield textOf(came.value, format);
+      next = rest.next();
     }
   } finally {
     // Not waited for: it may wait itself for what comes next.
@@ -60,6 +72,7 @@ async function within<T>(next: Promise<T>, ms: Millis): Promise<T | undefined> {
   }
 }
 
-function textOf({ event, id, data }: StreamEvent): string {
+function textOf({ event, id, data }: StreamEvent, format: StreamFormat): string {
+  if (format === 'lines') return `${JSON.stringify(data)}\n`;
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -134,7 +134,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'sweep':
         return sweep(s, now);
       case 'progress':
-        return s.watching.tellNews(now);
+        return s.watching.tellNews(key, now);
       case 'usage':
         return s.usage.tell(s.cluster.central, now);
       case 'predecessors':

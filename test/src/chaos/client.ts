@@ -144,10 +144,16 @@ export class Client implements Machine {
       this.#env.send(to, { type: 'cancelJob', request: this.#ask({ kind: 'cancel', order }), id });
     }
     if (order.end === undefined) {
-      this.#env.send(to, { type: 'watchJob', request: this.#watchOf(order), id, detail: false });
+      this.#env.send(to, {
+        type: 'watchJob',
+        request: this.#watchOf(order),
+        id,
+        detail: false,
+        soon: undefined,
+      });
     } else {
       const request = this.#ask({ kind: 'results', order });
-      this.#env.send(to, { type: 'readResults', request, id, from: 0 });
+      this.#env.send(to, { type: 'readResults', request, id, from: 0, order: undefined });
     }
   }
 

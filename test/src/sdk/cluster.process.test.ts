@@ -117,6 +117,55 @@ describe('against a real cluster', () => {
     expect((await again.wait()).tasks).toMatchObject({ total: 1, failed: 1 });
   });
 
+  test('results are a value or an error of each task, all at the end or as tasks end', async () => {
+    const module = join(folder, 'odd.mjs');
+    await writeFile(
+      module,
+      'export default (n) => { if (n % 3 === 0) throw new Error("three divides " + n); return n * n; };',
+    );
+    const job = await cluster.submit<number>({
+      tasks: Array.from({ length: 40 }, (_, input) => ({ module, input })),
+    });
+    const came = new Map<number, number | null>();
+    for await (const { index, value } of job.eachResult({ order: 'completed' })) {
+      expect(came.has(index)).toBe(false);
+      came.set(index, value);
+    }
+    const results = await job.results();
+    expect(results.map(({ index }) => index)).toEqual([...Array(40).keys()]);
+    for (const { index, state, value, error, attempt } of results) {
+      expect(came.get(index)).toBe(value);
+      expect([state, attempt]).toEqual([index % 3 === 0 ? 'failed' : 'completed', 1]);
+      if (state === 'completed') expect([value, error]).toEqual([index * index, null]);
+      else expect(error?.message).toContain(`three divides ${index}`);
+    }
+    const inOrder: number[] = [];
+    for await (const { index } of job.eachResult()) inOrder.push(index);
+    expect(inOrder).toEqual([...Array(40).keys()]);
+    const error: JobFailed = await job.result().then(
+      () => expect.fail(),
+      (thrown) => thrown,
+    );
+    expect(error).toBeInstanceOf(JobFailed);
+    expect(error.values[5]).toBe(25);
+    expect(error.values[6]).toBeUndefined();
+  });
+
+  test('results of a job that goes on have states, and those of one that was cancelled what there was', async () => {
+    const job = await cluster.submit({ tasks: [{ exec: ['true'] }, { sleep: 600_000 }] });
+    for await (const result of job.eachResult({ order: 'completed' })) {
+      expect(result).toMatchObject({ index: 0, state: 'completed', exitCode: 0, value: null });
+      break;
+    }
+    const states = (await job.results({ wait: false })).map(({ state }) => state);
+    expect([states[0], ['waiting', 'running'].includes(states[1]!)]).toEqual(['completed', true]);
+    await job.cancel();
+    expect(await job.results()).toMatchObject([
+      { state: 'completed', output: { stdout: null, stderr: null, logs: `goshawk logs ${job.id}/0` } },
+      { state: 'cancelled', error: { code: 'cancelled' } },
+    ]);
+  });
+
   test('events end with the end; logs can be followed; cancelling ends a running job', async () => {
     const job = await cluster.submit({ tasks: [{ exec: ['sh', '-c', 'echo started; sleep 60'] }] });
     for await (const { bytes } of job.logs({ follow: true })) {

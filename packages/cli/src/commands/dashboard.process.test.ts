@@ -60,7 +60,8 @@ async function eventsOf(
   lastEventId?: string,
 ): Promise<{ event: string; id: string | undefined; data: Answer['body'] }[]> {
   const stop = new AbortController();
-  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const accept = { accept: 'text/event-stream' };
+  const headers = lastEventId === undefined ? accept : { ...accept, 'last-event-id': lastEventId };
   const response = await fetch(`${url}${path}`, { headers, signal: stop.signal });
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
   const events: { event: string; id: string | undefined; data: Answer['body'] }[] = [];
@@ -92,7 +93,14 @@ describe('jobs over HTTP', () => {
     const { chunks } = (await api('GET', `/v1/jobs/${id}/logs`)).body;
     expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stdout', text: 'to stdout\n' });
     expect(chunks).toContainEqual({ task: 0, attempt: 1, stream: 'stderr', text: 'ä\n' });
-    expect((await api('GET', `/v1/jobs/${id}/results`)).body.results).toEqual([null]);
+    expect((await api('GET', `/v1/jobs/${id}/results`)).body).toMatchObject({
+      schema: 'goshawk.results/2',
+      state: 'completed',
+      results: [{ index: 0, state: 'completed', value: null, exitCode: 0 }],
+      total: 1,
+      truncated: false,
+      next: null,
+    });
     expect((await api('GET', `/v1/jobs/${id}/why`)).body.sentence).toMatch(
       /^Completed after .* first task started/,
     );
@@ -142,6 +150,26 @@ describe('jobs over HTTP', () => {
     expect(again.status).toBe(204);
   });
 
+  it('stream their results as tasks end, as events or as lines', async () => {
+    const tasks = [{ exec: ['false'] }, { exec: ['true'] }, { sleep: 1 }];
+    const id = await submit({ tasks });
+    const events = await eventsOf(`/v1/jobs/${id}/results`, (event) => event === 'ended');
+    expect(events.at(-1)).toMatchObject({ data: { job: id, state: 'failed' } });
+    const results = events.slice(0, -1).map(({ data }) => data);
+    expect(results.sort((a, b) => a.index - b.index)).toMatchObject([
+      { index: 0, state: 'failed', exitCode: 1 },
+      { index: 1, state: 'completed', exitCode: 0 },
+      { index: 2, state: 'completed', exitCode: null },
+    ]);
+    const headers = { accept: 'application/x-ndjson' };
+    const lines = await fetch(`${url}/v1/jobs/${id}/results?order=index`, { headers });
+    expect(lines.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
+    const read = (await lines.text()).trim().split('\n');
+    expect(read.map((line) => JSON.parse(line).index)).toEqual([0, 1, 2]);
+    const none = await fetch(`${url}/v1/jobs/x9-9/results`, { headers });
+    expect(none.status).toBe(404);
+  });
+
   it('wait for a reason, are cancelled, and tried again', async () => {
     const id = await submit({ tasks: { count: 4, run: { sleep: 600_000 } }, maxRunning: 1 });
     await expect
@@ -155,7 +183,11 @@ describe('jobs over HTTP', () => {
       status: 409,
       body: { code: 'not-ended' },
     });
-    expect(await api('GET', `/v1/jobs/${id}/results`)).toMatchObject({ status: 409 });
+    expect((await api('GET', `/v1/jobs/${id}/results?from=1&limit=2`)).body).toMatchObject({
+      results: [{ index: 1 }, { index: 2 }],
+      truncated: true,
+      next: 3,
+    });
     expect((await api('POST', `/v1/jobs/${id}/cancel`)).status).toBe(200);
     expect((await api('GET', `/v1/jobs/${id}?wait=60`)).body.state).toBe('cancelled');
     const again = (await api('POST', `/v1/jobs/${id}/retry`)).body.job;

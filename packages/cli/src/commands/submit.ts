@@ -146,7 +146,7 @@ async function follow(
         context.json({ ...submitJson(handle, job.state), ended: detail });
       } else {
         context.note(outcomeText(job, context.errorColor));
-        if (options.results) await showResults(context, handle, job);
+        if (options.results) await showResults(context, handle);
       }
     }
     return exitCodeOf(ended);

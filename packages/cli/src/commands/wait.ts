@@ -25,7 +25,8 @@ export const waitCommand = defineCommand({
     results: {
       type: 'flag',
       flagOnly: true,
-      describe: 'print the return values of the tasks of completed jobs, one JSON line each',
+      describe:
+        'print the results, one JSON line a task: what a module returned, else its state with error or exit code',
     },
     waitTimeout: {
       type: 'duration',
@@ -49,7 +50,7 @@ export const waitCommand = defineCommand({
       for (const job of options.results ? ended : []) {
         const handle = cluster.job(job.id);
         if (json) context.json(await endedJson(context, handle, job, true));
-        else await showResults(context, handle, job);
+        else await showResults(context, handle);
       }
       return exitCodeOf(ended);
     } catch (error) {

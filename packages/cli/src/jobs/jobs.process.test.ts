@@ -227,9 +227,43 @@ describe('modules', () => {
     expect(values.map((line) => JSON.parse(line))).toEqual([{ twice: 2 }, { twice: 4 }, { twice: 6 }]);
     expect(await stdoutOf(['logs', id!])).toBe('got 1\ngot 2\ngot 3\n');
     const { results } = await jsonOf('wait', id!, '--results');
-    expect(results).toEqual([1, 2, 3].map((n) => ({ twice: 2 * n })));
+    expect(results).toMatchObject([0, 1, 2].map((index) => ({ index, value: { twice: 2 * index + 2 } })));
     const again = await jsonOf('submit', '--module', './work.mjs#twice', '--array', '1-3', '--results');
-    expect(again.ended.results).toEqual(results);
+    expect(again.ended.results.map(({ value }: { value: unknown }) => value)).toEqual(
+      [1, 2, 3].map((n) => ({ twice: 2 * n })),
+    );
+  });
+
+  it('return what they can where one of them fails, with the exit code of a failed job', async () => {
+    const module = join(up.folder, 'some.mjs');
+    await writeFile(module, 'export default (n) => { if (n === 2) throw new Error("two"); return n; };\n');
+    const args = ['submit', '--module', module, '--array', '1-3', '--results'];
+    const { exitCode, stdout } = await up.goshawk(args);
+    const [id, ...lines] = stdout.trim().split('\n');
+    expect(exitCode).toBe(1);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      1,
+      { index: 1, state: 'failed', attempt: 1, error: { message: expect.stringContaining('two') } },
+      3,
+    ]);
+    const again = await up.goshawk(['wait', id!, '--results', '--json']);
+    expect(again.exitCode).toBe(1);
+    expect(JSON.parse(again.stdout).results).toMatchObject([
+      { index: 0, state: 'completed', value: 1, error: null },
+      { index: 1, state: 'failed', value: null },
+      { index: 2, state: 'completed', value: 3 },
+    ]);
+  });
+
+  it('and commands have exit codes and the place of their output as results', async () => {
+    const script = ['--', 'sh', '-c', '[ $GOSHAWK_TASK = 0 ] || exit 7'];
+    const { exitCode, stdout } = await up.goshawk(['submit', '--tasks', '2', '--results', ...script]);
+    const [id, ...lines] = stdout.trim().split('\n');
+    expect(exitCode).toBe(1);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { index: 0, exitCode: 0, output: { logs: `goshawk logs ${id}/0` } },
+      { index: 1, exitCode: 7, error: { code: 'exit-code' } },
+    ]);
   });
 
   it('fail with what they threw', async () => {

@@ -1,17 +1,18 @@
-import type { JobHandle } from '@goshawk/client';
+import type { JobHandle, TaskResult } from '@goshawk/client';
 import { type JobDetail, jobJson } from '@goshawk/core';
 import type { Context } from '../context.js';
 
-/** What the tasks of a job that completed have returned, in task order; null for nothing. */
-async function resultsOf(context: Context, handle: JobHandle, job: JobDetail): Promise<unknown[]> {
-  if (job.state !== 'completed') return [];
-  const values = await handle.result({ signal: context.interrupted });
-  return values.map((value = null) => value);
+/**
+ * Prints the results of an ended job, one JSON line per task in index order: what a module task returned, and the whole result
+ * of a command, or of a task that failed or was cancelled.
+ */
+export async function showResults(context: Context, handle: JobHandle): Promise<void> {
+  const signal = context.interrupted;
+  for await (const result of handle.eachResult({ signal })) context.out(JSON.stringify(lineOf(result)));
 }
 
-/** Prints the results, a line a task. */
-export async function showResults(context: Context, handle: JobHandle, job: JobDetail): Promise<void> {
-  for (const value of await resultsOf(context, handle, job)) context.out(JSON.stringify(value));
+function lineOf(result: TaskResult): unknown {
+  return result.state === 'completed' && result.exitCode === null ? result.value : result;
 }
 
 /** `goshawk.job/1`, with `results` where they are wanted. */
@@ -22,5 +23,6 @@ export async function endedJson(
   withResults: boolean,
 ): Promise<Record<string, unknown>> {
   const ended = jobJson(job, Date.now());
-  return withResults ? { ...ended, results: await resultsOf(context, handle, job) } : ended;
+  if (!withResults) return ended;
+  return { ...ended, results: await handle.results({ wait: false, signal: context.interrupted }) };
 }

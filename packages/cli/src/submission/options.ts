@@ -172,7 +172,10 @@ const AFTERWARDS = {
   },
   cancelOnExit: { type: 'flag', rare: true, describe: 'cancel the job if waiting ends before the job' },
   logs: { type: 'flag', describe: 'wait, and print the output of the tasks' },
-  results: { type: 'flag', describe: 'wait, and print the return values of the tasks, one JSON line each' },
+  results: {
+    type: 'flag',
+    describe: 'wait, and print the results, one JSON line a task, as `wait --results` does',
+  },
 } as const satisfies OptionSpecs;
 
 /** `plan` accepts a command line of `submit` as it stands. */

@@ -3,8 +3,10 @@ import {
   type AttemptView,
   isFinal,
   type JobDetail,
+  type JobState,
   type JobSummary,
   metDeadline,
+  type ResultRow,
   type TaskRow,
 } from './view.js';
 
@@ -109,6 +111,47 @@ export function taskJson(task: TaskRow, submittedAt: Millis) {
     runSeconds: seconds(runMs),
     maxRssBytes: maxRssBytes ?? null,
     error: error ?? null,
+  };
+}
+
+/**
+ * What one task came to, the same in the SDK, over HTTP and with `--json`; null: there is none.
+ *
+ * @typeParam Value what tasks of the job return
+ */
+export interface TaskResult<Value = unknown> {
+  /** Index of the task in its job, from 0. */
+  readonly index: number;
+  readonly stage: string;
+  readonly state: JobState;
+  /** Number of its last attempt, from 1; 0: none was made. */
+  readonly attempt: number;
+  /** What it returned: null for commands, and while it has not completed. */
+  readonly value: Value | null;
+  /** Why it failed or was cancelled. */
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly signal: string | null;
+  } | null;
+  /** Of a command that ended. */
+  readonly exitCode: number | null;
+  /** Where its output is: files of the worker that the job names, and the command that prints the log. */
+  readonly output: { readonly stdout: string | null; readonly stderr: string | null; readonly logs: string };
+}
+
+export function resultJson(job: string, result: ResultRow): TaskResult {
+  const { task: index, stage, state, attempt, value, code, message = '', exitCode, signal } = result;
+  const { stdout = null, stderr = null } = result;
+  return {
+    index,
+    stage,
+    state,
+    attempt,
+    value: value ?? null,
+    error: code === undefined ? null : { code, message, signal: signal ?? null },
+    exitCode: exitCode ?? null,
+    output: { stdout, stderr, logs: `goshawk logs ${job}/${index}` },
   };
 }
 

@@ -73,6 +73,14 @@ const outputFile = () =>
       context.addIssue({ code: 'custom', message: `${other} is none of ${PLACEHOLDERS.join(', ')}` });
     });
 
+/** Fills in the placeholders of an output file's path. */
+export function outputPath(
+  path: string,
+  names: Readonly<Partial<Record<'job' | 'index' | 'attempt', string | number | undefined>>>,
+): string {
+  return path.replaceAll(/\{(job|index|attempt)\}/g, (_, name: keyof typeof names) => `${names[name] ?? ''}`);
+}
+
 /** Sleep for so long: the workload of replays. */
 const sleepPayload = () =>
   z.strictObject({

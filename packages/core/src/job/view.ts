@@ -255,12 +255,40 @@ export const taskPage = view({
   next: optional(countTo(LIMITS.tasksPerJobMax)),
 });
 export type TaskPage = NonNullable<(typeof taskPage)['infer']>;
+/**
+ * In which results are read. `index`: every task, whatever its state. `prefix`: in index order up to the first task that has
+ * not ended. `ended`: in the order in which tasks ended.
+ */
+export const RESULT_ORDERS = ['index', 'prefix', 'ended'] as const;
+
+const taskResult = view({
+  /** Index in the job, from 0. */
+  task,
+  stage: name,
+  state: jobState,
+  /** Number of the last attempt; 0: none was made. */
+  attempt: count,
+  /** What a completed task returned. */
+  value: open,
+  /** Error of a task that failed or was cancelled. */
+  code: optional(text(64)),
+  message: optional(line),
+  exitCode: optional(integer),
+  signal: optional(text(32)),
+  /** Files that a command writes in place of the log, where the job names them. */
+  stdout: optional(text(LIMITS.argumentLengthMax)),
+  stderr: optional(text(LIMITS.argumentLengthMax)),
+});
+/** What one task came to. */
+export type ResultRow = NonNullable<(typeof taskResult)['infer']>;
 
 export const resultPage = view({
-  /** By task, where tasks returned something. */
+  /** By task, where tasks returned something; empty where an order was asked for. */
   values: list(record({ task, value: open }), LIMITS.tasksPerJobMax),
   /** Where to go on, or undefined at the end. */
-  next: optional(countTo(LIMITS.tasksPerJobMax)),
+  next: optional(count),
+  /** In the order that was asked for. */
+  tasks: optional(list(taskResult, LIMITS.answerValuesMax)),
 });
 export type ResultPage = NonNullable<(typeof resultPage)['infer']>;
 

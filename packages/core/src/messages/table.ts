@@ -26,6 +26,7 @@ import {
   jobList,
   jobSummary,
   logPage,
+  RESULT_ORDERS,
   resultPage,
   TASKS_LISTED_MAX,
   taskPage,
@@ -392,6 +393,8 @@ export const MESSAGES = {
     id: name,
     /** With each task's start and run time in the final event. */
     detail: flag,
+    /** News comes within milliseconds: the client reads results as they come. */
+    soon: optional(flag),
   }),
   unwatch: message('client', 'scheduler', 'Lost: the watch ends by itself.', { request }),
   describeJob: message('client', 'scheduler', 'Sent again until answered.', {
@@ -418,8 +421,10 @@ export const MESSAGES = {
   readResults: message('client', 'scheduler', 'Sent again until answered.', {
     request,
     id: name,
-    /** First task whose value is wanted; where to go on is in the answer. */
+    /** First task whose value is wanted, or with `ended` how many were read before; where to go on is in the answer. */
     from: count,
+    /** Undefined: values alone, of completed tasks that returned something. */
+    order: optional(choice(...RESULT_ORDERS)),
   }),
   cancelJob: message('client', 'scheduler', 'Sent again until answered; cancelling twice is once.', {
     request,

@@ -122,7 +122,7 @@ test('what 310,000 tasks print and return comes in pages that fit into frames', 
   const id = job.id;
   let values = 0;
   for (const page of bench.pages<{ next: number | undefined; values: unknown[] }>((from) => {
-    return { type: 'readResults', request, id, from };
+    return { type: 'readResults', request, id, from, order: undefined };
   })) {
     values += page.values.length;
   }
@@ -141,7 +141,7 @@ test('the end of the largest job fits, without the times of its tasks', () => {
   const large = bench.submit({ tasks: { count: 1_000_000, run: { sleep: 0 } } });
   const timed = bench.submit({ tasks: { count: 100_000, run: { sleep: 0 } } });
   for (const job of [large, timed]) bench.cancel(job);
-  const endOf = ({ id }: Job) => bench.ask({ type: 'watchJob', request, id, detail: true });
+  const endOf = ({ id }: Job) => bench.ask({ type: 'watchJob', request, id, detail: true, soon: undefined });
   expect(endOf(large)).toMatchObject({ type: 'jobEnded', value: { starts: undefined, runs: undefined } });
   expect((endOf(timed) as MessageOf<'jobEnded'>).value.runs).toHaveLength(100_000);
 });

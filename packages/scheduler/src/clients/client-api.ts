@@ -65,9 +65,7 @@ export class ClientApi {
       case 'readLogs':
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':
-        return this.#withJob(from, message, (job) =>
-          s.answers.answer(from, message.request, 'resultPage', s.views.results(job, message.from)),
-        );
+        return this.#withJob(from, message, (job) => this.#readResults(from, message, job));
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           s.cancelling.cancel(job, now);
@@ -136,6 +134,14 @@ export class ClientApi {
       return answers.refuse(from, request, { code: 'unknown-task', message, hint });
     }
     answers.answer(from, request, 'jobExplanation', explain(this.#parts, job, task, now));
+  }
+
+  /** Results of a running job wait for the disk: a restart never takes back what a client has read. */
+  #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
+    const { answers, views } = this.#parts;
+    const page = views.results(job, first, order);
+    if (job.hasEnded || order === undefined) answers.answer(from, request, 'resultPage', page);
+    else answers.acknowledge(from, request, 'resultPage', page);
   }
 
   #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {

@@ -4,10 +4,15 @@ import {
   type JobEnd,
   type JobSummary,
   LIMITS,
+  type MessageOf,
   type Millis,
   nearestRank,
+  outputPath,
   type Predecessor,
+  present,
+  type RESULT_ORDERS,
   type ResultPage,
+  type ResultRow,
   type StageState,
   startFaultOf,
   type TaskCounts,
@@ -19,6 +24,7 @@ import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
 import { Page } from '../keeping/heap-bytes.js';
 import type { SchedulerState } from '../state.js';
+import { SHOWN } from './task-list.js';
 
 /** Jobs as clients see them. */
 export class JobViews {
@@ -129,8 +135,9 @@ export class JobViews {
     return { listed, truncated: started.length < history.total };
   }
 
-  /** What tasks returned, from this one on, as far as it fits into one answer. */
-  results(job: Job, from: number): ResultPage {
+  /** What tasks returned, or came to where an order is asked for, from there on, as far as it fits into one answer. */
+  results(job: Job, from: number, order: MessageOf<'readResults'>['order']): ResultPage {
+    if (order !== undefined) return this.#taskResults(job, from, order);
     const page = new Page<ResultPage['values'][number]>();
     for (let task = from; task < job.taskCount; task++) {
       if (job.tasks.stateOf(task) !== TaskState.completed) continue;
@@ -138,6 +145,40 @@ export class JobViews {
       if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
     }
     return { values: page.items, next: undefined };
+  }
+
+  #taskResults(job: Job, from: number, order: (typeof RESULT_ORDERS)[number]): ResultPage {
+    const { tasks } = job;
+    const page = new Page<ResultRow>();
+    for (let at = from; ; at++) {
+      const task = order === 'ended' ? tasks.ended.at(at) : at < tasks.count ? at : undefined;
+      if (task === undefined || (order === 'prefix' && !tasks.isFinal(task))) break;
+      if (!page.take(this.#resultOf(job, task))) return { values: [], tasks: page.items, next: at };
+    }
+    return { values: [], tasks: page.items, next: undefined };
+  }
+
+  #resultOf(job: Job, task: TaskIndex): ResultRow {
+    const { tasks, history } = job;
+    const { recall } = this.#s.env;
+    const state = tasks.stateOf(task);
+    const attempt = tasks.attempts[task]!;
+    const of = {
+      task,
+      stage: job.dag.stageOf(task).spec.name,
+      state: SHOWN[state]!,
+      attempt,
+      value: undefined,
+      ...outputOf(job, task, attempt),
+    };
+    if (state === TaskState.completed) {
+      const value = history.reports.valueOf(task, recall);
+      return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
+    }
+    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job) };
+    if (state !== TaskState.failed) return of;
+    const { code, kind, message, exitCode, signal } = describeFailure(job, task, recall);
+    return { ...of, code: code || kind, message, ...present({ exitCode, signal }) };
   }
 
   /** @param withTasks with the times of each task, where they are not too many */
@@ -212,6 +253,24 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
   const sorted = durationsMs.sort();
   if (sorted.length === 0) return undefined;
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
+}
+
+function whyCancelled({ cancelling, cancelReason }: Job): string {
+  if (cancelReason !== undefined) return cancelReason;
+  return cancelling ? 'the job was cancelled' : 'a stage that it comes after has failed';
+}
+
+/** Files that a command's output goes to in place of the log. */
+function outputOf(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow, 'stdout' | 'stderr'> {
+  const payload = job.dag.payloadOf(task);
+  if (!('exec' in payload)) return {};
+  const { cwd, stdout, stderr } = payload;
+  const pathOf = (path: string | undefined) => {
+    if (path === undefined) return undefined;
+    const filled = outputPath(path, { job: job.id, index: task, attempt });
+    return cwd === undefined || filled.startsWith('/') ? filled : `${cwd}/${filled}`;
+  };
+  return present({ stdout: pathOf(stdout), stderr: pathOf(stderr) });
 }
 
 function describeFailure(job: Job, task: TaskIndex, recall: Recall | undefined): TaskFailure {

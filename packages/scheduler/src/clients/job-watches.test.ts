@@ -7,11 +7,22 @@ const [ada, ben] = [1, 2] as [Address, Address];
 const job = (number: number) => jobOf({ tasks: [{ sleep: 1 }] }, { number });
 const requests = (watches: readonly { request: number }[]) => watches.map(({ request }) => request);
 
+function renew(
+  watches: JobWatches,
+  of: ReturnType<typeof job>,
+  client: Address,
+  request: number,
+  now: number,
+  soon = false,
+): boolean {
+  return watches.renew(of, { client, request, detail: false, soon }, now);
+}
+
 describe('those who watch a job', () => {
   test('are told until they say that they need not be, and when it ends for the last time', () => {
     const watches = new JobWatches();
     const one = job(1);
-    for (const request of [1, 2, 3]) watches.renew(one, ada, request, false, 0);
+    for (const request of [1, 2, 3]) renew(watches, one, ada, request, 0);
     watches.forget(ada, 2);
     watches.forget(ben, 1);
     expect(requests(watches.alive(one, 1))).toEqual([1, 3]);
@@ -23,9 +34,9 @@ describe('those who watch a job', () => {
   test('are forgotten when they fall silent', () => {
     const watches = new JobWatches();
     const one = job(1);
-    watches.renew(one, ada, 1, false, 0);
-    watches.renew(one, ben, 1, false, 0);
-    watches.renew(one, ben, 1, false, 59_000);
+    renew(watches, one, ada, 1, 0);
+    renew(watches, one, ben, 1, 0);
+    renew(watches, one, ben, 1, 59_000);
     expect(watches.alive(one, 60_000)).toMatchObject([{ client: ben }]);
     expect(watches.alive(one, 119_000)).toEqual([]);
     expect(watches.isWatched(one)).toBe(false);
@@ -33,28 +44,38 @@ describe('those who watch a job', () => {
 
   test('may watch another with the same request, and no longer the first', () => {
     const watches = new JobWatches();
-    watches.renew(job(1), ada, 1, false, 0);
-    watches.renew(job(2), ada, 1, false, 0);
+    renew(watches, job(1), ada, 1, 0);
+    renew(watches, job(2), ada, 1, 0);
     expect(watches.isWatched(job(1))).toBe(false);
     watches.forget(ada, 1);
     expect(watches.isWatched(job(2))).toBe(false);
   });
 
+  test('want news soon or now and then, each job by itself', () => {
+    const watches = new JobWatches();
+    renew(watches, job(1), ada, 1, 0, true);
+    renew(watches, job(2), ada, 2, 0);
+    expect([watches.isWatchedSoon(job(1)), watches.isWatchedSoon(job(2))]).toEqual([true, false]);
+    watches.forget(ada, 1);
+    renew(watches, job(1), ada, 3, 0);
+    expect(watches.isWatchedSoon(job(1))).toBe(false);
+  });
+
   test('are never more than so many, and the silent ones make room, also those of jobs that stand still', () => {
     const watches = new JobWatches();
     const one = job(1);
-    for (let request = 0; request < LIMITS.watchesMax; request++) watches.renew(one, ada, request, false, 0);
-    expect(watches.renew(job(2), ben, 1, false, 1)).toBe(false);
-    expect(watches.renew(one, ada, 7, false, 30_000)).toBe(true);
-    expect(watches.renew(job(2), ben, 1, false, 60_000)).toBe(true);
+    for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);
+    expect(renew(watches, job(2), ben, 1, 1)).toBe(false);
+    expect(renew(watches, one, ada, 7, 30_000)).toBe(true);
+    expect(renew(watches, job(2), ben, 1, 60_000)).toBe(true);
     expect(requests(watches.alive(one, 60_000))).toEqual([7]);
   });
 
   test('cost the same to renew and to forget, however many there are', () => {
     const watches = new JobWatches();
     const one = job(1);
-    for (let request = 0; request < LIMITS.watchesMax; request++) watches.renew(one, ada, request, false, 0);
-    for (let request = 0; request < LIMITS.watchesMax; request++) watches.renew(one, ada, request, false, 1);
+    for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);
+    for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 1);
     for (let request = 0; request < LIMITS.watchesMax; request++) watches.forget(ben, request);
     for (let request = 0; request < LIMITS.watchesMax; request++) watches.forget(ada, request);
     expect(watches.isWatched(one)).toBe(false);

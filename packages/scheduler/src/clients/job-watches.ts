@@ -7,6 +7,8 @@ interface Watch {
   readonly request: number;
   /** With each task's times in the last event. */
   readonly detail: boolean;
+  /** It wants news within milliseconds. */
+  readonly soon: boolean;
   heardAt: Millis;
 }
 
@@ -23,11 +25,13 @@ export class JobWatches {
   readonly #byJob = new Map<number, Map<string, Watch>>();
   /** The job of each watch. */
   readonly #jobOf = new Map<string, number>();
+  /** Of them, those that want news soon. */
+  readonly #soon = new Set<string>();
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** @returns false when there is no room for one more */
-  renew(job: Job, client: Address, request: number, detail: boolean, now: Millis): boolean {
-    const name = nameOf(client, request);
+  renew(job: Job, watch: Omit<Watch, 'heardAt'>, now: Millis): boolean {
+    const name = nameOf(watch.client, watch.request);
     const known = this.#byJob.get(job.number)?.get(name);
     if (known !== undefined) {
       known.heardAt = now;
@@ -41,14 +45,22 @@ export class JobWatches {
       watches = new Map();
       this.#byJob.set(job.number, watches);
     }
-    watches.set(name, { client, request, detail, heardAt: now });
+    watches.set(name, { ...watch, heardAt: now });
     this.#jobOf.set(name, job.number);
+    if (watch.soon) this.#soon.add(name);
     return true;
   }
 
   isWatched(job: Job): boolean {
     // Nearly always nobody watches anything, and each task asks twice.
     return this.#jobOf.size > 0 && this.#byJob.has(job.number);
+  }
+
+  /** Somebody who watches it wants news soon. */
+  isWatchedSoon(job: Job): boolean {
+    if (this.#soon.size === 0) return false;
+    for (const { soon } of this.#byJob.get(job.number)?.values() ?? []) if (soon) return true;
+    return false;
   }
 
   /** Those who watch a job and have been heard from lately; the others are forgotten. */
@@ -62,7 +74,10 @@ export class JobWatches {
     const watches = this.#byJob.get(job.number);
     if (watches === undefined) return [];
     this.#byJob.delete(job.number);
-    for (const name of watches.keys()) this.#jobOf.delete(name);
+    for (const name of watches.keys()) {
+      this.#jobOf.delete(name);
+      this.#soon.delete(name);
+    }
     return [...watches.values()];
   }
 
@@ -74,6 +89,7 @@ export class JobWatches {
     const job = this.#jobOf.get(name);
     if (job === undefined) return;
     this.#jobOf.delete(name);
+    this.#soon.delete(name);
     const watches = this.#byJob.get(job)!;
     watches.delete(name);
     if (watches.size === 0) this.#byJob.delete(job);

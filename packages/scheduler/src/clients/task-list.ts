@@ -19,7 +19,7 @@ import type { SchedulerState } from '../state.js';
 const RECALLED_MAX = 500;
 
 /** By `TaskState`: what a task is to people, who need not know how workers are found. */
-const SHOWN: readonly JobState[] = [
+export const SHOWN: readonly JobState[] = [
   'waiting',
   'waiting',
   'waiting',

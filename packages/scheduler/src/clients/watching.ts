@@ -4,14 +4,17 @@ import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
+/** Key of the timer of those who want news soon, and how soon. ms */
+const SOON = 1;
+const SOON_MS = 10;
+
 /** Tells clients how the jobs that they watch come along, and how they ended. */
 export class Watching {
   readonly #s: SchedulerState;
   readonly #views: JobViews;
   readonly #watches = new JobWatches();
   /** Of the jobs that are watched: those with news that nobody was told yet. */
-  readonly #changed = new Set<Job>();
-  #isArmed = false;
+  readonly #changed = { soon: new Set<Job>(), later: new Set<Job>() };
 
   constructor(s: SchedulerState, views: JobViews) {
     this.#s = s;
@@ -20,7 +23,7 @@ export class Watching {
 
   /** @returns false where more clients watch than may */
   watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): boolean {
-    const { request, detail } = message;
+    const { request, detail, soon = false } = message;
     if (job.endedAt !== undefined) {
       // Its end may wait for a disk that is slow: who asks again is to hear that somebody is there.
       const isLate = now - job.endedAt > this.#s.cluster.timings.progressMs;
@@ -28,7 +31,7 @@ export class Watching {
       this.#tellEnd(from, request, job, detail, now);
       return true;
     }
-    if (!this.#watches.renew(job, from, request, detail, now)) return false;
+    if (!this.#watches.renew(job, { client: from, request, detail, soon }, now)) return false;
     // Of a job that ends in a moment only that is told.
     this.changed(job, now);
     return true;
@@ -41,26 +44,33 @@ export class Watching {
   /** Something about the job is new: those who watch it hear of that before long. */
   changed(job: Job, now: Millis): void {
     if (!this.#watches.isWatched(job)) return;
-    this.#changed.add(job);
     const { progressMs } = this.#s.cluster.timings;
-    if (this.#isArmed || progressMs === 0) return;
-    this.#isArmed = true;
-    this.#s.env.setTimer('progress', 0, now + progressMs);
+    this.#note(job, this.#changed.later, 0, now + progressMs);
+    if (this.#watches.isWatchedSoon(job))
+      this.#note(job, this.#changed.soon, SOON, now + Math.min(SOON_MS, progressMs));
   }
 
-  /** The timer has fired. */
-  tellNews(now: Millis): void {
-    this.#isArmed = false;
-    for (const job of this.#changed) {
+  #note(job: Job, changed: Set<Job>, timer: number, at: Millis): void {
+    if (changed.size === 0 && this.#s.cluster.timings.progressMs > 0)
+      this.#s.env.setTimer('progress', timer, at);
+    changed.add(job);
+  }
+
+  /** The timer has fired. @param timer `SOON`: of those who want news soon */
+  tellNews(timer: number, now: Millis): void {
+    const isSoon = timer === SOON;
+    const changed = isSoon ? this.#changed.soon : this.#changed.later;
+    for (const job of changed) {
       if (job.hasEnded) continue;
-      for (const { client, request } of this.#watches.alive(job, now))
-        this.#tellProgress(client, request, job);
+      for (const { client, request, soon } of this.#watches.alive(job, now))
+        if (soon === isSoon) this.#tellProgress(client, request, job);
     }
-    this.#changed.clear();
+    changed.clear();
   }
 
   ended(job: Job, now: Millis): void {
-    this.#changed.delete(job);
+    this.#changed.later.delete(job);
+    this.#changed.soon.delete(job);
     for (const { client, request, detail } of this.#watches.take(job))
       this.#tellEnd(client, request, job, detail, now);
   }

@@ -64,6 +64,25 @@ export function attemptKey({ job, task, attempt }: AttemptRef): string {
   return `${job}/${task}/${attempt}`;
 }
 
+/** Whole numbers, 4 bytes each. */
+class GrowingColumn {
+  length = 0;
+  #numbers = new Uint32Array(0);
+
+  push(number: number): void {
+    if (this.length === this.#numbers.length) {
+      const wider = new Uint32Array(Math.max(4, 2 * this.length));
+      wider.set(this.#numbers);
+      this.#numbers = wider;
+    }
+    this.#numbers[this.length++] = number;
+  }
+
+  at(index: number): number | undefined {
+    return index < this.length ? this.#numbers[index] : undefined;
+  }
+}
+
 /** The tasks of one job: where each is, and its current attempt. Columns of numbers, so that many tasks cost little. */
 export class TaskTable {
   readonly count: number;
@@ -82,6 +101,8 @@ export class TaskTable {
   /** Tasks of the same user that have not started, kept in step where somebody counts them. */
   waitingOfUser: { waiting: number } | undefined;
   readonly #job: JobNumber;
+  /** Tasks in the order in which they ended, each once for every time that it did. */
+  readonly ended = new GrowingColumn();
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
 
   constructor(job: JobNumber, count: number) {
@@ -163,6 +184,7 @@ export class TaskTable {
     this.#counts[before]!--;
     this.#counts[state]!++;
     this.states[task] = state;
+    if (state >= TaskState.completed) this.ended.push(task);
     const isLess = before < TaskState.running;
     if (this.waitingOfUser !== undefined && isLess !== state < TaskState.running)
       this.waitingOfUser.waiting += isLess ? -1 : 1;

@@ -37,7 +37,7 @@ describe('with a journal', () => {
     bench.members(W1);
     bench.submit({ tasks: [{ sleep: 1 }] });
     bench.commit();
-    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false, soon: undefined });
     bench.end(W1, bench.ask(W1, 1)!);
     expect(types(bench)).toEqual([]);
     bench.scheduler.recorded(bench.records.length - 1, bench.now);
@@ -119,14 +119,14 @@ describe('with a journal', () => {
       { type: 'listJobs', request, states: [], user: undefined, endedMax: 9, jobsMax: 9 },
       { type: 'explainJob', request, id: 's-1', task: undefined },
       { type: 'explainWaiting', request },
-      { type: 'readResults', request, id: 's-1', from: 0 },
+      { type: 'readResults', request, id: 's-1', from: 0, order: undefined },
       { type: 'readLogs', request, id: 's-1', task: undefined, failedOnly: false, cursor: 0 },
       { type: 'readCounters', request },
     ] as const) {
       bench.receive(CLIENT, question);
       expect(bench.take()).toMatchObject([{ type: ANSWERS[question.type][0], request }]);
     }
-    bench.receive(CLIENT, { type: 'watchJob', request, id: 's-1', detail: false });
+    bench.receive(CLIENT, { type: 'watchJob', request, id: 's-1', detail: false, soon: undefined });
     expect(bench.take()).toEqual([]);
     bench.now = bench.timers.get('progress 0')!;
     bench.scheduler.wake('progress', 0, bench.now);
@@ -141,11 +141,11 @@ describe('with a journal', () => {
     bench.submit({ tasks: [{ sleep: 1 }] });
     bench.commit();
     bench.end(W1, bench.ask(W1, 1)!);
-    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false, soon: undefined });
     expect(bench.take()).toEqual([]);
     // The client asks again.
     bench.now += 1_000;
-    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false });
+    bench.receive(CLIENT, { type: 'watchJob', request: 9, id: 's-1', detail: false, soon: undefined });
     expect(bench.take()).toMatchObject([{ type: 'jobProgress', request: 9 }]);
     bench.commit();
     const end = { type: 'jobEnded', request: 9 };
@@ -220,7 +220,7 @@ describe('what tasks return', () => {
     const again = new DurableBench(first.inheritance(), 1_000);
     for (const bench of [first, again]) {
       bench.take();
-      bench.receive(CLIENT, { type: 'readResults', request: 1, id: 's-1', from: 0 });
+      bench.receive(CLIENT, { type: 'readResults', request: 1, id: 's-1', from: 0, order: undefined });
       bench.receive(CLIENT, { type: 'describeJob', request: 2, id: 's-1', spec: false });
       expect(bench.take()).toMatchObject([
         { value: { values: [{ task: 0, value }], next: undefined } },
@@ -268,7 +268,7 @@ test('jobs that ended lie in the journal, and come back when they are asked for,
   const second = new DurableBench(first.inheritance(), 1_000, true, { memoryBytes: 40_000 });
   second.take();
   for (const bench of [first, second]) {
-    bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false });
+    bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false, soon: undefined });
     bench.receive(CLIENT, { type: 'describeJob', request: 11, id: 's-2', spec: false });
     bench.receive(CLIENT, {
       type: 'listJobs',
@@ -294,7 +294,7 @@ test('a job that had to make room is said to be forgotten, and its key still is 
   const bench = twentyJobs();
   bench.loseRecords();
   bench.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
-  bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false });
+  bench.receive(CLIENT, { type: 'watchJob', request: 10, id: 's-1', detail: false, soon: undefined });
   expect(bench.take()).toMatchObject([
     { type: 'accepted', request: 9, value: { job: 's-1', state: 'completed' } },
     { type: 'refused', request: 10, code: 'forgotten-job', message: expect.stringContaining('completed') },

@@ -1,0 +1,140 @@
+import { type Address, COMPLETED, type JobInput, type MessageOf, type Outcome } from '@goshawk/core';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { DurableBench, FAILED } from '../durable.fixture.js';
+import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+
+let bench: DurableBench;
+
+beforeEach(() => {
+  bench = benched(new DurableBench());
+});
+
+function benched(of: DurableBench): DurableBench {
+  of.members(W1, W2);
+  of.commit();
+  of.take();
+  return of;
+}
+
+function submit(job: JobInput): void {
+  bench.submit(job);
+  bench.commit();
+  bench.take();
+}
+
+function run(outcome: Outcome = COMPLETED, stage = 0): void {
+  bench.end(W1, bench.ask(W1, 1, stage)!, outcome);
+  bench.commit();
+  bench.take();
+}
+
+function read(order: MessageOf<'readResults'>['order'], from = 0, id = 's-1') {
+  bench.receive(CLIENT, { type: 'readResults', request: 5, id, from, order });
+  return bench.take().find((message) => message.type === 'resultPage')?.value;
+}
+
+function restart(): void {
+  bench = benched(new DurableBench(bench.inheritance([3 as Address]), 1_000));
+  for (const from of [W1, W2]) bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
+  bench.commit();
+  bench.take();
+}
+
+const value = (of: unknown): Outcome => ({ ...COMPLETED, value: of });
+const MODULES: JobInput = { tasks: [1, 2, 3].map((input) => ({ module: '/m.js', input })) };
+
+describe('results of a job', () => {
+  test('are a value or an error of each task while it goes on, after its end and after a restart', () => {
+    submit(MODULES);
+    run(value('one'));
+    run({ ...FAILED, exitCode: 3 });
+    const running = read('index')!.tasks!;
+    expect(running).toMatchObject([
+      { task: 0, state: 'completed', value: 'one', attempt: 1 },
+      { task: 1, state: 'failed', code: 'exit', message: 'exit 1', exitCode: 3, attempt: 1 },
+      { task: 2, state: 'waiting', attempt: 0 },
+    ]);
+    expect(running.map(({ code }) => code)).toEqual([undefined, 'exit', undefined]);
+    run(value(null));
+    const ended = read('index');
+    restart();
+    expect(read('index')).toEqual(ended);
+  });
+
+  test('by index stop at the first task that has not ended; in order of ends they do not', () => {
+    submit(MODULES);
+    const [first, second] = [bench.ask(W1, 1)!, bench.ask(W2, 1)!];
+    bench.end(W2, second, value(2));
+    bench.commit();
+    bench.take();
+    expect(read('prefix')!.tasks).toEqual([]);
+    expect(read('ended')!.tasks).toMatchObject([{ task: 1, value: 2 }]);
+    bench.end(W1, first, value(1));
+    bench.commit();
+    bench.take();
+    expect(read('prefix')!.tasks).toMatchObject([{ task: 0 }, { task: 1 }]);
+    expect(read('ended', 1)!.tasks).toMatchObject([{ task: 0, value: 1 }]);
+    restart();
+    expect(read('ended')!.tasks).toMatchObject([{ task: 1 }, { task: 0 }]);
+  });
+
+  test('are told once they are on the disk: a restart takes nothing back that was read', () => {
+    submit(MODULES);
+    bench.end(W1, bench.ask(W1, 1)!, value(1));
+    expect(read('ended')).toBeUndefined();
+    bench.commit();
+    expect(bench.take()).toMatchObject([
+      { type: 'confirm' },
+      { type: 'resultPage', value: { tasks: [{ task: 0, value: 1 }] } },
+    ]);
+  });
+
+  test('say why tasks never ran: their job was cancelled, or a stage before theirs failed', () => {
+    const stages = [
+      { name: 'a', tasks: [{ sleep: 1 }] },
+      { name: 'b', after: ['a'], tasks: [{ sleep: 1 }] },
+    ];
+    submit({ stages });
+    run(FAILED);
+    expect(read('index')!.tasks).toMatchObject([
+      { stage: 'a', state: 'failed' },
+      {
+        stage: 'b',
+        state: 'cancelled',
+        code: 'cancelled',
+        message: 'a stage that it comes after has failed',
+      },
+    ]);
+    bench.submit(MODULES, 'other');
+    bench.receive(CLIENT, { type: 'cancelJob', request: 8, id: 's-2' });
+    bench.commit();
+    expect(read('index', 0, 's-2')!.tasks!.map(({ message }) => message)).toEqual(
+      Array(3).fill('the job was cancelled'),
+    );
+  });
+
+  test('of commands are exit codes, and the files that they write', () => {
+    const command = { exec: ['true'], cwd: '/work', stdout: 'out/{index}.{attempt}', stderr: '/err' };
+    submit({ tasks: { count: 1, run: command } });
+    run();
+    expect(read('index')!.tasks).toMatchObject([
+      { state: 'completed', exitCode: 0, stdout: '/work/out/0.1', stderr: '/err' },
+    ]);
+  });
+
+  test('come in pages, each order from where the last one ended', () => {
+    const tasks = 20_000;
+    submit({ tasks: { count: tasks, run: { sleep: 1 } } });
+    bench.receive(CLIENT, { type: 'cancelJob', request: 8, id: 's-1' });
+    bench.commit();
+    for (const order of ['index', 'prefix', 'ended'] as const) {
+      const seen: number[] = [];
+      for (let from: number | undefined = 0; from !== undefined; ) {
+        const page: MessageOf<'resultPage'>['value'] = read(order, from)!;
+        seen.push(...page.tasks!.map(({ task }) => task));
+        from = page.next;
+      }
+      expect(seen).toEqual(Array.from({ length: tasks }, (_, task) => task));
+    }
+  });
+});
