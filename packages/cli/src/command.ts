@@ -45,7 +45,7 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
     Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
 ): Command<S> {
   const { words = '' } = command;
-  const takesNone = words === '' || words.startsWith('[--');
+  const takesNone = words === '' || /^\[?--/.test(words);
   const takesMany = /\w…\]?$/.test(words);
   return {
     examples: [],

@@ -161,7 +161,7 @@ describe('while a cluster runs', () => {
     const own = 'keys/client.ci.key';
     const submitted = () => as(own, 'submit', '--json', '--sleep', '1ms', '--wait');
     await vi.waitFor(async () => expect((await submitted()).exitCode).toBe(0), WAITED);
-    const others = (await as('keys', 'submit', '-q', '--user', 'ann', '--sleep', '1h')).stdout.trim();
+    const others = (await as('keys', 'submit', '--user', 'ann', '--sleep', '1h')).stdout.trim();
 
     expect((await as(own, 'jobs', '--all')).stdout).not.toContain(others);
     expect(
@@ -193,9 +193,7 @@ describe('while a cluster runs', () => {
   it('the cluster’s keys are replaced in all steps without a restart, and the old ones end', async () => {
     const { url } = await cluster();
     await cp(join(folder, 'keys', 'client.key'), join(folder, 'leaked.key'));
-    const job = (
-      await goshawk('submit', '--cluster', url, '--keys', 'keys', '-q', '--sleep', '1h')
-    ).stdout.trim();
+    const job = (await goshawk('submit', '--cluster', url, '--keys', 'keys', '--sleep', '1h')).stdout.trim();
     const submit = (keys: string) =>
       goshawk('submit', '--cluster', url, '--keys', keys, '--sleep', '1ms', '--wait');
     // Those that run for days, such as the dashboard.

@@ -1,4 +1,5 @@
 import { GoshawkError } from '@goshawk/core';
+import { readerHasGone } from './broken-pipe.js';
 import { ExitCode } from './command.js';
 import { run, tellFailure } from './run.js';
 
@@ -13,9 +14,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// A reader that has seen enough (`goshawk jobs | head`) is no error; a full disk is.
+// A reader that has gone is no error; a full disk is.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(process.exitCode ?? ExitCode.done);
+  if (error.code === 'EPIPE') return readerHasGone();
   const failure = new GoshawkError('stdout-failed', `cannot write to stdout: ${error.message}`);
   process.exit(tellFailure(failure, argv, process.stderr));
 });

@@ -27,6 +27,8 @@ export type OptionSpec =
       readonly choices?: readonly string[];
       /** For completion, where others will do, too. */
       readonly suggests?: readonly string[];
+      /** May stand without a value, which is then empty. */
+      readonly valueOptional?: boolean;
     })
   | (SpecBase & { readonly type: 'texts' })
   | (SpecBase & { readonly type: 'flag'; readonly default?: boolean })
@@ -193,7 +195,7 @@ function convert(spec: OptionSpec, value: unknown, what: string): unknown {
 function toText(spec: OptionSpec & { type: 'text' }, value: unknown, what: string): string {
   if (Array.isArray(value)) throw new InputError('bad-option', `${what} was given twice`, 'give it once');
   const text = String(value);
-  if (text === '') throw new InputError('bad-option', `${what} needs a value`);
+  if (text === '' && !spec.valueOptional) throw new InputError('bad-option', `${what} needs a value`);
   if (spec.choices !== undefined && !spec.choices.includes(text)) {
     throw new InputError('bad-option', `${what}: "${text}" is not one of ${spec.choices.join(', ')}`);
   }

@@ -108,10 +108,13 @@ function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Par
   const named = (is: (spec: OptionSpec) => boolean): string[] =>
     Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
   const valued = named(({ type }) => type !== 'flag');
+  const isNeeded = (spec: OptionSpec): boolean => !(spec.type === 'text' && spec.valueOptional);
   return Parser.detailed([...argv], {
     boolean: named(({ type }) => type === 'flag'),
     string: valued,
-    narg: Object.fromEntries(valued.map((name) => [name, 1])),
+    narg: Object.fromEntries(
+      named((spec) => spec.type !== 'flag' && isNeeded(spec)).map((name) => [name, 1]),
+    ),
     alias: Object.fromEntries(
       Object.entries(specs).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[name, [alias]]])),
     ),
@@ -129,14 +132,15 @@ function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Par
 function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): void {
   const specs = optionsOf(command);
   const hint = hintFor(command);
-  // The parser reads every other value of a flag as false.
   for (const word of argv) {
     const [, name, value] = /^--(?:no-)?([^=]+)=([\s\S]*)$/.exec(word) ?? [];
-    const isFlag = Object.entries(specs).some(
-      ([each, { type }]) => type === 'flag' && (each === name || kebab(each) === name),
-    );
-    if (!isFlag || value === 'true' || value === 'false') continue;
-    throw new InputError('bad-option', `--${name}: "${value}" is neither true nor false`, hint);
+    const [, spec] = Object.entries(specs).find(([each]) => each === name || kebab(each) === name) ?? [];
+    // The parser reads every other value of a flag as false.
+    if (spec?.type === 'flag' && value !== 'true' && value !== 'false')
+      throw new InputError('bad-option', `--${name}: "${value}" is neither true nor false`, hint);
+    // An empty variable in `--export-env=$NAMES` must not mean everything.
+    if (spec?.type === 'text' && spec.valueOptional && value === '')
+      throw new InputError('bad-option', `--${name}= has an empty value`, `write --${name} for all`);
   }
   const isKnown = (name: string): boolean =>
     Object.hasOwn(specs, name) && (specs[name]!.type === 'flag' || ![flags[name]].flat().includes(false));

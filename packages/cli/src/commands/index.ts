@@ -16,6 +16,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   policies: async () => (await import('./policies.js')).policiesCommand,
   keygen: async () => (await import('./keygen.js')).keygenCommand,
   submit: async () => (await import('./submit.js')).submitCommand,
+  run: async () => (await import('./run.js')).runCommand,
   plan: async () => (await import('./plan.js')).planCommand,
   wait: async () => (await import('./wait.js')).waitCommand,
   jobs: async () => (await import('./jobs.js')).jobsCommand,

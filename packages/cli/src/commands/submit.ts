@@ -51,8 +51,9 @@ export const submitCommand = defineCommand({
       options.results ||
       options.cancelOnExit ||
       options.waitTimeout !== undefined;
-    // The job is there now: its id is said before anything else is asked, which may fail.
-    if (!context.global.json) context.out(handle.id);
+    // The job is there now: its id is printed before anything else is asked, which may fail.
+    const isOutputOnly = options.logs || options.results || context.global.quiet;
+    if (!context.global.json) (isOutputOnly ? context.stderr : context.stdout).write(`${handle.id}\n`);
     else if (!willFollow) context.json(submitJson(handle, handle.acceptedState!));
     if (handle.warning !== undefined) context.note(plain(handle.warning));
     if (found.elsewhere !== undefined)
@@ -106,6 +107,7 @@ function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<st
 export function sourcesOf(context: Context): Sources {
   return {
     cwd: context.cwd,
+    environment: context.environment,
     async read(path, what) {
       if (path === '-') return context.readInput();
       try {
@@ -128,14 +130,15 @@ async function follow(
 ): Promise<number> {
   const stop = new AbortController();
   const signal = AbortSignal.any([context.interrupted, stop.signal]);
-  const shown = options.logs ? showOutput(context, handle, signal) : Promise.resolve();
+  const isLive = options.prefix === 'always' || (options.prefix === 'auto' && context.stdout.isTTY === true);
+  const shown = options.logs ? showOutput(context, handle, isLive, signal) : Promise.resolve();
   // A failure of it is heard of below, once the job's end is known.
   shown.catch(() => {});
   let isPrinted = false;
   try {
     const ended = await waitForJobs(context, [handle], {
       timeoutMs: options.waitTimeout,
-      isSilent: options.logs,
+      isSilent: options.logs && (isLive || context.stdout.isTTY === true),
       ended: () => {},
     });
     await shown;
@@ -173,7 +176,19 @@ async function cancelled(
     : new DetachedError([id], 'cancelled');
 }
 
-async function showOutput(context: Context, handle: JobHandle, signal: AbortSignal): Promise<void> {
+/** @param isLive lines of several tasks come with their task as they are printed, otherwise task by task at the end */
+async function showOutput(
+  context: Context,
+  handle: JobHandle,
+  isLive: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const { tasks } = await handle.describe({ signal });
-  await showLogs(context, handle, { failed: false, follow: true, isPrefixed: tasks.total > 1 }, signal);
+  const isMixed = tasks.total > 1;
+  await showLogs(
+    context,
+    handle,
+    { failed: false, follow: true, isPrefixed: isMixed && isLive, isSorted: isMixed && !isLive },
+    signal,
+  );
 }

@@ -8,7 +8,7 @@ test('--each-line brings 2,000 lines to their tasks byte for byte', async () => 
   try {
     const file = join(up.folder, 'lines');
     await writeFile(file, awkwardLines(2_000));
-    const submitted = await up.goshawk(['submit', '--quiet', '--wait', '--each-line', file, '--', 'cat']);
+    const submitted = await up.goshawk(['submit', '--wait', '--each-line', file, '--', 'cat']);
     expect(submitted.exitCode, submitted.stderr).toBe(0);
     const { stdoutBytes } = await up.goshawk(['logs', submitted.stdout.trim()]);
     expect(stdoutBytes.equals(await readFile(file))).toBe(true);

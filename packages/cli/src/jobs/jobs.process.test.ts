@@ -67,14 +67,16 @@ describe('submit', () => {
       '--tasks',
       '4',
       '--logs',
+      '--prefix',
+      'always',
       '--',
       'sh',
       '-c',
       script,
     ]);
     expect(exitCode).toBe(0);
-    const [id, ...lines] = stdout.trimEnd().split('\n');
-    expect(id).toMatch(/^\w+-\d+$/);
+    const lines = stdout.trimEnd().split('\n');
+    expect(stderr).toMatch(/^\w+-\d+\n/);
     const expected = [0, 1, 2, 3].flatMap((task) =>
       [1, 2, 3].map((i) => `task ${task} | line ${i} of ${task}`),
     );
@@ -222,8 +224,10 @@ describe('modules', () => {
   );
 
   it('return values', async () => {
-    const stdout = await stdoutOf(['submit', '--module', './work.mjs#twice', '--array', '1-3', '--results']);
-    const [id, ...values] = stdout.trim().split('\n');
+    const args = ['submit', '--module', './work.mjs#twice', '--array', '1-3', '--results'];
+    const { stdout, stderr } = await up.goshawk(args);
+    const [id] = stderr.split('\n');
+    const values = stdout.trim().split('\n');
     expect(values.map((line) => JSON.parse(line))).toEqual([{ twice: 2 }, { twice: 4 }, { twice: 6 }]);
     expect(await stdoutOf(['logs', id!])).toBe('got 1\ngot 2\ngot 3\n');
     const { results } = await jsonOf('wait', id!, '--results');
@@ -387,7 +391,7 @@ describe('waiting', () => {
 
 describe('cancel', () => {
   it('kills what runs, and what that has started', async () => {
-    const running = up.run(['submit', '--logs', '--', 'sh', '-c', 'sleep 1000 & echo $!; wait']);
+    const running = up.run(['submit', '--wait', '--', 'sh', '-c', 'sleep 1000 & echo $!; wait']);
     const id = await running.firstLine;
     const logs = up.run(['logs', id, '--follow']);
     const pid = Number(await logs.firstLine);
@@ -520,7 +524,7 @@ describe('drain', () => {
 describe('--each-line', () => {
   it('gives them to arguments and to a variable, too', async () => {
     const input = `a "b" 'c'\n$HOME \\ *\n\nü`;
-    const args = ['submit', '-q', '--each-line', '-', '--', 'printf', '<%s>', '{}'];
+    const args = ['submit', '--each-line', '-', '--', 'printf', '<%s>', '{}'];
     const id = (await stdoutOf(args, { input })).trim();
     await cluster.job(id).wait();
     expect(await stdoutOf(['logs', id])).toBe(`<a "b" 'c'><$HOME \\ *><><ü>`);

@@ -1,6 +1,14 @@
 import type { JobHandle, LogChunk } from '@goshawk/client';
 import type { Context } from '../context.js';
-import { jsonOutput, type OutputSink, prefixedOutput, rawOutput, wholeLines } from './task-output.js';
+import {
+  inTaskOrder,
+  jsonOutput,
+  type OutputSink,
+  prefixedOutput,
+  rawOutput,
+  sortedOutput,
+  wholeLines,
+} from './task-output.js';
 
 interface LogsRequest {
   readonly task?: number | undefined;
@@ -11,6 +19,8 @@ interface LogsRequest {
   readonly tail?: number | undefined;
   /** Put the task before each line. */
   readonly isPrefixed: boolean;
+  /** Of a live stream: print it task by task once it has ended. */
+  readonly isSorted?: boolean;
 }
 
 /** Passes on what tasks have printed; without `follow` in task order. */
@@ -20,7 +30,7 @@ export async function showLogs(
   request: LogsRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const sink = sinkFor(context, job.id, request.isPrefixed);
+  const sink = sinkFor(context, job.id, request);
   const { task, failed, follow, tail } = request;
   let held: LogChunk[] | undefined = follow && tail === undefined ? undefined : [];
   const release = (): void => {
@@ -38,18 +48,10 @@ export async function showLogs(
   sink.end();
 }
 
-function sinkFor(context: Context, job: string, isPrefixed: boolean): OutputSink {
+function sinkFor(context: Context, job: string, { isPrefixed, isSorted = false }: LogsRequest): OutputSink {
   if (context.global.json) return jsonOutput(context, job);
+  if (isSorted) return sortedOutput(context);
   return isPrefixed ? prefixedOutput(context) : rawOutput(context);
-}
-
-/**
- * The output in the order of the tasks; within a task it stays as it came.
- *
- * @param chunks in the order in which they came
- */
-export function inTaskOrder(chunks: readonly LogChunk[]): LogChunk[] {
-  return [...chunks].sort((a, b) => a.task - b.task);
 }
 
 /** The last lines of each task, both streams and all attempts together. */

@@ -2,12 +2,51 @@ import type { LogChunk } from '@goshawk/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { recordingContext } from './jobs.fixture.js';
-import { inTaskOrder, lastLines } from './show-logs.js';
-import { jsonOutput, prefixedOutput, rawOutput, wholeLines } from './task-output.js';
+import { lastLines } from './show-logs.js';
+import {
+  inTaskOrder,
+  jsonOutput,
+  prefixedOutput,
+  rawOutput,
+  sortedOutput,
+  wholeLines,
+} from './task-output.js';
 
 function chunk(task: number, text: string | Uint8Array, more: Partial<LogChunk> = {}): LogChunk {
   return { task, attempt: 1, stream: 'stdout', bytes: Buffer.from(text), ...more };
 }
+
+describe('sorted output', () => {
+  it('is the bytes of each task in the order of the tasks', () => {
+    const { context, written } = recordingContext();
+    const sink = sortedOutput(context);
+    for (const [task, text] of [
+      [2, 'c'],
+      [0, 'a'],
+      [1, 'b\n'],
+      [0, 'A\n'],
+    ] as const)
+      sink.write(chunk(task, text));
+    expect(written.stdout).toBe('');
+    sink.end();
+    expect(written.stdout).toBe('aA\nb\nc');
+  });
+
+  it('that is too much is sorted as far as it was kept, then comes in whole lines', () => {
+    const { context, written } = recordingContext();
+    const sink = sortedOutput(context, 3);
+    for (const [task, text] of [
+      [1, 'b\n'],
+      [0, 'a\n'],
+      [3, 'd'],
+      [2, 'c\n'],
+      [3, 'D\n'],
+    ] as const)
+      sink.write(chunk(task, text));
+    expect(written.stdout).toBe('a\nb\nc\ndD\n');
+    expect(written.stderr).toContain('too much output to sort');
+  });
+});
 
 describe('output with prefixes', () => {
   it('is whole lines, however the chunks were cut and mixed', () => {

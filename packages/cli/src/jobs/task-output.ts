@@ -32,6 +32,48 @@ export function rawOutput(context: Context): OutputSink {
   };
 }
 
+/** Output that waits for its order is kept up to here. Bytes. */
+const SORTED_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Bytes as they are, task by task, once all is there. More than `bytesMax` is not kept: the rest follows line by line as it
+ * comes.
+ */
+export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): OutputSink {
+  const raw = rawOutput(context);
+  const lines = wholeLines((line) => raw.write(line));
+  let kept: LogChunk[] | undefined = [];
+  let bytes = 0;
+  const release = (): void => {
+    for (const chunk of inTaskOrder(kept ?? [])) raw.write(chunk);
+    kept = undefined;
+  };
+  return {
+    write(chunk) {
+      if (kept === undefined) return lines.write(chunk);
+      kept.push(chunk);
+      bytes += chunk.bytes.length;
+      if (bytes <= bytesMax) return;
+      release();
+      context.note('there is too much output to sort: from here on it comes as it is printed');
+    },
+    end() {
+      release();
+      lines.end();
+      raw.end();
+    },
+  };
+}
+
+/**
+ * The output in the order of the tasks; within a task it stays as it came.
+ *
+ * @param chunks in the order in which they came
+ */
+export function inTaskOrder(chunks: readonly LogChunk[]): LogChunk[] {
+  return [...chunks].sort((a, b) => a.task - b.task);
+}
+
 /** Lines with their task in front: `task 17 | …`. Lines of tasks that print at the same time never mix. */
 export function prefixedOutput(context: Context): OutputSink {
   return wholeLines((chunk) => {

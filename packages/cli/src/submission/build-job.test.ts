@@ -19,6 +19,7 @@ async function job({ words = [], command, files = {}, ...flags }: Line) {
     { words, afterDashes: command },
     {
       cwd: '/here',
+      environment: { CC: 'clang', LC_ALL: 'C', LC_TIME: 'C', PWD: '/here', SHLVL: '2', GOSHAWK_KEY: 'x' },
       async read(path, what) {
         const content = files[path];
         if (content === undefined) throw new InputError('no-file', `${what}: no ${path}`);
@@ -47,6 +48,23 @@ describe('a job file', () => {
       'a.json': Buffer.concat([Buffer.from('{"name":\n"'), Buffer.of(0xe9), Buffer.from('"}')]),
     };
     await expect(job({ words: ['a.json'], files })).rejects.toThrow('a.json: line 2 is not valid UTF-8');
+  });
+});
+
+describe('--export-env', () => {
+  const envOf = async (line: Line) => (await tasks({ command: ['env'], ...line }))[0]!.env;
+
+  it('passes what is named, or all but what belongs to the session', async () => {
+    expect(await envOf({ exportEnv: 'CC' })).toEqual({ CC: 'clang' });
+    expect(await envOf({ exportEnv: 'LC_*, PWD' })).toEqual({ LC_ALL: 'C', LC_TIME: 'C', PWD: '/here' });
+    expect(await envOf({ exportEnv: '' })).toEqual({ CC: 'clang', LC_ALL: 'C', LC_TIME: 'C' });
+    expect(await envOf({ exportEnv: 'CC', env: ['CC=gcc', 'A=1'] })).toEqual({ CC: 'gcc', A: '1' });
+    expect(await envOf({})).toBeUndefined();
+  });
+
+  it('refuses the name of a variable that is not set, and goes with commands only', async () => {
+    await expect(envOf({ exportEnv: 'CC,NO' })).rejects.toThrow('--export-env: the variable "NO" is not set');
+    await expect(job({ sleep: '1s', exportEnv: '' })).rejects.toThrow('--export-env goes with a command');
   });
 });
 

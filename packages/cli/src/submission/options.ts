@@ -35,6 +35,14 @@ const WORK = {
     flagOnly: true,
     describe: 'environment variable of the command; repeatable',
   },
+  exportEnv: {
+    type: 'text',
+    value: '[NAMES]',
+    valueOptional: true,
+    flagOnly: true,
+    describe:
+      'pass these variables of this shell to the command: CC,LC_*; without NAMES all but those of the session',
+  },
   cwd: {
     type: 'text',
     value: 'FOLDER',
@@ -153,6 +161,7 @@ const JOB = {
     type: 'text',
     value: 'LEVEL',
     flagOnly: true,
+    rare: true,
     choices: PRIORITIES,
     describe: 'priority of the job; policies without priorities ignore it [normal]',
   },
@@ -171,7 +180,20 @@ const AFTERWARDS = {
     describe: 'wait at most this long, then exit with 124; the job continues',
   },
   cancelOnExit: { type: 'flag', rare: true, describe: 'cancel the job if waiting ends before the job' },
-  logs: { type: 'flag', describe: 'wait, and print the output of the tasks' },
+  logs: {
+    type: 'flag',
+    describe:
+      'wait, and print the output of the tasks: live on a terminal, in the order of the tasks elsewhere',
+  },
+  prefix: {
+    type: 'text',
+    value: 'WHEN',
+    default: 'auto',
+    choices: ['auto', 'always', 'never'],
+    flagOnly: true,
+    rare: true,
+    describe: '--logs: task id before each line, live; auto: for jobs of several tasks, on a terminal',
+  },
   results: {
     type: 'flag',
     describe: 'wait, and print the results, one JSON line a task, as `wait --results` does',
@@ -187,6 +209,28 @@ const IGNORED = Object.fromEntries(
 ) as unknown as typeof AFTERWARDS;
 
 export const PLAN_OPTIONS = { ...WORK, ...JOB, ...IGNORED } as const satisfies OptionSpecs;
+
+/** `run`: one command, in whose place it stands. */
+export const RUN_OPTIONS = pick({ ...WORK, ...JOB }, [
+  'shell',
+  'env',
+  'cwd',
+  'stdin',
+  'name',
+  'user',
+  'estimate',
+  'taskTimeout',
+  'cpus',
+  'memory',
+  'resource',
+  'require',
+  'prefer',
+  'priority',
+]);
+
+function pick<T extends OptionSpecs, const N extends keyof T>(specs: T, names: readonly N[]): Pick<T, N> {
+  return Object.fromEntries(names.map((name) => [name, specs[name]])) as Pick<T, N>;
+}
 
 export const SUBMIT_OPTIONS = { ...WORK, ...JOB, ...AFTERWARDS } as const satisfies OptionSpecs;
 

@@ -7,6 +7,7 @@ import {
   present,
 } from '@goshawk/core';
 import { pairIn } from '../pairs.js';
+import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
 import type { SubmitOptions } from './options.js';
 import { arrayShares, lineShares, type Share } from './shares.js';
@@ -17,6 +18,7 @@ export interface Sources {
   readonly cwd: string;
   /** @param what names the option in errors; the path `-` is stdin @throws InputError when it cannot be read */
   read(path: string, what: string): Promise<Uint8Array>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 type Tasks = NonNullable<JobInput['tasks']>;
@@ -92,14 +94,23 @@ async function commandLine(
   options: SubmitOptions,
   sources: Sources,
 ): Promise<ExecPayload> {
-  const { shell, env, stdin, stdout, stderr } = options;
+  const { shell, stdin, stdout, stderr } = options;
+  const env = variables(options, sources);
   return {
     exec: [...work.argv],
     ...(shell ? { shell } : {}),
-    ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map((text) => pairIn(text, ENV))) }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
     cwd: folderOf(options, sources),
     ...(stdin === undefined ? {} : { stdin: await sources.read(stdin, '--stdin') }),
     ...present({ stdout, stderr }),
+  };
+}
+
+/** Those of `--env` go before exported ones. */
+function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources): Record<string, string> {
+  return {
+    ...(exportEnv === undefined ? {} : exportedEnvironment(environment, exportEnv)),
+    ...Object.fromEntries(env.map((text) => pairIn(text, ENV))),
   };
 }
 

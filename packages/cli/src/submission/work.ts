@@ -19,6 +19,7 @@ const GOES_WITH = {
   eachLine: ['command', 'module'],
   shell: ['command'],
   env: ['command'],
+  exportEnv: ['command'],
   cwd: ['command', 'module', 'file'],
   stdin: ['command'],
   stdout: ['command'],

@@ -99,7 +99,9 @@ const execPayload = () =>
       .refine(([command]) => command !== '', 'the command, its first element, is empty')
       .describe('run this command: its name and its arguments, without a shell'),
     shell: z.boolean().optional().describe('the first element of `exec` is a line for `/bin/sh -c`'),
-    env: environment().optional().describe('variables for the command, beside those of the worker'),
+    env: environment()
+      .optional()
+      .describe('variables for the command, beside `PATH`, `HOME`, `LANG` and a few others of the worker'),
     cwd: argument()
       .min(1)
       .optional()

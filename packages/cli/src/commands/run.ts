@@ -1,0 +1,151 @@
+import { constants } from 'node:os';
+import type { JobHandle } from '@goshawk/client';
+import { GoshawkError, InputError, type JobDetail, LIMITS, type TaskFailure } from '@goshawk/core';
+import { whenReaderHasGone } from '../broken-pipe.js';
+import { openCluster } from '../cluster.js';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
+import { readCommandInput } from '../jobs/command-input.js';
+import { rawOutput } from '../jobs/task-output.js';
+import { optionsGiven } from '../options.js';
+import { buildJob } from '../submission/build-job.js';
+import { RUN_OPTIONS, SUBMIT_OPTIONS } from '../submission/options.js';
+import { plain } from '../terminal/paint.js';
+import { sourcesOf } from './submit.js';
+
+export const runCommand = defineCommand({
+  name: 'run',
+  words: '-- CMD ARG…',
+  describe:
+    'run one command on the cluster as if it ran here: with its output, its exit code, and this folder, environment and stdin; Ctrl-C cancels it',
+  examples: [
+    ['goshawk run -- cc -O2 -c big.c', 'in a script or a makefile'],
+    ["make -j8 SHELL=goshawk .SHELLFLAGS='run --shell --'", 'every recipe on the cluster'],
+    ['ls *.png | xargs -P8 -n1 goshawk run -- optipng', 'eight at a time'],
+  ],
+  options: RUN_OPTIONS,
+  async run(context, options, { afterDashes }) {
+    if (afterDashes === undefined)
+      throw new InputError(
+        'usage',
+        'run: the command is written after --',
+        'such as: goshawk run -- hostname',
+      );
+    if (context.global.json)
+      throw new InputError('usage', 'run: --json has no meaning: stdout is that of the command');
+    const input = options.stdin === undefined ? await readCommandInput(context.interrupted) : undefined;
+    try {
+      const bytes = input?.bytes;
+      const sources = sourcesOf(context);
+      const job = await buildJob(
+        { ...optionsGiven(SUBMIT_OPTIONS), ...options, exportEnv: '', ...(bytes && { stdin: '-' }) },
+        { words: [], afterDashes },
+        bytes === undefined ? sources : { ...sources, read: async () => bytes },
+      );
+      await using cluster = await openCluster(context);
+      // No signal: an interruption must not leave a job behind that nobody knows the id of.
+      const handle = await cluster.submit(job);
+      if (handle.warning !== undefined) context.note(plain(handle.warning));
+      return await attend(context, handle, input?.late);
+    } finally {
+      input?.close();
+    }
+  },
+});
+
+/** How long a command that was cancelled may take to end. ms */
+const CANCELLING_MS = 10_000;
+
+/** Why the command is cancelled before it has ended. */
+type Reason = { readonly exitCode: number } | { readonly error: Error };
+
+/** Passes on the output until the command has ended, or is cancelled. @returns the exit code */
+async function attend(context: Context, handle: JobHandle, late?: Promise<never>): Promise<number> {
+  const stop = new AbortController();
+  let reason: Reason | undefined;
+  const cancel = (why: Reason): void => {
+    if (reason !== undefined) return;
+    reason = why;
+    handle.cancel({ signal: stop.signal }).catch(() => {});
+    setTimeout(() => stop.abort(), CANCELLING_MS).unref();
+  };
+  const onSignal = (): void => cancel({ exitCode: codeOfSignal(String(context.interrupted.reason)) });
+  const onHangUp = (): void => cancel({ exitCode: codeOfSignal('SIGHUP') });
+  context.interrupted.addEventListener('abort', onSignal, { once: true });
+  process.once('SIGHUP', onHangUp);
+  whenReaderHasGone(() => cancel({ exitCode: codeOfSignal('SIGPIPE') }));
+  late?.catch((error: Error) => cancel({ error }));
+  if (context.interrupted.aborted) onSignal();
+  try {
+    await passOn(context, handle, stop.signal, cancel);
+    const ended = await handle.wait({ signal: stop.signal });
+    if (reason !== undefined) return conclude(reason);
+    return exitCodeOf(context, ended);
+  } catch (error) {
+    if (reason !== undefined) return conclude(reason);
+    throw error;
+  } finally {
+    process.off('SIGHUP', onHangUp);
+    stop.abort();
+  }
+}
+
+function conclude(reason: Reason): number {
+  if ('error' in reason) throw reason.error;
+  return reason.exitCode;
+}
+
+/** @param cancel called where the output here would not be that of one run of the command */
+async function passOn(
+  context: Context,
+  handle: JobHandle,
+  signal: AbortSignal,
+  cancel: (why: Reason) => void,
+): Promise<void> {
+  const sink = rawOutput(context);
+  const printed = { stdout: 0, stderr: 0 };
+  let attempt: number | undefined;
+  for await (const chunk of handle.logs({ follow: true, signal })) {
+    if (attempt !== undefined && chunk.attempt !== attempt && printed.stdout > 0) {
+      cancel({
+        error: new GoshawkError(
+          'worker-lost',
+          'run: the worker was lost after the command had printed, and the command began again elsewhere',
+          'run it once more; `submit --stdout FILE` has the output of the last attempt only',
+        ),
+      });
+      return;
+    }
+    attempt = chunk.attempt;
+    printed[chunk.stream] += chunk.bytes.length;
+    sink.write(chunk);
+  }
+  sink.end();
+  if (printed.stdout + printed.stderr < LIMITS.outputBytesMax) return;
+  throw new GoshawkError(
+    'output-too-long',
+    `run: the command printed more than ${LIMITS.outputBytesMax} bytes, and not all of it was kept`,
+    'let it write to a file',
+  );
+}
+
+/** As a shell has it: 128 and the number of the signal, 127 for a command that was not found. */
+function exitCodeOf(context: Context, { id, state, failures }: JobDetail): number {
+  if (state === 'completed') return ExitCode.done;
+  if (state === 'cancelled')
+    throw new GoshawkError('cancelled', `run: ${id} was cancelled`, `\`goshawk job ${id}\` shows it`);
+  const [failure] = failures;
+  if (failure?.exitCode !== undefined) return failure.exitCode;
+  if (failure?.signal !== undefined) return codeOfSignal(failure.signal);
+  context.stderr.write(`goshawk: run: ${plain(failure?.message ?? `${id} failed`)}\n`);
+  return codeOfFailure(failure);
+}
+
+function codeOfSignal(name: string): number {
+  return 128 + (constants.signals[name as NodeJS.Signals] ?? 0);
+}
+
+function codeOfFailure(failure: TaskFailure | undefined): number {
+  if (failure?.code === 'command-not-found') return 127;
+  return failure?.code === 'permission-denied' ? 126 : ExitCode.failed;
+}

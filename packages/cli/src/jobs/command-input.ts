@@ -1,0 +1,70 @@
+import { fstatSync, readFileSync } from 'node:fs';
+import { GoshawkError } from '@goshawk/core';
+
+/** A socket that has sent nothing for so long is taken for one that nobody writes to. ms */
+const IDLE_MS = 1_000;
+
+export interface CommandInput {
+  /** Undefined where there is nothing to read. */
+  readonly bytes: Uint8Array | undefined;
+  /** Rejects when bytes arrive that the command will not get; never resolves. */
+  readonly late: Promise<never>;
+  /** Lets the process end though nobody has closed the other end. */
+  close(): void;
+}
+
+/**
+ * Reads stdin for a command that runs elsewhere. A file and a pipe are read to their end, as by a filter; a terminal is left
+ * alone. A socket is what programs hand to their children whether they write to it or not: a silent one counts as empty.
+ *
+ * @param signal stops reading
+ */
+export async function readCommandInput(signal: AbortSignal): Promise<CommandInput> {
+  const never = new Promise<never>(() => {});
+  const kind = kindOfStdin();
+  if (kind === 'nothing') return { bytes: undefined, late: never, close: () => {} };
+  if (kind === 'file') return { bytes: readFileSync(0), late: never, close: () => {} };
+  const { stdin } = process;
+  const chunks: Uint8Array[] = [];
+  let isLate = false;
+  let tooLate = (_: Error): void => {};
+  const late = new Promise<never>((_, reject) => {
+    tooLate = reject;
+  });
+  // Whoever waits for it hears of it.
+  late.catch(() => {});
+  await new Promise<void>((resolve, reject) => {
+    const timer = kind === 'socket' ? setTimeout(giveUp, IDLE_MS) : undefined;
+    function giveUp(): void {
+      isLate = true;
+      resolve();
+    }
+    stdin.on('data', (chunk: Uint8Array) => {
+      clearTimeout(timer);
+      if (isLate) {
+        tooLate(
+          new GoshawkError(
+            'late-input',
+            `run: stdin sent its first bytes after ${IDLE_MS / 1_000} s, when the command had been submitted without them`,
+            '`--stdin -` waits for the end of stdin',
+          ),
+        );
+      } else chunks.push(chunk);
+    });
+    stdin.on('end', resolve).on('error', reject);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  const bytes = Buffer.concat(chunks);
+  return { bytes: bytes.length === 0 ? undefined : bytes, late, close: () => stdin.destroy() };
+}
+
+function kindOfStdin(): 'nothing' | 'file' | 'pipe' | 'socket' {
+  try {
+    const stats = fstatSync(0);
+    if (stats.isFile()) return 'file';
+    if (stats.isFIFO()) return 'pipe';
+    return stats.isSocket() ? 'socket' : 'nothing';
+  } catch {
+    return 'nothing';
+  }
+}
