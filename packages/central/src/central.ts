@@ -83,7 +83,8 @@ export class Central implements Machine<CentralTimer> {
         this.#dispatcher.needed(from, message, now);
         return this.#occupied.tellSoon(now);
       case 'unused':
-        return this.#dispatcher.unused(message, now);
+        if (this.#isUnregistered(from)) return;
+        return this.#dispatcher.unused(from, message, now);
       case 'heartbeat':
         return this.#heartbeat(from, message, now);
       case 'placementStarted':
@@ -95,6 +96,7 @@ export class Central implements Machine<CentralTimer> {
         if (this.#isUnregistered(from)) return;
         return this.#dispatcher.place(from, message, now);
       case 'withdraw':
+        if (this.#isUnregistered(from)) return;
         return this.#dispatcher.withdraw(from, message.job, now);
       case 'declare':
         if (this.#isUnregistered(from)) return;
@@ -111,6 +113,7 @@ export class Central implements Machine<CentralTimer> {
       case 'quarantine':
         return this.#members.quarantine(from, message.reason, now);
       case 'usage':
+        if (this.#isUnregistered(from)) return;
         // Where run times are not known at arrival, workers tell what short tasks took.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
@@ -156,7 +159,11 @@ export class Central implements Machine<CentralTimer> {
           message.request,
           'centralLine',
           this.#pulls
-            ? this.#dispatcher.line(message, now)
+            ? this.#dispatcher.line(
+                message.type === 'explainLine' ? undefined : this.#members.schedulerAt(message.owner),
+                message.type === 'explainLine' ? 0 : message.job,
+                now,
+              )
             : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks),
         );
       case 'describeShares':
@@ -190,6 +197,10 @@ export class Central implements Machine<CentralTimer> {
   /** The answer to a problem that was handed to the solver. */
   solved(id: number, answer: SolverAnswer, _now: Millis): void {
     this.#dispatcher.solved(id, answer);
+  }
+
+  disconnected(from: Address, now: Millis): void {
+    this.#members.disconnected(from, now);
   }
 
   settle(now: Millis): void {

@@ -3,18 +3,25 @@ import type { Address } from './ids.js';
 
 /**
  * A whole number for each address, 0 where none was set. Drivers give addresses out in order, so that a column
- * does what a Map would at a fraction of the cost.
+ * does what a Map would at a fraction of the cost. After very many connections addresses are sparse, and a Map has them.
  */
 export class AddressNumbers {
   /** As wide as the largest number needs: many such columns share a processor's cache. */
   #numbers: Uint16Array | Uint32Array | Float64Array = new Uint16Array(INITIAL);
   #max = 0xffff;
+  readonly #beyond = new Map<Address, number>();
 
   get(address: Address): number {
+    if (address >= DENSE_MAX) return this.#beyond.get(address) ?? 0;
     return address < this.#numbers.length ? this.#numbers[address]! : 0;
   }
 
   set(address: Address, number: number): void {
+    if (address >= DENSE_MAX) {
+      if (number === 0) this.#beyond.delete(address);
+      else this.#beyond.set(address, number);
+      return;
+    }
     if (address >= this.#numbers.length) this.#numbers = grown(this.#numbers, address + 1);
     if (number > this.#max) this.#widen(number);
     this.#numbers[address] = number;
@@ -28,4 +35,6 @@ export class AddressNumbers {
 }
 
 const INITIAL = 64;
+/** Addresses below have a place in the column. */
+const DENSE_MAX = 1 << 17;
 const UINT32_MAX = 0xffff_ffff;

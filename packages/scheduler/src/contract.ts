@@ -57,7 +57,7 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /** Another one has this one’s journal, with a higher epoch: nothing that this one says counts. */
   superseded?(): void;
   /** Another scheduler has the name; this one goes on asking for it. */
-  nameTaken?(holder: string): void;
+  nameTaken?(holder: string, tag: string | undefined): void;
   /** The scheduler drains and holds no job that has not ended; of one that is adopted: nothing is left of its jobs. */
   drained(): void;
 }

@@ -105,7 +105,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'notRegistered':
         return s.cluster.answeredUnregistered(from, now);
       case 'nameTaken':
-        return s.env.nameTaken?.(message.holder);
+        return s.env.nameTaken?.(message.holder, message.tag);
       case 'takeOver':
         if (from === s.cluster.central) s.env.takeOver?.(message.name, message.tag, message.epoch);
         return;

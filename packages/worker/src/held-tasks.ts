@@ -43,14 +43,15 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
     const row = w.slots.rowOf(slot);
     if (slots.owner[row] !== owner || slots.orphaned[row] === 1) continue;
     const { job, task, attempt } = w.slots.taskAt(slot);
-    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]! });
+    const match = slots.match[row]! || undefined;
+    tasks.push({ job, task, attempt, elapsedMs: now - slots.changedAt[row]!, match });
   }
   for (const { owner: by, message } of [...(w.knownAhead?.kept ?? []), ...(w.knownChunks?.tasks() ?? [])]) {
-    const { job, task, attempt } = message;
-    if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0 });
+    const { job, task, attempt, match } = message;
+    if (by === owner) tasks.push({ job, task, attempt, elapsedMs: 0, match: match || undefined });
   }
   w.reports.forEachTo(owner, ({ job, task, attempt, runMs }) =>
-    tasks.push({ job, task, attempt, elapsedMs: runMs }),
+    tasks.push({ job, task, attempt, elapsedMs: runMs, match: undefined }),
   );
   w.env.send(owner, { type: 'holding', tasks, audit });
   w.reports.forEachTo(owner, (report) => w.env.send(owner, report));

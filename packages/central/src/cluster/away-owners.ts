@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { SchedulerRecord } from './registry.js';
 
-/** A scheduler that keeps its jobs and does not come back within this is given up. ms */
+/** A scheduler whose journal nobody else can read and that does not come back within this is given up. ms */
 const GIVEN_UP_MS = 10 * 60_000;
 
 /**
@@ -59,7 +59,8 @@ export class AwayOwners {
   giveUp(now: Millis): SchedulerRecord[] {
     const given: SchedulerRecord[] = [];
     for (const [tag, { scheduler, since }] of this.#byTag) {
-      if (now - since <= GIVEN_UP_MS) continue;
+      // A journal that others can read keeps a claimant for as long as it exists.
+      if (scheduler.epoch > 0 || now - since <= GIVEN_UP_MS) continue;
       this.#byTag.delete(tag);
       given.push(scheduler);
     }

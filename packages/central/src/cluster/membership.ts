@@ -7,7 +7,7 @@ import { Leases } from './leases.js';
 import { Names } from './names.js';
 import { Partitions } from './partitions.js';
 import { Publisher } from './publisher.js';
-import { isActive, Registry, type WorkerRecord } from './registry.js';
+import { isActive, Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 import { Takeovers } from './takeovers.js';
 
 /** Who keeps books of what the members have. */
@@ -15,8 +15,12 @@ interface Books {
   /** The worker is new, or takes work where it did not, or the other way round. */
   setOpen(worker: WorkerRecord, open: boolean): void;
   isBusy(worker: Address): boolean;
-  removeWorker(worker: Address): void;
+  removeWorker(worker: Address, now: Millis): void;
   removeOwner(owner: Address, now: Millis): void;
+  /** The owner is a later incarnation of these. */
+  rehome(owner: Address, formers: readonly Address[], now: Millis): void;
+  /** Nobody will go on with its jobs. */
+  forgetOwner(owner: Address): void;
 }
 
 /** Who is in the cluster: parties join, say that they are there, and leave or are lost; and everybody is told of it. */
@@ -100,6 +104,13 @@ export class Membership {
     return listWorkers(this.registry, from, (address) => this.#env.nameOf(address), longAt, now);
   }
 
+  /** A scheduler by its full name. */
+  schedulerAt(fullName: string): Address | undefined {
+    for (const address of this.registry.schedulers.keys())
+      if (this.#env.nameOf(address) === fullName) return address;
+    return undefined;
+  }
+
   /** A job's id, as the owner gives it to its own; one that it has taken over keeps the tag of the first owner. */
   idOf(owner: Address, number: JobNumber): string {
     const known = this.registry.schedulers.get(owner);
@@ -156,28 +167,39 @@ export class Membership {
 
   enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     if (this.#takeovers.refuses(from, message)) return;
-    const former = message.epoch > 0 ? this.registry.schedulerTagged(message.tag) : undefined;
-    if (former !== undefined && former.address !== from) this.#schedulerLost(former.address, now);
-    const same = this.registry.schedulerNamed(message.name);
+    const { name, tag, epoch, durable, draining } = message;
+    const holder = this.#other(this.registry.schedulerTagged(tag), from);
+    // A later epoch has been claimed in the journal that all share. Without one, two that live have copies of one journal.
+    if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
+    const namesake = this.#other(this.registry.schedulerNamed(name), from);
+    const isTaken = namesake !== undefined && namesake !== holder;
+    if (isTaken && this.#names.refuses(from, namesake, now)) return;
     this.#lookBehind(from, message);
-    if (same !== undefined && same.address !== from) {
-      // One journal has one owner at a time, so whoever has the same one is its next incarnation.
-      if (same.tag !== message.tag && this.#names.refuses(from, same, now)) return;
-      this.#schedulerLost(same.address, now);
-    }
-    const { name, tag, durable, draining } = message;
+    if (holder !== undefined) this.#schedulerLost(holder.address, now);
+    if (isTaken) this.#schedulerLost(namesake.address, now);
     const wasAway = this.away.tagged(tag) !== undefined;
-    for (const { address } of this.away.returned(tag, name)) this.#publisher.ownerLost(address);
+    for (const { address } of this.away.returned(tag, name)) this.#ownerLost(address);
     const known = this.registry.schedulers.get(from);
     if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
     if (known === undefined) {
       this.#publisher.ownerJoined(from);
-      if (message.epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
+      if (epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
     }
     this.registry.enlist(from, message, now);
+    this.#rehome(from, message.previousIncarnations, now);
     this.welcome(from);
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);
+  }
+
+  #other(scheduler: SchedulerRecord | undefined, from: Address): SchedulerRecord | undefined {
+    return scheduler?.address === from ? undefined : scheduler;
+  }
+
+  /** Nobody becomes the next incarnation of a scheduler that is there. */
+  #rehome(from: Address, previousIncarnations: readonly Address[], now: Millis): void {
+    const formers = previousIncarnations.filter((former) => !this.registry.schedulers.has(former));
+    this.#books.rehome(from, formers, now);
   }
 
   /** Who has the same journal knows who had it before, unless it was put back to an earlier state. */
@@ -204,6 +226,12 @@ export class Membership {
   }
 
   // ---- staying
+
+  /** Its connection broke: another one may have its name, or its journal, before it is silent for long. */
+  disconnected(from: Address, now: Millis): void {
+    const party = this.registry.workers.get(from) ?? this.registry.schedulers.get(from);
+    if (party !== undefined) party.brokeAt = now;
+  }
 
   /** A member is there. @returns its record, of a worker */
   heard(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): WorkerRecord | undefined {
@@ -314,7 +342,7 @@ export class Membership {
     for (const { address } of schedulers) this.#schedulerLost(address, now);
     this.#takeovers.look(now);
     for (const { address } of givenUp) {
-      this.#publisher.ownerLost(address);
+      this.#ownerLost(address);
       this.#publisher.ownersChanged();
       this.#publisher.publishSoon(now);
     }
@@ -334,7 +362,7 @@ export class Membership {
   #removeWorker(worker: WorkerRecord, now: Millis): void {
     this.registry.removeWorker(worker);
     this.#partitions.remove(worker);
-    this.#books.removeWorker(worker.address);
+    this.#books.removeWorker(worker.address, now);
     this.#publisher.left(worker.address);
     this.#publisher.publishSoon(now);
   }
@@ -353,8 +381,14 @@ export class Membership {
       this.away.left(scheduler, now);
       this.#publisher.ownerAway(address);
     } else {
-      this.#publisher.ownerLost(address);
+      this.#ownerLost(address);
     }
     this.#publisher.publishSoon(now);
+  }
+
+  /** What it owned is nobody's. */
+  #ownerLost(address: Address): void {
+    this.#publisher.ownerLost(address);
+    this.#books.forgetOwner(address);
   }
 }

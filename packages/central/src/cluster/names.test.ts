@@ -83,11 +83,37 @@ test('a worker that comes back elsewhere has its name as soon as the old one is 
   expect(says(ELSEWHERE, register, 2 * heartbeatMs)).toEqual(['welcome']);
 });
 
-test('a scheduler elsewhere has the name if it has the journal', () => {
+test('a scheduler elsewhere has the name and the journal once the one before it is silent', () => {
   const { says, enlist } = cluster();
   says(FIRST, enlist('one'), 0);
   expect(says(ELSEWHERE, enlist('two'), 10)).toEqual(['nameTaken']);
+  expect(says(ELSEWHERE, enlist('one'), 20)).toEqual(['nameTaken']);
+  expect(says(ELSEWHERE, enlist('one'), 2 * heartbeatMs)).toEqual(['welcome']);
+});
+
+test('a scheduler elsewhere has the journal as soon as the connection of the one before it broke', () => {
+  const { central, says, enlist } = cluster();
+  says(FIRST, enlist('one'), 0);
+  central.disconnected(FIRST, 10);
   expect(says(ELSEWHERE, enlist('one'), 20)).toEqual(['welcome']);
+});
+
+test.each(['s', 'another name'])('a copy of the journal of a live scheduler is refused, as %s', (name) => {
+  const { central, says, enlist } = cluster();
+  says(FIRST, enlist('one'), 0);
+  for (let now = heartbeatMs; now < 20 * heartbeatMs; now += heartbeatMs) {
+    says(FIRST, heartbeat, now);
+    const copy = { ...enlist('one'), name, previousIncarnations: [FIRST] };
+    expect(says(ELSEWHERE, copy, now + heartbeatMs / 2)).toEqual(['nameTaken']);
+  }
+  expect(central.counters.schedulersLost).toBe(0);
+});
+
+test('of two with a shared journal the one of the later epoch has it, and an equal epoch is a copy', () => {
+  const { says, enlist } = cluster();
+  says(FIRST, { ...enlist('one'), epoch: 3 }, 0);
+  expect(says(ELSEWHERE, { ...enlist('one'), epoch: 3 }, 10)).toEqual(['nameTaken']);
+  expect(says(ELSEWHERE, { ...enlist('one'), epoch: 4 }, 20)).toEqual(['welcome']);
 });
 
 test('a scheduler whose journal does not know the one before it has gone back', () => {
@@ -98,9 +124,9 @@ test('a scheduler whose journal does not know the one before it has gone back', 
   next(SECOND, [FIRST], 10);
   expect(wentBack).toEqual([]);
   // Once, however often it says who it is.
-  for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now);
+  for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now + 2 * heartbeatMs);
   expect(wentBack).toEqual(['s']);
-  says(ELSEWHERE, { type: 'leave' }, 40);
-  next(FIRST, [SECOND], 50);
+  says(ELSEWHERE, { type: 'leave' }, 40 + 2 * heartbeatMs);
+  next(FIRST, [SECOND], 50 + 2 * heartbeatMs);
   expect(wentBack).toEqual(['s', 's']);
 });

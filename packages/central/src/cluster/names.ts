@@ -4,6 +4,8 @@ import type { Leases } from './leases.js';
 interface Holder {
   readonly address: Address;
   readonly heardAt: Millis;
+  /** When its connection broke last; undefined: never. */
+  readonly brokeAt: Millis | undefined;
 }
 
 /**
@@ -22,12 +24,17 @@ export class Names {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** Tells a newcomer when its name is taken. @param holder who has had it until now */
-  refuses(newcomer: Address, holder: Holder, now: Millis): boolean {
+  /**
+   * Tells a newcomer when its name, or the tag of its journal, is taken.
+   *
+   * @param holder who has had it until now
+   */
+  refuses(newcomer: Address, holder: Holder, now: Millis, tag?: string): boolean {
     const holderName = this.#env.nameOf(holder.address);
     if (placeOf(holderName) === placeOf(this.#env.nameOf(newcomer))) return false;
     if (now - this.#leases.heardAt(holder) > SILENT_HEARTBEATS * this.#heartbeatMs) return false;
-    this.#env.send(newcomer, { type: 'nameTaken', holder: holderName });
+    if (holder.brokeAt !== undefined && holder.brokeAt >= holder.heardAt) return false;
+    this.#env.send(newcomer, { type: 'nameTaken', holder: holderName, tag });
     return true;
   }
 }

@@ -24,6 +24,8 @@ export interface WorkerRecord {
   /** Why it takes nothing for a while, and when it last said so. */
   quarantine: { readonly reason: string; readonly saidAt: Millis } | undefined;
   heardAt: Millis;
+  /** When its connection broke last. */
+  brokeAt: Millis | undefined;
   busy: number;
   queued: number;
   /** `HOST:PORT` where its process may be looked at over HTTP. */
@@ -46,6 +48,8 @@ export interface SchedulerRecord {
   /** It looks after the jobs of one that is gone, and takes no others. */
   readonly adopted: boolean;
   heardAt: Millis;
+  /** As of a worker. */
+  brokeAt: Millis | undefined;
   jobs: number;
   waiting: number;
 }
@@ -88,6 +92,7 @@ export class Registry {
       drainWanted: draining,
       quarantine: undefined,
       heardAt: now,
+      brokeAt: undefined,
       busy: 0,
       queued: 0,
       http,
@@ -108,7 +113,14 @@ export class Registry {
   enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { name, tag, endpoint, durable, draining, http, epoch, adopted } = message;
     const said = { name, tag, endpoint, durable, draining, http, epoch, adopted };
-    this.#schedulers.set(from, { ...said, address: from, heardAt: now, jobs: 0, waiting: 0 });
+    this.#schedulers.set(from, {
+      ...said,
+      address: from,
+      heardAt: now,
+      brokeAt: undefined,
+      jobs: 0,
+      waiting: 0,
+    });
   }
 
   removeScheduler(address: Address): void {

@@ -46,6 +46,7 @@ class Pair {
       drainWanted: false,
       quarantine: undefined,
       heardAt: this.now,
+      brokeAt: undefined,
       busy: 0,
       queued: 0,
       http: undefined,

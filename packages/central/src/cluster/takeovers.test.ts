@@ -64,6 +64,11 @@ class Bench {
     this.#beat(from);
   }
 
+  /** A scheduler, for want of a client, asks to have another one's jobs taken over. */
+  want(scheduler: string): void {
+    this.#central.receive(C, { type: 'takeOverFrom', request: 1, scheduler }, this.#now);
+  }
+
   silence(...those: Address[]): void {
     for (const each of those) this.#jobs.delete(each);
   }
@@ -143,5 +148,24 @@ describe('the jobs of a scheduler that is gone', () => {
     bench.told(A);
     bench.enlist(A);
     expect(bench.told(A)).toEqual([{ type: 'superseded', epoch: 2 }]);
+  });
+
+  test.each([5, 11, 60])('are kept for whoever comes, after %i minutes too', (minutes) => {
+    const bench = new Bench();
+    for (const scheduler of [A, B]) bench.enlist(scheduler);
+    bench.beats(A, 50);
+    bench.beats(B, 50);
+    bench.silence(A, B);
+    bench.until(leaseMs + minutes * 60_000);
+    bench.asked();
+    bench.enlist(C, 2, 'tag1');
+    bench.enlist(C);
+    bench.beats(C, 0);
+    bench.until(leaseMs + minutes * 60_000 + 2 * heartbeatMs);
+    expect(bench.asked()).toMatchObject([{ to: C, of: 'tag2' }]);
+    bench.want('s2');
+    expect(bench.told(C)).toContainEqual(
+      expect.objectContaining({ type: 'takeover', value: { scheduler: 's2', jobs: 50 } }),
+    );
   });
 });

@@ -111,7 +111,7 @@ class Bench {
   }
 
   unused(at: number, match: number): void {
-    this.dispatcher.unused({ type: 'unused', worker: at as Address, match }, this.now);
+    this.dispatcher.unused(OWNER, { type: 'unused', worker: at as Address, match }, this.now);
     this.settle();
   }
 
@@ -211,7 +211,7 @@ describe('a worker', () => {
   test('that drains, is gone, or is not known gets nothing', () => {
     const bench = new Bench(2);
     bench.open(0, 1, false);
-    bench.dispatcher.removeWorker(1 as Address);
+    bench.dispatcher.removeWorker(1 as Address, bench.now);
     bench.pull(7);
     bench.need(1, { tasks: 2 });
     expect(bench.taken()).toEqual([]);
@@ -233,7 +233,7 @@ describe('a worker', () => {
     const bench = new Bench(1);
     bench.need(1);
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
-    bench.dispatcher.removeWorker(0 as Address);
+    bench.dispatcher.removeWorker(0 as Address, bench.now);
     bench.settle();
     expect(bench.running(1)).toBe(0);
     bench.taken();
@@ -248,7 +248,7 @@ describe('a worker', () => {
     const bench = new Bench(1);
     bench.need(1, { tasks: 2 });
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
-    bench.dispatcher.removeWorker(0 as Address);
+    bench.dispatcher.removeWorker(0 as Address, bench.now);
     bench.open(0);
     bench.found(0, [{ match: 1 }]);
     bench.found(0, [{ match: 1 }]);
@@ -263,7 +263,7 @@ describe('a worker', () => {
     for (const match of [1, 0]) {
       const bench = new Bench(1);
       const job = bench.dispatcher.books.declare(OWNER, 1, { arrivedAt: 0, long: true, isDeclared: true });
-      bench.dispatcher.removeWorker(0 as Address);
+      bench.dispatcher.removeWorker(0 as Address, bench.now);
       bench.open(0);
       bench.found(0, [{ match, long: false }]);
       expect([job.running, job.long]).toEqual([1, true]);
@@ -484,10 +484,7 @@ test('why is told when and where the policy expects a job to start, until it sho
   };
   const bench = new Bench(1, 1, policy);
   bench.need(1);
-  const expected = () => {
-    const asked = { type: 'explainNeed', request: 1, owner: String(OWNER), job: 1 } as const;
-    return bench.dispatcher.line(asked, bench.now).needs.map((need) => need.expected);
-  };
+  const expected = () => bench.dispatcher.line(OWNER, 1, bench.now).needs.map((need) => need.expected);
   expect(expected()).toEqual([{ inMs: 7_000, where: 'rack-1' }]);
   bench.now = 7_000;
   expect(expected()).toEqual([undefined]);
@@ -495,10 +492,8 @@ test('why is told when and where the policy expects a job to start, until it sho
 
 test('why is told how long others like it have waited, once enough have', () => {
   const bench = new Bench(1, 1);
-  const starts = (job: number) => {
-    const asked = { type: 'explainNeed', request: 1, owner: String(OWNER), job } as const;
-    return bench.dispatcher.line(asked, bench.now).needs.map((need) => need.starts);
-  };
+  const starts = (job: number) =>
+    bench.dispatcher.line(OWNER, job, bench.now).needs.map((need) => need.starts);
   bench.need(1);
   let job = 2;
   const serveNext = () => {
@@ -516,7 +511,7 @@ test('why is told how long others like it have waited, once enough have', () => 
   while (job < 2_500) serveNext();
   bench.need(5_000);
   expect(starts(5_000)).toMatchObject([{ p10: 1_000, p50: 1_000, p90: 1_000 }]);
-  bench.dispatcher.removeWorker(0 as Address);
+  bench.dispatcher.removeWorker(0 as Address, bench.now);
   expect(starts(5_000)).toEqual([undefined]);
 });
 
@@ -546,4 +541,69 @@ test('how long tasks are believed to run until pilots tell is what their owner b
   expect(believed()).toBe(9_000);
   bench.need(1, { long: true, estimateMs: 20_000 });
   expect(believed()).toBe(20_000);
+});
+
+test('only the owner of a run gives it back', () => {
+  const bench = new Bench(1);
+  bench.need(1);
+  bench.dispatcher.unused(7 as Address, { type: 'unused', worker: 0 as Address, match: 1 }, bench.now);
+  expect(bench.running(1)).toBe(1);
+  bench.unused(0, 1);
+  expect(bench.running(1)).toBe(0);
+});
+
+test('the service of a run that its worker took with it counts', () => {
+  const bench = new Bench(2);
+  bench.need(1, { tasks: 2 });
+  bench.now += 500;
+  const job = bench.dispatcher.books.job(OWNER, 1)!;
+  bench.dispatcher.removeWorker(0 as Address, bench.now);
+  expect(job.attained).toBe(500);
+});
+
+describe('an owner that was started again', () => {
+  const NEXT = 77 as Address;
+
+  function restarted() {
+    const bench = new Bench(2);
+    bench.need(1, { tasks: 2 });
+    for (const at of [0, 1]) bench.pull(at, { heard: [1], free: 0, runs: [1] });
+    bench.dispatcher.removeOwner(OWNER, bench.now);
+    bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
+    bench.sent.length = 0;
+    return bench;
+  }
+
+  test('has its job once, with what runs of it', () => {
+    const bench = restarted();
+    bench.need(1, { tasks: 3, jobTasks: 5 }, NEXT);
+    expect([...bench.dispatcher.books.jobs].map(({ owner, running }) => [owner, running])).toEqual([
+      [NEXT, 2],
+    ]);
+  });
+
+  test('is matched as if it had asked for the first time', () => {
+    const bench = restarted();
+    bench.need(1, { tasks: 1, matches: 0 }, NEXT);
+    bench.pull(0, { heard: [1], free: 1 });
+    expect(bench.taken()).toEqual(['1@0#2']);
+    expect(bench.sent.every(({ to }) => to === NEXT)).toBe(true);
+  });
+
+  test('has what a worker found there names by a former incarnation, before or after it came', () => {
+    const bench = new Bench(2);
+    bench.found(0, [{ owner: OWNER, job: 4, match: 1 }]);
+    bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
+    bench.found(1, [{ owner: OWNER, job: 4, match: 1 }]);
+    expect([bench.running(4, NEXT), bench.dispatcher.books.job(NEXT, 4)?.owner]).toEqual([2, NEXT]);
+  });
+
+  test('keeps its own job where a former incarnation has another one of that number', () => {
+    const bench = new Bench(2);
+    bench.need(1, {}, NEXT);
+    bench.need(1, {}, OWNER);
+    bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
+    bench.settle();
+    expect([...bench.dispatcher.books.jobs].map(({ owner, number }) => [owner, number])).toEqual([[NEXT, 1]]);
+  });
 });

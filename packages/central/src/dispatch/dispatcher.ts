@@ -144,10 +144,10 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  removeWorker(address: Address): void {
+  removeWorker(address: Address, now: Millis): void {
     const worker = this.books.worker(address);
     if (worker === undefined) return;
-    this.books.removeWorker(worker);
+    this.books.removeWorker(worker, now);
     this.#isDue = true;
   }
 
@@ -236,9 +236,10 @@ export class Dispatcher {
   }
 
   /** The owner has nothing (left) for the worker. */
-  unused({ worker, match }: MessageOf<'unused'>, now: Millis): void {
+  unused(owner: Address, { worker, match }: MessageOf<'unused'>, now: Millis): void {
     const run = this.books.worker(worker)?.runOf(match);
-    if (run !== undefined && !run.isConfirmed) this.#end(run, 'declined', now);
+    if (run === undefined || run.isConfirmed || run.stage.job.owner !== owner) return;
+    this.#end(run, 'declined', now);
   }
 
   // ---- tasks that are placed
@@ -338,6 +339,16 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
+  /** The owner is a later incarnation of these, and goes on with their jobs. */
+  rehome(owner: Address, formers: readonly Address[], now: Millis): void {
+    this.books.rehome(owner, formers, now);
+  }
+
+  /** Nobody will go on with the jobs of this owner. */
+  forgetOwner(owner: Address): void {
+    this.books.forgetOwner(owner);
+  }
+
   /** Short work has come that needs nobody from here: estimate × tasks. */
   shortCame(workMs: Millis): void {
     this.books.shortWork(workMs);
@@ -382,16 +393,11 @@ export class Dispatcher {
   /**
    * Who waits here and what there is for them.
    *
-   * @param asked for a job, by the full name of its owner and its number there, or for none in particular
+   * @param owner of the job that is asked for; undefined: for none in particular
+   * @param number of that job at its owner
    */
-  line(asked: MessageOf<'explainNeed'> | MessageOf<'explainLine'>, now: Millis): CentralLine {
-    const named =
-      asked.type === 'explainLine'
-        ? undefined
-        : [...this.books.jobs].find(
-            ({ owner, number }) => number === asked.job && this.#env.nameOf(owner) === asked.owner,
-          );
-    return this.#line.of(named, now);
+  line(owner: Address | undefined, number: JobNumber, now: Millis): CentralLine {
+    return this.#line.of(owner === undefined ? undefined : this.books.job(owner, number), now);
   }
 
   checkInvariants(): void {

@@ -558,7 +558,17 @@ export const MESSAGES = {
   ),
   holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
     /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
-    tasks: list(record({ job, task, attempt, elapsedMs: ms }), LIMITS.heldTasksMax),
+    tasks: list(
+      record({
+        job,
+        task,
+        attempt,
+        elapsedMs: ms,
+        /** Of central, by which the task came; central may preempt it. Left out: none. */
+        match: optional(count),
+      }),
+      LIMITS.heldTasksMax,
+    ),
     /** As asked. */
     audit: count,
   }),
@@ -610,6 +620,8 @@ export const MESSAGES = {
   nameTaken: message('central', ['worker', 'scheduler'], 'Lost: who wants the name asks again.', {
     /** Full name of who has it. */
     holder: text(512),
+    /** The tag of the journal, where the holder has that too: one of the two has a copy. */
+    tag: optional(text(32)),
   }),
   unfit: message('scheduler', 'worker', 'Lost: the next task that fails there says so again.', {
     /** What tells so: the worker fails tasks that complete elsewhere. */

@@ -147,7 +147,7 @@ test('whoever follows the news knows what the books say, whatever happens', () =
           const [run] = worker.runs;
           if (run !== undefined) books.end(run, count === 0 ? 'declined' : 'done', now);
         } else if (what === 3 && worker !== undefined) books.setOpen(worker, count > 0);
-        else if (what === 4 && worker !== undefined) books.removeWorker(worker);
+        else if (what === 4 && worker !== undefined) books.removeWorker(worker, now);
         else if (what === 5 && stage !== undefined) books.withdraw(stage.job, now);
         books.checkInvariants();
         for (const news of books.takeNews()) {

@@ -34,10 +34,11 @@ export class ClusterBooks implements ClusterView {
   version = 0;
   /** Grows whenever a worker has more or fewer runs of long jobs than before. */
   longChanges = 0;
-  /** By address. */
-  readonly #workers: (BookedWorker | undefined)[] = [];
+  readonly #workers = new Map<Address, BookedWorker>();
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #jobs = new Map<Address, Map<number, BookedJob>>();
+  /** The present incarnation of owners that workers may still name by an earlier one. */
+  readonly #presentOwners = new Map<Address, Address>();
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
   #ended = NO_NEWS;
   #ofWorkers = NO_NEWS;
@@ -75,14 +76,14 @@ export class ClusterBooks implements ClusterView {
   // ---- workers
 
   worker(address: Address): BookedWorker | undefined {
-    return this.#workers[address];
+    return this.#workers.get(address);
   }
 
   /** Closed at first. */
   addWorker(address: Address, capacity: Vector, attributes: Attributes = {}): BookedWorker {
     const gpuAt = this.names.find(GPU) ?? 0;
     const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes, gpuAt);
-    this.#workers[address] = worker;
+    this.#workers.set(address, worker);
     this.#byId[worker.id] = worker;
     this.version++;
     return worker;
@@ -96,10 +97,10 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** What runs there is lost. */
-  removeWorker(worker: BookedWorker): void {
-    for (const run of [...worker.runs]) this.end(run, 'lost');
+  removeWorker(worker: BookedWorker, now: Millis): void {
+    for (const run of [...worker.runs]) this.end(run, 'lost', now);
     this.setOpen(worker, false);
-    this.#workers[worker.address] = undefined;
+    this.#workers.delete(worker.address);
     this.#byId[worker.id] = undefined;
     this.#leaving.push(() => this.#ids.worker.free(worker.id));
     this.#tellOfWorker({ kind: 'left', worker });
@@ -131,15 +132,67 @@ export class ClusterBooks implements ClusterView {
   // ---- jobs
 
   job(owner: Address, number: JobNumber): BookedJob | undefined {
-    return this.#jobs.get(owner)?.get(number);
+    return this.#jobs.get(this.#presentOwner(owner))?.get(number);
   }
 
   jobsOf(owner: Address): Iterable<BookedJob> {
-    return this.#jobs.get(owner)?.values() ?? [];
+    return this.#jobs.get(this.#presentOwner(owner))?.values() ?? [];
+  }
+
+  /**
+   * The owner has been started again: its jobs, and what runs of them, have the new address. Workers that have not heard
+   * of it yet name a former one, which stands for the new one from now on.
+   */
+  rehome(owner: Address, formers: readonly Address[], now: Millis): void {
+    for (const [former, present] of this.#presentOwners)
+      if (present === owner || formers.includes(present)) this.#presentOwners.delete(former);
+    for (const former of formers) {
+      if (former === owner) continue;
+      for (const job of [...(this.#jobs.get(former)?.values() ?? [])]) this.#move(job, owner, now);
+      this.#presentOwners.set(former, owner);
+    }
+    this.#presentOwners.delete(owner);
+  }
+
+  /** Nobody will go on with the jobs of this owner. */
+  forgetOwner(owner: Address): void {
+    for (const [former, present] of this.#presentOwners)
+      if (present === owner) this.#presentOwners.delete(former);
+  }
+
+  #move(job: BookedJob, owner: Address, now: Millis): void {
+    const ofOwner = this.#jobsBy(owner);
+    // Two incarnations that each have a job of that number contradict each other, and the present one is right.
+    if (ofOwner.has(job.number)) {
+      this.withdraw(job, now);
+      for (const run of [...job.runs]) this.end(run, 'lost', now);
+      return;
+    }
+    const ofFormer = this.#jobs.get(job.owner)!;
+    ofFormer.delete(job.number);
+    if (ofFormer.size === 0) this.#jobs.delete(job.owner);
+    job.owner = owner;
+    // Each incarnation counts its matches from 0.
+    for (const stage of job.allStages) stage.matches = 0;
+    ofOwner.set(job.number, job);
+  }
+
+  #jobsBy(owner: Address): Map<number, BookedJob> {
+    let ofOwner = this.#jobs.get(owner);
+    if (ofOwner === undefined) {
+      ofOwner = new Map();
+      this.#jobs.set(owner, ofOwner);
+    }
+    return ofOwner;
+  }
+
+  #presentOwner(owner: Address): Address {
+    return this.#presentOwners.size === 0 ? owner : (this.#presentOwners.get(owner) ?? owner);
   }
 
   /** The job with these facts, known or new. */
-  declare(owner: Address, number: JobNumber, facts: JobFacts): BookedJob {
+  declare(by: Address, number: JobNumber, facts: JobFacts): BookedJob {
+    const owner = this.#presentOwner(by);
     const known = this.job(owner, number);
     if (known !== undefined) {
       const { long } = known;
@@ -148,12 +201,7 @@ export class ClusterBooks implements ClusterView {
       return known;
     }
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
-    let ofOwner = this.#jobs.get(owner);
-    if (ofOwner === undefined) {
-      ofOwner = new Map();
-      this.#jobs.set(owner, ofOwner);
-    }
-    ofOwner.set(number, job);
+    this.#jobsBy(owner).set(number, job);
     this.#tellOfJob({ kind: 'arrived', job });
     return job;
   }
@@ -308,7 +356,7 @@ export class ClusterBooks implements ClusterView {
    * The run is over, and its room is free. What it had is its job's; a task that was declined had nothing, and waits
    * again when its owner says so.
    */
-  end(run: BookedRun, how: RunEnd, now: Millis = run.startedAt): void {
+  end(run: BookedRun, how: RunEnd, now: Millis): void {
     const { stage, worker } = run;
     if (!worker.removeRun(run)) return;
     stage.job.removeRun(run);

@@ -53,7 +53,8 @@ export interface StageFacts {
 
 export class BookedJob implements JobView {
   readonly id: number;
-  readonly owner: Address;
+  /** Its present incarnation. */
+  owner: Address;
   readonly number: JobNumber;
   arrivedAt: Millis;
   user = '';

@@ -396,7 +396,7 @@ describe('what fits nowhere', () => {
     bench.now = 20 * SECOND;
     bench.end(9, 'done', 0);
     expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(1);
-    bench.books.removeWorker(bench.worker(0));
+    bench.books.removeWorker(bench.worker(0), bench.now);
     bench.end(9, 'done', 1);
     expect(bench.take()).toEqual([]);
     bench.withdraw(1);
@@ -509,7 +509,7 @@ test('whatever happens, no slot idles while a task waits, and no start is refuse
           const workers = [...bench.books.workers];
           const worker = workers[action.kind === 'need' ? 0 : action.of % workers.length];
           if (action.kind === 'need') bench.need(action.job, action);
-          else if (action.kind === 'lost' && workers.length > 1) bench.books.removeWorker(worker!);
+          else if (action.kind === 'lost' && workers.length > 1) bench.books.removeWorker(worker!, bench.now);
           else if (action.kind === 'open') bench.books.setOpen(worker!, !worker!.open);
           else if (bench.busy > 0 && action.kind === 'end') bench.endAny(action.of);
           else {

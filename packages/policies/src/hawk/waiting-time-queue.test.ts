@@ -36,9 +36,9 @@ class Placing {
     this.queue.setOpen(worker, open, now);
   }
 
-  leave(address: Address): void {
+  leave(address: Address, now: Millis): void {
     const worker = this.books.worker(address)!;
-    this.books.removeWorker(worker);
+    this.books.removeWorker(worker, now);
     this.queue.removeWorker(worker);
   }
 
@@ -248,7 +248,7 @@ test('decides as a model does that computes every waiting time anew at each deci
           case 'leave': {
             const worker = pick(workers, step.which);
             if (worker === undefined) break;
-            queue.leave(worker);
+            queue.leave(worker, now);
             model.remove(worker);
             workers = workers.filter((other) => other !== worker);
             break;

@@ -119,7 +119,7 @@ test('a worker that joins is used at once, whatever it is like; one that left is
       [11, 0],
       [11, 0],
     ]);
-    cluster.books.removeWorker(cluster.books.worker(10 as Address)!);
+    cluster.books.removeWorker(cluster.books.worker(10 as Address)!, cluster.now);
     cluster.submit([1, 1000]);
     for (const [worker] of cluster.turn()) expect(worker).toBe(11);
   }
@@ -224,7 +224,7 @@ function change(cluster: Cluster, random: Random): void {
       }
     }
     if (draw(20) === 0) books.setOpen(worker, !worker.open);
-    else if (draw(30) === 0) books.removeWorker(worker);
+    else if (draw(30) === 0) books.removeWorker(worker, cluster.now);
   }
   const address = 10 + draw(5);
   if (draw(3) === 0 && books.worker(address as Address) === undefined) {

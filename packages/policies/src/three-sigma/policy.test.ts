@@ -188,7 +188,7 @@ describe.each(['3sigma-sched', 'prio'] as const)('%s', (name) => {
     const gang = bench.job(2, 10_000, 0, { prefers: { rack: 'r1' }, deadlineAt: 12_000 });
     bench.turn(0);
     const [run] = gang.job.runs;
-    bench.books.removeWorker(run!.worker);
+    bench.books.removeWorker(run!.worker, 3_000);
     bench.books.setWaiting(gang, 1, 3_000);
     bench.turn(3_000);
     expect([gang.running, gang.waiting]).toEqual([2, 0]);

@@ -111,7 +111,7 @@ export class PolicyBench {
 
   /** A worker on which the job runs is gone. */
   lose(job: number): void {
-    this.books.removeWorker(this.runOf(job).worker);
+    this.books.removeWorker(this.runOf(job).worker, this.now);
     this.settle();
   }
 

@@ -234,8 +234,12 @@ function refusal(error: unknown): unknown {
 
 const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) };
 
-/** What `/readyz` says of who does not belong to a cluster yet. */
-export const NOT_JOINED: readonly string[] = ['it has not joined its cluster yet'];
+/** What `/readyz` says of who does not belong to a cluster yet. @param cause where it is known */
+export function notJoined(cause: string | undefined): readonly string[] {
+  return [
+    cause === undefined ? 'it has not joined its cluster yet' : `it has not joined its cluster: ${cause}`,
+  ];
+}
 
 /** Party 0 of a process: central, a scheduler, or its first worker. */
 export const FIRST_PARTY = 0;

@@ -15,12 +15,12 @@ import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './
 import type { Daemon } from './daemon.js';
 import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
 import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
-import { nameTaken } from './name-taken.js';
+import { NameTaken } from './name-taken.js';
 import {
   checkName,
   type DaemonProcess,
   FIRST_PARTY,
-  NOT_JOINED,
+  notJoined,
   openProcess,
   type ProcessOptions,
   whenJoined,
@@ -202,14 +202,16 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const drained = new Promise<void>((resolve) => {
     onDrained = resolve;
   });
-  const host: HostScheduler = (role, ends) =>
-    process.host.add<Scheduler>(
+  const taken = new NameTaken(name, logger);
+  const host: HostScheduler = (role, ends) => {
+    const refused = role.adopted ? new NameTaken(role.name, logger) : taken;
+    return process.host.add<Scheduler>(
       { index: role.index, name: role.name, role: 'scheduler' },
       (environment) =>
         new Scheduler(configOf(parts, role, options), {
           ...environment,
           ...role.port?.effects,
-          nameTaken: nameTaken(role.name, logger),
+          nameTaken: (holder, tag) => refused.tell(holder, tag),
           ...ends,
           counted: () => ({
             ...environment.counted?.(),
@@ -228,6 +230,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
               }),
         }),
     );
+  };
   const adopted = shared && new AdoptedSchedulers(shared, process, host, logger);
   const { machine, enter } = host(
     { index: FIRST_PARTY, name, port: own, adopted: false },
@@ -244,7 +247,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   process.show(() => ({
     notReady: [
-      ...(machine.isReady ? [] : NOT_JOINED),
+      ...(machine.isReady ? [] : notJoined(taken.problem)),
       ...new Set([...(own?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
     readings: () =>

@@ -16,12 +16,12 @@ import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceparentOfRun, traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
-import { nameTaken } from './name-taken.js';
+import { NameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
 import {
   checkEndpoint,
   checkName,
-  NOT_JOINED,
+  notJoined,
   openProcess,
   type ProcessOptions,
   whenJoined,
@@ -57,9 +57,13 @@ function noSlots(policy: string): InputError {
 const REGISTER_RETRY_MS = 500;
 
 /** What a worker says in the log. */
-function logsOf(name: string, logger: Logger): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
+function logsOf(
+  name: string,
+  taken: NameTaken,
+  logger: Logger,
+): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
   return {
-    nameTaken: nameTaken(name, logger),
+    nameTaken: (holder) => taken.tell(holder),
     quarantined: (reason, ms) => logger.warn({ worker: name, ms }, `takes no work for a while: ${reason}`),
   };
 }
@@ -143,6 +147,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const draining = new Map<string, () => void>();
   const tallies = new RunTallies();
   const notStarted = new NotStarted(logger);
+  const taken = names.map((name) => new NameTaken(name, logger));
   const workers: Hosted<Worker>[] = names.map((name, index) => {
     const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
       tallies.runEnded(order.long, outcome.kind, runMs);
@@ -167,7 +172,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         const needsSlots = (policy: string): void => process.fail(noSlots(policy));
         return new Worker(
           { ...config, registerRetryMs: REGISTER_RETRY_MS },
-          { ...environment, ...logsOf(name, logger), needsSlots },
+          { ...environment, ...logsOf(name, taken[index]!, logger), needsSlots },
         );
       },
     );
@@ -176,8 +181,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   logger.info({ workers: names.length, slots, endpoint, central: options.central }, 'workers are up');
   const machines = workers.map(({ machine }) => machine);
   const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
+  const whyNot = () =>
+    taken.find(({ problem }, at) => problem !== undefined && !machines[at]!.isMember)?.problem;
   process.show(() => ({
-    notReady: areMembers() ? [] : NOT_JOINED,
+    notReady: areMembers() ? [] : notJoined(whyNot()),
     readings: () => workerReadings(machines, tallies),
   }));
   const joined = whenJoined(areMembers, process.ended, options);

@@ -195,7 +195,11 @@ describe('a job after another one of the same scheduler', () => {
     bench = benched(new DurableBench(bench.inheritance([FORMER]), 1_000));
     bench.receive(W1, { type: 'holding', audit: 0, tasks: [] });
     const elapsedMs = 10;
-    bench.receive(W2, { type: 'holding', audit: 0, tasks: [{ job: 2, task, attempt, elapsedMs }] });
+    bench.receive(W2, {
+      type: 'holding',
+      audit: 0,
+      tasks: [{ job: 2, task, attempt, elapsedMs, match: undefined }],
+    });
     expect(bench.take().filter(({ type }) => type === 'cancelTask')).toEqual([]);
     expect(detail('s-2').state).toBe('running');
   });

@@ -217,7 +217,7 @@ export class Binder {
   #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
     if (!this.#s.cluster.members.isGone(from)) {
       if (this.#isNew(from, assignment.number, now)) return true;
-      for (const job of this.#s.jobs.active()) if (this.#delivery.again(job, from, assignment)) return false;
+      for (const job of this.#s.jobs.at(from)) if (this.#delivery.again(job, from, assignment)) return false;
     }
     this.#held.take((slot) => slot.worker === from && slot.ask === assignment.number);
     this.#none(from, assignment.number);

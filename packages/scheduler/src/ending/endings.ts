@@ -148,7 +148,7 @@ export class Endings {
       left--;
       job.tasks.nextAttempt(task);
       job.history.total++;
-      job.tasks.workers[task] = job.tasks.workers[failed]!;
+      job.tasks.setWorker(task, job.tasks.workers[failed]!);
       this.#fail(job, task, outcome, 0, now);
     }
     this.#isFailingAlike = false;
@@ -183,7 +183,7 @@ export class Endings {
       if (job.tasks.isFinal(task) || (state === TaskState.blocked && !job.resting.has(task))) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#abandoned.add(job, task);
-      else job.tasks.workers[task] = NOBODY;
+      else job.tasks.setWorker(task, NOBODY);
       const runMs = state === TaskState.running ? now - job.tasks.startedAt[task]! : 0;
       this.#fail(job, task, outcome, runMs, now);
     }

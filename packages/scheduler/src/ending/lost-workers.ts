@@ -38,18 +38,16 @@ export function loseTasks(s: SchedulerParts, workers: ReadonlySet<Address>, now:
 
 function tasksAt(gone: ReadonlySet<Address>, jobs: JobStore): LostTask[] {
   const lost: LostTask[] = [];
-  for (const job of jobs.active()) {
-    const workers = new Set<Address>();
-    for (let task = 0; task < job.taskCount; task++) {
-      const worker = job.tasks.workerOf(task);
-      if (!gone.has(worker) || job.tasks.stateOf(task) < TaskState.placed || job.tasks.isFinal(task))
-        continue;
-      lost.push({ job, task, worker });
-      if (job.tasks.stateOf(task) === TaskState.running) workers.add(worker);
+  const workersOf = new Map<Job, number>();
+  for (const worker of gone)
+    for (const job of jobs.at(worker)) {
+      const tasks = jobs.tasksAt(worker, job);
+      for (const task of tasks) lost.push({ job, task, worker });
+      const hasRun = tasks.some((task) => job.tasks.stateOf(task) === TaskState.running);
+      if (hasRun && !job.cancelling) workersOf.set(job, (workersOf.get(job) ?? 0) + 1);
     }
-    if (workers.size > 0 && !job.cancelling) job.history.workersLost(workers.size);
-  }
-  return lost;
+  for (const [job, workers] of workersOf) job.history.workersLost(workers);
+  return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
 }
 
 /** The attempts that ran apart, by worker. */

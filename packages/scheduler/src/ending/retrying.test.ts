@@ -113,7 +113,7 @@ describe('a task that failed, of a job with a back-off', () => {
     bench.receive(W1, {
       type: 'holding',
       audit: 0,
-      tasks: [{ job: 1, task: 0, attempt: 2, elapsedMs: 40 }],
+      tasks: [{ job: 1, task: 0, attempt: 2, elapsedMs: 40, match: undefined }],
     });
     bench.scheduler.wake('retry', 1, 1_000);
     bench.commit();

@@ -92,7 +92,7 @@ describe('a job that runs for longer than its time limit', () => {
     bench.receive(W1, {
       type: 'holding',
       audit: 0,
-      tasks: [{ job: 1, task: 0, attempt: 1, elapsedMs: 19_000 }],
+      tasks: [{ job: 1, task: 0, attempt: 1, elapsedMs: 19_000, match: undefined }],
     });
     bench.now = LIVE_TIMINGS.leaseMs + 10_000;
     bench.scheduler.wake('sweep', 0, bench.now);

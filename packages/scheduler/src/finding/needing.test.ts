@@ -84,3 +84,37 @@ test('central looks for no workers for what fails as one like it that cannot be 
   expect(job.state).toBe('failed');
   expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
 });
+
+test('what waits for long is repeated to central ever less often, and soon again after it changes', () => {
+  const needs: number[] = [];
+  let now = 0;
+  const send = (_: unknown, message: Message): void => {
+    if (message.type === 'need') needs.push(now);
+  };
+  const scheduler = loneScheduler({}, { send });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1], 4), 0);
+  const job = scheduler.submit(
+    parseJobSpec({ tasks: { count: 2, run: { sleep: '1h' } }, estimate: '1h' }),
+    undefined,
+    0,
+  );
+  const { retryMs } = LIVE_TIMINGS;
+  const run = (retries: number): number => {
+    needs.length = 0;
+    for (let step = 0; step < retries; step++) {
+      now += retryMs;
+      const ack = { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true } as const;
+      scheduler.receive(CENTRAL, ack, now);
+      scheduler.wake('sweep', 0, now);
+    }
+    return needs.length;
+  };
+  expect(run(75)).toBe(4);
+  expect(run(600)).toBeLessThanOrEqual(5);
+  const workers = [{ worker: W1, match: 1 }];
+  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  scheduler.receive(CENTRAL, { type: 'matched', ...matched }, now);
+  expect(run(6)).toBe(1);
+});

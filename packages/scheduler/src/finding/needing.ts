@@ -2,6 +2,7 @@ import { type BatchPart, listAttributes, type Millis, NOBODY, SLACK } from '@gos
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
+import { longerPause } from './probe-watch.js';
 
 // The owner's half of matching: central is told how many workers a batch needs. That is said of all that it needs, not of what
 // has changed, so that a message that is lost is made up for by the next.
@@ -52,12 +53,19 @@ export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
 }
 
 /** Tells again what central has not answered since then, and what is much less by now: workers that serve a job come by themselves. */
-export function tellNeedsAgain(s: SchedulerState, job: Job, since: Millis, now: Millis): void {
+export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
   const due = batchesInNeed(job).filter(
-    (batch) => batch.needSentAt <= since || batch.needSent > OVERSTATED * tasksInNeed(job, batch),
+    (batch) =>
+      now - batch.needSentAt >= Math.max(batch.needPauseMs, pauseMs) ||
+      batch.needSent > OVERSTATED * tasksInNeed(job, batch),
   );
   if (due.length > 0) declare(s, job, now);
-  for (const batch of due) tell(s, job, batch, now);
+  for (const batch of due) {
+    const { needSent, needPauseMs } = batch;
+    tell(s, job, batch, now);
+    // Very many jobs may wait for long: what has not changed is repeated ever less often.
+    if (batch.needSent === needSent) batch.needPauseMs = longerPause(needPauseMs, pauseMs);
+  }
 }
 
 /** No task of the stage waits any more. */
@@ -89,6 +97,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   if (s.cluster.central === NOBODY) return;
   batch.needSent = tasks;
   batch.needSentAt = now;
+  batch.needPauseMs = 0;
   const arePilots = batch === job.sample?.pilots && job.isUndecided;
   s.env.send(s.cluster.central, {
     type: 'need',
@@ -135,4 +144,5 @@ export function matchArrived(batch: Batch, now: Millis): void {
   batch.matches++;
   batch.needSent = Math.max(0, batch.needSent - 1);
   batch.needSentAt = now;
+  batch.needPauseMs = 0;
 }

@@ -52,7 +52,7 @@ export function doubtPlaced(s: SchedulerState, job: Job, pauseMs: Millis, now: M
   if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;
   job.placedPauseMs = longerPause(job.placedPauseMs, pauseMs);
   for (const task of [...job.tasks.in(TaskState.placed)]) {
-    job.tasks.workers[task] = NOBODY;
+    job.tasks.setWorker(task, NOBODY);
     job.set(task, TaskState.placing);
   }
   placeAgain(s, job, now);
@@ -61,7 +61,7 @@ export function doubtPlaced(s: SchedulerState, job: Job, pauseMs: Millis, now: M
 /** Central has chosen the worker. */
 export function taskPlaced(job: Job, task: TaskIndex, attempt: AttemptNumber, worker: Address): void {
   if (job.tasks.states[task] !== TaskState.placing || job.tasks.attempts[task] !== attempt) return;
-  job.tasks.workers[task] = worker;
+  job.tasks.setWorker(task, worker);
   job.set(task, TaskState.placed);
 }
 

@@ -19,6 +19,8 @@ import { Prober } from './probing.js';
 
 /** What was sent and not answered for so many retries may be lost. */
 const SILENCE_RETRIES = 10;
+/** After so many a need is sent again for the first time. */
+const NEED_RETRIES = 5;
 /** So many probes may come back in one retry, and so many more for each task that waits, before others wait for the next. */
 const BACK_MIN = 8;
 const BACK_A_TASK = 4;
@@ -245,7 +247,7 @@ export class Routing {
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
       job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
-    if (isMatching) tellNeedsAgain(this.#s, job, now - 5 * retryMs, now);
+    if (isMatching) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
     return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
   }
 

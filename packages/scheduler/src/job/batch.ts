@@ -39,6 +39,8 @@ export abstract class Batch {
   /** How many workers the last `need` asked central for, less those that came since, and when it was sent. */
   needSent = 0;
   needSentAt: Millis = 0;
+  /** After which it is sent again, unless it changes: longer each time. ms; 0: it has been sent once. */
+  needPauseMs: Millis = 0;
   /** Workers that central has matched with the batch. */
   matches = 0;
 

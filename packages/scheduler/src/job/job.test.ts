@@ -19,7 +19,7 @@ describe('the counts of a job', () => {
         fc.array(change),
         (sizes, changes) => {
           const job = stagesOf(...sizes);
-          job.tasks.workers.fill(1);
+          for (let task = 0; task < job.taskCount; task++) job.tasks.setWorker(task, 1 as Address);
           const model = new Array<TaskState>(job.taskCount).fill(TaskState.blocked);
           for (const { task: any, state } of changes) {
             const task = any % job.taskCount;
@@ -111,7 +111,7 @@ describe('the limit on running tasks', () => {
     expect(job.headroom).toBe(4);
     job.set(0, TaskState.placing);
     job.set(1, TaskState.placed);
-    job.tasks.workers[1] = 1 as Address;
+    job.tasks.setWorker(1, 1 as Address);
     job.set(2, TaskState.running);
     expect(job.headroom).toBe(1);
     job.set(2, TaskState.completed);

@@ -298,7 +298,7 @@ export class Job {
   /** The task has failed, and does not wait for a worker before that time. */
   rest(task: TaskIndex, until: Millis): void {
     this.set(task, TaskState.blocked);
-    this.tasks.workers[task] = NOBODY;
+    this.tasks.setWorker(task, NOBODY);
     this.resting.add(task, until);
   }
 
@@ -310,7 +310,7 @@ export class Job {
   /** The task waits again after an attempt. */
   putBack(task: TaskIndex): void {
     this.waiting.putBack(task);
-    this.tasks.workers[task] = NOBODY;
+    this.tasks.setWorker(task, NOBODY);
   }
 
   /** The worker has the task, whose attempt was numbered when it was taken, or when it was placed. */
@@ -406,6 +406,10 @@ export class Job {
       invariant(
         !isOut || this.tasks.workers[task] !== NOBODY,
         () => `task ${task} of ${this.id} runs nowhere`,
+      );
+      invariant(
+        this.tasks.isPlacedRight(task, isOut),
+        () => `task ${task} of ${this.id} is kept at another worker than ${this.tasks.workers[task]}`,
       );
     }
   }

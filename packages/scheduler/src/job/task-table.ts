@@ -7,6 +7,7 @@ import {
   NOBODY,
   type TaskIndex,
 } from '@goshawk/core';
+import type { TaskPlaces } from './task-places.js';
 
 /**
  * Where a task is. Every task is in exactly one of these states:
@@ -83,6 +84,11 @@ class GrowingColumn {
   }
 }
 
+/** A worker has it: in its queue, or in a slot. */
+function isOut(state: TaskState): boolean {
+  return state === TaskState.placed || state === TaskState.running;
+}
+
 /** The tasks of one job: where each is, and its current attempt. Columns of numbers, so that many tasks cost little. */
 export class TaskTable {
   readonly count: number;
@@ -91,7 +97,8 @@ export class TaskTable {
   readonly attempts: Uint32Array;
   /** The highest number that earlier incarnations of the owner may have given; undefined for a job of this one. */
   usedUpTo: Uint32Array | undefined;
-  readonly workers: Int32Array;
+  /** Written by `setWorker` alone. */
+  readonly workers: Iterable<Address> & { readonly [task: number]: Address };
   /** What brought the current attempt to its worker (`AssignedBy`), and the number of that. */
   readonly assignedBy: Uint8Array;
   readonly assignments: Float64Array;
@@ -100,6 +107,9 @@ export class TaskTable {
   readonly runMs: Float64Array;
   /** Tasks of the same user that have not started, kept in step where somebody counts them. */
   waitingOfUser: { waiting: number } | undefined;
+  /** Where the owner's tasks are, kept in step from the time when somebody keeps it. */
+  #places: TaskPlaces | undefined;
+  readonly #workers: Int32Array;
   readonly #job: JobNumber;
   /** Tasks in the order in which they ended, each once for every time that it did. */
   readonly ended = new GrowingColumn();
@@ -110,7 +120,8 @@ export class TaskTable {
     this.count = count;
     this.states = new Uint8Array(count);
     this.attempts = new Uint32Array(count);
-    this.workers = new Int32Array(count).fill(NOBODY);
+    this.#workers = new Int32Array(count).fill(NOBODY);
+    this.workers = this.#workers as Iterable<number> as typeof this.workers;
     this.assignedBy = new Uint8Array(count);
     this.assignments = new Float64Array(count);
     this.startedAt = new Float64Array(count);
@@ -138,7 +149,7 @@ export class TaskTable {
   }
 
   workerOf(task: TaskIndex): Address {
-    return this.workers[task] as Address;
+    return this.workers[task]!;
   }
 
   /** Tasks that this incarnation of the owner saw complete at other workers. */
@@ -185,6 +196,10 @@ export class TaskTable {
     this.#counts[state]!++;
     this.states[task] = state;
     if (state >= TaskState.completed) this.ended.push(task);
+    if (this.#places !== undefined && isOut(before) !== isOut(state)) {
+      if (isOut(state)) this.#places.add(this.workers[task]!, this.#job, task);
+      else this.#places.remove(this.workers[task]!, this.#job, task);
+    }
     const isLess = before < TaskState.running;
     if (this.waitingOfUser !== undefined && isLess !== state < TaskState.running)
       this.waitingOfUser.waiting += isLess ? -1 : 1;
@@ -193,17 +208,40 @@ export class TaskTable {
 
   /** The worker gets the task. */
   assign(task: TaskIndex, worker: Address, { by, number }: Assignment, startedAt: Millis): void {
-    this.workers[task] = worker;
+    this.setWorker(task, worker);
     this.assignedBy[task] = by;
     this.assignments[task] = number;
     this.startedAt[task] = startedAt;
   }
 
+  setWorker(task: TaskIndex, worker: Address): void {
+    const before = this.workers[task]!;
+    this.#workers[task] = worker;
+    if (this.#places === undefined || before === worker || !isOut(this.stateOf(task))) return;
+    this.#places.remove(before, this.#job, task);
+    this.#places.add(worker, this.#job, task);
+  }
+
+  /** From now on the places know where the tasks are; undefined: no more. */
+  keepIn(places: TaskPlaces | undefined): void {
+    const former = this.#places;
+    this.#places = places;
+    for (const task of this.in(TaskState.placed, TaskState.running)) {
+      former?.remove(this.workers[task]!, this.#job, task);
+      places?.add(this.workers[task]!, this.#job, task);
+    }
+  }
+
+  /** Whether the places have the task where it is, and only while a worker has it. */
+  isPlacedRight(task: TaskIndex, isOut: boolean): boolean {
+    return this.#places === undefined || this.#places.has(this.workers[task]!, this.#job, task) === isOut;
+  }
+
   /** The task that runs at the worker because of this assignment, or −1. */
   assigned(worker: Address, { by, number }: Assignment): TaskIndex {
-    for (let task = 0; task < this.count; task++) {
+    for (const task of this.#places?.at(worker, this.#job) ?? []) {
       if (this.states[task] !== TaskState.running || this.assignments[task] !== number) continue;
-      if (this.assignedBy[task] === by && this.workers[task] === worker) return task;
+      if (this.assignedBy[task] === by) return task;
     }
     return -1;
   }

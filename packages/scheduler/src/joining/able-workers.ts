@@ -30,6 +30,7 @@ const SHOWN_MAX = 500;
 interface KnownWorkers {
   readonly size: number;
   all(): Iterable<Member>;
+  remember<T>(question: string, answer: () => T): T;
   reachOf(scope: Scope): Scope;
 }
 
@@ -55,8 +56,20 @@ export function missingRequirement(
   scope: Scope,
   needs: TaskNeeds,
 ): string | undefined {
-  const { demand, requires } = needs;
+  const { requires } = needs;
   if (requires === undefined || workers.size === 0 || couldFit(workers, scope, needs)) return undefined;
+  return workers.remember(question('missing', needs, scope), () =>
+    describeMissing(workers, scope, needs, requires),
+  );
+}
+
+function describeMissing(
+  workers: KnownWorkers,
+  scope: Scope,
+  needs: TaskNeeds,
+  requires: Attributes,
+): string {
+  const { demand } = needs;
   const what = formatAttributes(requires).slice(0, SHOWN_MAX);
   const able = [...workers.all()].filter((member) => hasRequired(member, needs));
   if (able.length === 0) {
@@ -76,8 +89,14 @@ export function missingRequirement(
 
 /** Whether a worker of the scope has what is needed in all; one that drains may come back. */
 export function couldFit(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
-  for (const _ of ableIn(workers, scope, needs)) return true;
-  return false;
+  return workers.remember(question('fit', needs, scope), () => {
+    for (const _ of ableIn(workers, scope, needs)) return true;
+    return false;
+  });
+}
+
+function question(what: string, { demand, requires }: Partial<TaskNeeds>, ...of: readonly string[]): string {
+  return JSON.stringify([what, demand, requires, ...of]);
 }
 
 /** Workers of the scope that have what is needed in all. */
@@ -94,6 +113,10 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
 
 /** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
 export function roomFor(workers: KnownWorkers, demand: Resources, most: number): number {
+  return workers.remember(question('room', { demand }, String(most)), () => countRoom(workers, demand, most));
+}
+
+function countRoom(workers: KnownWorkers, demand: Resources, most: number): number {
   let room = 0;
   for (const { slots, capacity } of workers.all()) {
     let here = slots;
@@ -108,21 +131,25 @@ export function roomFor(workers: KnownWorkers, demand: Resources, most: number):
 
 /** Whether a worker has all that is wished for; also where it is not known what workers have. */
 export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
-  for (const { attributes } of workers.all()) {
-    if (attributes === undefined) return true;
-    if (meetsWishes(wishes, attributesByName(attributes))) return true;
-  }
-  return workers.size === 0;
+  return workers.remember(JSON.stringify(['meets', wishes]), () => {
+    for (const { attributes } of workers.all()) {
+      if (attributes === undefined) return true;
+      if (meetsWishes(wishes, attributesByName(attributes))) return true;
+    }
+    return workers.size === 0;
+  });
 }
 
 /** Whether workers of the scope have what is needed in all, and each of them drains. */
 export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
-  let found = false;
-  for (const { draining } of ableIn(workers, scope, needs)) {
-    if (!draining) return false;
-    found = true;
-  }
-  return found;
+  return workers.remember(question('drained', needs, scope), () => {
+    let found = false;
+    for (const { draining } of ableIn(workers, scope, needs)) {
+      if (!draining) return false;
+      found = true;
+    }
+    return found;
+  });
 }
 
 /** Whether a worker that takes work could run this, other than those. */
@@ -143,6 +170,10 @@ export function hasBesides(
  */
 export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
   if (demand === NO_RESOURCES || workers.size === 0) return undefined;
+  return workers.remember(question('large', { demand }), () => describeTooLarge(workers, demand));
+}
+
+function describeTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
   let closest: Member | undefined;
   let least = 0;
   for (const member of workers.all()) {
@@ -158,8 +189,10 @@ export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | 
 
 /** A worker without a fixed number of slots; undefined: there is none. */
 export function withoutSlots(workers: KnownWorkers): Member | undefined {
-  for (const member of workers.all()) if (member.slots === 0) return member;
-  return undefined;
+  return workers.remember('without slots', () => {
+    for (const member of workers.all()) if (member.slots === 0) return member;
+    return undefined;
+  });
 }
 
 function namesOf(members: readonly Member[]): string {

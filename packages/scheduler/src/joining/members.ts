@@ -19,9 +19,11 @@ import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
  * in the draw once for each: every slot is treated like a machine of its own (Hawk §4.1).
  */
 export class Members {
-  /** By address, which drivers give out in order: each question of a worker is looked up. */
-  readonly #byAddress: (Member | undefined)[] = [];
-  #size = 0;
+  readonly #byAddress = new Map<Address, Member>();
+  /** The same in a list; undefined after a change. */
+  #all: readonly Member[] | undefined;
+  /** Answers to questions about all workers, until the next change. */
+  readonly #answers = new Map<string, unknown>();
   /** Per scope, one element a slot. Draws of distinct ones shuffle them in place, so that a draw of k costs k. */
   readonly #places = new Map<Scope, Int32Array>();
   #version = 0;
@@ -47,7 +49,7 @@ export class Members {
   }
 
   get size(): number {
-    return this.#size;
+    return this.#byAddress.size;
   }
 
   /** Of all workers that take work. */
@@ -56,11 +58,11 @@ export class Members {
   }
 
   get(address: Address): Member | undefined {
-    return this.#byAddress[address];
+    return this.#byAddress.get(address);
   }
 
   has(address: Address): boolean {
-    return this.#byAddress[address] !== undefined;
+    return this.#byAddress.has(address);
   }
 
   /**
@@ -73,7 +75,7 @@ export class Members {
 
   nameOf(address: Address): string | undefined {
     if (address < NOBODY) return this.#former[NOBODY - 1 - address];
-    return this.#byAddress[address]?.name ?? this.#called.get(address) ?? this.#gone.get(address);
+    return this.#byAddress.get(address)?.name ?? this.#called.get(address) ?? this.#gone.get(address);
   }
 
   /** A worker that is about to be told of has this name. */
@@ -112,7 +114,7 @@ export class Members {
   dropUnconfirmed(since: Millis): readonly Address[] {
     const gone = [...this.#unconfirmed].filter(([, at]) => at <= since).map(([address]) => address);
     for (const address of gone) this.#drop(address);
-    if (gone.length > 0) this.#places.clear();
+    if (gone.length > 0) this.#changed();
     return gone;
   }
 
@@ -138,14 +140,13 @@ export class Members {
     for (const address of gone) this.#drop(address);
     for (const member of message.changed) {
       const { address } = member;
-      if (!this.has(address)) this.#size++;
-      this.#byAddress[address] = member;
+      this.#byAddress.set(address, member);
       if (this.#unconfirmed.size > 0) this.#unconfirmed.delete(address);
       if (this.#gone.size > 0) this.#gone.delete(address);
       if (this.#called.size > 0) this.#called.delete(address);
     }
     this.#version = message.version;
-    this.#places.clear();
+    this.#changed();
     return gone;
   }
 
@@ -195,20 +196,20 @@ export class Members {
   /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
-    const { place } = this.#byAddress[worker]!;
+    const { place } = this.#byAddress.get(worker)!;
     this.#occupied = this.#occupied.slice();
     this.#occupied[place >> 3]! &= ~(1 << (place & 7));
   }
 
   /** Every slot of the worker runs a long task, or did when central last told of it. */
   isOccupied(worker: Address): boolean {
-    const place = this.#byAddress[worker]?.place;
+    const place = this.#byAddress.get(worker)?.place;
     return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
   }
 
   /** Whether a probe may be sent to the worker. */
   takesProbe(worker: Address, scope: Scope, needs: TaskNeeds): boolean {
-    const member = this.#byAddress[worker];
+    const member = this.#byAddress.get(worker);
     if (member === undefined || member.draining || !isIn(member, this.reachOf(scope))) return false;
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
@@ -228,13 +229,29 @@ export class Members {
   }
 
   all(): readonly Member[] {
-    return this.#byAddress.filter((member) => member !== undefined);
+    this.#all ??= [...this.#byAddress.values()];
+    return this.#all;
+  }
+
+  /** The answer to a question about all workers, which is worked out once between two changes. */
+  remember<T>(question: string, answer: () => T): T {
+    const known = this.#answers.get(question);
+    if (known !== undefined || this.#answers.has(question)) return known as T;
+    const found = answer();
+    if (this.#answers.size >= ANSWERS_MAX) this.#answers.clear();
+    this.#answers.set(question, found);
+    return found;
+  }
+
+  #changed(): void {
+    this.#all = undefined;
+    this.#answers.clear();
+    this.#places.clear();
   }
 
   #drop(address: Address): void {
     const name = this.nameOf(address);
-    if (this.has(address)) this.#size--;
-    this.#byAddress[address] = undefined;
+    this.#byAddress.delete(address);
     this.#called.delete(address);
     this.#unconfirmed.delete(address);
     setLatest(this.#gone, address, name, GONE_MAX);
@@ -254,6 +271,9 @@ export class Members {
     return places.filter((address) => couldRun(this.get(address as Address)!, needs));
   }
 }
+
+/** Jobs that ask for the same come together, and there are few kinds of them. */
+const ANSWERS_MAX = 1_000;
 
 const NOBODY_OCCUPIED = new Uint8Array();
 

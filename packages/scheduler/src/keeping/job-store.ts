@@ -1,6 +1,15 @@
-import { type JobNumber, type JobState, LIMITS, type Millis, setLatest } from '@goshawk/core';
+import {
+  type Address,
+  type JobNumber,
+  type JobState,
+  LIMITS,
+  type Millis,
+  setLatest,
+  type TaskIndex,
+} from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
 import type { Job } from '../job/job.js';
+import { TaskPlaces } from '../job/task-places.js';
 import { EndedJobs } from './ended-jobs.js';
 import { bytesOf } from './job-bytes.js';
 import type { Ledger } from './ledger.js';
@@ -64,6 +73,7 @@ export class JobStore {
   /** What jobs take that have not ended, and those that have. */
   #activeBytes = 0;
   #endedBytes = 0;
+  readonly #places = new TaskPlaces();
   readonly #activeByUser = new Map<string | undefined, HeldByUser>();
   readonly #lastJob: number;
   #next: number;
@@ -202,6 +212,17 @@ export class JobStore {
     job.bytes = bytes;
   }
 
+  /** Those that have not ended and of which the worker has tasks, in the order of their numbers. */
+  at(worker: Address): Job[] {
+    const numbers = [...this.#places.jobsAt(worker)].sort((one, other) => one - other);
+    return numbers.map((number) => this.#active.get(number)!);
+  }
+
+  /** The job's tasks that the worker has, in their order. */
+  tasksAt(worker: Address, { number }: Job): TaskIndex[] {
+    return [...this.#places.at(worker, number)].sort((one, other) => one - other);
+  }
+
   active(): Iterable<Job> {
     return this.#active.values();
   }
@@ -316,6 +337,7 @@ export class JobStore {
     held.jobs += change;
     held.waiting += change * tasks.waiting;
     tasks.waitingOfUser = change > 0 ? held : undefined;
+    tasks.keepIn(change > 0 ? this.#places : undefined);
     if (held.jobs === 0) this.#activeByUser.delete(user);
     else this.#activeByUser.set(user, held);
   }

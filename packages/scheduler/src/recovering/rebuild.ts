@@ -173,7 +173,7 @@ class Rebuild {
     }
     job.tasks.startedAt[task] = startedAt;
     job.tasks.runMs[task] = runMs;
-    job.tasks.workers[task] = this.#context.formerly(worker);
+    job.tasks.setWorker(task, this.#context.formerly(worker));
     job.set(task, state);
     const stage = job.dag.stageOf(task);
     if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
@@ -186,7 +186,7 @@ class Rebuild {
     for (let task = 0; task < job.taskCount; task++) {
       if (job.tasks.isFinal(task)) continue;
       if (isOver) job.set(task, TaskState.cancelled);
-      else job.tasks.workers[task] = NOBODY;
+      else job.tasks.setWorker(task, NOBODY);
     }
     this.#mayHaveStarted();
     rebuilt(job);

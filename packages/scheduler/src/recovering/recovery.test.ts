@@ -27,7 +27,7 @@ function sweepUntil(bench: DurableBench, until: number): void {
   for (; bench.now <= until; bench.now += retryMs) bench.scheduler.wake('sweep', 0, bench.now);
 }
 
-const held = (task: number, attempt: number) => ({ job: 1, task, attempt, elapsedMs: 40 });
+const held = (task: number, attempt: number) => ({ job: 1, task, attempt, elapsedMs: 40, match: undefined });
 
 function summary(bench: DurableBench) {
   bench.take();

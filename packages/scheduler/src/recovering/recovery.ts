@@ -1,6 +1,5 @@
 import {
   type Address,
-  type AttemptNumber,
   type Environment,
   type Member,
   type MessageOf,
@@ -13,6 +12,8 @@ import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy } from '../job/task-table.js';
 import type { Members } from '../joining/members.js';
 import type { JobStore } from '../keeping/job-store.js';
+
+type Held = MessageOf<'holding'>['tasks'][number];
 
 /**
  * After a restart the owner knows from its journal what has ended, and its workers know what runs. So it asks them,
@@ -92,9 +93,10 @@ export class Recovery {
     // Nobody would say again that it is gone.
     if (this.#members.isGone(from)) return;
     this.#members.met(from, now);
-    for (const { job: number, task, attempt, elapsedMs } of tasks) {
+    for (const held of tasks) {
+      const { job: number, task, attempt } = held;
       const job = this.#jobs.byNumber(number);
-      if (job !== undefined && this.#takes(job, task, attempt, from, elapsedMs, now)) continue;
+      if (job !== undefined && this.#takes(job, held, from, now)) continue;
       this.#env.send(from, { type: 'cancelTask', job: number, task, attempt });
     }
     this.#asked.delete(from);
@@ -119,14 +121,7 @@ export class Recovery {
   }
 
   /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */
-  #takes(
-    job: Job,
-    task: TaskIndex,
-    attempt: AttemptNumber,
-    from: Address,
-    elapsedMs: Millis,
-    now: Millis,
-  ): boolean {
+  #takes(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
     if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
     const isRunning = job.tasks.stateOf(task) === TaskState.running;
     if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
@@ -139,9 +134,10 @@ export class Recovery {
     else job.set(task, TaskState.running);
     job.history.total++;
     job.tasks.attempts[task] = attempt;
-    job.tasks.workers[task] = from;
-    job.tasks.assignedBy[task] = AssignedBy.resumed;
-    job.tasks.assignments[task] = 0;
+    job.tasks.setWorker(task, from);
+    // Central may ask for the room of what it has matched.
+    job.tasks.assignedBy[task] = match > 0 ? AssignedBy.match : AssignedBy.resumed;
+    job.tasks.assignments[task] = match;
     job.tasks.startedAt[task] = now - elapsedMs;
     job.firstStartAt = Math.min(job.firstStartAt ?? now, now - elapsedMs);
     watchTimeLimit(job, this.#env);

@@ -40,7 +40,7 @@ const givenBack = (task: number): MessageOf<'declined'> => ({
   placed: { task, attempt: 1 },
 });
 
-const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40 });
+const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40, match: undefined });
 
 describe('what is believed to run for long', () => {
   test('is asked after, at the workers that should run it, once in a while', () => {

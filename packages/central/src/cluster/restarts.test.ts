@@ -1,0 +1,152 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type Millis,
+} from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { Central } from '../central.js';
+
+const [OLD, NEW, CLIENT, W] = [1, 2, 3, 11] as [Address, Address, Address, Address];
+
+/** A scheduler under a policy that preempts, whose one task runs on the only worker. */
+class Bench {
+  now: Millis = 0;
+  readonly #said: { to: Address; message: Message }[] = [];
+  readonly #central: Central;
+
+  constructor() {
+    const preset = presetNamed('prio');
+    this.#central = new Central(
+      {
+        name: 'c',
+        self: 9 as Address,
+        settings: {
+          policy: { ...DEFAULT_POLICY, policy: 'prio', preset, estimator: 'given' },
+          timings: LIVE_TIMINGS,
+        },
+      },
+      {
+        random: () => 0.5,
+        send: (to, message) => void this.#said.push({ to, message }),
+        setTimer() {},
+        clearTimer() {},
+        nameOf: (address) => `tcp://host:1!s${address}/0`,
+      },
+    );
+    this.#central.start(0);
+    const worker = { name: 'w', slots: 1, capacity: {}, draining: false, attributes: [], http: undefined };
+    this.receive(W, { type: 'register', ...worker, runs: [] });
+    this.enlist(OLD, []);
+    this.pull(1, [], []);
+    this.declare(OLD, 1, undefined);
+    this.need(OLD, 1);
+    this.pull(0, [1], [1]);
+  }
+
+  receive(from: Address, message: Message): void {
+    this.#central.receive(from, message, this.now);
+    this.#central.settle(this.now);
+    this.#central.checkInvariants();
+  }
+
+  enlist(from: Address, previousIncarnations: Address[]): void {
+    const more = { epoch: 0, adopted: false, durable: true, draining: false, http: undefined, endpoint: '' };
+    this.receive(from, { type: 'enlist', name: 's', tag: 't', previousIncarnations, ...more });
+  }
+
+  declare(from: Address, job: number, deadlineMs: number | undefined): void {
+    const stage = { tasks: 1, ended: 0, after: [], demand: {}, estimateMs: 60_000, distribution: [] };
+    const more = { user: '', weight: 1, value: 0, prefers: [], ageMs: 0 };
+    const stages = [{ ...stage, requires: undefined }];
+    this.receive(from, { type: 'declare', job, deadlineMs, stages, ...more });
+  }
+
+  need(from: Address, job: number): void {
+    const message: MessageOf<'need'> = {
+      type: 'need',
+      job,
+      stage: 0,
+      long: true,
+      tasks: 1,
+      matches: 0,
+      estimateMs: 60_000,
+      demand: {},
+      part: 'judged',
+      jobTasks: 1,
+      ageMs: 0,
+      estimateFollows: undefined,
+      priority: 'normal',
+      requires: undefined,
+      attainedMs: undefined,
+    };
+    this.receive(from, message);
+  }
+
+  pull(free: number, heard: number[], runs: number[]): void {
+    const rest = { spare: {}, long: 0, shortMs: 0, gpuParts: undefined };
+    this.receive(W, { type: 'pull', heard, free, runs, ...rest });
+  }
+
+  told<T extends Message['type']>(type: T): { to: Address; message: MessageOf<T> }[] {
+    return this.#said.splice(0).filter(({ message }) => message.type === type) as never;
+  }
+
+  plan(): void {
+    this.now += LIVE_TIMINGS.heartbeatMs;
+    this.receive(NEW, { type: 'heartbeat', busy: 2, queued: 1 });
+    this.#central.wake('plan', 0, this.now);
+    this.#central.settle(this.now);
+  }
+}
+
+test('a job whose scheduler was started again is counted once, with what runs of it', () => {
+  const bench = new Bench();
+  bench.enlist(NEW, [OLD]);
+  bench.declare(NEW, 1, undefined);
+  bench.receive(CLIENT, { type: 'describeShares', request: 5 });
+  const [shares] = bench.told('shares');
+  expect(shares!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
+});
+
+test('what runs since before its scheduler was started again is preempted there', () => {
+  const bench = new Bench();
+  bench.enlist(NEW, [OLD]);
+  bench.declare(NEW, 1, undefined);
+  bench.told('preempt');
+  bench.declare(NEW, 2, 120_000);
+  bench.need(NEW, 2);
+  for (let turn = 0; turn < 12; turn++) bench.plan();
+  const preempts = bench.told('preempt');
+  expect(preempts.length).toBeGreaterThan(0);
+  for (const { to, message } of preempts) {
+    expect(to).toBe(NEW);
+    expect(message).toMatchObject({ job: 1, worker: W, match: 1 });
+  }
+});
+
+test.each([
+  { type: 'withdraw', job: 1 },
+  { type: 'unused', worker: W, match: 1 },
+  { type: 'need', job: 1 },
+] as const)('a scheduler that is no member is not heard, but told to join: $type', (message) => {
+  const bench = new Bench();
+  bench.enlist(NEW, [OLD]);
+  bench.declare(NEW, 1, undefined);
+  bench.told('notRegistered');
+  bench.receive(OLD, message as Message);
+  expect(bench.told('notRegistered').map(({ to }) => to)).toEqual([OLD]);
+  bench.receive(CLIENT, { type: 'describeShares', request: 5 });
+  expect(bench.told('shares')[0]!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
+});
+
+test('nobody becomes the next incarnation of a scheduler that is there', () => {
+  const bench = new Bench();
+  const more = { epoch: 0, adopted: false, durable: true, draining: false, http: undefined, endpoint: '' };
+  bench.receive(NEW, { type: 'enlist', name: 'z', tag: 'z', previousIncarnations: [OLD], ...more });
+  bench.receive(CLIENT, { type: 'describeShares', request: 5 });
+  expect(bench.told('shares')[0]!.message.value.jobs.map(({ id }) => id)).toEqual(['t-1']);
+});

@@ -1,0 +1,46 @@
+import type { Address, JobNumber, TaskIndex } from '@goshawk/core';
+
+/** Which tasks each worker has, queued or running: what a worker says, or its loss, costs as much as it has. */
+export class TaskPlaces {
+  readonly #byWorker = new Map<Address, Map<JobNumber, Set<TaskIndex>>>();
+
+  add(worker: Address, job: JobNumber, task: TaskIndex): void {
+    let jobs = this.#byWorker.get(worker);
+    if (jobs === undefined) {
+      jobs = new Map();
+      this.#byWorker.set(worker, jobs);
+    }
+    const tasks = jobs.get(job);
+    if (tasks === undefined) jobs.set(job, new Set([task]));
+    else tasks.add(task);
+  }
+
+  remove(worker: Address, job: JobNumber, task: TaskIndex): void {
+    const jobs = this.#byWorker.get(worker);
+    const tasks = jobs?.get(job);
+    if (jobs === undefined || tasks?.delete(task) !== true || tasks.size > 0) return;
+    jobs.delete(job);
+    if (jobs.size === 0) this.#byWorker.delete(worker);
+  }
+
+  /** The job's tasks there. */
+  at(worker: Address, job: JobNumber): Iterable<TaskIndex> {
+    return this.#byWorker.get(worker)?.get(job) ?? [];
+  }
+
+  /** Jobs that have tasks there. */
+  jobsAt(worker: Address): Iterable<JobNumber> {
+    return this.#byWorker.get(worker)?.keys() ?? [];
+  }
+
+  has(worker: Address, job: JobNumber, task: TaskIndex): boolean {
+    return this.#byWorker.get(worker)?.get(job)?.has(task) === true;
+  }
+
+  /** In all. */
+  get size(): number {
+    let size = 0;
+    for (const jobs of this.#byWorker.values()) for (const tasks of jobs.values()) size += tasks.size;
+    return size;
+  }
+}
