@@ -73,8 +73,10 @@ export const LIMITS = {
   lossesPerTaskMax: 8,
   /** Workers lost one by one with tasks of one job that ran apart, before the job is given up. */
   lossesPerJobMax: 8,
-  /** Captured output of one task, both streams together. In bytes. */
+  /** Captured output of one attempt, of stdout and of stderr each. In bytes. */
   outputBytesMax: 1024 * 1024,
+  /** The last lines of a failed task that are told with its failure. In bytes. */
+  lastLinesBytesMax: 4_096,
   /** A task's return value, encoded. In bytes. */
   resultBytesMax: 256 * 1024,
   /** Parties in one membership message. */

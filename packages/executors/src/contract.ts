@@ -13,7 +13,7 @@ export interface RunOrder {
   readonly env: Readonly<Record<string, string>>;
   /** What the task has demanded of its worker, to which commands are held where the worker has cgroups. */
   readonly limits?: TaskLimits;
-  /** Bytes of stdout and stderr together that are kept; the rest is dropped, with one line saying so. */
+  /** Bytes kept of stdout and of stderr each, from both ends; a line marks the gap between them. */
   readonly outputBytesMax: number;
 }
 

@@ -148,15 +148,26 @@ describe('a command that does not start', () => {
 });
 
 describe('output', () => {
-  it('beyond the limit is dropped with a note, and the command goes on to its end', async () => {
-    const { outcome, sink } = await outcomeOf(executors, sh('head -c 300000000 /dev/zero; exit 5'), {
+  it('beyond the limit keeps both ends of each stream, and the command runs to its end', async () => {
+    const command = 'head -c 300000000 /dev/zero; echo last; echo cause >&2; exit 5';
+    const { outcome, sink } = await outcomeOf(executors, sh(command), { outputBytesMax: 1_000 });
+    expect(outcome).toMatchObject({ exitCode: 5 });
+    const zeros = (count: number): string => '\0'.repeat(count);
+    expect(sink.text('stdout')).toBe(
+      `${zeros(875)}\ngoshawk: stdout is too long to keep: its last 125 bytes follow at the end of the task\n` +
+        `goshawk: 299999005 bytes of stdout omitted here\n${zeros(120)}last\n`,
+    );
+    expect(sink.text('stderr')).toBe('cause\n');
+  });
+
+  it('beyond the limit has its end also when the command is killed', async () => {
+    const { run, sink } = record(executors, sh('seq 100000; echo last >&2; sleep 1000'), {
       outputBytesMax: 1_000,
     });
-    expect(outcome).toMatchObject({ exitCode: 5 });
-    expect(sink.bytes('stdout').equals(Buffer.alloc(1_000))).toBe(true);
-    expect(sink.text('stderr')).toBe(
-      '\ngoshawk: the output ends here: 1000 bytes are kept, the limit of a task; the rest is dropped\n',
-    );
+    await expect.poll(() => sink.text('stderr')).toBe('last\n');
+    run.kill('timeout');
+    await sink.end;
+    expect(sink.text('stdout')).toMatch(/\n99999\n100000\n$/);
   });
 
   it('within the limit arrives whole, also when the worker is slow to take it', async () => {

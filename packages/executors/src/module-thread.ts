@@ -14,8 +14,9 @@ import { describeThrown } from './thrown.js';
 const { port } = workerData as ThreadData;
 const require = createRequire(import.meta.url);
 // Its own memory: a view would be cloned with all that it is a view of.
-const output = new ThreadOutput((stream, bytes) =>
-  post({ kind: 'output', stream, bytes: Uint8Array.from(bytes) }),
+const output = new ThreadOutput(
+  (stream, bytes) => post({ kind: 'output', stream, bytes: Uint8Array.from(bytes) }),
+  (stream, memory) => post({ kind: 'tail', stream, memory }),
 );
 const inheritedEnvironment = { ...process.env };
 /** What modules see as `process.env`: Node's own takes 100 µs to be set for each run. */

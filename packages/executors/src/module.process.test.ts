@@ -28,6 +28,10 @@ const WORK = `
   export const hangs = () => new Promise(() => setInterval(() => {}, 1000));
   export const prints = () => { console.log('out %d', 1); console.error('err'); process.stdout.write('tail'); };
   export const floods = () => { for (let i = 0; i < 100000; i++) console.log('flood'); };
+  const count = () => { for (let i = 1; i <= 1000; i++) console.log(i); };
+  export const throwsLate = () => { count(); throw new Error('late'); };
+  export const exitsLate = () => { count(); process.exit(3); };
+  export const loopsLate = () => { count(); console.error('looping'); for (;;); };
   export const environment = () => { const seen = { ...process.env }; process.env.LEFT = 'behind'; return seen; };
   export const eats = () => { const all = []; for (;;) all.push({ all: [all.length] }); };
   export const told = (_, { job, index, attempt, log, progress }) => {
@@ -222,11 +226,28 @@ describe('what a module prints', () => {
     expect(sink.calls).toEqual(['started', 'output', 'ended']);
   });
 
-  it('is dropped beyond the limit', async () => {
-    const { outcome, sink } = await outcomeOf(executors, call('floods'), { outputBytesMax: 12 });
+  it('beyond the limit keeps both ends', async () => {
+    const { outcome, sink } = await outcomeOf(executors, call('floods'), { outputBytesMax: 48 });
     expect(outcome).toEqual({ kind: 'completed' });
-    expect(sink.text('stdout')).toBe('flood\nflood\n');
-    expect(sink.text('stderr')).toMatch(/^goshawk: the output ends here: 12 bytes are kept.*\n$/);
+    expect(sink.text('stdout')).toBe(
+      `${'flood\n'.repeat(7)}goshawk: stdout is too long to keep: its last 6 bytes follow at the end of the task\n` +
+        'goshawk: 599952 bytes of stdout omitted here\nflood\n',
+    );
+    expect(sink.text('stderr')).toBe('');
+  });
+
+  it.each(['throwsLate', 'exitsLate'])('beyond the limit has its end also when it %s', async (name) => {
+    const { outcome, sink } = await outcomeOf(executors, call(name), { outputBytesMax: 72 });
+    expect(outcome.kind).toBe('failed');
+    expect(sink.text('stdout')).toMatch(/omitted here\n999\n1000\n$/);
+  });
+
+  it('beyond the limit has its end also when its thread is ended in a loop', async () => {
+    const { run, sink } = record(executors, call('loopsLate'), { outputBytesMax: 72 });
+    await expect.poll(() => sink.text('stderr')).toBe('looping\n');
+    run.kill('timeout');
+    expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
+    expect(sink.text('stdout')).toMatch(/omitted here\n999\n1000\n$/);
   });
 });
 

@@ -4,12 +4,15 @@ import {
   type FailedOutcome,
   failed,
   type Outcome,
+  type OutputStream,
   type Run,
   type RunOrder,
   type RunSink,
 } from './contract.js';
 import { CLOSE_MARGIN_MS, STUCK_THREADS_MAX } from './limits.js';
 import type { FromRun, ThreadOrder, ThreadResult } from './module-protocol.js';
+import { tailChunks } from './output-limit.js';
+import { OutputTail } from './output-tail.js';
 import { modulePath } from './payload.js';
 import { ThreadLink } from './thread-link.js';
 
@@ -134,6 +137,7 @@ class ModuleRun implements Run {
   #killedFor: KillReason | undefined;
   #grace: NodeJS.Timeout | undefined;
   #ended = false;
+  readonly #tails = new Map<OutputStream, OutputTail>();
 
   constructor(order: ThreadOrder, sink: RunSink, graceMs: number, stopWaiting: () => void) {
     this.order = order;
@@ -172,6 +176,9 @@ class ModuleRun implements Run {
         return;
       case 'output':
         return this.#sink.output(message);
+      case 'tail':
+        this.#tails.set(message.stream, new OutputTail(message.memory));
+        return;
       case 'ended':
         return this.#end(outcomeOf(message), message.runMs);
     }
@@ -191,6 +198,8 @@ class ModuleRun implements Run {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#grace);
+    for (const [stream, tail] of this.#tails)
+      for (const chunk of tailChunks(stream, tail)) this.#sink.output(chunk);
     const reason = this.#killedFor;
     this.#sink.ended(reason === undefined ? outcome : { kind: 'killed', reason }, runMs);
   }

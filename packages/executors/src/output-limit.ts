@@ -1,39 +1,91 @@
 import type { OutputChunk, OutputStream } from './contract.js';
+import { OutputTail } from './output-tail.js';
 
 const NEWLINE = 0x0a;
+/** The share of the bytes kept of a stream that is for its end. */
+const TAIL_SHARE = 1 / 8;
+
+/** One stream of a task: its first bytes are passed on, its last ones kept until it ends. */
+interface Stream {
+  headBytes: number;
+  lastByte: number;
+  tail: OutputTail | undefined;
+  isMarked: boolean;
+}
 
 /**
- * Keeps the first bytes of what a task prints, stdout and stderr together. What comes later is dropped,
- * and one line on stderr says so; the task is never blocked, and nothing that is dropped is stored.
+ * Keeps both ends of what a task prints, of stdout and stderr each: the head is passed on as it comes, the tail at the end
+ * of the task. Bytes between them are dropped, so the task is never blocked; a line in the same stream marks the gap.
  */
 export class OutputLimit {
-  readonly #bytesMax: number;
-  #keptBytes = 0;
-  #noted = false;
-  #lastByte = NEWLINE;
+  readonly #headBytesMax: number;
+  readonly #tailBytesMax: number;
+  readonly #newTail: (stream: OutputStream, bytesMax: number) => OutputTail;
+  readonly #streams: Readonly<Record<OutputStream, Stream>> = { stdout: newStream(), stderr: newStream() };
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  /**
+   * @param bytesMax that are kept of each stream
+   * @param newTail makes the ring of a stream once its head is full
+   */
+  constructor(
+    bytesMax: number,
+    newTail = (_: OutputStream, bytesMax: number): OutputTail => new OutputTail(OutputTail.memory(bytesMax)),
+  ) {
+    this.#tailBytesMax = Math.floor(bytesMax * TAIL_SHARE);
+    this.#headBytesMax = bytesMax - this.#tailBytesMax;
+    this.#newTail = newTail;
   }
 
-  /** What is to be passed on of a piece of output: at most what is left, and the note after it. */
-  *keep(stream: OutputStream, bytes: Uint8Array): Generator<OutputChunk> {
-    const kept = bytes.subarray(0, this.#bytesMax - this.#keptBytes);
-    if (kept.length > 0) {
-      this.#keptBytes += kept.length;
-      this.#lastByte = kept[kept.length - 1]!;
-      yield { stream, bytes: kept };
+  /** The part of a piece of output that is to be passed on now, and the mark where bytes are dropped for the first time. */
+  *keep(name: OutputStream, bytes: Uint8Array): Generator<OutputChunk> {
+    const stream = this.#streams[name];
+    const head = stream.tail === undefined ? bytes.subarray(0, this.#headEnd(stream, bytes)) : NO_BYTES;
+    if (head.length > 0) {
+      stream.headBytes += head.length;
+      stream.lastByte = head[head.length - 1]!;
+      yield { stream: name, bytes: head };
     }
-    if (kept.length < bytes.length && !this.#noted) {
-      this.#noted = true;
-      yield { stream: 'stderr', bytes: this.#note() };
+    if (head.length === bytes.length) return;
+    stream.tail ??= this.#newTail(name, this.#tailBytesMax);
+    stream.tail.push(bytes.subarray(head.length));
+    if (!stream.tail.isOver || stream.isMarked) return;
+    stream.isMarked = true;
+    const lineStart = stream.lastByte === NEWLINE ? '' : '\n';
+    yield { stream: name, bytes: Buffer.from(`${lineStart}${gapMark(name, this.#tailBytesMax)}`) };
+  }
+
+  /** The tails, once nothing more comes. */
+  *end(): Generator<OutputChunk> {
+    for (const name of ['stdout', 'stderr'] as const) {
+      const { tail } = this.#streams[name];
+      if (tail !== undefined) yield* tailChunks(name, tail);
     }
   }
 
-  #note(): Uint8Array {
-    const lineStart = this.#lastByte === NEWLINE ? '' : '\n';
-    return Buffer.from(
-      `${lineStart}goshawk: the output ends here: ${this.#keptBytes} bytes are kept, the limit of a task; the rest is dropped\n`,
-    );
+  /** The head does not end within a character, unless that began in an earlier piece. */
+  #headEnd({ headBytes }: Stream, bytes: Uint8Array): number {
+    const room = this.#headBytesMax - headBytes;
+    if (bytes.length <= room) return bytes.length;
+    for (let end = room; end > Math.max(0, room - 4); end--) if (bytes[end]! >> 6 !== 0b10) return end;
+    return room;
   }
+}
+
+/** The end of a stream: how much is missing before it, if anything, and its last bytes. */
+export function* tailChunks(stream: OutputStream, tail: OutputTail): Generator<OutputChunk> {
+  const { omittedBytes, bytes } = tail.read();
+  if (omittedBytes > 0) {
+    yield { stream, bytes: Buffer.from(`goshawk: ${omittedBytes} bytes of ${stream} omitted here\n`) };
+  }
+  if (bytes.length > 0) yield { stream, bytes };
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+function newStream(): Stream {
+  return { headBytes: 0, lastByte: NEWLINE, tail: undefined, isMarked: false };
+}
+
+function gapMark(stream: OutputStream, tailBytes: number): string {
+  return `goshawk: ${stream} is too long to keep: its last ${tailBytes} bytes follow at the end of the task\n`;
 }

@@ -227,6 +227,7 @@ export class SpawnedRun {
     this.#place?.cgroup.remove();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
+    for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
     if (outcome.kind !== 'failed' || this.#files === undefined) this.#sink.ended(outcome, runMs);

@@ -1,7 +1,10 @@
 import type { OutputStream } from './contract.js';
 import { OutputLimit } from './output-limit.js';
+import { OutputTail } from './output-tail.js';
 
 type Post = (stream: OutputStream, bytes: Uint8Array) => void;
+/** Hands over the memory of a tail, from which the worker reads it however the thread ends. */
+type PostTail = (stream: OutputStream, memory: SharedArrayBuffer) => void;
 
 /**
  * Takes what a module prints (console, process.stdout, process.stderr) away from the worker's own
@@ -9,17 +12,23 @@ type Post = (stream: OutputStream, bytes: Uint8Array) => void;
  */
 export class ThreadOutput {
   readonly #post: Post;
+  readonly #postTail: PostTail;
   #limit: OutputLimit | undefined;
 
-  constructor(post: Post) {
+  constructor(post: Post, postTail: PostTail) {
     this.#post = post;
+    this.#postTail = postTail;
     process.stdout.write = this.#writeOf('stdout');
     process.stderr.write = this.#writeOf('stderr');
   }
 
   /** From now on output belongs to one run, also what callbacks of the one before print. */
   begin(bytesMax: number): void {
-    this.#limit = new OutputLimit(bytesMax);
+    this.#limit = new OutputLimit(bytesMax, (stream, tailBytesMax) => {
+      const memory = OutputTail.memory(tailBytesMax);
+      this.#postTail(stream, memory);
+      return new OutputTail(memory);
+    });
   }
 
   /** What is printed between two runs is dropped. */

@@ -129,6 +129,11 @@ export const job = z.looseObject({
       code: z.string(),
       message: z.string(),
       worker: z.string(),
+      /** The last lines of its stdout and stderr; of the first failures only. */
+      printed: z.string().nullable(),
+      /** Files of its worker that its output went to, in place of the log. */
+      stdoutFile: z.string().nullable(),
+      stderrFile: z.string().nullable(),
       exitCode: z.int().nullable(),
       signal: z.string().nullable(),
     }),

@@ -26,7 +26,7 @@ export const logsCommand = defineCommand({
       type: 'count',
       alias: 'n',
       flagOnly: true,
-      describe: 'only the last N lines of each task',
+      describe: 'only the last N lines of each task, and of its stderr',
     },
     prefix: {
       type: 'text',

@@ -37,6 +37,50 @@ async function jsonOf(...args: string[]) {
   return JSON.parse(await stdoutOf([...args, '--json']));
 }
 
+describe('a failed task that printed more than is kept', () => {
+  const FLOODS = 'seq 400000; echo cause >&2; seq 400000 >&2; echo last; echo end >&2; exit 3';
+
+  it('has both ends of both streams in its log, and the last lines in the failure summary', async () => {
+    const { exitCode, stdout, stderr } = await up.goshawk(['submit', '--wait', '--', 'sh', '-c', FLOODS]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/\n +\| 400000\n +\| last\n(.*\n)* +\| 400000\n +\| end\n/);
+    const id = stdout.trim();
+    const logs = await up.goshawk(['logs', id, '--failed']);
+    const gap = /\ngoshawk: (\d+) bytes of std(?:out|err) omitted here\n/;
+    for (const [stream, last] of [
+      ['stdout', 'last'],
+      ['stderr', 'end'],
+    ] as const) {
+      expect(logs[stream]).toMatch(/^(cause\n)?1\n2\n3\n/);
+      expect(logs[stream]).toMatch(gap);
+      expect(logs[stream]).toMatch(new RegExp(`\\n399999\\n400000\\n${last}\\n$`));
+    }
+    const tail = await up.goshawk(['logs', id, '--tail', '2']);
+    expect([tail.stdout, tail.stderr]).toEqual(['', '400000\nend\n']);
+  });
+
+  it('whose stderr goes to a file names it, in the summary and in the log', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'goshawk-err-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'err.txt');
+    const { stdout, stderr } = await up.goshawk([
+      'submit',
+      '--wait',
+      '--stderr',
+      file,
+      '--',
+      'sh',
+      '-c',
+      'echo cause >&2; exit 3',
+    ]);
+    expect(stderr).toContain(`  stderr: ${file}\n`);
+    expect(stderr).not.toContain('goshawk logs');
+    const logs = await up.goshawk(['logs', stdout.trim()]);
+    expect(logs.stdout).toBe('');
+    expect(logs.stderr).toContain(file);
+  });
+});
+
 describe('submit', () => {
   it('prints the id alone on stdout, waits, and exits with the outcome', async () => {
     const { exitCode, stdout, stderr } = await up.goshawk([

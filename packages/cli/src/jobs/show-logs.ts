@@ -1,5 +1,7 @@
 import type { JobHandle, LogChunk } from '@goshawk/client';
+import { counted, type JobDetail, type JobSpec } from '@goshawk/core';
 import type { Context } from '../context.js';
+import { plain } from '../terminal/paint.js';
 import {
   inTaskOrder,
   jsonOutput,
@@ -23,14 +25,22 @@ interface LogsRequest {
   readonly isSorted?: boolean;
 }
 
-/** Passes on what tasks have printed; without `follow` in task order. */
+/** Passes on what tasks have printed; without `follow` in task order. Says where the output is if it goes to files. */
 export async function showLogs(
   context: Context,
   job: JobHandle,
   request: LogsRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const sink = sinkFor(context, job.id, request);
+  const shown = sinkFor(context, job.id, request);
+  let isEmpty = true;
+  const sink: OutputSink = {
+    write: (chunk) => {
+      isEmpty = false;
+      shown.write(chunk);
+    },
+    end: () => shown.end(),
+  };
   const { task, failed, follow, tail } = request;
   let held: LogChunk[] | undefined = follow && tail === undefined ? undefined : [];
   const release = (): void => {
@@ -46,6 +56,27 @@ export async function showLogs(
   }
   if (held !== undefined) release();
   sink.end();
+  if (!isEmpty) return;
+  const { spec } = await job.describe({ spec: true, signal }).catch(() => ({ spec: undefined }));
+  for (const line of outputFileLines(spec)) context.note(line);
+}
+
+/** Where the tasks of a job write their output, if not to the log. */
+export function outputFileLines(spec: JobDetail['spec']): string[] {
+  const paths = { stdout: new Set<string>(), stderr: new Set<string>() };
+  for (const { tasks } of (spec as JobSpec | undefined)?.stages ?? []) {
+    for (const payload of 'count' in tasks ? [tasks.run] : 'each' in tasks ? tasks.each : []) {
+      if (!('exec' in payload)) continue;
+      for (const stream of ['stdout', 'stderr'] as const)
+        if (payload[stream] !== undefined) paths[stream].add(payload[stream]);
+    }
+  }
+  return (['stdout', 'stderr'] as const).flatMap((stream) => {
+    const [first, ...others] = paths[stream];
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : ` and ${counted(others.length, 'other file')}`;
+    return [`${stream} of the tasks is in files of their workers, not here: ${plain(first)}${more}`];
+  });
 }
 
 function sinkFor(context: Context, job: string, { isPrefixed, isSorted = false }: LogsRequest): OutputSink {
@@ -54,17 +85,23 @@ function sinkFor(context: Context, job: string, { isPrefixed, isSorted = false }
   return isPrefixed ? prefixedOutput(context) : rawOutput(context);
 }
 
-/** The last lines of each task, both streams and all attempts together. */
+/**
+ * The last lines of each task, and of its stderr: a program that buffers stdout writes it after the error that ended it.
+ * All attempts together.
+ */
 export function lastLines(chunks: readonly LogChunk[], count: number): LogChunk[] {
   const lines: LogChunk[] = [];
   const sink: OutputSink = wholeLines((line) => lines.push(line));
   for (const chunk of chunks) sink.write(chunk);
   sink.end();
-  const left = new Map<number, number>();
-  for (const { task } of lines) left.set(task, (left.get(task) ?? 0) + 1);
-  return lines.filter(({ task }) => {
-    const remaining = left.get(task)!;
-    left.set(task, remaining - 1);
-    return remaining <= count;
-  });
+  const shown: LogChunk[] = [];
+  const taken = new Map<number, { all: number; stderr: number }>();
+  for (const line of lines.reverse()) {
+    const of = taken.get(line.task) ?? { all: 0, stderr: 0 };
+    taken.set(line.task, of);
+    const isLast = of.all++ < count;
+    const isLastOfStderr = line.stream === 'stderr' && of.stderr++ < count;
+    if (isLast || isLastOfStderr) shown.push(line);
+  }
+  return shown.reverse();
 }

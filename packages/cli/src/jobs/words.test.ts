@@ -63,6 +63,33 @@ describe('after a failure', () => {
     ]);
   });
 
+  it('the last lines of tasks are shown, once where several say the same, and files that have them', () => {
+    const printed = Buffer.from('10%\r20%\nError: disk\n');
+    const failures = [
+      failure(0, { printed }),
+      failure(1, { printed }),
+      failure(2, { stderrFile: '/tmp/2.err' }),
+      failure(3, { stdoutFile: '/tmp/3', stderrFile: '/tmp/3' }),
+    ];
+    expect(failureLines(jobDetail({ tasks: taskCounts({ failed: 4 }), failures }))).toEqual([
+      'task 0 on w7: exit code 3',
+      '  | 20%',
+      '  | Error: disk',
+      'task 1 on w7: exit code 3',
+      'task 2 on w7: exit code 3',
+      '  stderr: /tmp/2.err',
+      'task 3 on w7: exit code 3',
+      '  stdout and stderr: /tmp/3',
+    ]);
+  });
+
+  it('of which all is in files nothing points to the log', () => {
+    const failures = [failure(0, { stderrFile: '/tmp/0' })];
+    expect(remedyLines(jobDetail({ tasks: taskCounts({ failed: 1 }), failures }))).toEqual([
+      'goshawk retry a1-3 --failed   a new job of what did not complete',
+    ]);
+  });
+
   it('there are commands to go on with, and none when nothing failed', () => {
     expect(remedyLines(jobDetail({ tasks }))).toEqual([
       'goshawk logs a1-3 --failed    what they printed',

@@ -67,16 +67,27 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
 /** What a person needs after a failure: the first tasks that failed, and how to see more. */
 export function failureLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
-  const shown = job.failures.slice(0, FAILURES_SHOWN).map(failureLine);
-  const hidden = job.tasks.failed - shown.length;
+  const failures = job.failures.slice(0, FAILURES_SHOWN);
+  const shown = failures.flatMap((failure, index) => [
+    failureLine(failure),
+    ...printedLines(failure, failures[index - 1]),
+    ...fileLines(failure),
+  ]);
+  const hidden = job.tasks.failed - failures.length;
   return [...shown, ...(hidden > 0 ? [`and ${formatCount(hidden)} more`] : [])];
 }
 
 /** Commands that go on from a failure. */
 export function remedyLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
+  const isInFiles =
+    job.failures.length > 0 &&
+    job.failures.every(
+      ({ printed, stdoutFile, stderrFile }) =>
+        printed === undefined && (stdoutFile ?? stderrFile) !== undefined,
+    );
   return alignedCommands([
-    [`goshawk logs ${job.id} --failed`, 'what they printed'],
+    ...(isInFiles ? [] : [[`goshawk logs ${job.id} --failed`, 'what they printed'] as const]),
     [`goshawk retry ${job.id} --failed`, 'a new job of what did not complete'],
   ]);
 }
@@ -135,6 +146,27 @@ function estimateAgainst(estimateMs: Millis, truthMs: Millis): string {
   const off = Math.round((100 * (estimateMs - truthMs)) / truthMs);
   if (off === 0) return `${estimate}, which was right`;
   return `${estimate}, which was ${formatCount(Math.abs(off))}% too ${off > 0 ? 'high' : 'low'}`;
+}
+
+/** The last lines that a failed task printed; none where the failure before it has the same ones. */
+function printedLines({ printed }: TaskFailure, before: TaskFailure | undefined): string[] {
+  if (printed === undefined) return [];
+  const text = new TextDecoder().decode(printed);
+  if (before?.printed !== undefined && text === new TextDecoder().decode(before.printed)) return [];
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `  | ${plain(line.trimEnd().split('\r').at(-1)!)}`);
+}
+
+/** The files that a failed task's output went to. */
+function fileLines({ stdoutFile, stderrFile }: TaskFailure): string[] {
+  if (stdoutFile !== undefined && stdoutFile === stderrFile)
+    return [`  stdout and stderr: ${plain(stdoutFile)}`];
+  return [
+    ...(stdoutFile === undefined ? [] : [`  stdout: ${plain(stdoutFile)}`]),
+    ...(stderrFile === undefined ? [] : [`  stderr: ${plain(stderrFile)}`]),
+  ];
 }
 
 function failureLine(failure: TaskFailure): string {

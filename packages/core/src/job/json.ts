@@ -10,6 +10,9 @@ import {
   type TaskRow,
 } from './view.js';
 
+/** Every JavaScript engine that this runs on has it. */
+declare const TextDecoder: new () => { decode(bytes: Uint8Array): string };
+
 /**
  * A job in a list. Times are ISO 8601, durations in seconds; what is not known is null.
  *
@@ -59,8 +62,12 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
               runSeconds: seconds(runMs),
             })),
           },
-    failures: job.failures.map(({ exitCode, signal, ...failure }) => ({
+    failures: job.failures.map(({ exitCode, signal, printed, stdoutFile, stderrFile, ...failure }) => ({
       ...failure,
+      /** Of the first few. */
+      printed: printed === undefined ? null : new TextDecoder().decode(printed),
+      stdoutFile: stdoutFile ?? null,
+      stderrFile: stderrFile ?? null,
       exitCode: exitCode ?? null,
       signal: signal ?? null,
     })),

@@ -55,6 +55,9 @@ const taskCounts = view({
 });
 export type TaskCounts = NonNullable<(typeof taskCounts)['infer']>;
 
+/** A folder and a path within it, with the job's id and two numbers filled in. */
+const outputFile = optional(text(LIMITS.argumentLengthMax + 2 * LIMITS.pathLengthMax));
+
 const taskFailure = view({
   task,
   attempts: count,
@@ -64,6 +67,11 @@ const taskFailure = view({
   exitCode: optional(integer),
   signal: optional(text(32)),
   worker: party,
+  /** The last lines that it printed, as far as they are shown: those of stdout, then those of stderr. */
+  printed: optional(bytes(LIMITS.lastLinesBytesMax)),
+  /** Files of the worker that its output went to. */
+  stdoutFile: outputFile,
+  stderrFile: outputFile,
 });
 export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 

@@ -181,10 +181,17 @@ const FAILURES = 5;
 /** What went wrong, task by task. */
 function failureList({ failures, tasks }: Job): (Node | null)[] {
   if (failures.length === 0) return [];
-  const shown = failures.slice(0, FAILURES).map(({ task, attempts, worker, message, kind }) => {
+  const shown = failures.slice(0, FAILURES).map((failure) => {
+    const { task, attempts, worker, message, kind, printed, stdoutFile, stderrFile } = failure;
     const where = worker === '' ? '' : ` on ${worker}`;
     const again = attempts > 1 ? `, attempt ${attempts}` : '';
-    return h('li', {}, `task ${task}${where}${again}: ${message || kind}`);
+    const files = [
+      ...(stdoutFile === null ? [] : [`stdout: ${stdoutFile}`]),
+      ...(stderrFile === null ? [] : [`stderr: ${stderrFile}`]),
+    ];
+    const ends = [...(printed === null ? [] : [printed.trimEnd()]), ...files].join('\n');
+    const line = `task ${task}${where}${again}: ${message || kind}`;
+    return h('li', {}, line, ends === '' ? null : h('pre', { class: 'log' }, ends));
   });
   const hidden = tasks.failed - shown.length;
   return [

@@ -26,6 +26,9 @@ import { Page } from '../keeping/heap-bytes.js';
 import type { SchedulerState } from '../state.js';
 import { SHOWN } from './task-list.js';
 
+/** Failures that are told with the last lines of their tasks. */
+const PRINTED_MAX = 5;
+
 /** Jobs as clients see them. */
 export class JobViews {
   readonly #s: SchedulerState;
@@ -70,6 +73,7 @@ export class JobViews {
     const failed = [...tasks.in(TaskState.failed)];
     const attempts = this.#attempts(job, now);
     const stages = stageSums(job);
+    const printed = this.#s.jobs.logs.lastLines(job.number, failed.slice(0, PRINTED_MAX));
     const completed = tasks.countOf(TaskState.completed);
     return {
       stages: job.stages.map((stage, index) => {
@@ -89,7 +93,9 @@ export class JobViews {
       attempts: { total: history.total, failed: history.failedCount, lost: history.lostCount },
       attemptList: attempts.listed,
       attemptsTruncated: attempts.truncated,
-      failures: failed.slice(0, LISTED_MAX).map((task) => describeFailure(job, task, this.#s.env.recall)),
+      failures: failed
+        .slice(0, LISTED_MAX)
+        .map((task) => describeFailure(job, task, this.#s.env.recall, printed.get(task))),
       failuresTruncated: failed.length > LISTED_MAX,
       meanRunMs: completed === 0 ? undefined : history.workedMs / completed,
       runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
@@ -273,8 +279,14 @@ function outputOf(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow, '
   return present({ stdout: pathOf(stdout), stderr: pathOf(stderr) });
 }
 
-function describeFailure(job: Job, task: TaskIndex, recall: Recall | undefined): TaskFailure {
+function describeFailure(
+  job: Job,
+  task: TaskIndex,
+  recall: Recall | undefined,
+  printed?: Uint8Array,
+): TaskFailure {
   const error = job.history.reports.errorOf(task, recall);
+  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.attempts[task]!);
   return {
     task,
     attempts: job.tasks.attempts[task]!,
@@ -284,6 +296,8 @@ function describeFailure(job: Job, task: TaskIndex, recall: Recall | undefined):
     exitCode: error?.outcome.exitCode,
     signal: error?.outcome.signal,
     worker: error?.worker ?? '',
+    printed,
+    ...present({ stdoutFile, stderrFile }),
   };
 }
 

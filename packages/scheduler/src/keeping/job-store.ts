@@ -8,7 +8,7 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerConfig } from '../contract.js';
-import type { Job } from '../job/job.js';
+import { type Job, TaskState } from '../job/job.js';
 import { TaskPlaces } from '../job/task-places.js';
 import { EndedJobs } from './ended-jobs.js';
 import { bytesOf } from './job-bytes.js';
@@ -107,7 +107,11 @@ export class JobStore {
     this.#recallJob = recallJob;
     this.#traces = new Traces(true, random);
     this.#away = new Traces(false, random);
-    this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax));
+    this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax), (number, task) => {
+      const job = this.byNumber(number);
+      if (job === undefined) return this.#away.byNumber(number)?.state === 'failed';
+      return job.tasks.stateOf(task) === TaskState.failed;
+    });
   }
 
   /** Nothing is known of any job. */

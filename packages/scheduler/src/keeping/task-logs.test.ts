@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TaskLogs } from './task-logs.js';
 
 const all = () => true;
+const none = () => false;
 
 function text(page: ReturnType<TaskLogs['read']>): string {
   return page.chunks.map(({ bytes }) => String.fromCharCode(...bytes)).join('');
@@ -14,7 +15,7 @@ function print(logs: TaskLogs, job: number, line: string, task = 0, user?: strin
 
 describe('what tasks printed', () => {
   it('is read in the order in which it came, from where a reader had come to', () => {
-    const logs = new TaskLogs(1_000);
+    const logs = new TaskLogs(1_000, none);
     print(logs, 1, 'a');
     print(logs, 2, 'other');
     print(logs, 1, 'b', 7);
@@ -29,7 +30,7 @@ describe('what tasks printed', () => {
   });
 
   it('comes in pages', () => {
-    const logs = new TaskLogs(10_000_000);
+    const logs = new TaskLogs(10_000_000, none);
     for (let i = 0; i < 3; i++) print(logs, 1, 'x'.repeat(500_000));
     const first = logs.read(1, 0, all, true);
     expect(first).toMatchObject({ next: 2, atEnd: false, done: false });
@@ -37,14 +38,14 @@ describe('what tasks printed', () => {
   });
 
   it('gives way, the oldest job first, and a reader is told', () => {
-    const logs = new TaskLogs(500);
+    const logs = new TaskLogs(500, none);
     print(logs, 1, 'old');
     print(logs, 2, 'x'.repeat(298));
     expect(logs.read(1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
   });
 
   it('gives way for a user who prints more than others, and nobody else’s does', () => {
-    const logs = new TaskLogs(10_000);
+    const logs = new TaskLogs(10_000, none);
     print(logs, 1, 'mine', 0, 'ada');
     for (let job = 2; job < 200; job++) print(logs, job, 'y'.repeat(1_000), 0, 'eve');
     expect(text(logs.read(1, 0, all, true))).toBe('mine');
@@ -53,7 +54,7 @@ describe('what tasks printed', () => {
   });
 
   it('goes on for a reader whose job had lost all of it', () => {
-    const logs = new TaskLogs(500);
+    const logs = new TaskLogs(500, none);
     print(logs, 1, 'a');
     print(logs, 1, 'b');
     const { next } = logs.read(1, 0, all, false);
@@ -63,11 +64,39 @@ describe('what tasks printed', () => {
     expect(text(logs.read(1, next, all, false))).toBe('c');
   });
 
+  it('gives way, and the last lines of failed tasks go last', () => {
+    const logs = new TaskLogs(20_000, (_, task) => task % 10 === 3);
+    for (let task = 0; task < 100; task++)
+      print(logs, 1, `${task} ${'x'.repeat(3_000)}\ncause ${task}\n`, task);
+    for (const task of [73, 83, 93]) {
+      const page = logs.read(1, 0, (of) => of === task, true);
+      expect(text(page)).toMatch(new RegExp(`\ncause ${task}\n$`));
+      expect(page.dropped).toBe(true);
+    }
+    expect(text(logs.read(1, 0, (of) => of === 70, true))).toBe('');
+  });
+
+  it('gives the last lines of tasks, those of stdout before those of stderr', () => {
+    const logs = new TaskLogs(1e6, none);
+    const say = (stream: 'stdout' | 'stderr', line: string, attempt = 2): void =>
+      logs.append(1, undefined, 7, attempt, { stream, bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
+    say('stdout', 'old\n', 1);
+    for (let i = 0; i < 9; i++) {
+      say('stderr', `e${i}\n`);
+      say('stdout', `o${i}\n`);
+    }
+    say('stdout', 'end');
+    print(logs, 1, 'other\n', 8);
+    const lines = logs.lastLines(1, [7, 9]);
+    expect([...lines.keys()]).toEqual([7]);
+    expect(String.fromCharCode(...lines.get(7)!)).toBe('o7\no8\nende4\ne5\ne6\ne7\ne8\n');
+  });
+
   it('is read without gaps that nobody tells of, whatever is dropped meanwhile', () => {
     const step = fc.record({ job: fc.nat(2), length: fc.integer({ min: 1, max: 60 }), read: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const logs = new TaskLogs(500);
+        const logs = new TaskLogs(500, none);
         const printed = ['', '', ''];
         const seen = ['', '', ''];
         const hasGap = [false, false, false];
