@@ -49,14 +49,16 @@ export interface UtilisationLevels {
 }
 
 /**
- * The share of slots that are busy, from 0 to 1, over snapshots; `mean` is the mean of the snapshots too.
- * Nulls where the run ended before the first snapshot, and where workers have no fixed number of slots.
+ * The share of slots that are busy, from 0 to 1, weighted by time from the beginning of the run to the end of its last task:
+ * `mean` is the work ÷ (slots × makespan), `p50` is not exceeded for half of the time, `max` is reached at some time.
+ * Nulls where no time has passed, and where workers have no fixed number of slots.
  */
 export interface Utilisation extends UtilisationLevels {
   /** Up to the last submission: a run ends with its last task, which may be days later. */
   readonly whileSubmitting: UtilisationLevels;
+  /** Points of `series` before they are thinned out. */
   readonly snapshots: number;
-  /** In the run's own time: a live run whose durations are divided by 1,000 is looked at 1,000 times as often. */
+  /** Between them, in the run's own time: a live run whose durations are divided by 1,000 is looked at 1,000 times as often. */
   readonly intervalSeconds: number;
 }
 

@@ -45,11 +45,12 @@ describe('a run worked out by hand', () => {
     expect(run.queueingSeconds.all.count).toBe(3);
   });
 
-  test('utilisation is the share of slots that are busy at 1, 2, 3 and 4 s', () => {
+  test('utilisation is the share of slots that are busy, weighted by time; series are looked at each second', () => {
     expect(run.series.seconds).toEqual([1, 2, 3, 4]);
     expect(run.series.busySlots).toEqual([2, 3, 1, 0]);
     expect(run.utilisation).toMatchObject({
-      mean: 0.375,
+      // 4 + 2 + 1 s of 4 slots over 4 s.
+      mean: 7 / 16,
       p50: 0.25,
       max: 0.75,
       snapshots: 4,
@@ -60,7 +61,7 @@ describe('a run worked out by hand', () => {
   test('utilisation while jobs are submitted leaves out what comes after the last', () => {
     const late = job({ id: 'late', submitSeconds: 2.5, waitSeconds: 1, runSeconds: 6.5 });
     const { utilisation } = build([LONG, SHORT, late]).run;
-    expect(utilisation.whileSubmitting).toEqual({ mean: 0.625, p50: 0.5, max: 0.75 });
+    expect(utilisation.whileSubmitting).toEqual({ mean: 4.5 / 10, p50: 0.5, max: 0.75 });
     expect(utilisation.snapshots).toBe(10);
   });
 
@@ -140,9 +141,9 @@ describe('what counts and what does not', () => {
     expect(run.timeParts.long).toBeNull();
   });
 
-  test('a run that ends before the first snapshot has no utilisation rather than one of 0', () => {
+  test('a run that ends before the first snapshot has its utilisation all the same', () => {
     const { run } = build([job()], { snapshotIntervalSeconds: 100 });
-    expect(run.utilisation).toMatchObject({ mean: null, p50: null, max: null, snapshots: 0 });
+    expect(run.utilisation).toMatchObject({ mean: 2 / 12, p50: 0.25, max: 0.25, snapshots: 0 });
     expect(run.utilisation.whileSubmitting).toEqual({ mean: null, p50: null, max: null });
   });
 

@@ -97,8 +97,8 @@ export class RunMeter {
 /**
  * Turns what was counted of a run's jobs into its entry of a comparison, and into the series for its charts.
  *
- * Run times are those of completed jobs; queueing counts every task that started. Utilisation and queue
- * length are looked at `k · snapshotIntervalSeconds` after the start, k ≥ 1, until the last task ends.
+ * Run times are those of completed jobs; queueing counts every task that started. Utilisation is exact; series
+ * are looked at `k · snapshotIntervalSeconds` after the start, k ≥ 1, until the last task ends.
  */
 export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series: RunSeries } {
   const { policy } = tally;

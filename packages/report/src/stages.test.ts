@@ -118,3 +118,68 @@ test('a run of months has all its windows, and of many jobs each is found at onc
   }));
   expect(run(many).staged!.jobs).toBe(many.length);
 });
+
+test('jobs that wait for long cost no more than their run', () => {
+  const first = { ...flat, id: 'first', runtimeSeconds: 1e6, taskRunSeconds: [1e6] };
+  const waiting = Array.from({ length: 20_000 }, (_, at) => ({
+    ...flat,
+    id: `${at}`,
+    submitSeconds: at / 1_000,
+    runtimeSeconds: 1e6 + at,
+    taskStartsSeconds: [1e6 + at],
+    taskRunSeconds: [1],
+  }));
+  const { fairness } = run([first, ...waiting]).staged!;
+  // One of 20,001 has all there is.
+  expect(fairness.raw!.min).toBeCloseTo(1 / 20_001, 9);
+  expect(fairness.byNeed!.min).toBeCloseTo(1 / 20_001, 9);
+});
+
+test('the index by need is that of shares summed up piece by piece', () => {
+  const weights = [1, 2, 3, 1, 5];
+  const jobs = weights.map((weight, at) =>
+    job(`${at}`, 300 - 20 * at, {
+      weight,
+      submitSeconds: 17 * at,
+      taskStartsSeconds: [17 * at, 17 * at + 31],
+      taskRunSeconds: [100, 200 - 20 * at],
+      stages: [{ tasks: 2, after: [], demand: { cpu: 1 + at / 2 } }],
+    }),
+  );
+  const { fairness } = run(jobs).staged!;
+  const step = 1 / 8;
+  const windows = new Map<number, Map<string, { have: number; due: number }>>();
+  for (let at = step / 2; at < 400; at += step) {
+    const there = jobs.filter(
+      ({ submitSeconds, runtimeSeconds }) => submitSeconds <= at && at < submitSeconds + runtimeSeconds,
+    );
+    const total = there.reduce((sum, { weight }) => sum + weight!, 0);
+    for (const { id, weight, submitSeconds, taskStartsSeconds, taskRunSeconds, stages } of there) {
+      const ran = [0, 1].filter(
+        (task) => taskStartsSeconds[task]! <= at && at < taskStartsSeconds[task]! + taskRunSeconds[task]!,
+      ).length;
+      const waits = [0, 1].filter((task) => submitSeconds <= at && at < taskStartsSeconds[task]!).length;
+      const share = Math.max(1 / 4, stages![0]!.demand.cpu! / 8);
+      const window = Math.floor(at / 60);
+      const of = windows.get(window) ?? new Map<string, { have: number; due: number }>();
+      windows.set(window, of);
+      const own = of.get(id) ?? { have: 0, due: 0 };
+      of.set(id, own);
+      own.have += (ran * share * step) / weight!;
+      own.due += (Math.min(weight! / total, (ran + waits) * share) * step) / weight!;
+    }
+  }
+  const indices = [...windows.values()].flatMap((of) => {
+    const values = [...of.values()]
+      .filter(({ due }) => due > 0)
+      .map(({ have, due }) => Math.min(1, have / due));
+    const sum = values.reduce((all, value) => all + value, 0);
+    const squares = values.reduce((all, value) => all + value * value, 0);
+    return values.length === 0 ? [] : [squares === 0 ? 1 : (sum * sum) / (values.length * squares)];
+  });
+  expect(fairness.byNeed!.windows).toBe(indices.length);
+  expect(fairness.byNeed!.mean).toBeCloseTo(
+    indices.reduce((all, index) => all + index, 0) / indices.length,
+    6,
+  );
+});

@@ -1,4 +1,4 @@
-import { amountOf, jainIndex, meanOf, type Resources } from '@goshawk/core';
+import { amountOf, type Resources } from '@goshawk/core';
 import { type Columns, runTable } from './columns.js';
 import type { FairnessResults, IndexSpread, Run, StagedResults } from './comparison.js';
 import { summarise } from './distribution.js';
@@ -74,20 +74,52 @@ export class StageTally {
   }
 
   #fairness(): FairnessResults {
-    const weights = weightsOver(this.#jobs);
-    const raw = new Windows();
-    const byNeed = new Windows();
+    // A run of decades has wider windows rather than more of them.
+    const factor = Math.max(1, Math.ceil(this.#until / this.#windowSeconds / WINDOWS_MAX));
+    const windowSeconds = factor * this.#windowSeconds;
+    const weights = new Weights(this.#jobs);
+    const count = Math.floor(this.#until / windowSeconds) + 1;
+    const raw = new Windows(count);
+    const byNeed = new Windows(count);
     for (const job of this.#jobs) {
-      const present = new Map<number, Present>();
-      for (const piece of piecesOf(job, weights, this.#windowSeconds)) add(present, job, piece);
-      for (const [window, { haveSeconds, dueSeconds, seconds }] of present) {
-        if (2 * seconds >= this.#windowSeconds) raw.add(window, haveSeconds / seconds);
+      const { weight } = job;
+      const partial = new Map<number, Present>();
+      for (const { from, to, has, needs } of piecesOf(job)) {
+        const first = Math.floor(from / windowSeconds);
+        const last = Math.floor(to / windowSeconds);
+        const add = (window: number, begin: number, end: number): void => {
+          if (end <= begin) return;
+          const present = partial.get(window) ?? { haveSeconds: 0, dueSeconds: 0, seconds: 0 };
+          partial.set(window, present);
+          present.seconds += end - begin;
+          present.haveSeconds += (has / weight) * (end - begin);
+          present.dueSeconds += weights.due(begin, end, needs / weight);
+        };
+        if (first === last) {
+          add(first, from, to);
+          continue;
+        }
+        add(first, from, (first + 1) * windowSeconds);
+        add(last, last * windowSeconds, to);
+        // Windows in which nothing changes for the job: one that waits costs the same however long that is.
+        raw.addAll(first + 1, last, has / weight);
+        if (needs > 0 && has === 0) byNeed.addAll(first + 1, last, 0);
+        if (needs === 0 || has === 0) continue;
+        for (let window = first + 1; window < last; window++) {
+          const due = weights.due(window * windowSeconds, (window + 1) * windowSeconds, needs / weight);
+          byNeed.add(window, Math.min(1, ((has / weight) * windowSeconds) / due));
+        }
+      }
+      for (const [window, { haveSeconds, dueSeconds, seconds }] of partial) {
+        if (2 * seconds >= windowSeconds) raw.add(window, haveSeconds / seconds);
         if (dueSeconds > 0) byNeed.add(window, Math.min(1, haveSeconds / dueSeconds));
       }
     }
-    return { windowSeconds: this.#windowSeconds, raw: raw.read(), byNeed: byNeed.read() };
+    return { windowSeconds, raw: raw.read(), byNeed: byNeed.read() };
   }
 }
+
+const WINDOWS_MAX = 1_000_000;
 
 type StagedJob = Pick<
   JobResult,
@@ -135,14 +167,12 @@ function changesOf({ stages, starts, ends }: Held): Change[] {
   return changes.sort((one, other) => one.at - other.at);
 }
 
-/** Between two changes. Dominant shares. */
+/** The life of a job between two of its changes. Dominant shares. */
 interface Piece {
-  readonly window: number;
-  readonly seconds: number;
+  readonly from: number;
+  readonly to: number;
   readonly has: number;
   readonly needs: number;
-  /** Of all jobs that are there. */
-  readonly weights: number;
 }
 
 /** What a job had in a window, and what it could have had: share seconds. */
@@ -152,90 +182,174 @@ interface Present {
   seconds: number;
 }
 
-function add(
-  present: Map<number, Present>,
-  { weight }: Held,
-  { window, seconds, has, needs, weights }: Piece,
-): void {
-  let of = present.get(window);
-  if (of === undefined) {
-    of = { haveSeconds: 0, dueSeconds: 0, seconds: 0 };
-    present.set(window, of);
-  }
-  of.seconds += seconds;
-  of.haveSeconds += (has / weight) * seconds;
-  of.dueSeconds += (Math.min(weight / weights, needs) / weight) * seconds;
-}
-
-/** The life of a job in pieces in which nothing changes that its share depends on. */
-function* piecesOf(job: Held, { from, placeOf }: Weights, windowSeconds: number): Generator<Piece> {
+function* piecesOf(job: Held): Generator<Piece> {
   const { submitSeconds, endSeconds, stages } = job;
   const changes = changesOf(job);
   const having = stages[0]!.shares.map(() => 0);
   const needing = [...having];
   let next = 0;
-  let place = placeOf.get(submitSeconds)!;
-  for (let at = submitSeconds; at < endSeconds; ) {
-    for (; next < changes.length && changes[next]!.at <= at; next++) {
+  for (let from = submitSeconds; from < endSeconds; ) {
+    for (; next < changes.length && changes[next]!.at <= from; next++) {
       const { shares, has, needs } = changes[next]!;
       for (let r = 0; r < shares.length; r++) {
         having[r]! += has * shares[r]!;
         needing[r]! += needs * shares[r]!;
       }
     }
-    while (place + 1 < from.length && from[place + 1]!.at <= at) place++;
-    const window = Math.floor(at / windowSeconds);
-    const until = Math.min(
-      endSeconds,
-      changes[next]?.at ?? endSeconds,
-      from[place + 1]?.at ?? endSeconds,
-      Math.max((window + 1) * windowSeconds, at + windowSeconds * 1e-9),
+    const to = Math.min(endSeconds, changes[next]?.at ?? endSeconds);
+    yield { from, to, has: Math.max(0, ...having), needs: Math.max(0, ...needing) };
+    from = to;
+  }
+}
+
+/** Sum of the weights of the jobs that are there, over time. */
+class Weights {
+  /** When it changes, and from then on. */
+  readonly #at: Float64Array;
+  readonly #sums: Float64Array;
+  /** Integral of its inverse up to each change. */
+  readonly #inverse: Float64Array;
+  /** Least and greatest sum of each node of a tree over the changes, by depth. */
+  readonly #least: Float64Array[] = [];
+  readonly #greatest: Float64Array[] = [];
+
+  constructor(jobs: readonly Held[]) {
+    const changes = jobs
+      .flatMap(({ submitSeconds, endSeconds, weight }) => [
+        { at: submitSeconds, by: weight },
+        { at: endSeconds, by: -weight },
+      ])
+      .sort((one, other) => one.at - other.at);
+    const at: number[] = [];
+    const sums: number[] = [];
+    let sum = 0;
+    for (const change of changes) {
+      sum += change.by;
+      if (at.at(-1) === change.at) sums[sums.length - 1] = sum;
+      else {
+        at.push(change.at);
+        sums.push(sum);
+      }
+    }
+    this.#at = Float64Array.from(at);
+    this.#sums = Float64Array.from(sums);
+    this.#inverse = new Float64Array(at.length);
+    for (let i = 1; i < at.length; i++)
+      this.#inverse[i] =
+        this.#inverse[i - 1]! + (sums[i - 1]! > 0 ? (at[i]! - at[i - 1]!) / sums[i - 1]! : 0);
+    this.#least.push(this.#sums);
+    this.#greatest.push(this.#sums);
+    for (let width = at.length; width > 1; width = Math.ceil(width / 2)) {
+      const [least, greatest] = [this.#least.at(-1)!, this.#greatest.at(-1)!];
+      const parents = Math.ceil(width / 2);
+      const either = (of: Float64Array, choose: (one: number, other: number) => number): Float64Array =>
+        Float64Array.from({ length: parents }, (_, i) => choose(of[2 * i]!, of[2 * i + 1] ?? of[2 * i]!));
+      this.#least.push(either(least, Math.min));
+      this.#greatest.push(either(greatest, Math.max));
+    }
+  }
+
+  /** Integral over a time in which some job is there: of an equal share for each weight of 1, or of `needs` where that is less. */
+  due(from: number, to: number, needs: number): number {
+    if (needs === 0) return 0;
+    const first = this.#placeOf(from);
+    const last = this.#placeOf(to);
+    const share = (place: number): number => Math.min(1 / this.#sums[place]!, needs);
+    if (first === last) return (to - from) * share(first);
+    return (
+      (this.#at[first + 1]! - from) * share(first) +
+      this.#between(first + 1, last, needs) +
+      (to > this.#at[last]! ? (to - this.#at[last]!) * share(last) : 0)
     );
-    const [has, needs] = [Math.max(0, ...having), Math.max(0, ...needing)];
-    yield { window, seconds: until - at, has, needs, weights: from[place]!.weights };
-    at = until;
+  }
+
+  /** The change that counts at a time. */
+  #placeOf(time: number): number {
+    let [low, high] = [0, this.#at.length];
+    while (low + 1 < high) {
+      const middle = (low + high) >> 1;
+      if (this.#at[middle]! <= time) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** From one change to another, in stretches where either the share or the need is the lesser all along. */
+  #between(from: number, to: number, needs: number): number {
+    let sum = 0;
+    for (let at = from; at < to; ) {
+      let depth = 0;
+      let is = this.#lesser(0, at, needs);
+      // As wide as the place and the end allow, and as one of the two is the lesser.
+      while ((at >> depth) % 2 === 0 && at + 2 ** (depth + 1) <= to) {
+        const wider = this.#lesser(depth + 1, at >> (depth + 1), needs);
+        if (wider === undefined) break;
+        is = wider;
+        depth++;
+      }
+      const end = at + 2 ** depth;
+      sum +=
+        is === 'need' ? needs * (this.#at[end]! - this.#at[at]!) : this.#inverse[end]! - this.#inverse[at]!;
+      at = end;
+    }
+    return sum;
+  }
+
+  #lesser(depth: number, node: number, needs: number): 'need' | 'share' | undefined {
+    if (this.#least[depth]![node]! * needs >= 1) return 'share';
+    return this.#greatest[depth]![node]! * needs <= 1 ? 'need' : undefined;
   }
 }
 
-/** Sum of the weights of the jobs that are there, from each time on at which one comes or goes. */
-interface Weights {
-  readonly from: readonly { readonly at: number; readonly weights: number }[];
-  /** By such a time. */
-  readonly placeOf: ReadonlyMap<number, number>;
-}
-
-function weightsOver(jobs: readonly Held[]): Weights {
-  const changes = jobs
-    .flatMap(({ submitSeconds, endSeconds, weight }) => [
-      { at: submitSeconds, by: weight },
-      { at: endSeconds, by: -weight },
-    ])
-    .sort((one, other) => one.at - other.at);
-  const from: { at: number; weights: number }[] = [];
-  let sum = 0;
-  for (const { at, by } of changes) {
-    sum += by;
-    if (from.at(-1)?.at === at) from.pop();
-    from.push({ at, weights: sum });
-  }
-  return { from, placeOf: new Map(from.map(({ at }, place) => [at, place])) };
-}
-
-/** Jain's index of each window. */
+/** Jain's index of each window, from sums, to which what many windows have in common is added at once. */
 class Windows {
-  readonly #values = new Map<number, number[]>();
+  readonly #counts: Float64Array;
+  /** Of the values above 0: sums may leave a rest where they cancel out. */
+  readonly #positive: Float64Array;
+  readonly #sums: Float64Array;
+  readonly #squares: Float64Array;
+  /** The same of ranges: what is added from a window on. */
+  readonly #from: readonly Float64Array[];
+
+  constructor(count: number) {
+    const column = (): Float64Array => new Float64Array(count + 1);
+    [this.#counts, this.#positive, this.#sums, this.#squares] = [column(), column(), column(), column()];
+    this.#from = [column(), column(), column(), column()];
+  }
 
   add(window: number, value: number): void {
-    const values = this.#values.get(window);
-    if (values === undefined) this.#values.set(window, [value]);
-    else values.push(value);
+    this.#counts[window]!++;
+    if (value > 0) this.#positive[window]!++;
+    this.#sums[window]! += value;
+    this.#squares[window]! += value * value;
+  }
+
+  /** @param to not among them */
+  addAll(from: number, to: number, value: number): void {
+    if (to <= from) return;
+    for (const [i, each] of [1, value > 0 ? 1 : 0, value, value * value].entries()) {
+      this.#from[i]![from]! += each;
+      this.#from[i]![to]! -= each;
+    }
   }
 
   read(): IndexSpread | null {
-    const indices = Array.from(this.#values.values(), jainIndex);
-    if (indices.length === 0) return null;
-    const min = indices.reduce((least, index) => Math.min(least, index));
-    return { mean: meanOf(indices), min, windows: indices.length };
+    const run = [0, 0, 0, 0];
+    let [windows, total, min] = [0, 0, Number.POSITIVE_INFINITY];
+    for (let window = 0; window < this.#counts.length; window++) {
+      for (let i = 0; i < run.length; i++) run[i]! += this.#from[i]![window]!;
+      const count = this.#counts[window]! + run[0]!;
+      if (count === 0) continue;
+      const positive = this.#positive[window]! + run[1]!;
+      const sum = this.#sums[window]! + run[2]!;
+      const squares = this.#squares[window]! + run[3]!;
+      // Where nobody has anything, all are equal.
+      const index = positive === 0 ? 1 : Math.min(1, (sum * sum) / (count * squares));
+      windows++;
+      total += index;
+      min = Math.min(min, index);
+    }
+    return windows === 0 ? null : { mean: total / windows, min, windows };
   }
 }
 

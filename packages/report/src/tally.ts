@@ -1,4 +1,5 @@
 import { present, Samples } from '@goshawk/core';
+import { BusyTime } from './busy-time.js';
 import type {
   ByClass,
   DeadlineResults,
@@ -10,7 +11,6 @@ import type {
   UtilisationLevels,
 } from './comparison.js';
 import { DeadlineTally } from './deadlines.js';
-import { summarise } from './distribution.js';
 import { MeasurementError } from './errors.js';
 import {
   type CounterReading,
@@ -33,6 +33,7 @@ export class RunTally {
   readonly queueing = { short: new Samples(), long: new Samples() };
   readonly #setup: RunSetup;
   readonly #busy: Snapshots;
+  readonly #busyTime = new BusyTime();
   readonly #waiting: ByClass<Snapshots>;
   readonly #underway: ByClass<Snapshots>;
   readonly #parts = {
@@ -106,11 +107,14 @@ export class RunTally {
   utilisation(): Utilisation {
     const { totalSlots } = this.#setup;
     const { intervalSeconds } = this.#busy;
-    const shares =
-      totalSlots === undefined ? new Float64Array() : this.#busySlots().map((busy) => busy / totalSlots);
-    const submitted = Math.floor(this.#submittedSeconds / intervalSeconds);
-    const whileSubmitting = utilisationOf(shares.subarray(0, submitted));
-    return { ...utilisationOf(shares), whileSubmitting, snapshots: shares.length, intervalSeconds };
+    const until = (seconds: number): UtilisationLevels =>
+      totalSlots === undefined ? NO_LEVELS : this.#busyTime.until(seconds, totalSlots);
+    return {
+      ...until(this.#lastEndSeconds),
+      whileSubmitting: until(Math.min(this.#submittedSeconds, this.#lastEndSeconds)),
+      snapshots: this.#busySlots().length,
+      intervalSeconds,
+    };
   }
 
   /** @param readings of the cluster's counters, in the order of time */
@@ -163,6 +167,7 @@ export class RunTally {
       assertTimes(job, startSeconds, runSeconds);
       const endSeconds = startSeconds + runSeconds;
       this.#busy.add(startSeconds, endSeconds);
+      this.#busyTime.add(startSeconds, endSeconds);
       waiting.add(job.submitSeconds, startSeconds);
       if (endSeconds > last.endSeconds) {
         last.startSeconds = startSeconds;
@@ -197,10 +202,7 @@ export class RunTally {
   }
 }
 
-function utilisationOf(shares: Float64Array): UtilisationLevels {
-  const { mean, p50, max } = summarise(shares);
-  return { mean, p50, max };
-}
+const NO_LEVELS: UtilisationLevels = { mean: null, p50: null, max: null };
 
 function assertConsistent(job: JobResult): void {
   const started = job.taskStartsSeconds.length;
