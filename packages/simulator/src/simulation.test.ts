@@ -129,3 +129,37 @@ test('jobs that are not in order are refused', async () => {
     'job 1 is submitted before the one ahead of it',
   );
 });
+
+describe('a simulation that takes long', () => {
+  const jobs = Array.from({ length: 300 }, (_, at) => ({
+    submitMs: at,
+    spec: parseJobSpec({ tasks: sleeps(1_000, 2_000, 60_000), estimate: 1_000 }),
+  }));
+
+  /** How often the caller has its turn, and what came of the jobs. */
+  async function turnsOf(wallClock?: () => number) {
+    const simulation = simulationOf({ workers: 5, ...(wallClock === undefined ? {} : { wallClock }) });
+    let turns = 0;
+    const batches: (readonly [index: number, endedMs: number])[][] = [];
+    for await (const batch of simulation.run(jobs)) {
+      turns++;
+      if (batch.length > 0) batches.push(batch.map(({ index, endedMs }) => [index, endedMs] as const));
+    }
+    return { turns, batches, events: simulation.events };
+  }
+
+  test('gives its caller a turn each 100 ms of wall time, while jobs come and after', async () => {
+    let now = 0;
+    // As if each look at the clock came 50 ms after the one before.
+    const slow = await turnsOf(() => (now += 50));
+    expect(slow.turns).toBeGreaterThan(slow.events / 64 / 4);
+  });
+
+  test('does the same however fast it is', async () => {
+    let now = 0;
+    const slow = await turnsOf(() => (now += 77));
+    const fast = await turnsOf();
+    expect(slow.batches).toEqual(fast.batches);
+    expect(slow.events).toBe(fast.events);
+  });
+});

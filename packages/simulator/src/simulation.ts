@@ -73,8 +73,11 @@ const SETTLING_MS = 1_000;
 const BATCH = 256;
 /** Events after which ended jobs are handed out, also fewer than a batch: some tens of ms of real time. */
 const SLICE_EVENTS = 65_536;
-/** Events between two looks at whether a batch is full. */
-const STRETCH_EVENTS = 1_024;
+/** Events between two looks at whether a batch is full, and at the clock: policies may take 10 ms for one. */
+const STRETCH_EVENTS = 64;
+/** Wall time after which the caller has a moment of its own, whether jobs have ended or not. */
+const PAUSE_MS: Millis = 100;
+const NOTHING_ENDED: readonly never[] = [];
 
 /**
  * A workload on a virtual cluster. Jobs are taken from the workload as their time comes, and handed out as
@@ -93,8 +96,14 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   #latestMs: Millis = 0;
   /** On their way from the client to their owner. */
   #travelling = 0;
+  readonly #wallClock: () => Millis;
+  #pausedAt: Millis;
+  /** Events since ended jobs were last handed out. */
+  #sliceEvents = 0;
 
   constructor(options: SimulationOptions) {
+    this.#wallClock = options.wallClock ?? (() => 0);
+    this.#pausedAt = this.#wallClock();
     this.#schedulers = options.schedulers;
     const { cancel } = options.settings.policy;
     this.#knowsQueues = cancel === 'lazy';
@@ -119,9 +128,9 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     } else {
       for (const job of jobs) for (const ended of this.#untilSubmitted(job)) yield ended;
     }
-    while (this.#finish()) {
-      this.#readIfDue();
-      yield this.#takeEnded();
+    for (let state = this.#finish(); state !== 'done'; state = this.#finish()) {
+      if (state === 'batch') this.#readIfDue();
+      yield state === 'pause' ? NOTHING_ENDED : this.#takeEnded();
     }
     this.#read();
     yield this.#takeEnded();
@@ -133,7 +142,9 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
       throw new RangeError(`job ${this.#submitted} is submitted before the one ahead of it`);
     this.#latestMs = job.submitMs;
     const arrivesAt = SETTLING_MS + job.submitMs;
-    while (this.#advance(arrivesAt)) yield this.#takeEnded();
+    for (let state = this.#advance(arrivesAt); state !== 'done'; state = this.#advance(arrivesAt))
+      yield state === 'pause' ? NOTHING_ENDED : this.#takeEnded();
+    if (this.#isPauseDue()) yield NOTHING_ENDED;
     this.#readIfDue();
     this.#cluster.run(arrivesAt);
     this.#submit(job);
@@ -196,31 +207,45 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     });
   }
 
-  /** Makes a slice of what happens up to a time happen. @returns whether there is more of it */
-  #advance(until: Millis): boolean {
-    for (let slice = 0; slice < SLICE_EVENTS; slice += STRETCH_EVENTS) {
-      if (this.#cluster.advance(until, STRETCH_EVENTS)) return false;
-      if (this.#ended.length >= BATCH) return true;
+  /** Makes what happens up to a time happen, until a batch has ended, a slice is over, or a pause is due. */
+  #advance(until: Millis): Progress {
+    for (;;) {
+      if (this.#cluster.advance(until, STRETCH_EVENTS)) return 'done';
+      const progress = this.#progress();
+      if (progress !== 'done') return progress;
     }
-    return true;
   }
 
   /**
    * The same once all jobs are submitted, up to the end of the last one: timers of idle thieves, or of the
    * partition, would go on for ever; so may a job that nothing moves.
    */
-  #finish(): boolean {
+  #finish(): Progress {
     const cluster = this.#cluster;
-    const last = cluster.events + SLICE_EVENTS;
     while (this.jobsUnderway > 0 && cluster.pendingEvents > 0) {
-      if (cluster.events >= last || this.#ended.length >= BATCH) return true;
-      if (this.#log.isDue(this.now)) return true;
+      if (this.#log.isDue(this.now)) return 'batch';
       for (let left = STRETCH_EVENTS; left > 0; left--) {
         if (this.jobsUnderway === 0 || cluster.pendingEvents === 0) break;
         cluster.step();
       }
+      const progress = this.#progress();
+      if (progress !== 'done') return progress;
     }
-    return false;
+    return 'done';
+  }
+
+  /** After a stretch of events. The clock must not decide when ended jobs are handed out: runs are the same each time. */
+  #progress(): Progress {
+    this.#sliceEvents += STRETCH_EVENTS;
+    if (this.#ended.length >= BATCH || this.#sliceEvents >= SLICE_EVENTS) return 'batch';
+    return this.#isPauseDue() ? 'pause' : 'done';
+  }
+
+  #isPauseDue(): boolean {
+    const now = this.#wallClock();
+    if (now - this.#pausedAt < PAUSE_MS) return false;
+    this.#pausedAt = now;
+    return true;
   }
 
   #submit(job: J): void {
@@ -244,6 +269,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   #takeEnded(): readonly SimulatedEnd<J>[] {
     const ended = this.#ended;
     this.#ended = [];
+    this.#sliceEvents = 0;
     return ended;
   }
 
@@ -270,6 +296,9 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     });
   }
 }
+
+/** Whether what was asked for has happened, and otherwise why it stands still: to hand out ended jobs, or for its caller. */
+type Progress = 'done' | 'batch' | 'pause';
 
 /** A job, and its place in the workload. */
 interface Submitted<J extends SimulatedJob> {

@@ -81,8 +81,10 @@ export async function perform(
   const tell = (): void =>
     onProgress({ jobsDone, simulatedSeconds: simulation.now / 1_000, events: simulation.events });
   for await (const ended of simulation.run(arrivals(request, jobs, shadow))) {
-    shadow?.ended(ended);
-    shadow?.advance(simulation.now);
+    if (ended.length > 0) {
+      shadow?.ended(ended);
+      shadow?.advance(simulation.now);
+    }
     jobsDone += ended.length;
     for (const end of ended) {
       const result = results.of(end);
