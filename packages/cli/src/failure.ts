@@ -2,6 +2,7 @@ import { formatDuration, GoshawkError, InputError, type Millis, UnreachableError
 import { ExitCode } from './command.js';
 import type { Context } from './context.js';
 import { plain } from './terminal/paint.js';
+import { withoutPasswords } from './without-passwords.js';
 
 /** What has become of jobs that are no longer waited for. */
 type Fate = 'goes on' | 'cancelled';
@@ -89,7 +90,7 @@ const FILE_ERRORS: ReadonlySet<string> = new Set([
 /** One line: what is wrong, and what to do. */
 export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {
   const line = hint === '' ? message : `${message}${message.endsWith('?') ? '' : ';'} ${hint}`;
-  return `goshawk: ${line.replaceAll(/\s*\n\s*/g, ' ')}`;
+  return `goshawk: ${withoutPasswords(line.replaceAll(/\s*\n\s*/g, ' '))}`;
 }
 
 /** Of several things that were asked for some failed: each is said, and the first decides how the command ends. */

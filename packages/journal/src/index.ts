@@ -11,7 +11,7 @@ export { parseExport } from './import-lines.js';
 export { openLmdbJournal } from './lmdb-journal.js';
 export { type JournalReader, type JournalSummary, summaryOf, verify } from './offline.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
-export { isJournalUrl, type JournalUrl, parseJournalUrl } from './postgres/url.js';
+export { isJournalUrl, type JournalUrl, parseJournalUrl, shownJournalUrl } from './postgres/url.js';
 export type { Damaged, Filed } from './reading.js';
 export { decodeRecord } from './record-codec.js';
 export { importJournal, repairJournal } from './repair.js';

@@ -11,6 +11,7 @@ import {
 import { durationText } from '../terminal/command-line.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
+import { withoutPasswords } from '../without-passwords.js';
 
 interface Setting {
   /** The commands that take it; none for those that all take. */
@@ -86,7 +87,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
 
 /** Secrets stay off the screen. */
 function withoutPassword(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1:…@') : value;
+  return typeof value === 'string' ? withoutPasswords(value) : value;
 }
 
 function table(context: Context, settings: readonly Setting[], withOrigin: boolean): string {

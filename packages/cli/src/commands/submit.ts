@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
@@ -108,6 +109,7 @@ export function sourcesOf(context: Context): Sources {
   return {
     cwd: context.cwd,
     environment: context.environment,
+    exists: (path) => existsSync(path),
     async read(path, what) {
       if (path === '-') return context.readInput();
       try {

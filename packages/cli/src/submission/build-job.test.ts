@@ -19,6 +19,7 @@ async function job({ words = [], command, files = {}, ...flags }: Line) {
     { words, afterDashes: command },
     {
       cwd: '/here',
+      exists: (path) => path.replace('/here/', '') in files,
       environment: { CC: 'clang', LC_ALL: 'C', LC_TIME: 'C', PWD: '/here', SHLVL: '2', GOSHAWK_KEY: 'x' },
       async read(path, what) {
         const content = files[path];
@@ -246,6 +247,106 @@ describe('--each-line', () => {
     [{ command: ['echo {}'], shell: true, files: { f: 'a' } }, '{} would be read as code'],
   ])('refuses what cannot be passed on (%#)', async (line, message) => {
     await expect(job({ eachLine: 'f', ...line })).rejects.toThrow(message);
+  });
+});
+
+describe('columns and parameters', () => {
+  const execOf = async (line: Line) => (await tasks(line)).map(({ exec }) => (exec as string[]).join(' '));
+
+  it('fill in {}, {1} and {name}; doubled braces are literal', async () => {
+    const files = { f: '\ufeffname,size\r\nred,1\r\nblue,22\r\n' };
+    const command = ['{}', '{2}{1}', '{size}', '{{}} {{1}} {{size}}', '{other} {{x}} {"a":{{}}} {9a}'];
+    expect(await execOf({ eachLine: 'f', colsep: ',', header: true, command, files })).toEqual([
+      'red,1 1red 1 {} {1} {size} {other} {{x}} {"a":{}} {9a}',
+      'blue,22 22blue 22 {} {1} {size} {other} {{x}} {"a":{}} {9a}',
+    ]);
+    expect(await execOf({ array: '7', command: ['{"a":{{}},"b":{}}', '{1}'] })).toEqual([
+      '{"a":{},"b":7} {1}',
+    ]);
+    expect(await execOf({ eachLine: 'f', colsep: '\\t', command: ['{2}'], files: { f: 'a b\tc' } })).toEqual([
+      'c',
+    ]);
+  });
+
+  it('leave a command without values as it is', async () => {
+    expect(await execOf({ tasks: '1', command: ['{}', '{{}}', '{1}'] })).toEqual(['{} {{}} {1}']);
+  });
+
+  it('are combined, the last one fastest', async () => {
+    expect(await execOf({ param: ['a=1,2', 'b=x,y'], command: ['{a}{b}'] })).toEqual([
+      '1x',
+      '1y',
+      '2x',
+      '2y',
+    ]);
+    expect(await execOf({ array: '1-2', param: ['a=x,y'], command: ['{}', '{a}'] })).toEqual([
+      '1 x',
+      '1 y',
+      '2 x',
+      '2 y',
+    ]);
+  });
+
+  it('name files of output', async () => {
+    const found = await tasks({ param: ['a=1,2'], stdout: 'out/{a}-{index}.txt', command: ['x'] });
+    expect(found.map(({ stdout }) => stdout)).toEqual(['out/1-{index}.txt', 'out/2-{index}.txt']);
+  });
+
+  it('are the input of a module', async () => {
+    const inputs = async (line: Line) => (await tasks({ module: 'w.js', ...line })).map(({ input }) => input);
+    const files = { f: 'n,m\n1,2' };
+    expect(await inputs({ eachLine: 'f', colsep: ',', header: true, files })).toEqual([{ n: '1', m: '2' }]);
+    expect(await inputs({ eachLine: 'f', colsep: ',', files })).toEqual([
+      ['n', 'm'],
+      ['1', '2'],
+    ]);
+    expect(await inputs({ array: '5', param: ['a=x'] })).toEqual([{ value: 5, a: 'x' }]);
+    expect(await inputs({ param: ['a=x,y'] })).toEqual([{ a: 'x' }, { a: 'y' }]);
+  });
+
+  it.each<[Line, string]>([
+    [
+      { eachLine: 'f', colsep: ',', command: ['{3}'] },
+      'line 1 of f has 2 columns, and {3} is not among them',
+    ],
+    [{ eachLine: 'f', colsep: ',', header: true, command: ['{3}'] }, 'line 2 of f has 2 columns, and {3}'],
+    [
+      { eachLine: 'g', colsep: ',', header: true, command: ['x'] },
+      'line 2 of g has 3 columns, and the header names 2',
+    ],
+    [{ eachLine: 'h', header: true, command: ['x'] }, 'h has no lines after its header'],
+    [{ eachLine: 'd', colsep: ',', header: true, command: ['x'] }, '"a" cannot be the name of column 2'],
+    [{ colsep: ',', command: ['x'] }, '--colsep needs --each-line'],
+    [{ header: true, array: '1', command: ['x'] }, '--header needs --each-line'],
+    [{ param: ['a=1'], command: ['{}'] }, '{} has no value without --array or --each-line'],
+    [{ param: ['1=a'], command: ['x'] }, '"1" cannot be the name'],
+    [{ param: ['a=1', 'a=2'], command: ['x'] }, '--param names a twice'],
+    [{ param: ['a'], command: ['x'] }, '--param: "a" is not NAME=VALUE'],
+    [{ array: '1-1000000', param: ['a=1,2'], command: ['x'] }, 'there are 2000000 combinations'],
+    [{ param: ['a=1'], tasks: '2', command: ['x'] }, '--tasks and --param exclude each other'],
+    [{ eachLine: 'f', colsep: ',', shell: true, command: ['echo {1}'] }, 'would be read as code'],
+    [
+      { array: '1-200000', command: ['sh', '-c', 'echo {}'] },
+      '--array: 200,000 tasks with their own arguments are too large',
+    ],
+  ])('that cannot be: %j', async (line, message) => {
+    const files = { f: 'a,b\nc,d', g: 'a,b\n1,2,3', h: 'a', d: 'a,a\n1,2' };
+    await expect(job({ ...line, files })).rejects.toThrow(message);
+  });
+});
+
+describe('--module', () => {
+  it.each([
+    ['./w.js#run', {}, '/here/w.js', 'run'],
+    ['./m #1/plain.mjs', {}, '/here/m #1/plain.mjs', undefined],
+    ['./m #1/plain.mjs#run', {}, '/here/m #1/plain.mjs', 'run'],
+    ['a#b', { 'a#b': '' }, '/here/a#b', undefined],
+    ['a#b', { a: '' }, '/here/a', 'b'],
+    ['a#b.mjs#default', { 'a#b.mjs': '' }, '/here/a#b.mjs', 'default'],
+    ['~/w.mjs', {}, '/here/~/w.mjs', undefined],
+  ])('%s with %j here is %s, export %s', async (module, files, path, name) => {
+    const [task] = await tasks({ module, files });
+    expect({ module: task!.module, export: task!.export }).toEqual({ module: path, export: name });
   });
 });
 

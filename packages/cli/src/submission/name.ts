@@ -20,7 +20,7 @@ function wordsOf(work: Work): string {
       return [basename(command), ...rest].join(' ');
     }
     case 'module':
-      return work.export === undefined ? basename(work.path) : `${basename(work.path)}#${work.export}`;
+      return basename(work.text);
     case 'sleep':
       return `sleep ${formatDuration(work.ms)}`;
     case 'file':

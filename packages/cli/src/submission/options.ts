@@ -20,6 +20,26 @@ const WORK = {
     describe:
       'one task for each line of FILE (- is stdin); a command finds the line in stdin, {} and $GOSHAWK_LINE, a module in its input',
   },
+  colsep: {
+    type: 'text',
+    value: 'TEXT',
+    flagOnly: true,
+    rare: true,
+    describe: '--each-line: what divides a line into columns {1}, {2}, …; \\t is a tab',
+  },
+  header: {
+    type: 'flag',
+    flagOnly: true,
+    rare: true,
+    describe: '--each-line: the first line names the columns: {name}',
+  },
+  param: {
+    type: 'texts',
+    value: 'NAME=VALUES',
+    flagOnly: true,
+    describe:
+      'one task for each value of rate=0.1,0.01, found in {rate}; repeatable, for each combination, also with --array and --each-line',
+  },
   sleep: { type: 'duration', flagOnly: true, describe: 'tasks that only sleep: 100ms' },
   module: {
     type: 'text',
@@ -147,6 +167,7 @@ const JOB = {
     type: 'texts',
     value: 'NAME=VALUES',
     flagOnly: true,
+    rare: true,
     describe: 'required attribute of workers: zone=eu, model=a100,h100 (one of them); repeatable',
   },
   prefer: {

@@ -30,7 +30,9 @@ describe('text of a line', () => {
     ['plain\n', 'plain'],
     ['no newline', 'no newline'],
     ['\n', ''],
-    ['dos\r\n', 'dos\r'],
+    ['dos\r\n', 'dos'],
+    ['r\r\r\n', 'r\r'],
+    ['no newline\r', 'no newline\r'],
     ['\u{feff}mark\n', '\u{feff}mark'],
     ['ä "q" \'s\' $HOME \\n `x`\n', 'ä "q" \'s\' $HOME \\n `x`'],
   ])('%j is %j', (line, text) => {

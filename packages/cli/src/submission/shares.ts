@@ -1,59 +1,148 @@
 import { InputError, LIMITS } from '@goshawk/core';
+import { valueListsIn } from '../pairs.js';
 import { parseArray } from './array.js';
 
 /** What one task of a job gets that the others do not. */
 export interface Share {
   /** For errors: `line 17 of names.txt`. */
   readonly where: string;
-  /** In place of `{}`, and in the variable; or why it cannot be text. */
-  readonly text: { readonly text: string } | { readonly problem: string };
+  /** In place of `{}`, and in the variable; or why it cannot be text. Undefined with `--param` alone. */
+  readonly text: TextOrProblem | undefined;
+  /** In place of `{1}`, `{2}` and so on: with `--colsep` only. */
+  readonly columns: readonly string[];
+  /** In place of `{name}`: columns of a header, and `--param`. */
+  readonly named: Readonly<Record<string, string>>;
   /** A module's input. */
   readonly input: unknown;
-  readonly variable: 'GOSHAWK_ARRAY_VALUE' | 'GOSHAWK_LINE';
+  readonly variable?: 'GOSHAWK_ARRAY_VALUE' | 'GOSHAWK_LINE';
   readonly stdin?: Uint8Array;
 }
+
+type TextOrProblem = { readonly text: string } | { readonly problem: string };
 
 /** A share a value of --array. @throws InputError */
 export function arrayShares(text: string): Share[] {
   return parseArray(text).map((value) => ({
     where: `value ${value}`,
     text: { text: `${value}` },
+    columns: [],
+    named: {},
     input: value,
     variable: 'GOSHAWK_ARRAY_VALUE',
   }));
 }
 
+/** How a line is divided. */
+export interface Columns {
+  readonly colsep: string | undefined;
+  /** The first line names the columns. */
+  readonly header: boolean;
+}
+
 /**
- * A share a line, which is its stdin byte for byte.
+ * A share a line. Its text is without the line's end, LF or CRLF, and without a byte order mark before the first one; its
+ * stdin is the line byte for byte.
  *
  * @param source names the file in errors
- * @throws InputError when there is no line, or more than a job may have tasks
+ * @throws InputError when there is no line, more than a job may have tasks, or one with other columns than the header
  */
-export function lineShares(bytes: Uint8Array, source: string): Share[] {
+export function lineShares(
+  bytes: Uint8Array,
+  source: string,
+  { colsep, header }: Columns = { colsep: undefined, header: false },
+): Share[] {
   const lines = splitLines(bytes);
-  if (lines.length === 0) {
-    throw new InputError('bad-lines', `--each-line: ${source} has no lines`, 'a job has a task at least');
+  const where = (index: number): string => `line ${index + 1} of ${source}`;
+  const texts = lines.map((line, index) => textOf(index === 0 ? withoutMark(line) : line));
+  const cells = (index: number): string[] => {
+    const text = texts[index]!;
+    if ('problem' in text) throw bad(`${where(index)} ${text.problem}, so it has no columns`);
+    return colsep === undefined ? [text.text] : text.text.split(colsep);
+  };
+  const first = header ? 1 : 0;
+  if (lines.length <= first) {
+    throw bad(`${source} has no lines${header ? ' after its header' : ''}`, 'a job has a task at least');
   }
-  if (lines.length > LIMITS.tasksPerJobMax) {
-    throw new InputError(
-      'bad-lines',
-      `--each-line: ${source} has ${lines.length} lines; a job has at most ${LIMITS.tasksPerJobMax} tasks`,
-      'split it into several jobs',
-    );
-  }
-  return lines.map((line, index) => {
-    const text = textOf(line);
-    return {
-      where: `line ${index + 1} of ${source}`,
-      text,
-      input: 'text' in text ? text.text : undefined,
-      variable: 'GOSHAWK_LINE',
-      stdin: line,
-    };
+  checkCount(lines.length - first, `--each-line: ${source} has ${lines.length - first} lines`);
+  const names = header ? checkNames(cells(0), source) : [];
+  return lines.slice(first).map((stdin, place) => {
+    const index = place + first;
+    const text = texts[index]!;
+    const share = { where: where(index), text, variable: 'GOSHAWK_LINE', stdin } as const;
+    if (colsep === undefined && !header)
+      return { ...share, columns: [], named: {}, input: 'text' in text ? text.text : undefined };
+    const columns = cells(index);
+    if (header && columns.length !== names.length)
+      throw bad(`${where(index)} has ${columns.length} columns, and the header names ${names.length}`);
+    const named = Object.fromEntries(names.map((name, i) => [name, columns[i]!]));
+    return { ...share, columns, named, input: header ? named : columns };
   });
 }
 
+/**
+ * Each share with each combination of the values of `--param NAME=A,B`; the values of the last one change fastest.
+ *
+ * @throws InputError for what is no list of values, a name that a column has, or more tasks than a job may have
+ */
+export function combined(
+  shares: readonly Share[] | undefined,
+  params: readonly string[],
+): Share[] | undefined {
+  if (params.length === 0) return shares && [...shares];
+  const lists = valueListsIn(params, { option: '--param', hint: 'such as rate=0.1,0.01' });
+  checkNames([...lists.keys()], '--param', '--param');
+  let found: Share[] = [...(shares ?? [NOTHING])];
+  for (const [name, values] of lists) {
+    if (found[0]!.named[name] !== undefined)
+      throw bad(`--param ${name}: a column has this name`, '', '--param');
+    checkCount(
+      found.length * values.length,
+      `--param: there are ${found.length * values.length} combinations`,
+    );
+    found = found.flatMap((share) =>
+      values.map((value) => ({ ...share, named: { ...share.named, [name]: value } })),
+    );
+  }
+  return found.map((share) => ({ ...share, input: inputOf(share) }));
+}
+
+const NOTHING: Share = { where: 'the job', text: undefined, columns: [], named: {}, input: undefined };
+
+/** Of a module: an object of all names, with the value or the line that has none. */
+function inputOf({ columns, named, input }: Share): unknown {
+  if (input === undefined) return named;
+  if (Array.isArray(input)) return { columns, ...named };
+  return typeof input === 'object' ? named : { value: input, ...named };
+}
+
+/** @throws InputError for a name that a placeholder cannot have */
+function checkNames(names: readonly string[], source: string, option = '--each-line'): readonly string[] {
+  const isBad = (name: string, index: number): boolean =>
+    name === '' || /^\d+$|[{}]/.test(name) || names.indexOf(name) !== index;
+  const place = names.findIndex(isBad);
+  if (place < 0) return names;
+  throw bad(
+    `${source}: ${JSON.stringify(names[place])} cannot be the name of column ${place + 1}`,
+    'each has a name of its own, which is no number and has no braces',
+    option,
+  );
+}
+
+function checkCount(tasks: number, problem: string): void {
+  if (tasks <= LIMITS.tasksPerJobMax) return;
+  throw new InputError(
+    'bad-lines',
+    `${problem}; a job has at most ${LIMITS.tasksPerJobMax} tasks`,
+    'split it into several jobs',
+  );
+}
+
+function bad(problem: string, hint = '', option = '--each-line'): InputError {
+  return new InputError('bad-lines', problem.startsWith('--') ? problem : `${option}: ${problem}`, hint);
+}
+
 const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 
 /**
  * A file's lines as they are, each with its newline; the last one may have none. Put together they are the
@@ -70,14 +159,20 @@ export function splitLines(bytes: Uint8Array): Uint8Array[] {
   return lines;
 }
 
+/** A file that is only a byte order mark still has its empty line. */
+function withoutMark(line: Uint8Array): Uint8Array {
+  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
+}
+
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Why a line cannot stand in an argument or a variable. */
 type NoText = 'is not valid UTF-8' | 'holds a NUL byte';
 
-/** The line without its newline, as text that a process can be given; else why not. */
+/** The line without its LF or CRLF, as text that a process can be given; else why not. */
 export function textOf(line: Uint8Array): { readonly text: string } | { readonly problem: NoText } {
-  const end = line.at(-1) === NEWLINE ? line.length - 1 : line.length;
+  const hasNewline = line.at(-1) === NEWLINE;
+  const end = line.length - (hasNewline ? (line.at(-2) === RETURN ? 2 : 1) : 0);
   try {
     const text = UTF_8.decode(line.subarray(0, end));
     return text.includes('\0') ? { problem: 'holds a NUL byte' } : { text };

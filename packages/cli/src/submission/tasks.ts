@@ -1,16 +1,19 @@
 import {
   type ExecPayload,
+  formatCount,
   InputError,
   type JobInput,
-  LIMITS,
   type ModulePayload,
   present,
+  sumOf,
 } from '@goshawk/core';
 import { pairIn } from '../pairs.js';
 import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
+import { splitModule } from './module-path.js';
 import type { SubmitOptions } from './options.js';
-import { arrayShares, lineShares, type Share } from './shares.js';
+import { filledIn, hasForeignPlaceholder, noText } from './placeholders.js';
+import { arrayShares, combined, lineShares, type Share } from './shares.js';
 import type { Work } from './work.js';
 
 /** Where relative paths start, and what files hold. */
@@ -18,13 +21,14 @@ export interface Sources {
   readonly cwd: string;
   /** @param what names the option in errors; the path `-` is stdin @throws InputError when it cannot be read */
   read(path: string, what: string): Promise<Uint8Array>;
+  /** Whether there is such a file here; workers may have others. */
+  exists(path: string): boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 type Tasks = NonNullable<JobInput['tasks']>;
 type TaskWork = Exclude<Work, { kind: 'file' }>;
 
-const PLACEHOLDER = '{}';
 /**
  * Bytes of one variable, with its name, `=` and the NUL at its end: what Linux takes (MAX_ARG_STRLEN). What
  * does not fit comes by stdin only.
@@ -38,19 +42,27 @@ export async function buildTasks(work: TaskWork, options: SubmitOptions, sources
   const shares = await sharesOf(options, sources);
   if (work.kind === 'module') {
     const call = moduleCall(work, options, sources);
-    return shares === undefined ? { count, run: call } : shares.map((share) => callWith(call, share));
+    if (shares === undefined) return { count, run: call };
+    checkSize(shares.length, callWith(call, shares[0]!), options);
+    return shares.map((share) => callWith(call, share));
   }
   const command = await commandLine(work, options, sources);
   if (shares === undefined) return { count, run: command };
-  checkShellLine(command, options);
+  checkShellLine(command, options, shares[0]!);
+  checkSize(shares.length, commandWith(command, shares[0]!), options);
   return shares.map((share) => commandWith(command, share));
 }
 
 async function sharesOf(options: SubmitOptions, sources: Sources): Promise<Share[] | undefined> {
-  const { array, eachLine } = options;
-  if (array !== undefined) return arrayShares(array);
-  if (eachLine === undefined) return undefined;
-  return lineShares(await sources.read(eachLine, '--each-line'), eachLine === '-' ? 'stdin' : eachLine);
+  const { array, eachLine, param, colsep, header } = options;
+  if (eachLine === undefined && (colsep !== undefined || header)) {
+    throw new InputError('usage', `submit: ${header ? '--header' : '--colsep'} needs --each-line`);
+  }
+  if (array !== undefined) return combined(arrayShares(array), param);
+  if (eachLine === undefined) return combined(undefined, param);
+  const bytes = await sources.read(eachLine, '--each-line');
+  const columns = { colsep: colsep?.replaceAll('\\t', '\t'), header };
+  return combined(lineShares(bytes, eachLine === '-' ? 'stdin' : eachLine, columns), param);
 }
 
 // ---- modules
@@ -60,15 +72,18 @@ function moduleCall(
   options: SubmitOptions,
   sources: Sources,
 ): ModulePayload {
+  const folder = folderOf(options, sources);
+  const { path, name } = splitModule(work.text, (file) => sources.exists(absoluteModule(file, folder)));
   return {
-    module: absoluteModule(work.path, folderOf(options, sources)),
-    ...present({ export: work.export }),
+    module: absoluteModule(path, folder),
+    ...present({ export: name }),
     ...(options.input === undefined ? {} : { input: parseInput(options.input) }),
   };
 }
 
 function callWith(call: ModulePayload, share: Share): ModulePayload {
-  if ('problem' in share.text) throw noText(share, share.text.problem, 'be the input of a module');
+  if (share.text !== undefined && 'problem' in share.text)
+    throw noText(share, share.text.problem, 'be the input of a module');
   return { ...call, input: share.input };
 }
 
@@ -116,33 +131,30 @@ function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources):
 
 function commandWith(command: ExecPayload, share: Share): ExecPayload {
   const variable = variableOf(share);
+  const { stdout, stderr } = command;
   return {
     ...command,
-    exec: command.exec.map((argument) =>
-      argument.includes(PLACEHOLDER) ? fillIn(argument, share) : argument,
-    ),
+    exec: command.exec.map((argument) => filledIn(argument, share)),
     ...(variable === undefined ? {} : { env: { ...command.env, ...variable } }),
-    ...present({ stdin: share.stdin }),
+    ...present({
+      stdin: share.stdin,
+      stdout: stdout && filledIn(stdout, share, 'stand in a path'),
+      stderr: stderr && filledIn(stderr, share, 'stand in a path'),
+    }),
   };
 }
 
-function fillIn(argument: string, share: Share): string {
-  if ('problem' in share.text) throw noText(share, share.text.problem, 'stand in an argument');
-  const { text } = share.text;
-  const filled = argument.replaceAll(PLACEHOLDER, () => text);
-  if (filled.length > LIMITS.argumentLengthMax) throw noText(share, 'is too long', 'stand in an argument');
-  return filled;
-}
-
 function variableOf({ text, variable }: Share): Record<string, string> | undefined {
-  if ('problem' in text) return undefined;
+  if (text === undefined || variable === undefined || 'problem' in text) return undefined;
   const bytes = Buffer.byteLength(text.text) + variable.length + 2;
   return bytes > VARIABLE_BYTES_MAX ? undefined : { [variable]: text.text };
 }
 
-/** A number may stand in code; what somebody else has written may not. */
-function checkShellLine(command: ExecPayload, options: SubmitOptions): void {
-  if (!options.shell || options.eachLine === undefined || !command.exec[0]!.includes(PLACEHOLDER)) return;
+/** A number, or a value from the command line, may stand in code; text from a file may not. */
+function checkShellLine(command: ExecPayload, { shell, eachLine, param }: SubmitOptions, share: Share): void {
+  if (!shell || eachLine === undefined) return;
+  const params = param.map((text) => text.split('=')[0]!.trim());
+  if (!hasForeignPlaceholder(command.exec[0]!, share, params)) return;
   throw new InputError(
     'usage',
     '--each-line: in a line for the shell, {} would be read as code',
@@ -150,10 +162,29 @@ function checkShellLine(command: ExecPayload, options: SubmitOptions): void {
   );
 }
 
-function noText({ where }: Share, problem: string, use: string): InputError {
-  return new InputError(
-    'bad-lines',
-    `--each-line: ${where} ${problem}, so it cannot ${use}`,
-    'a command can read it from stdin',
+/** Values and bytes of the tasks of one job that fit into a message to a scheduler, with room for the rest of it. */
+const VALUES_MAX = 850_000;
+const BYTES_MAX = 15 * 1024 * 1024;
+
+/** @throws InputError for more tasks than fit into one message, by what one of them takes */
+function checkSize(count: number, task: ExecPayload | ModulePayload, options: SubmitOptions): void {
+  const text = JSON.stringify(task, (_, value: unknown) =>
+    value instanceof Uint8Array ? 'x'.repeat(value.length) : value,
   );
+  const fits = Math.floor(Math.min(VALUES_MAX / valuesIn(task), BYTES_MAX / text.length));
+  if (count <= fits) return;
+  const source =
+    options.array !== undefined ? '--array' : options.eachLine !== undefined ? '--each-line' : '--param';
+  throw new InputError(
+    'too-large',
+    `${source}: ${formatCount(count)} tasks with their own arguments are too large for one job, at most about ${formatCount(fits)} of these fit`,
+    'split them over several jobs, or submit --tasks N and let each task work from $GOSHAWK_TASK',
+  );
+}
+
+/** Lists, objects, their keys and what is in them. */
+function valuesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return 1;
+  if (Array.isArray(value)) return 1 + sumOf(value, valuesIn);
+  return 1 + sumOf(Object.values(value), (each) => 1 + valuesIn(each));
 }

@@ -8,7 +8,8 @@ export type Work =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'command'; readonly argv: readonly string[] }
   | { readonly kind: 'sleep'; readonly ms: number }
-  | { readonly kind: 'module'; readonly path: string; readonly export: string | undefined };
+  /** `PATH#EXPORT`, or a path alone. */
+  | { readonly kind: 'module'; readonly text: string };
 
 const CALLED = { file: 'a job file', command: 'a command', sleep: '--sleep', module: '--module' } as const;
 
@@ -17,6 +18,9 @@ const GOES_WITH = {
   tasks: ['command', 'sleep', 'module'],
   array: ['command', 'module'],
   eachLine: ['command', 'module'],
+  colsep: ['command', 'module'],
+  header: ['command', 'module'],
+  param: ['command', 'module'],
   shell: ['command'],
   env: ['command'],
   exportEnv: ['command'],
@@ -33,6 +37,8 @@ const EXCLUDE_EACH_OTHER = [
   ['eachLine', 'stdin'],
   ['array', 'input'],
   ['eachLine', 'input'],
+  ['tasks', 'param'],
+  ['param', 'input'],
 ] as const satisfies readonly (readonly (keyof SubmitOptions)[])[];
 
 /**
@@ -46,7 +52,7 @@ export function chooseWork(options: SubmitOptions, { words, afterDashes }: Posit
   if (words.length > 0) found.push({ kind: 'file', path: oneFile(words) });
   if (afterDashes !== undefined) found.push({ kind: 'command', argv: someCommand(afterDashes) });
   if (options.sleep !== undefined) found.push({ kind: 'sleep', ms: options.sleep });
-  if (options.module !== undefined) found.push(parseModule(options.module));
+  if (options.module !== undefined) found.push(checkModule(options.module));
   const [work, other] = found;
   if (work === undefined) {
     throw new InputError(
@@ -107,13 +113,8 @@ function someCommand(afterDashes: readonly string[]): readonly string[] {
   return afterDashes;
 }
 
-function parseModule(text: string): Work {
-  const hash = text.lastIndexOf('#');
-  if (hash < 0) return { kind: 'module', path: text, export: undefined };
-  const path = text.slice(0, hash);
-  const name = text.slice(hash + 1);
-  if (path === '' || name === '') {
+function checkModule(text: string): Work {
+  if (text.startsWith('#') || text.endsWith('#'))
     throw new InputError('usage', `--module: "${text}" is not PATH#EXPORT`, 'such as ./work.js#run');
-  }
-  return { kind: 'module', path, export: name };
+  return { kind: 'module', text };
 }

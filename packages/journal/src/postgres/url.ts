@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { present } from '@goshawk/core';
+import { parse } from 'pg-connection-string';
 import { JournalError } from '../errors.js';
 
-/** Where a PostgreSQL is, as libpq writes it; several hosts where it fails over from one to another. */
+/** Where a PostgreSQL is: a URL as libpq takes it, with several hosts where it fails over from one to another. */
 export interface JournalUrl {
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   readonly user: string | undefined;
@@ -27,48 +28,97 @@ type Tls =
     };
 
 const PORT = 5432;
-const KNOWN = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'port', 'target_session_attrs'];
+const KNOWN = [
+  'dbname',
+  'host',
+  'password',
+  'port',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslrootcert',
+  'target_session_attrs',
+  'user',
+];
 
 /** Whether this names a journal in PostgreSQL. */
 export function isJournalUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text);
+  return /^postgres(ql)?:\/\//i.test(text);
 }
 
 /**
- * Reads `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE`.
+ * Reads `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE`. A password may hold `@` and
+ * `:` as they are; `%`, `/`, `?` and `#` are written `%25`, `%2F`, `%3F` and `%23`.
  *
- * @throws JournalError `journal-url`
+ * @throws JournalError `journal-url`, which repeats nothing that may be part of a password
  */
 export function parseJournalUrl(text: string): JournalUrl {
-  const parts = /^postgres(?:ql)?:\/\/(?:([^:@/]*)(?::([^@]*))?@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(
-    text,
-  );
-  if (parts === null) throw bad('it is not a URL of PostgreSQL');
-  const [, user, password, places = '', database, query] = parts;
-  const settings = new URLSearchParams(query ?? '');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: URLs drop them, and a password would lose them
+  if (/[\u0000-\u001f\u007f]/.test(text)) throw bad('it has a control character');
+  const parts = /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(text);
+  if (parts === null) throw bad('it has a #, which is written %23');
+  const [, authority = '', path = '', query = ''] = parts;
+  if (`${path}?${query.replaceAll(/password=[^&]*/g, '')}`.includes('@'))
+    throw bad('a / or ? before an @ has to be written %2F or %3F, and an @ after the hosts %40');
+  if (/%(?![0-9a-f]{2})/i.test(text)) throw bad('it has a bad percent escape; a % alone is written %25');
+  const at = authority.lastIndexOf('@');
+  const places = authority.slice(at + 1);
+  const settings = new URLSearchParams(query);
   for (const name of settings.keys()) if (!KNOWN.includes(name)) throw bad(`it has the unknown part ${name}`);
   const target = settings.get('target_session_attrs') ?? 'read-write';
   if (target !== 'read-write' && target !== 'primary')
     throw bad(`target_session_attrs=${target} cannot be written to`);
-  const named = settings.get('host') ?? places;
-  const ports = settings.get('port')?.split(',') ?? [];
-  const hosts = named.split(',').map((place, index) => {
-    const match = /^(.*?)(?::(\d+))?$/.exec(place)!;
-    const host = decodeURIComponent(match[1]!).replace(/^\[(.*)\]$/, '$1');
-    return { host: host || 'localhost', port: Number(match[2] ?? ports[index] ?? ports[0] ?? PORT) };
-  });
-  const secret = password === undefined ? '' : ':…';
+  const { user, password } = credentials(authority.slice(0, at + 1), settings);
+  const database = settings.get('dbname') || decoded(path);
+  const shownUser =
+    user === undefined ? '' : `${encodeURIComponent(user)}${password === undefined ? '' : ':…'}@`;
   return {
-    hosts,
-    user: decoded(user),
-    password: decoded(password),
-    database: decoded(database),
+    hosts: hostsOf(settings.get('host') ?? places, settings.get('port')?.split(',') ?? []),
+    user,
+    password,
+    database,
     tls: tlsOf(settings),
-    shown: `postgres://${user === undefined ? '' : `${user}${secret}@`}${places}/${database ?? ''}`,
+    shown: `postgres://${shownUser}${places}/${database === undefined ? '' : encodeURIComponent(database)}`,
   };
 }
 
+/** The URL for people: `postgres://…` where it cannot be read, since any part of it may be the password. */
+export function shownJournalUrl(text: string): string {
+  try {
+    return parseJournalUrl(text).shown;
+  } catch {
+    return 'postgres://…';
+  }
+}
+
+/** @param userInfo `USER:PASSWORD@`, or nothing; parts of the query go before it, as in libpq */
+function credentials(userInfo: string, settings: URLSearchParams): Pick<JournalUrl, 'user' | 'password'> {
+  let found: { readonly user?: string | undefined; readonly password?: string | undefined };
+  try {
+    // Spaces would make it encode the whole text once more.
+    found = parse(`postgres://${userInfo.replaceAll(' ', '%20')}host/`);
+  } catch (error) {
+    throw bad('its user name or password has a bad percent escape', error);
+  }
+  return {
+    user: settings.get('user') || found.user || undefined,
+    password: settings.get('password') || found.password || undefined,
+  };
+}
+
+function hostsOf(places: string, ports: readonly string[]): JournalUrl['hosts'] {
+  return places.split(',').map((place, index) => {
+    const [, name = '', ownPort] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(place) ?? [];
+    const port = Number(ownPort || ports[index] || ports[0] || PORT);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535)
+      throw bad('a port is a whole number from 1 to 65535');
+    const host = decoded(name)?.replace(/^\[(.*)\]$/, '$1');
+    return { host: host || 'localhost', port };
+  });
+}
+
 function tlsOf(settings: URLSearchParams): Tls {
+  // Unlike libpq, whose default `prefer` may fall back to plain text unnoticed.
   const mode = settings.get('sslmode') ?? 'disable';
   if (mode === 'disable') return false;
   if (!['require', 'verify-ca', 'verify-full'].includes(mode))
@@ -89,14 +139,20 @@ function tlsOf(settings: URLSearchParams): Tls {
   };
 }
 
-function decoded(text: string | undefined): string | undefined {
-  return text === undefined || text === '' ? undefined : decodeURIComponent(text);
+function decoded(text: string): string | undefined {
+  if (text === '') return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    throw bad('it has a bad percent escape', error);
+  }
 }
 
-function bad(problem: string): JournalError {
+function bad(problem: string, cause?: unknown): JournalError {
   return new JournalError(
     'journal-url',
-    `the journal’s URL cannot be used: ${problem}`,
+    `the journal URL cannot be used: ${problem}`,
     'give postgres://USER:PASSWORD@HOST:PORT/DATABASE, several hosts with commas between them',
+    { cause },
   );
 }

@@ -1,0 +1,64 @@
+import { InputError, LIMITS } from '@goshawk/core';
+import type { Share } from './shares.js';
+
+/** `{{name}}`, which is a literal `{name}`, or `{name}`. */
+const PLACEHOLDER = /\{\{([^{}]*)\}\}|\{([^{}]*)\}/g;
+
+/** Names that have a value for each task: empty for `{}`, numbers of columns, and names. Other braces are text. */
+function isName(name: string, { columns, named }: Share): boolean {
+  return name === '' || (columns.length > 0 && /^[1-9]\d*$/.test(name)) || Object.hasOwn(named, name);
+}
+
+/** Whether a text has a placeholder whose value is none of `--param`. @param params names */
+export function hasForeignPlaceholder(text: string, share: Share, params: readonly string[]): boolean {
+  return [...text.matchAll(PLACEHOLDER)].some(
+    ([, escaped, name]) => escaped === undefined && isName(name!, share) && !params.includes(name!),
+  );
+}
+
+/**
+ * The text of one task: `{}`, `{1}` and `{name}` filled in, `{{}}`, `{{1}}` and `{{name}}` without their outer braces.
+ *
+ * @param use for errors: where the text stands
+ * @throws InputError where a value is no text, does not exist, or makes the text too long
+ */
+export function filledIn(text: string, share: Share, use = 'stand in an argument'): string {
+  if (!text.includes('{')) return text;
+  const filled = text.replaceAll(PLACEHOLDER, (whole, escaped: string | undefined, name: string) => {
+    if (escaped !== undefined) return isName(escaped, share) ? `{${escaped}}` : whole;
+    return isName(name, share) ? valueFor(name, share, use) : whole;
+  });
+  if (filled !== text && filled.length > LIMITS.argumentLengthMax) throw noText(share, 'is too long', use);
+  return filled;
+}
+
+function valueFor(name: string, share: Share, use: string): string {
+  const { text, columns, named, where } = share;
+  if (name === '') {
+    if (text === undefined) {
+      throw new InputError(
+        'usage',
+        '--param: {} has no value without --array or --each-line',
+        'write {NAME} for a parameter, or {{}} for a literal {}',
+      );
+    }
+    if ('problem' in text) throw noText(share, text.problem, use);
+    return text.text;
+  }
+  const value = Object.hasOwn(named, name) ? named[name] : columns[Number(name) - 1];
+  if (value !== undefined) return value;
+  const have = `${columns.length} ${columns.length === 1 ? 'column' : 'columns'}`;
+  throw new InputError(
+    'bad-lines',
+    `--each-line: ${where} has ${have}, and {${name}} is not among them`,
+    `write {{${name}}} for a literal {${name}}`,
+  );
+}
+
+export function noText({ where }: Share, problem: string, use: string): InputError {
+  return new InputError(
+    'bad-lines',
+    `--each-line: ${where} ${problem}, so it cannot ${use}`,
+    'a command can read it from stdin',
+  );
+}
