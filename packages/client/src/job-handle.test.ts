@@ -68,6 +68,26 @@ describe('the tasks of a job', () => {
   });
 });
 
+test('a job is held, released and given another priority', async () => {
+  await using fake = await withOwner((message, { answer, refuse }) => {
+    if (message.type !== 'updateJob') return;
+    if (message.id === 't0-2') refuse('has-ended', 't0-2 has ended (failed)');
+    else answer(summary(message.id, 'running', { held: message.held }));
+  });
+  await using cluster = await fake.connect();
+  const job = cluster.job('t0-1');
+  expect(await job.hold()).toMatchObject({ id: 't0-1', held: true });
+  expect(await job.release()).toMatchObject({ held: false });
+  await job.update({ priority: 'high' });
+  expect(fake.schedulers[0]!.of('updateJob')).toMatchObject([
+    { held: true, priority: undefined },
+    { held: false },
+    { held: undefined, priority: 'high' },
+  ]);
+  await expect(cluster.job('t0-2').hold()).rejects.toMatchObject({ code: 'has-ended' });
+  expect(() => job.update({ priority: 'urgent' as 'high' })).toThrow('low, normal, high');
+});
+
 describe('waiting for a job', () => {
   test('gives how it ended and when that was heard', async () => {
     await using fake = await withOwner(ending(detail('t0-1', 'failed')));

@@ -1,5 +1,6 @@
 import {
   type CentralLine,
+  InputError,
   isFinal,
   type JobDetail,
   type JobEvent,
@@ -7,6 +8,8 @@ import {
   type JobState,
   type JobSummary,
   type Millis,
+  PRIORITIES,
+  type Priority,
   type Question,
   type TaskResult,
   type TaskRow,
@@ -210,6 +213,37 @@ export class JobHandle<Value = unknown> {
   async cancel(options: CallOptions = {}): Promise<JobSummary> {
     const answer = await this.#ask(
       { what: 'to cancel a job', build: (request) => ({ type: 'cancelJob', request, id: this.id }) },
+      options,
+    );
+    return answer.value;
+  }
+
+  /** Starts nothing more of the job until it is released; tasks that run go on. @throws InputError `has-ended` */
+  hold(options: CallOptions = {}): Promise<JobSummary> {
+    return this.#update('to hold a job', { held: true }, options);
+  }
+
+  /** Lets a held job start again, and one that was to begin later start now. @throws InputError `has-ended` */
+  release(options: CallOptions = {}): Promise<JobSummary> {
+    return this.#update('to release a job', { held: false }, options);
+  }
+
+  /** Changes the job for as long as it has not ended. @throws InputError `has-ended` */
+  update(change: { readonly priority: Priority }, options: CallOptions = {}): Promise<JobSummary> {
+    const { priority } = change;
+    if (!PRIORITIES.includes(priority))
+      throw new InputError('bad-priority', `priority: expected one of ${PRIORITIES.join(', ')}`);
+    return this.#update('to update a job', { priority }, options);
+  }
+
+  async #update(
+    what: string,
+    { held, priority }: { readonly held?: boolean; readonly priority?: Priority },
+    options: CallOptions,
+  ): Promise<JobSummary> {
+    const { id } = this;
+    const answer = await this.#ask(
+      { what, build: (request) => ({ type: 'updateJob', request, id, held, priority }) },
       options,
     );
     return answer.value;

@@ -9,10 +9,11 @@ import type { JobInput } from '@goshawk/core';
  */
 export function prepareJob(job: Written, folder: string, user: string | undefined): JobInput {
   if (!isObject(job)) return job;
-  const { tasks, stages, after, afterOk, ...rest } = job;
+  const { tasks, stages, after, afterOk, begin, ...rest } = job;
   return {
     ...(user === undefined ? {} : { user }),
     ...rest,
+    ...(begin === undefined ? {} : { begin: begin instanceof Date ? begin.toISOString() : begin }),
     ...(after === undefined ? {} : { after: each(after, idOf) }),
     ...(afterOk === undefined ? {} : { afterOk: each(afterOk, idOf) }),
     ...(tasks === undefined ? {} : { tasks: absoluteTasks(tasks, folder) }),
@@ -27,7 +28,8 @@ function idOf(job: JobRef): string {
 type JobRef = string | { readonly id: string };
 
 /** Jobs that it waits for may be handles. */
-type Written = Omit<JobInput, 'after' | 'afterOk'> & {
+type Written = Omit<JobInput, 'after' | 'afterOk' | 'begin'> & {
+  readonly begin?: JobInput['begin'] | Date;
   readonly after?: readonly JobRef[] | undefined;
   readonly afterOk?: readonly JobRef[] | undefined;
 };

@@ -28,6 +28,7 @@ export * from './http-address.js';
 export * from './ids.js';
 export * from './indexed-heap.js';
 export { readAmounts } from './job/amounts.js';
+export { type Begin, beginOf } from './job/begin.js';
 export { parseBytes } from './job/bytes.js';
 export {
   type CentralLine,

@@ -25,6 +25,7 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   submit: CHANGING,
   retryJob: CHANGING,
   cancelJob: CHANGING,
+  updateJob: CHANGING,
   watchJob: READING,
   describeJob: READING,
   listJobs: READING,

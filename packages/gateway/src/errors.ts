@@ -20,6 +20,7 @@ const STATUS: Readonly<Record<string, number>> = {
   'unknown-worker': 404,
   'key-conflict': 409,
   'not-ended': 409,
+  'has-ended': 409,
   'nothing-failed': 409,
   'job-too-large': 413,
 };

@@ -76,6 +76,39 @@ it('the tasks of a job come page by page', async () => {
   expect(await read(`${url}/v1/jobs/a-1/tasks?limit=2001`)).toMatchObject({ status: 400 });
 });
 
+it('a job is held, released and given another priority', async () => {
+  const changes: unknown[] = [];
+  const answer = (change: unknown) => {
+    changes.push(change);
+    return Promise.resolve({ id: 'a-1', ...SUMMARY, held: change === 'hold', beginAt: undefined });
+  };
+  const url = await gatewayTo({
+    job: () => ({
+      hold: () => answer('hold'),
+      release: () => answer('release'),
+      update: (change: object) => answer(change),
+    }),
+  });
+  const post = async (path: string, body: object = {}) => {
+    const headers = { 'content-type': 'application/json' };
+    const sent = await fetch(`${url}/v1/jobs/a-1/${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return { status: sent.status, body: await sent.json() };
+  };
+  expect(await post('hold')).toMatchObject({
+    status: 200,
+    body: { schema: 'goshawk.update/1', id: 'a-1', held: true, beginAt: null },
+  });
+  expect(await post('release')).toMatchObject({ body: { held: false } });
+  expect(await post('update', { priority: 'high' })).toMatchObject({ status: 200 });
+  expect(await post('update', { priority: 'urgent' })).toMatchObject({ status: 400 });
+  expect(await post('update')).toMatchObject({ status: 400 });
+  expect(changes).toEqual(['hold', 'release', { priority: 'high' }]);
+});
+
 it('names and numbers that cannot be are said to be wrong', async () => {
   const url = await gatewayTo({});
   expect(await read(`${url}/v1/jobs/${'x'.repeat(600)}`)).toMatchObject({

@@ -5,8 +5,10 @@ import {
   InputError,
   JOB_STATES,
   type JobInput,
+  type JobSummary,
   jobJson,
   jobJsonSchema,
+  PRIORITIES,
   seconds,
   summaryJson,
   TASKS_LISTED_MAX,
@@ -222,6 +224,35 @@ export const ROUTES: readonly Route[] = [
       return { schema: 'goshawk.cancel/1', job: path.id, state };
     },
   }),
+  ...(['hold', 'release'] as const).map((verb) =>
+    route({
+      method: 'POST',
+      url: `/v1/jobs/{id}/${verb}`,
+      role: 'submit',
+      does:
+        verb === 'hold'
+          ? 'Start nothing more of a job until it is released: running tasks go on'
+          : 'Let a held job start, and one that would begin later start now',
+      path: id,
+      body: nothing,
+      answer: shapes.updated,
+      errors: { ...NO_JOB, 409: 'the job has ended' },
+      handle: async ({ cluster }, { path, signal }) =>
+        updatedJson(await (await cluster()).job(path.id)[verb]({ signal })),
+    }),
+  ),
+  route({
+    method: 'POST',
+    url: '/v1/jobs/{id}/update',
+    role: 'submit',
+    does: 'Give a job another priority',
+    path: id,
+    body: z.strictObject({ priority: z.enum(PRIORITIES) }),
+    answer: shapes.updated,
+    errors: { ...NO_JOB, 409: 'the job has ended' },
+    handle: async ({ cluster }, { path, body, signal }) =>
+      updatedJson(await (await cluster()).job(path.id).update(body, { signal })),
+  }),
   route({
     method: 'POST',
     url: '/v1/jobs/{id}/retry',
@@ -348,6 +379,10 @@ export const ROUTES: readonly Route[] = [
 
 function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.input<typeof shapes.submitted> {
   return { schema: 'goshawk.submit/1', job, state: state!, ...(warning === undefined ? {} : { warning }) };
+}
+
+function updatedJson(job: JobSummary) {
+  return { schema: 'goshawk.update/1', ...summaryJson(job, Date.now()) };
 }
 
 function submissionSchema(): Record<string, unknown> {

@@ -35,6 +35,10 @@ const summary = z.object({
   classifiedBy: z.string(),
   estimateSeconds: seconds.nullable(),
   state: z.enum(JOB_STATES),
+  /** Its user keeps it from starting anything more. */
+  held: z.boolean(),
+  /** Nothing of it starts before; null once that time has come. */
+  beginAt: time.nullable(),
   tasks: taskCounts,
   submittedAt: time,
   startedAt: time.nullable(),
@@ -59,6 +63,8 @@ export const submitted = jobStateAfter('goshawk.submit/1').extend({
   /** What is likely to be a mistake: no worker has what the job requires. */
   warning: z.string().optional(),
 });
+/** Of a job that is held, released, or given another priority. */
+export const updated = z.object({ schema: z.literal('goshawk.update/1'), ...summary.shape });
 export const cancelled = jobStateAfter('goshawk.cancel/1');
 
 export const jobs = z.object({

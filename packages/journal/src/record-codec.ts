@@ -19,13 +19,14 @@ const FIELDS = {
   declined: ['task', 'attempt'],
   schedulers: ['names'],
   passed: ['after'],
+  updated: ['held', 'beginAt', 'priority'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
-/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`. */
-export const FORMAT = 3;
+/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`; 4: `updated`. */
+export const FORMAT = 4;
 
 const CRC_BYTES = 4;
 

@@ -37,10 +37,10 @@ export function beat(s: SchedulerParts, startedAt: Millis, now: Millis): void {
   s.routing.doWithoutCentral(now);
 }
 
-/** What waits for the end of other jobs has no use for a worker yet. */
+/** What waits for the end of other jobs, or for its user, has no use for a worker yet. */
 function waitingTasks({ jobs }: SchedulerParts): number {
   let waiting = 0;
-  for (const job of jobs.active()) if (!job.isAwaiting) waiting += job.tasks.waiting;
+  for (const job of jobs.active()) if (!job.isAwaiting && !job.isHeld) waiting += job.tasks.waiting;
   return waiting;
 }
 

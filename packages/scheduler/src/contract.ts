@@ -23,7 +23,9 @@ export type SchedulerTimer =
   /** Slots were held for long enough. */
   | 'held'
   /** A task that failed has rested. */
-  | 'retry';
+  | 'retry'
+  /** A job may begin that was to begin later. */
+  | 'begin';
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /**

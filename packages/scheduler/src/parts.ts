@@ -1,4 +1,5 @@
 import type { Address } from '@goshawk/core';
+import { Holds } from './accepting/holds.js';
 import { Keys } from './accepting/keys.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './accepting/overload.js';
 import { Predecessors } from './accepting/predecessors.js';
@@ -37,6 +38,7 @@ export class SchedulerParts extends SchedulerState {
   readonly endings: Endings;
   readonly cancelling: Cancelling;
   readonly predecessors: Predecessors;
+  readonly holds: Holds;
   readonly keys: Keys;
   /**
    * Who brought the jobs of these keys lately. A submission that comes again, since its answer is late, is known by its number
@@ -68,6 +70,7 @@ export class SchedulerParts extends SchedulerState {
     this.cancelling = new Cancelling(this, this.routing, this.endings);
     // Jobs come.
     this.predecessors = new Predecessors(this, this.routing, this.sampler, this.endings, this.cancelling);
+    this.holds = new Holds(this, this.routing, this.cancelling, this.endings, this.events);
     this.keys = new Keys(config.name, this.ledger);
     this.answers = new Answers(this.ledger);
   }

@@ -28,6 +28,7 @@ export function* takeIn(s: SchedulerParts): Iterable<number> {
   for (const job of jobs.active()) {
     s.ledger.resumed(job, pieces.now);
     if (job.isAwaiting) predecessors.hold(job, pieces.now);
+    s.holds.watch(job, pieces.now);
     yield 1;
   }
 }

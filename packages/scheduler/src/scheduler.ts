@@ -141,6 +141,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return s.predecessors.wake(now);
       case 'held':
         return s.binder.letGo(now);
+      case 'begin':
+        return s.holds.wake(now);
       case 'weigh':
       case 'deadline':
       case 'retry':

@@ -109,6 +109,7 @@ export function jobInputOf(spec: JobSpec): JobInput {
     after,
     afterOk,
     deadlineMs,
+    begin,
     ...rest
   } = spec;
   return {
@@ -125,6 +126,9 @@ export function jobInputOf(spec: JobSpec): JobInput {
     ...(after === undefined ? {} : { after: [...after] }),
     ...(afterOk === undefined ? {} : { afterOk: [...afterOk] }),
     ...present({ timeLimit: timeLimitMs, deadline: deadlineMs }),
+    ...(begin === undefined
+      ? {}
+      : { begin: 'at' in begin ? new Date(begin.at).toISOString() : begin.afterMs }),
   };
 }
 

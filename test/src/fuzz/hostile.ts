@@ -43,6 +43,16 @@ const NUMBERS = [
   Number.MAX_SAFE_INTEGER,
   2 ** 31,
 ] as const;
+/** Times to begin at: sound ones, those of no zone, and those that are none. */
+const TIMES = [
+  '2000-01-01T00:00:00Z',
+  '9999-12-31T23:59:59.999+14:00',
+  '2026-02-30T10:00:00Z',
+  '+1ms',
+  '22:00',
+  '2026-11-25',
+  `+${'9'.repeat(60)}d`,
+] as const;
 const NAMES = [
   '',
   'a',
@@ -81,6 +91,8 @@ function hostileJob(draw: Draw): unknown {
     ...some('weight', quantity),
     ...some('retries', () => draw.pick(NUMBERS)),
     ...some('maxRunning', () => draw.pick(NUMBERS)),
+    ...some('hold', () => draw.pick([true, false, 1, 'true'])),
+    ...some('begin', () => (draw.chance(0.5) ? quantity() : draw.pick(TIMES))),
     ...some('demand', demand),
   };
 }

@@ -6,6 +6,7 @@ import {
   OUTCOMES,
   type OutcomeKind,
   type PolicySettings,
+  type Priority,
   parseJobSpec,
   type Resources,
 } from '@goshawk/core';
@@ -101,7 +102,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     for (const party of parties) stage.cluster.disconnect(party, from);
   },
 
-  /** submit s1 A tasks=2 [sleep= estimate= retries= timeout= max= memory= stages=1,2,1] */
+  /** submit s1 A tasks=2 [sleep= estimate= retries= timeout= max= memory= begin= hold= stages=1,2,1] */
   submit(stage, { words, options }) {
     const [ownerName, label = '?'] = words;
     const owner = stage.named(ownerName!);
@@ -117,6 +118,21 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     const owner = stage.named(words[0]!);
     const job = stage.job(words[1]!);
     stage.cluster.step(owner, () => stage.cluster.schedulerOf(owner).cancel(job, stage.cluster.now));
+  },
+
+  /** update s1 A held | released [priority=high request=]: the message is on its way from `user`; `request`: an earlier one, repeated */
+  update(stage, { words, options }) {
+    const [owner, label, held] = words;
+    const user =
+      [...stage.cluster.parties.values()].find(({ name }) => name === 'user') ??
+      stage.cluster.addClient('user');
+    stage.cluster.sendAs(user, stage.named(owner!), {
+      type: 'updateJob',
+      request: options.has('request') ? numberOf(options, 'request', 0) : stage.nextRequest(),
+      id: stage.job(label!).id,
+      held: held === undefined ? undefined : held === 'held',
+      priority: options.get('priority') as Priority | undefined,
+    });
   },
 
   /** end w1 failed [slot=0]: the running task ends so */
@@ -246,6 +262,8 @@ function jobOf(options: Command['options']): JobInput {
     demand: { ...resourcesOf(options) },
     ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
     ...(max === undefined ? {} : { maxRunning: Number(max) }),
+    ...(options.has('begin') ? { begin: Number(options.get('begin')) } : {}),
+    ...(options.has('hold') ? { hold: true } : {}),
     ...(stages === undefined ? { tasks: tasks(numberOf(options, 'tasks', 1)) } : { stages }),
   };
 }

@@ -126,6 +126,10 @@ const RENDERERS: Renderers = {
     `run (${ask > 0 ? `ask #${ask}` : `#${match}`}) ${taskName(names, from, job, task, attempt)}`,
   seek: ({ ask, again, spare }) =>
     `seek #${ask}${again ? ' again' : ''}${isEmpty(spare) ? '' : ` with ${formatResources(spare)}`}`,
+  updateJob: ({ held, priority }) =>
+    `update: ${[held === undefined ? '' : held ? 'hold' : 'release', priority ?? ''].filter((part) => part !== '').join(', ')}`,
+  jobSummary: ({ value: { state, held, beginAt } }) =>
+    `job is ${state}${held ? ', held' : beginAt === undefined ? '' : ', begins later'}`,
   occupied: ({ bits }) => `occupied: ${[...bits].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')}`,
 };
 

@@ -21,6 +21,7 @@ export class Stage {
   /** When the command began that lets the clock run; undefined while it stands. */
   #clockFrom: Millis | undefined;
   #saidAt: Millis = 0;
+  #requests = 0;
 
   constructor(settings: ClusterSettings, seed: string, makeDriver?: SteppedOptions['makeDriver']) {
     this.#names = {
@@ -95,6 +96,11 @@ export class Stage {
       return `${label}.${task} ${TASK_STATE_NAMES[state]}${where}${attempt > 1 ? ` (attempt ${attempt})` : ''}`;
     });
     return `${label} ${job.state}: ${tasks.join(', ')}`;
+  }
+
+  /** Requests of clients are numbered upwards. */
+  nextRequest(): number {
+    return ++this.#requests;
   }
 
   // ---- the network

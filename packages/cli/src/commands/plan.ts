@@ -53,7 +53,14 @@ export const planCommand = defineCommand({
 });
 
 /** Nobody waits behind tasks that wait for these, however many workers become free. */
-const HELD: ReadonlySet<WaitingReason> = new Set(['other-job', 'required', 'drained', 'no-worker']);
+const HELD: ReadonlySet<WaitingReason> = new Set([
+  'other-job',
+  'required',
+  'drained',
+  'no-worker',
+  'held',
+  'begin',
+]);
 /** Jobs that are asked what they wait for: those with most waiting tasks. */
 const ASKED_MAX = 100;
 

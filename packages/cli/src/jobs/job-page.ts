@@ -29,6 +29,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('pilots', pilotLines(job)),
     ...section('priority', job.priority === 'normal' ? undefined : job.priority),
     ['submitted', submission(job, now)],
+    ...section('held', holdLine(job, now)),
     ...section('deadline', deadlineLine(job, now)),
     ...section('limit', timeLimitLine(job, now)),
     ...section('after', (job.after ?? []).map(predecessorWords)),
@@ -120,6 +121,14 @@ function pilotLines({ sampling }: JobDetail): string[] {
 function submission(job: JobDetail, now: Millis): string {
   const by = job.user === undefined ? '' : ` by ${plain(job.user)}`;
   return `${localTime(job.submittedAt)}${by}, ${ago(now - job.submittedAt)}`;
+}
+
+function holdLine({ id, held, beginAt, state }: JobDetail, now: Millis): string | undefined {
+  if (isFinal(state)) return undefined;
+  const release = `\`goshawk release ${id}\``;
+  if (held === true) return `until ${release}; running tasks go on`;
+  if (beginAt === undefined) return undefined;
+  return `until ${localTime(beginAt)}, in ${formatDuration(Math.max(0, beginAt - now))}; ${release} starts it now`;
 }
 
 function deadlineLine(job: JobDetail, now: Millis): string | undefined {

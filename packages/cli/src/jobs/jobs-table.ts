@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
 import { ago } from '../terminal/ago.js';
-import { type Painter, paintState, plain } from '../terminal/paint.js';
+import { type Painter, paintStanding, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
 import { deadlineWords } from './words.js';
 
@@ -31,7 +31,7 @@ export function jobsTable(jobs: readonly JobSummary[], now: Millis, paint: Paint
       plain(job.name),
       plain(job.user ?? ''),
       job.class,
-      paintState(job.state, paint),
+      paintStanding(job, paint),
       formatCount(completed),
       formatCount(total),
       failed === 0 ? '' : paint.red(formatCount(failed)),

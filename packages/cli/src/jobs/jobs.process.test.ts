@@ -534,6 +534,47 @@ describe('tasks', () => {
   });
 });
 
+describe('hold, release and update', () => {
+  it('keep a job from starting, let it start, and say so everywhere', async () => {
+    const id = (await stdoutOf(['submit', '--hold', '--tasks', '3', '--sleep', '1ms'])).trim();
+    expect(await stdoutOf(['jobs'])).toMatch(new RegExp(`^${id} .* waiting, held `, 'm'));
+    expect(await stdoutOf(['job', id])).toContain(`until \`goshawk release ${id}\``);
+    expect(await stdoutOf(['why', id])).toContain('their job is held');
+    expect(await jsonOf('why', id)).toMatchObject({ waiting: [{ reason: 'held', tasks: 3 }] });
+    expect(await jsonOf('update', id, '--priority', 'high')).toMatchObject({
+      schema: 'goshawk.update/1',
+      job: id,
+      priority: 'high',
+      held: true,
+    });
+    expect(await jsonOf('job', id)).toMatchObject({ state: 'waiting', held: true, priority: 'high' });
+    expect(await stdoutOf(['release', id])).toBe(`${id} is released\n`);
+    expect(await stdoutOf(['wait', id])).toContain('completed');
+    const late = await up.goshawk(['hold', id]);
+    expect(late).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('has ended (completed)') });
+    expect(await up.goshawk(['update', id])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('nothing to change'),
+    });
+  });
+
+  it('let what runs go on, and a job that begins later start now', async () => {
+    const id = (await stdoutOf(['submit', '--begin', '+2h', '--sleep', '1ms'])).trim();
+    expect(await jsonOf('job', id)).toMatchObject({ state: 'waiting', held: false });
+    expect(await stdoutOf(['jobs'])).toMatch(new RegExp(`^${id} .* waiting, begins later `, 'm'));
+    expect(await jsonOf('why', id)).toMatchObject({ waiting: [{ reason: 'begin', tasks: 1 }] });
+    await stdoutOf(['release', id]);
+    await cluster.job(id).wait();
+    const running = await submit({ tasks: { count: 25, run: { sleep: 300 } }, maxRunning: 5 });
+    await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(5);
+    expect(await stdoutOf(['hold', running])).toMatch(/is held: 5 tasks run to the end, \d+ tasks wait for/);
+    await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(0);
+    expect((await cluster.job(running).describe()).tasks.waiting).toBeGreaterThan(0);
+    await stdoutOf(['release', running]);
+    expect((await cluster.job(running).wait()).state).toBe('completed');
+  });
+});
+
 describe('drain', () => {
   it('of a worker under load loses nothing, and runs nothing twice', async () => {
     const short = await cluster.submit({ tasks: { count: 600, run: { sleep: 50 } } });

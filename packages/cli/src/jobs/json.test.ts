@@ -15,6 +15,8 @@ it('a job in a list: ISO times, seconds, null for what is not known', () => {
     classifiedBy: 'given',
     estimateSeconds: null,
     state: 'running',
+    held: false,
+    beginAt: null,
     tasks: { total: 200, waiting: 0, running: 0, completed: 200, failed: 0, cancelled: 0 },
     submittedAt: '2026-01-02T03:04:05.000Z',
     startedAt: '2026-01-02T03:04:05.003Z',

@@ -8,7 +8,7 @@ import {
   metDeadline,
   type TaskFailure,
 } from '@goshawk/core';
-import { type Painter, painter, paintState, plain } from '../terminal/paint.js';
+import { type Painter, painter, paintStanding, paintState, plain } from '../terminal/paint.js';
 
 /** Failures that are shown without being asked for. */
 const FAILURES_SHOWN = 5;
@@ -30,8 +30,8 @@ export function cutoffWords(cutoffMs: Millis, origin: string): string {
 }
 
 /** `a1-3  sweep  running` */
-export function heading({ id, name, state }: JobSummary, paint: Painter): string {
-  return `${paint.bold(id)}  ${plain(name)}  ${paintState(state, paint)}`;
+export function heading(job: JobSummary, paint: Painter): string {
+  return `${paint.bold(job.id)}  ${plain(job.name)}  ${paintStanding(job, paint)}`;
 }
 
 /** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */

@@ -91,6 +91,31 @@ describe('a priority', () => {
   });
 });
 
+describe('a time to begin at', () => {
+  it('is made one for all zones, and a delay stays one', async () => {
+    const { begin, hold } = await job({ command: ['true'], begin: '2030-01-02 03:04', hold: true });
+    expect(begin).toBe(new Date(2030, 0, 2, 3, 4).toISOString());
+    expect(hold).toBe(true);
+    expect((await job({ command: ['true'], begin: '+2h' })).begin).toBe('+2h');
+    const next = Date.parse(String((await job({ command: ['true'], begin: '12:00' })).begin));
+    expect(next).toBeGreaterThan(Date.now());
+    expect(new Date(next).getHours()).toBe(12);
+  });
+
+  it('is local in a job file, too', async () => {
+    const files = { 'job.json': JSON.stringify({ tasks: [{ sleep: 1 }], begin: '2030-01-02T03:04' }) };
+    expect(await job({ words: ['job.json'], files })).toMatchObject({
+      begin: new Date(2030, 0, 2, 3, 4).toISOString(),
+    });
+  });
+
+  it('that is none is refused', async () => {
+    await expect(job({ command: ['true'], begin: 'soon' })).rejects.toThrow(
+      '--begin: "soon" is neither a delay nor a time',
+    );
+  });
+});
+
 describe('a preference', () => {
   it('is an attribute with one value, or with several of which one will do', async () => {
     expect(await job({ command: ['true'], prefer: ['rack=r1,r2', 'zone=a'] })).toMatchObject({

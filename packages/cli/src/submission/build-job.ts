@@ -1,5 +1,5 @@
 import type { JobSubmission } from '@goshawk/client';
-import { InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
+import { beginOf, InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
 import type { Positionals } from '../command.js';
 import { valueListsIn } from '../pairs.js';
 import { amountsIn } from '../resources.js';
@@ -42,9 +42,16 @@ export async function buildJob(
 async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
   const name = path === '-' ? 'stdin' : path;
   const bytes = await sources.read(path, 'submit');
-  const job = parseJson(bytes, name);
+  const job = withTime(parseJson(bytes, name), name);
   parseJobSpec(job, name);
   return job as JobInput;
+}
+
+/** Schedulers may be in other time zones: a time of the submitter's is made one for all. */
+function withTime(job: unknown, source: string): unknown {
+  const { begin } = (job ?? {}) as { readonly begin?: unknown };
+  if (typeof begin !== 'string') return job;
+  return { ...(job as object), begin: beginOf(begin, `${source}: begin`, Date.now()) };
 }
 
 function parseJson(bytes: Uint8Array, name: string): unknown {
@@ -81,6 +88,8 @@ function wholeJob(
     deadline,
     value,
     prefer,
+    hold,
+    begin,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
   const required = { ...file.require, ...attributesIn(options.require, '--require', 'zone=eu,us') };
@@ -89,6 +98,8 @@ function wholeJob(
     ...(retryOn === undefined ? {} : { retryOn: parseExitCodes(retryOn) }),
     ...present({ timeout: taskTimeout, timeLimit }),
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
+    ...(hold ? { hold } : {}),
+    ...(begin === undefined ? {} : { begin: beginOf(begin, '--begin', Date.now()) }),
     ...present({ priority, maxRunning, deadline, value }),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: attributesIn(prefer, '--prefer', 'rack=r1,r2') }),

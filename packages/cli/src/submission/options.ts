@@ -148,6 +148,13 @@ const JOB = {
     flagOnly: true,
     describe: 'start when that job has completed, cancel if it has not; repeatable',
   },
+  hold: { type: 'flag', flagOnly: true, describe: 'start nothing until `goshawk release ID`' },
+  begin: {
+    type: 'text',
+    value: 'TIME',
+    flagOnly: true,
+    describe: 'start at that time: 22:00, 2026-11-25T22:00 (local, unless it names its zone), or in +2h',
+  },
   cpus: { type: 'number', describe: 'cores of each task' },
   memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
   resource: {

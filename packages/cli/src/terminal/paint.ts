@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { JobState } from '@goshawk/core';
+import type { JobState, JobSummary } from '@goshawk/core';
 
 type Paint = (text: string) => string;
 
@@ -43,6 +43,15 @@ const STATE_STYLES: Readonly<Record<JobState, keyof typeof STYLES>> = {
   failed: 'red',
   cancelled: 'yellow',
 };
+
+/** The state of a job, and that its user keeps it from starting. */
+export function paintStanding(
+  { state, held, beginAt }: Pick<JobSummary, 'state' | 'held' | 'beginAt'>,
+  paint: Painter,
+): string {
+  const why = held === true ? ', held' : beginAt !== undefined ? ', begins later' : '';
+  return `${paintState(state, paint)}${paint.yellow(why)}`;
+}
 
 export function paintState(state: JobState, paint: Painter): string {
   return paint[STATE_STYLES[state]](state);

@@ -27,6 +27,8 @@ export function summaryJson(job: JobSummary, now: Millis): Record<string, unknow
     classifiedBy: job.classifiedBy,
     estimateSeconds: seconds(job.estimateMs),
     state: job.state,
+    held: job.held ?? false,
+    beginAt: job.beginAt === undefined ? null : new Date(job.beginAt).toISOString(),
     tasks: job.tasks,
     submittedAt: at(job, 0),
     startedAt: at(job, job.startedMs),

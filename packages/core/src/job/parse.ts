@@ -45,6 +45,8 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     ...present({ retryBackoffMs: job.retryBackoff, retryOn: job.retryOn }),
     timeoutMs: job.timeout,
     ...present({ timeLimitMs: job.timeLimit, after: job.after, afterOk: job.afterOk }),
+    ...(job.hold === true ? { hold: true as const } : {}),
+    ...present({ begin: job.begin }),
     maxRunning: job.maxRunning,
     deadlineMs: job.deadline,
     weight: job.weight,

@@ -1,6 +1,7 @@
 import type { AttemptNumber, JobNumber, Millis, TaskIndex } from '../ids.js';
 import type { Outcome } from '../messages/records.js';
 import type { JobClass, Route } from '../policy/presets.js';
+import type { Priority } from './priority.js';
 import type { JobSpec } from './spec.js';
 import type { JobState } from './view.js';
 
@@ -84,6 +85,16 @@ export type JobRecord =
       readonly at: Millis;
       /** The other job's id. */
       readonly after: string;
+    }
+  | {
+      /** What its user has said of the job since it was accepted: all of it, not what has changed. */
+      readonly kind: 'updated';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly held: boolean;
+      /** Nothing of it starts before; undefined: that time has come, or does not count any more. Wall clock. */
+      readonly beginAt: Millis | undefined;
+      readonly priority: Priority;
     }
   | {
       /** The schedulers to which keys belong, as they were last told: of no job, and filed under 0. */

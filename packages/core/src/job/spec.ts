@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { parseDuration } from '../durations.js';
+import type { InputError } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
+import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
 import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
@@ -24,6 +26,21 @@ const otherJobs = () =>
 const wholeNumber = () => z.number().int().nonnegative();
 
 const duration = (what: string) => withUnit(what, parseDuration, LIMITS.durationMaxMs);
+
+/** A number is a delay in ms. */
+const begin = () =>
+  z
+    .union([z.number().nonnegative().max(LIMITS.durationMaxMs), z.string()])
+    .transform((given, context): Begin => {
+      if (typeof given === 'number') return { afterMs: given };
+      try {
+        return parseBegin(given, 'begin');
+      } catch (error) {
+        const { message, hint } = error as InputError;
+        context.addIssue({ code: 'custom', message: `${message.replace('begin: ', '')}; ${hint}` });
+        return z.NEVER;
+      }
+    });
 
 const demand = () =>
   z
@@ -143,6 +160,15 @@ const jobSpecSchema = z.lazy(() =>
       demand: demand()
         .optional()
         .describe('what each task needs beside a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
+      hold: z
+        .boolean()
+        .optional()
+        .describe('nothing of the job starts until it is released, by `goshawk release` or over the API'),
+      begin: begin()
+        .optional()
+        .describe(
+          'nothing of the job starts before: a delay from its acceptance, "2h", or a time with its zone, "2026-11-25T22:00:00+01:00"',
+        ),
       maxRunning: wholeNumber().min(1).optional().describe('at most so many tasks of the job run at a time'),
       deadline: duration('deadline')
         .refine((ms) => ms > 0, 'a deadline of 0 has passed already')
@@ -241,6 +267,10 @@ export interface JobSpec {
   readonly after?: readonly string[];
   /** Those that must have completed; else it is cancelled. */
   readonly afterOk?: readonly string[];
+  /** It is held from the start. */
+  readonly hold?: true;
+  /** Nothing of it starts before. */
+  readonly begin?: Begin;
   readonly maxRunning: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly weight: number;

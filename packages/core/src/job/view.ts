@@ -112,7 +112,15 @@ const summaryFields = {
   deadlineMs: optional(ms),
 };
 
-export const jobSummary = view(summaryFields);
+/** What its user has said of it since: of a summary and a detail, each at its end. */
+const standingFields = {
+  /** Nothing of it starts until it is released. */
+  held: optional(flag),
+  /** Nothing of it starts before. Wall clock, ms since 1970; undefined once that time has come. */
+  beginAt: optional(ms),
+};
+
+export const jobSummary = view({ ...summaryFields, ...standingFields });
 export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
 /** Whether a job has met its deadline; undefined where it has none, or has neither ended nor missed it. */
@@ -187,6 +195,7 @@ export const jobDetail = view({
   cancelReason: optional(line),
   /** `attemptList` leaves some out. */
   attemptsTruncated: optional(flag),
+  ...standingFields,
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 

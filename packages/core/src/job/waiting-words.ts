@@ -67,6 +67,14 @@ export const WAITING_WORDS: Readonly<
     why: 'the workers do not have what they require, or not the room for them',
     helps: 'workers that have it: `goshawk workers` shows what there is, `goshawk why ID` what is missing',
   },
+  held: {
+    why: 'their job is held (`goshawk hold`, --hold)',
+    helps: '`goshawk release ID`; tasks that run go on meanwhile',
+  },
+  begin: {
+    why: 'their job begins later (--begin)',
+    helps: 'nothing: it starts then; `goshawk release ID` starts it now',
+  },
 };
 
 /** What tasks waited for, after "waited 3 s". */
@@ -75,6 +83,7 @@ export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   stage: 'for the stages before theirs',
   pilots: 'for the pilots of their job to show how long its tasks take',
   worker: 'for a free worker',
+  held: 'for their job to be released, or to begin (--hold, --begin)',
   retry: 'from a first attempt, which failed or was lost, to the one that counts',
 };
 

@@ -32,6 +32,10 @@ export const WAITING_REASONS = [
   'other-job',
   /** The workers that are present do not have what its job requires, or not the room for it, or for its gang. */
   'required',
+  /** Its user holds its job. */
+  'held',
+  /** Its job is to begin later. */
+  'begin',
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];
@@ -48,6 +52,8 @@ export const WAIT_PHASES = [
   'worker',
   /** From its first attempt, which came to nothing, to the one that counts. */
   'retry',
+  /** While its user held the job, and until it was to begin. */
+  'held',
 ] as const;
 
 export type WaitPhase = (typeof WAIT_PHASES)[number];

@@ -781,6 +781,20 @@ export const MESSAGES = {
     limit: countTo(TASKS_LISTED_MAX),
   }),
   taskPage: answer('scheduler', taskPage),
+
+  // ---- what waits is changed
+  updateJob: message(
+    'client',
+    'scheduler',
+    'Sent again until answered; it says how things are to be. One that is older than the last of its client changes nothing.',
+    {
+      request,
+      id: name,
+      /** Whether anything of it may start; false: now, also before the time at which it was to begin. */
+      held: optional(flag),
+      priority: optional(choice(...PRIORITIES)),
+    },
+  ),
 } as const;
 
 /** What each question of a client is answered with, unless it is refused. */
@@ -788,6 +802,7 @@ export const ANSWERS = {
   submit: ['accepted'],
   retryJob: ['accepted'],
   cancelJob: ['jobSummary'],
+  updateJob: ['jobSummary'],
   describeJob: ['jobDetail'],
   listJobs: ['jobList'],
   listTasks: ['taskPage'],

@@ -13,7 +13,7 @@ import {
   svg,
   table,
 } from './dom.js';
-import { tookSeconds } from './jobs.js';
+import { standing, tookSeconds } from './jobs.js';
 import type { Attempt, Job, JobSummary, Logs, Why } from './shapes.js';
 import { may, type Place } from './view.js';
 
@@ -106,11 +106,11 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
 }
 
 function title(job: JobSummary): Node[] {
-  const { id, name, user, state, submittedAt, classifiedBy } = job;
+  const { id, name, user, submittedAt, classifiedBy } = job;
   const by = classifiedBy === 'given' ? 'estimate at submission' : classifiedBy;
   const known = classifiedBy === 'pilots, not yet' ? `taken for ${job.class}` : `${job.class} (${by})`;
   return [
-    h('p', { class: 'name' }, h('strong', {}, name), ' ', stateBadge(state), ' ', h('code', {}, id)),
+    h('p', { class: 'name' }, h('strong', {}, name), ' ', standing(job), ' ', h('code', {}, id)),
     h(
       'p',
       { class: 'hint' },

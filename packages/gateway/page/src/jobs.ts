@@ -86,7 +86,7 @@ function jobsTable(jobs: readonly JobSummary[]): HTMLElement {
       { title: 'name', of: ({ name }) => h('span', { class: 'clip' }, name) },
       { title: 'user', isExtra: true, of: ({ user }) => user ?? '' },
       { title: 'class', isExtra: true, of: (job) => job.class },
-      { title: 'state', of: ({ state }) => stateBadge(state) },
+      { title: 'state', of: standing },
       { title: 'tasks', isNumber: true, of: ({ tasks }) => progressOf(tasks) },
       { title: 'submitted', isNumber: true, isExtra: true, of: ({ submittedAt }) => ago(submittedAt) },
       { title: 'took', isNumber: true, of: (job) => duration(tookSeconds(job)) },
@@ -98,6 +98,12 @@ function jobsTable(jobs: readonly JobSummary[]): HTMLElement {
 function progressOf({ total, completed, failed }: JobSummary['tasks']): string {
   const bad = failed > 0 ? `, ${count(failed)} failed` : '';
   return `${count(completed)} / ${count(total)}${bad}`;
+}
+
+/** The state of a job, and that its user keeps it from starting. */
+export function standing({ state, held, beginAt }: JobSummary): HTMLElement {
+  const why = held ? 'held' : beginAt === null ? '' : `begins ${new Date(beginAt).toLocaleString()}`;
+  return h('span', {}, stateBadge(state), why === '' ? null : [' ', h('span', { class: 'badge held' }, why)]);
 }
 
 export function tookSeconds({ submittedAt, endedAt }: JobSummary): number | null {

@@ -364,8 +364,17 @@ export class BookedRun implements RunView {
 const GPU_UNITS = unitsOf(GPU);
 
 /** Facts of which a change is news, and others. */
-const JOB_NEWS = ['user', 'weight', 'userWeight', 'deadlineAt', 'value', 'long', 'tasks'] as const;
-const JOB_REST = ['prefers', 'priority', 'preemptible'] as const;
+const JOB_NEWS = [
+  'user',
+  'weight',
+  'userWeight',
+  'deadlineAt',
+  'value',
+  'long',
+  'tasks',
+  'priority',
+] as const;
+const JOB_REST = ['prefers', 'preemptible'] as const;
 const STAGE_NEWS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
 const STAGE_REST = ['after', 'gang'] as const;
 

@@ -1,5 +1,6 @@
 import type { JobSpec, Millis } from '@goshawk/core';
 import { watchDeadline } from '../ending/job-timers.js';
+import { holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
 import type { SchedulerParts } from '../parts.js';
 import { arrivingJobOf } from './arriving.js';
@@ -18,7 +19,8 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   const judgement = sampler.judge(arriving);
   const { number, id } = jobs.nextName();
   const decision = decide(judgement, cluster.policy);
-  const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now });
+  const hold = holdOf(spec, now, now + s.config.wallOffsetMs);
+  const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
   if (judgement.kind === 'sample') sampler.start(job, judgement);
   jobs.add(job);
   ledger.accepted(job, now);
@@ -29,6 +31,7 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   if (ledger.isShared) ledger.whenDurable((then) => isWritten(s, job, then), now);
   else watchDeadline(job, cluster.policy, s.env);
   if (job.isAwaiting) s.predecessors.hold(job, now);
+  s.holds.watch(job, now);
   return job;
 }
 

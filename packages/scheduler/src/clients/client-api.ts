@@ -71,6 +71,12 @@ export class ClientApi {
           s.cancelling.cancel(job, now);
           s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
         });
+      case 'updateJob':
+        return this.#withJob(from, message, (job) => {
+          const refusal = s.holds.update(from, message, job, now);
+          if (refusal !== undefined) s.answers.refuse(from, message.request, refusal);
+          else s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
+        });
       case 'retryJob':
         return this.#withJob(from, message, (job) => retry(s, from, message, job, now));
       case 'findSchedulers':

@@ -55,6 +55,7 @@ export class JobViews {
       startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
       endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
       deadlineMs: job.spec.deadlineMs,
+      ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
     };
   }
 
@@ -104,7 +105,7 @@ export class JobViews {
       running,
       spec: withSpec ? job.spec : undefined,
       timeLimitMs: job.spec.timeLimitMs,
-      priority: job.spec.priority ?? 'normal',
+      priority: job.priority,
       after: job.isAwaiting && !job.hasEnded ? this.#predecessorsOf(job) : undefined,
       cancelReason: job.cancelReason,
       // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).

@@ -22,10 +22,15 @@ export function readyBefore(job: Job, task: TaskIndex): Millis {
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
+/** How much of this time something other than its user kept a task from starting. */
+export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
+  return Math.max(0, to - from - (hold?.during(from, to) ?? 0));
+}
+
 /** How long the tasks that run or have completed had waited, from when they might start. */
 export function waitSpread(job: Job): WaitSpread | undefined {
   const waits = [...startedTasks(job)].map((task) =>
-    Math.max(0, job.tasks.startedAt[task]! - readyBefore(job, task)),
+    waitedMs(job, readyBefore(job, task), job.tasks.startedAt[task]!),
   );
   const spread = spreadOf(Float64Array.from(waits));
   return spread && { tasks: waits.length, ...spread };
@@ -33,23 +38,37 @@ export function waitSpread(job: Job): WaitSpread | undefined {
 
 /** What these tasks waited for from the submission on, one thing after another; phases that took none of them any time are left out. */
 export function waitSums(job: Job): WaitSum[] {
-  const sums = WAIT_PHASES.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
+  const sums = IN_TIME.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
+  const held = sums.find(({ phase }) => phase === 'held')!;
   const firstStarts = firstStartsOf(job);
   for (const task of startedTasks(job)) {
     const until = phaseEnds(job, task, firstStarts.get(task));
     let since = job.acceptedAt;
+    let heldMs = 0;
     for (const sum of sums) {
-      const waitedMs = until[sum.phase] - since;
-      if (!(waitedMs > 0)) continue;
-      sum.tasks++;
-      sum.totalMs += waitedMs;
-      sum.maxMs = Math.max(sum.maxMs, waitedMs);
-      since = until[sum.phase];
+      const to = until[sum.phase];
+      if (!(to > since)) continue;
+      // Held again later, a task waits for its user and for no worker.
+      const own = sum === held ? 0 : sum.phase === 'worker' ? waitedMs(job, since, to) : to - since;
+      heldMs += to - since - own;
+      add(sum, own);
+      since = to;
     }
+    add(held, heldMs);
   }
   return sums
     .filter(({ tasks }) => tasks > 0)
     .map(({ phase, tasks, totalMs, maxMs }) => ({ phase, tasks, meanMs: totalMs / tasks, maxMs }));
+}
+
+/** Phases as they follow each other: the list of the protocol has the latest last. */
+const IN_TIME: readonly WaitPhase[] = ['other-job', 'held', ...WAIT_PHASES.slice(1, -1)];
+
+function add(sum: { tasks: number; totalMs: Millis; maxMs: Millis }, ms: Millis): void {
+  if (!(ms > 0)) return;
+  sum.tasks++;
+  sum.totalMs += ms;
+  sum.maxMs = Math.max(sum.maxMs, ms);
 }
 
 function phaseEnds(
@@ -59,7 +78,8 @@ function phaseEnds(
 ): Record<WaitPhase, Millis> {
   const startedAt = job.tasks.startedAt[task]!;
   return {
-    'other-job': job.arrivedAt,
+    'other-job': job.passedAt,
+    held: job.arrivedAt,
     stage: job.dag.stageOf(task).releasedAt,
     pilots: readyBefore(job, task),
     worker: Math.min(startedAt, firstStart),

@@ -1,4 +1,4 @@
-import { type BatchPart, listAttributes, type Millis, NOBODY, SLACK } from '@goshawk/core';
+import { type BatchPart, listAttributes, type Millis, NOBODY } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
@@ -22,12 +22,12 @@ export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis)
 /** The job as a whole, where central plans whole jobs. */
 function declare(s: SchedulerState, job: Job, now: Millis): void {
   if (s.cluster.central === NOBODY || !declares(s)) return;
-  const { user, weight, priority = 'normal', deadlineMs, value, prefer } = job.spec;
+  const { user, weight, deadlineMs, value, prefer } = job.spec;
   s.env.send(s.cluster.central, {
     type: 'declare',
     job: job.number,
     user: user ?? '',
-    weight: weight / SLACK[priority],
+    weight: weight / job.slack,
     // It counts from the submission.
     deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
     value: value ?? 0,
@@ -113,7 +113,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     jobTasks: job.taskCount,
     ageMs: now - job.arrivedAt,
     estimateFollows: job.sample?.estimateFollows || undefined,
-    priority: job.spec.priority,
+    priority: job.priority === 'normal' ? undefined : job.priority,
     requires: listAttributes(batch.spec.requires),
     attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
   });

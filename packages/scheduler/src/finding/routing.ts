@@ -40,9 +40,9 @@ export class Routing {
     this.#giveHeld = giveHeld;
   }
 
-  /** Nothing of the job is to be given out yet: it waits for others, what of it runs has yet to be said, or it is not written. */
+  /** Nothing of the job is to be given out yet: it waits for others, its user holds it, what of it runs has yet to be said, or it is not written. */
   isHeld(job: Job): boolean {
-    return job.isAwaiting || this.#s.recovery.holds(job) || this.#s.unwritten.isStuck(job);
+    return job.isAwaiting || job.isHeld || this.#s.recovery.holds(job) || this.#s.unwritten.isStuck(job);
   }
 
   /** Starts the stages that wait for no other. */
@@ -57,7 +57,7 @@ export class Routing {
 
   /** It was decided what the job is: what waits goes the way of its class from now on. */
   decided(job: Job, { pilots, rest }: Sample, now: Millis): void {
-    if (job.maySeek || job.needsCentral) tellDecided(this.#s, job, now);
+    if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
     for (const batch of [pilots, ...rest]) {
       this.prober.batchIsBound(job, batch);
       this.offers.drop(batch);
@@ -67,7 +67,23 @@ export class Routing {
 
   /** It is known how long the tasks of a job run that was known to be long. */
   refined(job: Job, now: Millis): void {
-    if (job.route.by === 'matching') tellDecided(this.#s, job, now);
+    if (job.route.by === 'matching' && !job.isHeld) tellDecided(this.#s, job, now);
+  }
+
+  /** Its user holds the job no more: central hears of all of it anew, as it was withdrawn. */
+  released(job: Job, now: Millis): void {
+    if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
+    if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
+    for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
+    this.findAll(job, now);
+  }
+
+  /** Its priority is another one: who knows of it hears so. Probes that wait in queues of workers are sent anew. */
+  reordered(job: Job, now: Millis): void {
+    if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
+    for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
+    if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
+    this.findAll(job, now);
   }
 
   /**
@@ -76,7 +92,8 @@ export class Routing {
    * @param tasks so many
    */
   #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
-    if (this.#maySeek(job) && !job.isUndecided) {
+    // What is held is no work yet.
+    if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.#isAlone(now);
       this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
     }

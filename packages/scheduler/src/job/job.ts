@@ -8,6 +8,7 @@ import {
   type JobState,
   type Millis,
   NOBODY,
+  type Priority,
   type Route,
   type Segment,
   SLACK,
@@ -21,6 +22,7 @@ import type { Sample } from '../sampling/sample.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import type { Batch, Stage } from './batch.js';
 import { Dag } from './dag.js';
+import type { Hold } from './hold.js';
 import type { HowEnded } from './outcomes.js';
 import { RestingTasks } from './resting-tasks.js';
 import { restMs } from './retrying.js';
@@ -40,8 +42,9 @@ export class Job {
   /** Of the estimator, when the job came, or its owner was started again. */
   judgement: Judgement;
   readonly acceptedAt: Millis;
-  /** Factor of the work that it is ordered by. */
-  readonly slack: number;
+  priority: Priority;
+  /** Undefined where its user has never held it. */
+  hold: Hold | undefined;
   readonly taskCount: number;
   readonly tasks: TaskTable;
   readonly dag: Dag;
@@ -52,7 +55,9 @@ export class Job {
   readonly awaited: Set<string>;
   /** Other jobs have to end before any stage of it may start. */
   isAwaiting: boolean;
-  /** When it might start at the earliest: the jobs that it waited for had ended. */
+  /** When the jobs that it waited for had ended. */
+  passedAt: Millis;
+  /** When it might start at the earliest: that, and nobody held it any more. */
   arrivedAt: Millis;
   #decision: Decision;
   /** Its tasks of which some run first, so that it can be decided what the others are. */
@@ -85,6 +90,7 @@ export class Job {
     judgement: Judgement;
     decision: Decision;
     acceptedAt: Millis;
+    hold?: Hold | undefined;
   }) {
     this.number = fields.number;
     this.id = fields.id;
@@ -95,9 +101,11 @@ export class Job {
     this.#decision = fields.decision;
     this.acceptedAt = fields.acceptedAt;
     this.arrivedAt = fields.acceptedAt;
+    this.passedAt = fields.acceptedAt;
     this.awaited = new Set([...(fields.spec.after ?? []), ...(fields.spec.afterOk ?? [])]);
     this.isAwaiting = this.awaited.size > 0;
-    this.slack = SLACK[fields.spec.priority ?? 'normal'];
+    this.priority = fields.spec.priority ?? 'normal';
+    this.hold = fields.hold;
     this.dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
     this.taskCount = sumOf(this.dag.stages, ({ count }) => count);
     this.tasks = new TaskTable(fields.number, this.taskCount);
@@ -223,6 +231,7 @@ export class Job {
 
   /** Tasks that may go to a worker before the job's own limit on running tasks is reached. */
   get headroom(): number {
+    if (this.isHeld) return 0;
     const limit = this.spec.maxRunning;
     const { isOnProbation } = this.history;
     if (limit === undefined && !isOnProbation) return Number.POSITIVE_INFINITY;
@@ -281,7 +290,25 @@ export class Job {
   /** The jobs that it waited for have ended. */
   mayStart(now: Millis): void {
     this.isAwaiting = false;
+    this.passedAt = now;
     this.arrivedAt = now;
+  }
+
+  /** Its user wants that nothing of it is given out. */
+  get isHeld(): boolean {
+    return this.hold?.isOn === true;
+  }
+
+  /** It is held no more. One of which nothing has started is as if it had come now. */
+  released(now: Millis): void {
+    if (this.isAwaiting || this.firstStartAt !== undefined) return;
+    this.arrivedAt = now;
+    for (const stage of this.stages) if (stage.blockers === 0) stage.releasedAt = now;
+  }
+
+  /** Factor of the work that it is ordered by. */
+  get slack(): number {
+    return SLACK[this.priority];
   }
 
   /** All tasks of the stage may start from now on. */

@@ -167,6 +167,12 @@ export class Ledger {
     this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
   }
 
+  /** Its user holds or releases it, or gives it another priority. */
+  updated({ number, hold, priority }: Job, now: Millis): void {
+    const about = { held: hold?.isHeld ?? false, beginAt: hold?.beginAt, priority };
+    this.#write({ kind: 'updated', job: number, at: this.#wall(now), ...about });
+  }
+
   ended(job: Job, now: Millis): void {
     this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
   }

@@ -91,6 +91,11 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   const placing = job.tasks.countOf(TaskState.placing);
   if (placing > 0) note(undefined, placingReason(job, circumstances), placing);
   note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
+  if (job.isHeld) {
+    const reason = job.hold!.isHeld ? 'held' : 'begin';
+    for (const batch of startable(job)) note(batch, reason, batch.waiting);
+    return waits;
+  }
   let headroom = job.headroom;
   for (const batch of startable(job)) {
     const mayStart = Math.min(batch.waiting, headroom);

@@ -37,7 +37,8 @@ export class Tallies {
 
   taskBound(job: Job, task: TaskIndex, now: Millis): void {
     if (job.tasks.attempts[task] !== 1) return;
-    ofClass(this.queueingMs, job.class).add(now - job.dag.stageOf(task).releasedAt);
+    const { releasedAt } = job.dag.stageOf(task);
+    ofClass(this.queueingMs, job.class).add(now - releasedAt - (job.hold?.during(releasedAt, now) ?? 0));
   }
 
   /** Those that were cancelled are counted with their job: most of them never ran. */

@@ -11,6 +11,7 @@ import {
 } from '@goshawk/core';
 import { arrivingJobOf } from '../accepting/arriving.js';
 import type { JournalEntry } from '../contract.js';
+import { Hold, holdOf } from '../job/hold.js';
 import { Job, TaskState } from '../job/job.js';
 import { howEnded } from '../job/outcomes.js';
 
@@ -98,6 +99,7 @@ class Rebuild {
         lane: 'normal',
       },
       acceptedAt: this.#machineTime(accepted.at),
+      hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
     this.job.history.reports.isBrief = context.isShort();
     this.#usedUpTo = new Uint32Array(this.job.taskCount);
@@ -122,6 +124,8 @@ class Rebuild {
         return;
       case 'passed':
         return this.#passed(record);
+      case 'updated':
+        return this.#updated(record);
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
@@ -141,6 +145,14 @@ class Rebuild {
     if (!job.awaited.delete(after) || job.awaited.size > 0) return;
     job.mayStart(this.#machineTime(at));
     this.#release();
+  }
+
+  #updated({ held, beginAt, priority, at }: JobRecordOf<'updated'>): void {
+    const { job } = this;
+    const now = this.#machineTime(at);
+    job.priority = priority;
+    if (job.hold === undefined) job.hold = new Hold(held, beginAt, now);
+    else if (job.hold.set(held, beginAt, now)) job.released(now);
   }
 
   /** What it was taken for last is what it is taken for. */

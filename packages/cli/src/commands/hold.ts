@@ -1,0 +1,95 @@
+import type { JobHandle } from '@goshawk/client';
+import { counted, InputError, type JobSummary, PRIORITIES } from '@goshawk/core';
+import { openCluster } from '../cluster.js';
+import { defineCommand } from '../command.js';
+import type { Context } from '../context.js';
+import { throwAll } from '../failure.js';
+import { jobNamed } from '../jobs/named.js';
+
+export const holdCommand = defineCommand({
+  name: 'hold',
+  words: 'ID…',
+  completes: 'ids',
+  describe: 'start nothing more of jobs until they are released; running tasks go on',
+  examples: [['goshawk hold $id; goshawk release $id', 'stop new tasks, and let them start again']],
+  options: {},
+  run: (context, _options, { words }) =>
+    forEach(context, words, 'goshawk.hold/1', (job, signal) => job.hold({ signal }), heldSentence),
+});
+
+export const releaseCommand = defineCommand({
+  name: 'release',
+  words: 'ID…',
+  completes: 'ids',
+  describe: 'let held jobs start, and jobs that would begin later (--begin) start now',
+  examples: [['id=$(goshawk submit --hold -- true); goshawk release $id', 'a job that was submitted held']],
+  options: {},
+  run: (context, _options, { words }) =>
+    forEach(
+      context,
+      words,
+      'goshawk.release/1',
+      (job, signal) => job.release({ signal }),
+      ({ id }) => `${id} is released`,
+    ),
+});
+
+export const updateCommand = defineCommand({
+  name: 'update',
+  words: 'ID…',
+  completes: 'ids',
+  describe: 'change jobs that have not ended',
+  examples: [['goshawk update $id --priority high', 'waiting tasks go before those of other jobs']],
+  options: {
+    priority: {
+      type: 'text',
+      value: 'LEVEL',
+      flagOnly: true,
+      choices: PRIORITIES,
+      describe: 'priority of the job; policies without priorities ignore it',
+    },
+  },
+  async run(context, { priority }, { words }) {
+    if (priority === undefined)
+      throw new InputError('usage', 'update: nothing to change', 'give --priority low, normal or high');
+    return forEach(
+      context,
+      words,
+      'goshawk.update/1',
+      (job, signal) => job.update({ priority }, { signal }),
+      ({ id }) => `${id} has priority ${priority}`,
+      { priority },
+    );
+  },
+});
+
+/** Changes jobs one after another; one that cannot be changed does not keep the others from it. */
+async function forEach(
+  context: Context,
+  words: readonly string[],
+  schema: string,
+  change: (job: JobHandle, signal: AbortSignal) => Promise<JobSummary>,
+  sentence: (job: JobSummary) => string,
+  more: object = {},
+): Promise<undefined> {
+  await using cluster = await openCluster(context);
+  const problems: unknown[] = [];
+  for (const word of new Set(words)) {
+    try {
+      const id = await jobNamed(context, cluster, word);
+      const job = await change(cluster.job(id), context.interrupted);
+      const { state, held = false, tasks } = job;
+      context.show({ schema, job: id, state, held, tasks, ...more }, () => sentence(job));
+    } catch (error) {
+      context.interrupted.throwIfAborted();
+      problems.push(error);
+    }
+  }
+  throwAll(context, problems);
+}
+
+function heldSentence({ id, tasks: { running, waiting } }: JobSummary): string {
+  const goOn =
+    running === 0 ? '' : `${counted(running, 'task')} ${running === 1 ? 'runs' : 'run'} to the end, `;
+  return `${id} is held: ${goOn}${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'} for \`goshawk release ${id}\``;
+}

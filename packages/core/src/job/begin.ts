@@ -1,0 +1,140 @@
+import { parseDuration } from '../durations.js';
+import { InputError, quoted } from '../errors.js';
+import type { Millis } from '../ids.js';
+import { LIMITS } from '../limits.js';
+
+/** When a job may start at the earliest: so long after it was accepted, or at a time (ms since 1970). */
+export type Begin = { readonly afterMs: Millis } | { readonly at: Millis };
+
+const HINT = 'write a delay, such as 2h, or a time with its zone, such as 2026-11-25T22:00:00+01:00';
+const DATE = String.raw`(\d{4})-(\d\d)-(\d\d)`;
+const TIME = String.raw`(\d\d):(\d\d)(?::(\d\d)(\.\d{1,9})?)?`;
+const WITH_ZONE = new RegExp(`^${DATE}T${TIME}(?:Z|[+-]\\d\\d:?\\d\\d)$`, 'i');
+const WITHOUT_ZONE = new RegExp(`^${DATE}(?:[T ]${TIME})?$`, 'i');
+const OF_DAY = new RegExp(`^${TIME.replace(String.raw`(\d\d):`, String.raw`(\d\d?):`)}$`);
+
+/**
+ * `2h`, `+1h30m` (from the acceptance of the job) or an ISO 8601 time with its zone. A time without one is refused: a
+ * scheduler may be in another zone than the submitter.
+ *
+ * @param what names the setting in the error
+ * @throws InputError
+ */
+export function parseBegin(text: string, what: string): Begin {
+  const written = text.trim();
+  if (written.length <= LIMITS.quantityLengthMax && WITH_ZONE.test(written)) {
+    const at = Date.parse(written.toUpperCase());
+    // A day that its month does not have moves to the next month.
+    if (Number.isFinite(at) && isDay(written)) return { at };
+  } else if (/^\+?\s*\d/.test(written) && /[a-z]$/.test(written))
+    return { afterMs: parseDuration(written.replace(/^\+\s*/, ''), what) };
+  else if (OF_DAY.test(written) || WITHOUT_ZONE.test(written))
+    throw new InputError('bad-time', `${what}: ${quoted(text)} does not say its time zone`, HINT);
+  throw new InputError('bad-time', `${what}: ${quoted(text)} is neither a delay nor a time`, HINT);
+}
+
+/**
+ * What a person writes, as a job says it. `22:00` is the next time that the clock shows that; dates and times without a zone
+ * are local. Where clocks go back, the earlier of the two times is meant that is yet to come; a time that clocks skip is as
+ * much later as they are put forward.
+ *
+ * @param now wall clock, ms since 1970
+ * @param zone by its IANA name; that of this process by default
+ * @throws InputError
+ */
+export function beginOf(text: string, what: string, now: Millis, zone?: string): string {
+  const written = text.trim();
+  const ofDay = OF_DAY.exec(written);
+  if (ofDay !== null) {
+    const [, hour, minute, second = '0'] = ofDay;
+    const today = localFields(now, zone);
+    for (let day = 0; day <= 2; day++) {
+      const wanted = { ...today, day: today.day + day, hour: +hour!, minute: +minute!, second: +second };
+      if (wanted.hour > 23 || wanted.minute > 59 || wanted.second > 59) break;
+      const at = momentsOf(wanted, zone).find((moment) => moment > now);
+      if (at !== undefined) return new Date(at).toISOString();
+    }
+  }
+  const dated = WITHOUT_ZONE.exec(written);
+  if (dated !== null) {
+    const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '0'] = dated;
+    const wanted = {
+      year: +year!,
+      month: +month!,
+      day: +day!,
+      hour: +hour,
+      minute: +minute,
+      second: +second,
+    };
+    if (isDay(written) && wanted.hour <= 23 && wanted.minute <= 59 && wanted.second <= 59) {
+      const moments = momentsOf(wanted, zone);
+      const at = moments.find((moment) => moment > now) ?? moments[0]!;
+      return new Date(at + 1_000 * Number(fraction)).toISOString();
+    }
+  }
+  parseBegin(written, what);
+  return written;
+}
+
+/** The month has such a day. @param text begins with a date */
+function isDay(text: string): boolean {
+  const [, year, month, day] = new RegExp(`^${DATE}`).exec(text)!.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const date = new Date(Date.UTC(2000, month - 1, day));
+  // Set apart: years below 100 would be of the last century.
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+interface Fields {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+}
+
+/** When clocks of the zone show that, earliest first: once, or twice where they go back; never is as if they had not jumped. */
+function momentsOf(wanted: Fields, zone: string | undefined): Millis[] {
+  const asUtc = utcOf(wanted);
+  const day = 24 * 3_600_000;
+  const offsets = [asUtc - day, asUtc + day].map((at) => utcOf(localFields(at, zone)) - at);
+  const moments = [...new Set(offsets.map((offset) => asUtc - offset))].sort((one, other) => one - other);
+  const shown = moments.filter((at) => utcOf(localFields(at, zone)) === asUtc);
+  // Of a time that is skipped, the offset before the jump makes a later time of it.
+  return shown.length > 0 ? shown : [moments.at(-1)!];
+}
+
+function utcOf({ year, month, day, hour, minute, second }: Fields): Millis {
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** What clocks of the zone show at a time, to the second. */
+function localFields(at: Millis, zone: string | undefined): Fields {
+  const parts = new Intl.DateTimeFormat('en-US', {
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+    ...(zone === undefined ? {} : { timeZone: zone }),
+  }).formatToParts(Math.floor(at / 1_000) * 1_000);
+  const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return {
+    year: of('year'),
+    month: of('month'),
+    day: of('day'),
+    hour: of('hour'),
+    minute: of('minute'),
+    second: of('second'),
+  };
+}

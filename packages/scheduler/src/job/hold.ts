@@ -1,0 +1,60 @@
+import type { JobSpec, Millis } from '@goshawk/core';
+
+/** When nothing of a job is given out because its user wants so. Tasks that run go on. */
+export class Hold {
+  /** Until it is released. */
+  isHeld: boolean;
+  /** Wall clock; undefined: it begins at no certain time, or that has come. */
+  beginAt: Millis | undefined;
+  /** By the machine's clock. */
+  #since: Millis | undefined;
+  readonly #spans: { readonly from: Millis; readonly to: Millis }[] = [];
+
+  /** @param since from when it counts, by the machine's clock */
+  constructor(isHeld: boolean, beginAt: Millis | undefined, since: Millis) {
+    this.isHeld = isHeld;
+    this.beginAt = beginAt;
+    if (this.isOn) this.#since = since;
+  }
+
+  get isOn(): boolean {
+    return this.isHeld || this.beginAt !== undefined;
+  }
+
+  /** @returns whether the job may go on that could not before */
+  set(isHeld: boolean, beginAt: Millis | undefined, now: Millis): boolean {
+    const wasOn = this.isOn;
+    this.isHeld = isHeld;
+    this.beginAt = beginAt;
+    if (this.isOn) this.#since ??= now;
+    else if (this.#since !== undefined) {
+      this.#spans.push({ from: this.#since, to: now });
+      if (this.#spans.length > SPANS_MAX) this.#spans.shift();
+      this.#since = undefined;
+    }
+    return wasOn && !this.isOn;
+  }
+
+  /** For so long of this time it was on. */
+  during(from: Millis, to: Millis): Millis {
+    let sum = 0;
+    for (const span of this.#spans) sum += Math.max(0, Math.min(to, span.to) - Math.max(from, span.from));
+    return this.#since === undefined ? sum : sum + Math.max(0, to - Math.max(from, this.#since));
+  }
+}
+
+/** Times of being held that are remembered of a job, to tell where the time went. */
+const SPANS_MAX = 100;
+
+/**
+ * Of a job that is submitted; undefined where it says nothing.
+ *
+ * @param at when it was accepted, by the machine's clock and by the wall clock
+ */
+export function holdOf({ hold, begin }: JobSpec, at: Millis, wallAt: Millis): Hold | undefined {
+  const isHeld = hold === true;
+  if (!isHeld && begin === undefined) return undefined;
+  const beginAt = begin === undefined ? undefined : 'at' in begin ? begin.at : wallAt + begin.afterMs;
+  const isLater = beginAt !== undefined && beginAt > wallAt;
+  return isHeld || isLater ? new Hold(isHeld, isLater ? beginAt : undefined, at) : undefined;
+}
