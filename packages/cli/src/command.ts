@@ -52,7 +52,7 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
     ...command,
     words,
     wordsMin: takesNone || words.startsWith('[') ? 0 : 1,
-    wordsMax: takesNone ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1,
+    wordsMax: takesNone ? 0 : takesMany ? Number.POSITIVE_INFINITY : words.split(' ').length,
   };
 }
 

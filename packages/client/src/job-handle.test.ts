@@ -406,7 +406,7 @@ describe('a handle', () => {
     expect(job.sentAtMs).toBeUndefined();
     expect(await job.describe({ spec: true })).toMatchObject({ id: 't0-1', spec: {} });
     expect(await job.cancel()).toMatchObject({ state: 'cancelled' });
-    const retried = await job.retryFailed({ key: 'again' });
+    const retried = await job.retry({ key: 'again' });
     expect(retried.id).toBe('t0-2');
     expect(retried.sentAtMs).toBeGreaterThan(0);
     expect(fake.schedulers[0]!.of('retryJob')).toMatchObject([{ id: 't0-1', key: 'again' }]);
@@ -418,6 +418,6 @@ describe('a handle', () => {
     const wait = {} as Handle['wait'];
     expectTypeOf(() => wait()).returns.resolves.toEqualTypeOf<EndedJob>();
     expectTypeOf(() => wait({ detail: true })).returns.resolves.toEqualTypeOf<EndedJobWithTasks>();
-    expectTypeOf<Handle['retryFailed']>().returns.resolves.toEqualTypeOf<Handle>();
+    expectTypeOf<Handle['retry']>().returns.resolves.toExtend<Handle>();
   });
 });

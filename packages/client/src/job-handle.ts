@@ -10,7 +10,9 @@ import {
   type Millis,
   PRIORITIES,
   type Priority,
+  parseTaskRanges,
   type Question,
+  type TaskRange,
   type TaskResult,
   type TaskRow,
 } from '@goshawk/core';
@@ -46,6 +48,25 @@ export interface ExplainedJob extends JobExplanation {
   /** Undefined once the job has ended, and while central does not answer. */
   readonly central: CentralLine | undefined;
 }
+
+export interface RetryOptions extends CallOptions {
+  /** Only these tasks: `'3,7-9'`, or their numbers. */
+  readonly tasks?: string | readonly number[] | undefined;
+  /** Leaves out tasks that were cancelled, unless a failed task kept their stage from running. */
+  readonly failed?: boolean | undefined;
+  /** Runs them as a new job, whose tasks keep their numbers. */
+  readonly asNew?: boolean | undefined;
+  /** The same key again is the same retry. */
+  readonly key?: string | undefined;
+}
+
+/** A job of which tasks run again. */
+export type RetriedJob<Value = unknown> = JobHandle<Value> & {
+  /** So many; 0 where the retry was known already. */
+  readonly tasksAgain: number;
+  /** Chosen tasks that had completed, and do not run again. */
+  readonly tasksCompleted: number;
+};
 
 export interface WaitOptions extends CallOptions {
   /** Gives up after so long; the job goes on. */
@@ -250,26 +271,30 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * A new job of the tasks that did not complete, with everything else as it was.
+   * Runs tasks of an ended job again: the same tasks of the same job, as further attempts. Without `tasks` these are all
+   * that failed or were cancelled; with `failed`, only those that failed and the stages that could not run because of them.
    *
-   * @throws InputError `not-ended` while this job goes on, `nothing-failed` when all tasks completed
+   * @throws InputError `not-ended` while the job goes on, `nothing-failed` when all chosen tasks completed, `unknown-task`,
+   *   `stage-not-completed` where a chosen task runs after a stage that has failed
    */
-  async retryFailed(options: CallOptions & { readonly key?: string } = {}): Promise<JobHandle<Value>> {
-    const { key = randomName() } = options;
+  async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
+    const { key = randomName(), tasks, failed, asNew } = options;
     checkKey(key);
+    const ranges = tasks === undefined ? undefined : chosenRanges(tasks);
     let sentAtMs: Millis | undefined;
     const answer = await this.#ask(
       {
         what: 'to retry a job',
         build: (request) => {
           sentAtMs ??= performance.now();
-          return { type: 'retryJob', request, key, id: this.id };
+          return { type: 'retryJob', request, key, id: this.id, failedOnly: failed, tasks: ranges, asNew };
         },
       },
       options,
     );
-    const { job, state, warning } = answer.value;
-    return new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });
+    const { job, state, warning, again = 0, completed = 0 } = answer.value;
+    const handle = new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });
+    return Object.assign(handle, { tasksAgain: again, tasksCompleted: completed });
   }
 
   /**
@@ -313,6 +338,10 @@ export class JobHandle<Value = unknown> {
   #ask<Q extends Question>(order: Ask<Q>, options: CallOptions): Promise<Answer<Q>> {
     return askOwner(this.#session, this.id, order, options);
   }
+}
+
+function chosenRanges(tasks: string | readonly number[]): TaskRange[] {
+  return parseTaskRanges(typeof tasks === 'string' ? tasks : tasks.join(','));
 }
 
 function withTasks({ job, starts = [], runs = [] }: EndedEvent, endedAtMs: Millis): EndedJobWithTasks {

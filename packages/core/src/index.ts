@@ -48,9 +48,11 @@ export { countTasks, describeIssue, parseJobSpec } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/priority.js';
 export * from './job/record.js';
+export type { RetryChoice } from './job/retry-choice.js';
 export { type ClusterShares, type JobShare, largestShare, SHARES_MAX } from './job/shares.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
+export * from './job/task-ranges.js';
 export {
   type AttemptView,
   type FateOfJob,

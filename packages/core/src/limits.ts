@@ -6,6 +6,8 @@ export const LIMITS = {
   /** Tasks of one job, all stages together. */
   tasksPerJobMax: 1_000_000,
   stagesPerJobMax: 1_000,
+  /** Ranges of tasks in one request: a journal record of them stays below 64 kB. */
+  taskRangesMax: 4_096,
   /** Names of jobs, stages, users, workers, keys. In characters. */
   nameLengthMax: 256,
   /** A line for people. In characters. */

@@ -133,14 +133,16 @@ it('names and numbers that cannot be are said to be wrong', async () => {
 it('what needs no body may be posted without one', async () => {
   const url = await gatewayTo({
     drain: async (worker: string) => ({ worker, state: 'draining', running: 1 }),
-    job: () => ({ retryFailed: async () => ({ id: 'a-2', acceptedState: 'waiting' }) }),
+    job: (id: string) => ({
+      retry: async () => ({ id, acceptedState: 'running', tasksAgain: 2, tasksCompleted: 0 }),
+    }),
   });
   const post = async (path: string) => {
     const headers = { 'content-type': 'application/json' };
     return (await fetch(`${url}${path}`, { method: 'POST', headers })).json();
   };
   expect(await post('/v1/workers/w1/drain')).toMatchObject({ schema: 'goshawk.drain/1', worker: 'w1' });
-  expect(await post('/v1/jobs/a-1/retry')).toMatchObject({ schema: 'goshawk.submit/1', job: 'a-2' });
+  expect(await post('/v1/jobs/a-1/retry')).toMatchObject({ schema: 'goshawk.retry/1', job: 'a-1', tasks: 2 });
 });
 
 it('a client that leaves before the answer is no error of the gateway', async () => {

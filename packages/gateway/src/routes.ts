@@ -257,15 +257,24 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/{id}/retry',
     role: 'submit',
-    does: 'Submit the failed tasks of an ended job as a new job',
+    does: 'Run tasks of an ended job again: the same tasks of the same job, as further attempts',
     path: id,
-    body: z.strictObject({ key: z.string().min(1).max(256).optional() }),
-    answer: shapes.submitted,
-    errors: { ...NO_JOB, 409: 'the job goes on, or all of its tasks completed' },
+    body: z.strictObject({
+      key: z.string().min(1).max(256).optional().describe('the same key again is the same retry'),
+      tasks: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('only these tasks, such as 3,7-9; without it all that did not complete'),
+      failed: z.boolean().optional().describe('leaves out tasks that were cancelled'),
+      asNew: z.boolean().optional().describe('runs them as a new job, whose tasks keep their numbers'),
+    }),
+    answer: shapes.retried,
+    errors: { ...NO_JOB, 409: 'the job goes on, or all chosen tasks have completed' },
     handle: async ({ cluster }, { path, body, signal }) => {
-      const key = body.key === undefined ? {} : { key: body.key };
-      const again = await (await cluster()).job(path.id).retryFailed({ ...key, signal });
-      return submitted(again);
+      const again = await (await cluster()).job(path.id).retry({ ...body, signal });
+      const { id: job, acceptedState: state, tasksAgain: tasks, tasksCompleted: completed } = again;
+      return { schema: 'goshawk.retry/1' as const, job, state: state!, tasks, completed };
     },
   }),
   route({

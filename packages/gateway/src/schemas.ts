@@ -65,6 +65,12 @@ export const submitted = jobStateAfter('goshawk.submit/1').extend({
 });
 /** Of a job that is held, released, or given another priority. */
 export const updated = z.object({ schema: z.literal('goshawk.update/1'), ...summary.shape });
+export const retried = jobStateAfter('goshawk.retry/1').extend({
+  /** So many tasks run again; 0 where this retry was known already. */
+  tasks: count,
+  /** Chosen tasks that had completed, and do not run again. */
+  completed: count,
+});
 export const cancelled = jobStateAfter('goshawk.cancel/1');
 
 export const jobs = z.object({

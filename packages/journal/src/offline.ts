@@ -67,10 +67,18 @@ export function summaryOf(journal: JournalReader): JournalSummary {
   let jobsEnded = 0;
   let firstAt: Millis | undefined;
   let lastAt: Millis | undefined;
+  let hasEnded = false;
   for (const [, { kind, at }] of journal.entries(() => {})) {
     records++;
     if (kind === 'accepted') jobs++;
-    if (kind === 'ended') jobsEnded++;
+    if (kind === 'accepted' || kind === 'retried') {
+      if (hasEnded && kind === 'retried') jobsEnded--;
+      hasEnded = false;
+    }
+    if (kind === 'ended') {
+      jobsEnded++;
+      hasEnded = true;
+    }
     firstAt = Math.min(firstAt ?? at, at);
     lastAt = Math.max(lastAt ?? at, at);
   }

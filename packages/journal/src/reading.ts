@@ -54,7 +54,8 @@ function misplaced(record: JobRecord, before: JobRecord | undefined): string | u
   if (record.kind === 'schedulers') return undefined;
   if (before === undefined) return record.kind === 'accepted' ? undefined : `it begins with "${record.kind}"`;
   if (record.kind === 'accepted') return 'it was accepted twice';
-  return before.kind === 'ended' ? `"${record.kind}" follows its end` : undefined;
+  const isOver = before.kind === 'ended' && record.kind !== 'retried';
+  return isOver ? `"${record.kind}" follows its end` : undefined;
 }
 
 /** The same for who goes on without it. */

@@ -91,6 +91,13 @@ export const BY_FORMAT: readonly JobRecord[] = [
   { kind: 'schedulers', job: 0, at: AT + 150, names: ['s1', 's2'] },
   { kind: 'passed', job: 1, at: AT + 160, after: 's2-7' },
   { kind: 'updated', job: 1, at: AT + 170, held: true, beginAt: AT + 9_000, priority: 'high' },
+  {
+    kind: 'retried',
+    job: 1,
+    at: AT + 170,
+    key: 'again',
+    choice: { failedOnly: undefined, tasks: [{ first: 3, last: 7 }] },
+  },
 ];
 
 /** The same in an order in which they may be written: nothing follows a job's end. */

@@ -8,7 +8,7 @@ import {
   type Outcome,
   parseJobSpec,
 } from '@goshawk/core';
-import type { Inheritance, JournalEntry, SchedulerConfig } from './contract.js';
+import type { Inheritance, JournalEntry, SchedulerConfig, SchedulerEnvironment } from './contract.js';
 import type { Job } from './job/job.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, welcome } from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
@@ -27,12 +27,23 @@ export class DurableBench {
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
+  /** What earlier incarnations wrote, in order. */
+  readonly #former: readonly JobRecord[];
   #isUnreadable = false;
   #report = 0;
 
   /** @param joins whether central welcomes it at once */
-  constructor(inheritance?: Inheritance, startedAt = 0, joins = true, config: Partial<SchedulerConfig> = {}) {
+  constructor(
+    inheritance?: Inheritance,
+    startedAt = 0,
+    joins = true,
+    config: Partial<SchedulerConfig> = {},
+    env: Partial<SchedulerEnvironment> = {},
+  ) {
     const former = new Map(inheritance?.entries);
+    this.#former = [...former.entries()]
+      .sort(([one = 0], [other = 0]) => one - other)
+      .map(([, record]) => record);
     this.scheduler = loneScheduler(
       { wallOffsetMs: WALL + startedAt, inheritance, ...config },
       {
@@ -45,6 +56,7 @@ export class DurableBench {
           [...former.values(), ...this.records].flatMap((record, place): JournalEntry[] =>
             record.job === job && !this.#isUnreadable ? [[place, record]] : [],
           ),
+        ...env,
       },
     );
     this.scheduler.start(0);
@@ -105,9 +117,10 @@ export class DurableBench {
 
   /** What the next incarnation finds, when everything was committed. */
   inheritance(previousIncarnations: Address[] = [3 as Address]): Inheritance {
-    const lastJob = Math.max(0, ...this.records.map(({ job }) => job));
+    const records = [...this.#former, ...this.records];
+    const lastJob = Math.max(0, ...records.map(({ job }) => job));
     const now = Number.POSITIVE_INFINITY;
-    return { entries: entriesOf(this.records), now, lastJob, previousIncarnations };
+    return { entries: entriesOf(records), now, lastJob, previousIncarnations };
   }
 }
 

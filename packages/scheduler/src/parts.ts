@@ -64,14 +64,20 @@ export class SchedulerParts extends SchedulerState {
     this.binder = new Binder(this, this.routing, this.delivery, this.sampler, this.events);
     // Attempts and jobs end.
     this.abandoned = new AbandonedAttempts(this.ledger);
-    this.endings = new Endings(this, this.routing, this.sampler, this.abandoned, this.events, (job, now) =>
-      this.predecessors.ended(job, now),
-    );
+    this.endings = new Endings(this, this.routing, this.sampler, this.abandoned, this.events, (job, now) => {
+      this.predecessors.ended(job, now);
+      this.tellIfDrained();
+    });
     this.cancelling = new Cancelling(this, this.routing, this.endings);
     // Jobs come.
     this.predecessors = new Predecessors(this, this.routing, this.sampler, this.endings, this.cancelling);
     this.holds = new Holds(this, this.routing, this.cancelling, this.endings, this.events);
     this.keys = new Keys(config.name, this.ledger);
     this.answers = new Answers(this.ledger);
+  }
+
+  /** A scheduler that drains is done when no job can go on. Jobs that only a retry could release stay in its journal. */
+  tellIfDrained(): void {
+    if (this.cluster.isDraining && this.predecessors.areAllStuck) this.env.drained();
   }
 }

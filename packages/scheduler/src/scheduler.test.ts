@@ -234,7 +234,15 @@ describe('clients', () => {
     bench.scheduler.drain();
     const submit = { type: 'submit', request: 1, key: 'a', spec: { tasks: [{ sleep: 1 }] } } as const;
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'draining' });
-    const retry = { type: 'retryJob', request: 2, key: 'b', id: job.id } as const;
+    const retry = {
+      type: 'retryJob',
+      request: 2,
+      key: 'b',
+      id: job.id,
+      failedOnly: undefined,
+      tasks: undefined,
+      asNew: undefined,
+    } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
   });
 
@@ -365,7 +373,15 @@ describe('clients', () => {
     bench.ask(W1, failed);
     bench.end(W1, failed, 0, { ...COMPLETED, kind: 'failed' });
     bench.submit({ user: 'ada', tasks: [{ sleep: 1 }] });
-    const retry = { type: 'retryJob', request: 2, key: 'b', id: failed.id } as const;
+    const retry = {
+      type: 'retryJob',
+      request: 2,
+      key: 'b',
+      id: failed.id,
+      failedOnly: undefined,
+      tasks: undefined,
+      asNew: undefined,
+    } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });
 

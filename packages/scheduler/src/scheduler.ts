@@ -61,7 +61,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#isInheriting = false;
     if (config.inheritance !== undefined) env.inherited?.(jobs.activeCount);
     cluster.enlist(pieces.now);
-    if (this.isDraining && jobs.activeCount === 0) env.drained();
+    this.#parts.tellIfDrained();
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -210,9 +210,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
   drain(): void {
-    const { cluster, jobs, env } = this.#parts;
-    cluster.drain();
-    if (!this.#isInheriting && jobs.activeCount === 0) env.drained();
+    this.#parts.cluster.drain();
+    if (!this.#isInheriting) this.#parts.tellIfDrained();
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */

@@ -27,7 +27,8 @@ export function attemptEnded(
     s.counters.staleReports++;
     return s.abandoned.settled(from, message);
   }
-  for (const chunk of message.output) s.jobs.logs.append(job.number, job.spec.user, task, attempt, chunk);
+  const execution = job.tasks.executions[task]!;
+  for (const chunk of message.output) s.jobs.logs.append(job.number, job.spec.user, task, execution, chunk);
   job.history.reports.isBrief = s.jobs.isShort;
   s.endings.ended(job, end, now);
   if (!job.hasEnded) s.jobs.weigh(job);
@@ -38,7 +39,7 @@ export function printed(s: SchedulerParts, from: Address, message: MessageOf<'ou
   const { task, attempt, chunk } = message;
   const job = s.jobs.byNumber(message.job);
   if (job === undefined || job.hasEnded || !job.tasks.isRunning(task, attempt, from)) return;
-  s.jobs.logs.append(job.number, job.spec.user, task, attempt, chunk);
+  s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executions[task]!, chunk);
 }
 
 /** A worker gives back what it has not started: probes, or a task. */

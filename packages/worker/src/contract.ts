@@ -29,6 +29,8 @@ export interface TaskOrder {
   readonly jobId: string;
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
+  /** How often the task has started, this time included: the attempt that the task itself sees. As `attempt` where it is missing. */
+  readonly execution?: AttemptNumber | undefined;
   /** Of a job that is taken for long. */
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */

@@ -76,6 +76,7 @@ function run(ask: number): MessageOf<'run'> {
     timeoutMs: undefined,
     apartMs: undefined,
     expectedMs: undefined,
+    execution: undefined,
     ask,
   };
 }

@@ -22,6 +22,7 @@ function given(task: number, long: boolean): MessageOf<'run'> {
     timeoutMs: undefined,
     apartMs: undefined,
     expectedMs: undefined,
+    execution: undefined,
   };
 }
 

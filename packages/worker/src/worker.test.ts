@@ -52,6 +52,7 @@ const run: MessageOf<'run'> = {
   timeoutMs: undefined,
   apartMs: undefined,
   expectedMs: undefined,
+  execution: undefined,
   ask: 0,
 };
 
@@ -127,6 +128,7 @@ class Bench {
       timeoutMs,
       apartMs,
       expectedMs: undefined,
+      execution: undefined,
     });
   }
 
@@ -309,6 +311,7 @@ describe('a match', () => {
     timeoutMs: undefined,
     apartMs: undefined,
     expectedMs: undefined,
+    execution: undefined,
     ask: 0,
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });

@@ -169,6 +169,9 @@ export class Client implements Machine {
           request: ask(),
           key,
           id: retryOf,
+          failedOnly: undefined,
+          tasks: undefined,
+          asNew: undefined,
         });
       return;
     }

@@ -112,7 +112,7 @@ describe('against a real cluster', () => {
     const error = await job.result().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(JobFailed);
     expect((error as JobFailed).failures).toMatchObject([{ task: 1, attempts: 2, exitCode: 3 }]);
-    const again = await job.retryFailed();
+    const again = await job.retry();
     expect(again.id).not.toBe(job.id);
     expect((await again.wait()).tasks).toMatchObject({ total: 1, failed: 1 });
   });

@@ -1,33 +1,47 @@
-import { formatCount } from '@goshawk/core';
+import { counted, formatCount } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',
-  words: 'ID',
+  words: 'ID [TASKS]',
   completes: 'ids',
-  describe: 'submit the failed tasks of an ended job as a new job, and print its id',
-  examples: [['goshawk wait $(goshawk retry $id)', 'once more, and its outcome']],
+  describe: 'run tasks of an ended job again: the same tasks of the same job, as further attempts',
+  examples: [
+    ['goshawk retry $id', 'all tasks that failed or were cancelled'],
+    ['goshawk retry $id 3,7-9', 'these tasks'],
+    ['goshawk wait $(goshawk retry $id)', 'and wait for the outcome of the whole job'],
+  ],
   options: {
     failed: {
       type: 'flag',
       flagOnly: true,
-      describe: 'the tasks that failed or were cancelled; they are what is run again in any case',
+      describe: 'leave out tasks that were cancelled, unless a failed task kept their stage from running',
+    },
+    'as-new': {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'run them as a new job, whose tasks keep their numbers and which names this one as `retryOf`',
     },
   },
-  async run(context, _options, { words }) {
+  async run(context, { failed, 'as-new': asNew }, { words }) {
     const signal = context.interrupted;
+    const [name, tasks] = words;
     await using cluster = await openCluster(context);
-    const again = await cluster.job(await jobNamed(context, cluster, words[0]!)).retryFailed({ signal });
-    // The job is there now: its id is said before anything else is asked, which may fail.
+    const job = cluster.job(await jobNamed(context, cluster, name!));
+    const again = await job.retry({ tasks, failed, asNew, signal });
+    const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
-      context.json({ schema: 'goshawk.submit/1', job: again.id, state: again.acceptedState });
-    } else {
-      context.out(again.id);
-      const { tasks } = await again.describe({ signal });
-      const them = tasks.total === 1 ? '1 task is' : `${formatCount(tasks.total)} tasks are`;
-      context.note(`${them} run again; \`goshawk wait ${again.id}\` waits for the end`);
+      context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });
+      return;
     }
+    context.out(id);
+    const run = tasksAgain === 1 ? '1 task runs again' : `${formatCount(tasksAgain)} tasks run again`;
+    const skipped =
+      completed === 0
+        ? ''
+        : `; ${counted(completed, 'chosen task')} had completed and ${completed === 1 ? 'does' : 'do'} not`;
+    context.note(`${run}${skipped}; \`goshawk wait ${id}\` waits for the end`);
   },
 });

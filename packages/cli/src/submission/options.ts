@@ -146,7 +146,8 @@ const JOB = {
     type: 'texts',
     value: 'ID',
     flagOnly: true,
-    describe: 'start when that job has completed, cancel if it has not; repeatable',
+    describe:
+      'start when that job has completed; held while it has failed, until a retry of it completes; repeatable',
   },
   hold: { type: 'flag', flagOnly: true, describe: 'start nothing until `goshawk release ID`' },
   begin: {

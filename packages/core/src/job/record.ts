@@ -2,6 +2,7 @@ import type { AttemptNumber, JobNumber, Millis, TaskIndex } from '../ids.js';
 import type { Outcome } from '../messages/records.js';
 import type { JobClass, Route } from '../policy/presets.js';
 import type { Priority } from './priority.js';
+import type { RetryChoice } from './retry-choice.js';
 import type { JobSpec } from './spec.js';
 import type { JobState } from './view.js';
 
@@ -95,6 +96,15 @@ export type JobRecord =
       /** Nothing of it starts before; undefined: that time has come, or does not count any more. Wall clock. */
       readonly beginAt: Millis | undefined;
       readonly priority: Priority;
+    }
+  | {
+      /** Tasks of the ended job may run again, as further attempts. The choice names them, so no payload is copied. */
+      readonly kind: 'retried';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      /** Of the request: the same key again is the same retry. */
+      readonly key: string;
+      readonly choice: RetryChoice;
     }
   | {
       /** The schedulers to which keys belong, as they were last told: of no job, and filed under 0. */

@@ -155,7 +155,7 @@ const jobSpecSchema = z.lazy(() =>
         'ids of jobs that must have ended, however, before anything of this one starts',
       ),
       afterOk: otherJobs().describe(
-        'ids of jobs that must have completed before; if one fails, is cancelled or is known no more, this job is cancelled',
+        'ids of jobs that must have completed before; if one fails or is cancelled, this job is held until a retry of that one completes',
       ),
       demand: demand()
         .optional()

@@ -217,6 +217,9 @@ export const accepted = view({
   state: jobState,
   /** What is likely to be a mistake: no worker that is there could run some of it. */
   warning: optional(line),
+  /** Of a retry: tasks that run again, and tasks that were chosen and had completed, which do not. */
+  again: optional(count),
+  completed: optional(count),
 });
 
 /** Users of whom one scheduler tells what they have waiting. */

@@ -87,9 +87,11 @@ export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   retry: 'from a first attempt, which failed or was lost, to the one that counts',
 };
 
-/** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. */
+/** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. A failed one says what would release the other. */
 export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): string {
   const done = state === 'running' ? `, ${Math.floor((100 * ended) / Math.max(1, tasks))}% done` : '';
+  if (ok && (state === 'failed' || state === 'cancelled'))
+    return `${id} (${state}), held until a retry of it completes: \`goshawk retry ${id}\``;
   const known = state === 'unknown' ? 'its scheduler has not answered' : `${state}${done}`;
   return `${id} (${known})${ok ? ', to complete' : ''}`;
 }

@@ -17,6 +17,7 @@ import {
 } from '../cluster-view.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
 import { PRIORITIES } from '../job/priority.js';
+import { retryChoiceFields } from '../job/retry-choice.js';
 import { clusterShares } from '../job/shares.js';
 import {
   accepted,
@@ -306,6 +307,8 @@ export const MESSAGES = {
       apartMs: optional(ms),
       /** How long it is believed to take, where others wait for the slot: their task may come before the end. */
       expectedMs: optional(ms),
+      /** How often the task has started, this time included. The task sees it as its attempt; `attempt` also counts what never started. */
+      execution: optional(attempt),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),
@@ -430,10 +433,13 @@ export const MESSAGES = {
     request,
     id: name,
   }),
-  retryJob: message('client', 'scheduler', 'Sent again until answered; the key makes it one job.', {
+  retryJob: message('client', 'scheduler', 'Sent again until answered; the key makes it one retry.', {
     request,
     key: name,
     id: name,
+    ...retryChoiceFields,
+    /** A new job with the same indices, instead of further attempts of the same job. */
+    asNew: optional(flag),
   }),
   findSchedulers: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
   drainWorker: message('client', 'central', 'Sent again until answered; draining twice is once.', {

@@ -397,8 +397,12 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     const accepted = records.find((record) => record?.kind === 'accepted') as
       | JobRecordOf<'accepted'>
       | undefined;
-    const ended = records.find((record) => record?.kind === 'ended') as JobRecordOf<'ended'> | undefined;
-    return { id: `${first.tag}-${first.job}`, accepted, ended: ended?.state };
+    const last = records.findLast((record) => record?.kind === 'ended' || record?.kind === 'retried');
+    return {
+      id: `${first.tag}-${first.job}`,
+      accepted,
+      ended: last?.kind === 'ended' ? last.state : undefined,
+    };
   }
 }
 

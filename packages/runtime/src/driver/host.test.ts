@@ -404,7 +404,14 @@ describe('a message on which a machine throws', () => {
   test('again and again has one number and few lines', () => {
     const { post, errors } = setUpThrowing();
     for (let i = 0; i < 100; i++) post.arrive(0, SUBMIT);
-    post.arrive(0, { ...SUBMIT, type: 'retryJob', id: 's-1' } as Message);
+    post.arrive(0, {
+      ...SUBMIT,
+      type: 'retryJob',
+      id: 's-1',
+      failedOnly: undefined,
+      tasks: undefined,
+      asNew: undefined,
+    } as Message);
     expect(post.sent.map(({ message }) => (message as { hint: string }).hint.match(/\d+/)![0])).toEqual([
       ...new Array(100).fill('1'),
       '2',

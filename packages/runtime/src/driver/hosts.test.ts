@@ -162,6 +162,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             timeoutMs: undefined,
             apartMs: undefined,
             expectedMs: undefined,
+            execution: undefined,
           });
         });
       },

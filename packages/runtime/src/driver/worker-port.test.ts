@@ -81,6 +81,7 @@ const order = (payload: unknown) => ({
   timeoutMs: undefined,
   apartMs: undefined,
   expectedMs: undefined,
+  execution: undefined,
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
@@ -262,6 +263,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     timeoutMs: undefined,
     apartMs: undefined,
     expectedMs: undefined,
+    execution: undefined,
   });
   const { sink } = executor.runs[0]!;
   sink.started?.();

@@ -128,7 +128,7 @@ class WorkerPort {
 
 /** The order for the executor. The payload comes unchecked from the submitter. */
 function runOrder(
-  { payload, jobId, task, attempt }: TaskOrder,
+  { payload, jobId, task, attempt, execution = attempt }: TaskOrder,
   gpus: string | undefined,
   traceparent: string | undefined,
   { cpu, memory }: Resources,
@@ -142,7 +142,7 @@ function runOrder(
   const env = {
     GOSHAWK_JOB: jobId,
     GOSHAWK_TASK: `${task}`,
-    GOSHAWK_ATTEMPT: `${attempt}`,
+    GOSHAWK_ATTEMPT: `${execution}`,
     ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
     // Where GPUs are given out, a task that has none is to see none.
     ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),

@@ -1,7 +1,8 @@
-import type { JobSpec, Millis } from '@goshawk/core';
+import type { JobSpec, Millis, RetryChoice } from '@goshawk/core';
 import { watchDeadline } from '../ending/job-timers.js';
 import { holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
+import type { Reopening } from '../job/reopening.js';
 import type { SchedulerParts } from '../parts.js';
 import { arrivingJobOf } from './arriving.js';
 import { decide } from './classify.js';
@@ -28,17 +29,42 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   else s.events.accepted(job);
   if (!job.isAwaiting) s.routing.startJob(job, now);
   // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
-  if (ledger.isShared) ledger.whenDurable((then) => isWritten(s, job, then), now);
+  if (ledger.isShared)
+    ledger.whenDurable((then) => {
+      if (jobs.byNumber(number) === job) s.events.accepted(job);
+      isWritten(s, job, then);
+    }, now);
   else watchDeadline(job, cluster.policy, s.env);
   if (job.isAwaiting) s.predecessors.hold(job, now);
   s.holds.watch(job, now);
   return job;
 }
 
+/**
+ * Runs tasks of an ended job again, as further attempts. Nothing is given out before the retry is on the disk: after a crash
+ * the job would have ended, and its tasks would run unknown to anybody.
+ */
+export function reopen(
+  s: SchedulerParts,
+  job: Job,
+  reopening: Reopening,
+  { key, choice }: { readonly key: string; readonly choice: RetryChoice },
+  now: Millis,
+): void {
+  const { jobs, ledger } = s;
+  ledger.retried(job, key, choice, now);
+  jobs.reopen(job, () => job.reopen(reopening, key, now));
+  s.unwritten.add(job);
+  if (job.isAwaiting) s.predecessors.hold(job, now);
+  else s.routing.startJob(job, now);
+  s.holds.watch(job, now);
+  s.sampler.resume(job, now);
+  ledger.whenDurable((then) => isWritten(s, job, then), now);
+}
+
 function isWritten(s: SchedulerParts, job: Job, now: Millis): void {
   const questions = s.unwritten.settled(job);
   const isTheirs = s.jobs.byNumber(job.number) === job;
-  if (isTheirs) s.events.accepted(job);
   for (const ask of questions) ask(now);
   if (!isTheirs || job.cancelling || job.hasEnded) return;
   s.routing.findAll(job, now);

@@ -36,6 +36,18 @@ function detail(id: string) {
   return bench.take().find((message) => message.type === 'jobDetail')!.value;
 }
 
+function retry(id: string): void {
+  const choice = { failedOnly: undefined, tasks: undefined, asNew: undefined };
+  bench.receive(CLIENT, {
+    type: 'retryJob',
+    request: 50,
+    key: `again ${bench.records.length}`,
+    id,
+    ...choice,
+  });
+  bench.commit();
+}
+
 function why(id: string) {
   bench.receive(CLIENT, { type: 'explainJob', request: 78, id, task: undefined });
   return bench.take().find((message) => message.type === 'jobExplanation')!.value;
@@ -80,7 +92,7 @@ describe('a job after another one of the same scheduler', () => {
     ['after', 'completed', undefined, 'waiting'],
     ['after', 'failed', FAILED, 'waiting'],
     ['afterOk', 'completed', undefined, 'waiting'],
-    ['afterOk', 'failed', FAILED, 'cancelled'],
+    ['afterOk', 'failed', FAILED, 'held'],
   ] as const)('with %s: when that has %s', (kind, _state, outcome, then) => {
     submit(ONE);
     bench.take();
@@ -88,9 +100,10 @@ describe('a job after another one of the same scheduler', () => {
     expect(sent('probe')).toEqual([]);
     expect(bench.ask(W2, 2)).toBeUndefined();
     run(1, outcome);
-    expect(detail(held).state).toBe(then);
-    if (then === 'cancelled') {
-      expect(detail(held).cancelReason).toBe('it was to start after s-1 had completed, which has failed');
+    expect(detail(held).state).toBe('waiting');
+    if (then === 'held') {
+      expect(why(held)).toMatchObject({ after: [{ id: 's-1', state: 'failed', ok: true }] });
+      expect(bench.ask(W2, 2)).toBeUndefined();
       return;
     }
     run(2);
@@ -125,15 +138,15 @@ describe('a job after another one of the same scheduler', () => {
     });
   });
 
-  test('is cancelled like any other, and those after it hear of that: a chain of 10,000', () => {
+  test('is cancelled like any other, and the chain of 10,000 after it is held', () => {
     submit(ONE);
     for (let job = 2; job <= 10_000; job++) bench.accept({ ...ONE, afterOk: [`s-${job - 1}`] });
     bench.commit();
     bench.take();
     bench.receive(CLIENT, { type: 'cancelJob', request: 99, id: 's-2' });
     expect(detail('s-2').cancelReason).toBeUndefined();
-    expect(detail('s-10000').cancelReason).toMatch(/s-9999 had completed, which was cancelled/);
-    expect(bench.scheduler.activeJobs).toBe(1);
+    expect(detail('s-3')).toMatchObject({ state: 'waiting', after: [{ id: 's-2', state: 'cancelled' }] });
+    expect(bench.scheduler.activeJobs).toBe(9_999);
   });
 
   test('has the stages and the pilots that it would have had', () => {
@@ -151,14 +164,58 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail(held).state).toBe('completed');
   });
 
-  test('is not held again when it is tried again', () => {
+  test('is held when that one fails, through restarts, and goes on when a retry of it completes', () => {
     submit(ONE);
     const held = submit({ ...ONE, afterOk: ['s-1'] });
     run(1, FAILED);
-    submitted++;
-    bench.receive(CLIENT, { type: 'retryJob', request: 50, key: 'again', id: held });
-    run(3);
-    expect(detail('s-3').state).toBe('completed');
+    restart();
+    expect(detail(held)).toMatchObject({ state: 'waiting', after: [{ id: 's-1', state: 'failed' }] });
+    retry('s-1');
+    run(1, FAILED);
+    expect(detail(held).state).toBe('waiting');
+    retry('s-1');
+    restart();
+    run(1);
+    run(2);
+    expect(detail(held).state).toBe('completed');
+  });
+
+  test('is cancelled while it is held, and held again when it is retried itself', () => {
+    submit(ONE);
+    const held = submit({ ...ONE, afterOk: ['s-1'] });
+    run(1, FAILED);
+    bench.receive(CLIENT, { type: 'cancelJob', request: 99, id: held });
+    expect(detail(held).state).toBe('cancelled');
+    retry(held);
+    expect(bench.ask(W1, 2)).toBeUndefined();
+    retry('s-1');
+    run(1);
+    run(2);
+    expect(detail(held).state).toBe('completed');
+  });
+
+  test('does not keep a scheduler from draining while only a retry could release it', () => {
+    let isDrained = false;
+    bench = benched(
+      new DurableBench(
+        undefined,
+        0,
+        true,
+        {},
+        {
+          drained() {
+            isDrained = true;
+          },
+        },
+      ),
+    );
+    submit(ONE);
+    const held = submit({ ...ONE, afterOk: ['s-1'] });
+    submit({ ...ONE, after: [held] });
+    bench.scheduler.drain();
+    expect(isDrained).toBe(false);
+    run(1, FAILED);
+    expect(isDrained).toBe(true);
   });
 
   test('is held by a process that is started again, unless all had ended before', () => {

@@ -142,6 +142,25 @@ export class Predecessors {
     this.#arm();
   }
 
+  /** Every active job is held until a job that has failed is retried, directly or through other jobs here: none can go on. */
+  get areAllStuck(): boolean {
+    const stuck = new Set<string>();
+    for (const job of this.#s.jobs.active()) {
+      const isStuck = [...job.awaited].some(
+        (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
+      );
+      if (!isStuck) return false;
+      stuck.add(job.id);
+    }
+    return true;
+  }
+
+  #hasFailed(id: string): boolean {
+    const { state } =
+      tagOf(id) === this.#s.config.tag ? this.#ownFate(id) : (this.#fates.get(id) ?? NOTHING_KNOWN);
+    return state === 'failed' || state === 'cancelled';
+  }
+
   /** Those that the job still waits for, the first hundred. */
   of(job: Job): Predecessor[] {
     if (!job.isAwaiting || job.hasEnded) return [];
@@ -227,15 +246,26 @@ export class Predecessors {
       const followers = this.#followers.get(next.id) ?? [];
       this.#followers.delete(next.id);
       this.#fates.delete(next.id);
-      for (const job of followers) this.#passOrCancel(job, next, now);
+      for (const job of followers) this.#passHoldOrCancel(job, next, now);
     }
     this.#isSettling = false;
   }
 
-  #passOrCancel(job: Job, { id, state }: FateOfJob, now: Millis): void {
+  /** A job that has failed or was cancelled may be retried, so the jobs that need it to complete are held. */
+  #passHoldOrCancel(job: Job, fate: FateOfJob, now: Millis): void {
+    const { id, state } = fate;
     if (job.hasEnded || job.cancelling) return;
-    if (state !== 'completed' && job.spec.afterOk?.includes(id))
-      return this.#cancelling.cancel(job, now, `it was to start after ${id} had completed, ${WORDS[state]}`);
+    if (state !== 'completed' && job.spec.afterOk?.includes(id)) {
+      if (state === 'forgotten' || state === 'unknown')
+        return this.#cancelling.cancel(
+          job,
+          now,
+          `it was to start after ${id} had completed, ${WORDS[state]}`,
+        );
+      addTo(this.#followers, id, job);
+      this.#fates.set(id, fate);
+      return;
+    }
     job.awaited.delete(id);
     this.#s.ledger.passed(job, id, now);
     // Whoever takes the job over, or has it after a restart, is to know that it runs, and not to ask again.
@@ -253,15 +283,10 @@ export class Predecessors {
 
 const NOTHING_KNOWN = { state: 'unknown', tasks: 0, ended: 0 } as const;
 
-const WORDS: Readonly<Record<JobFate, string>> = {
-  waiting: 'which waits',
-  running: 'which runs',
-  completed: 'which it has',
-  failed: 'which has failed',
-  cancelled: 'which was cancelled',
+const WORDS = {
   forgotten: 'which has ended and was forgotten since: nobody knows how',
   unknown: 'of which nobody knows',
-};
+} as const satisfies Partial<Record<JobFate, string>>;
 
 function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
   const set = sets.get(key);

@@ -1,6 +1,7 @@
 import {
   type Address,
   countTasks,
+  formatTaskRanges,
   InputError,
   isFinal,
   type JobNumber,
@@ -9,17 +10,18 @@ import {
   LIMITS,
   type MessageOf,
   type Millis,
-  type Payload,
   parseJobSpec,
+  type RetryChoice,
   setLatest,
   sumOf,
 } from '@goshawk/core';
 import { refused } from '../clients/answers.js';
-import { Job, TaskState } from '../job/job.js';
+import { Job } from '../job/job.js';
+import { findReopening } from '../job/reopening.js';
 import type { Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 import { whatIsMissing, whyImpossible } from './admission.js';
-import { accept } from './intake.js';
+import { accept, reopen } from './intake.js';
 import { isSameJob } from './same-job.js';
 
 // Jobs that clients bring, or want tried again: taken, known by their keys, or refused.
@@ -37,15 +39,15 @@ export function submit(
   reply(s, from, message.request, submitted(s, from, message, owner, now));
 }
 
-/** A new job of the tasks that failed or were cancelled, with everything else as it was. */
+/** Runs tasks of an ended job again: the same tasks of the same job, as further attempts. */
 export function retry(
   s: SchedulerParts,
   from: Address,
-  { request, key }: MessageOf<'retryJob'>,
+  message: MessageOf<'retryJob'>,
   job: Job,
   now: Millis,
 ): void {
-  reply(s, from, request, retried(s, key, job, now));
+  reply(s, from, message.request, retried(s, message, job, now));
 }
 
 function reply(s: SchedulerParts, to: Address, request: number, outcome: Accepted | Refusal): void {
@@ -89,18 +91,49 @@ function submitted(
   return accepted(s, accept(s, spec, key, now));
 }
 
-function retried(s: SchedulerParts, key: string, job: Job, now: Millis): Accepted | Refusal {
-  // A retry belongs to the owner of the job, whatever its key.
-  const known = knownBy(s, key, undefined, job.spec.user);
-  if (known !== undefined && !(known instanceof Job)) return known;
+function retried(
+  s: SchedulerParts,
+  message: MessageOf<'retryJob'>,
+  job: Job,
+  now: Millis,
+): Accepted | Refusal {
+  const { key, tasks, failedOnly } = message;
+  if (!s.cluster.isReady) return NOT_READY;
+  if (key === '') return NO_KEY;
+  if (job.retryKeys.includes(key)) return accepted(s, job);
   if (!isFinal(job.state)) {
-    const message = `${job.id} is still ${job.state}`;
-    return { code: 'not-ended', message, hint: 'wait for its end, or cancel it' };
+    const problem = `${job.id} is still ${job.state}`;
+    return { code: 'not-ended', message: problem, hint: 'wait for its end, or cancel it' };
   }
-  const spec = failedPart(job);
-  if (spec === undefined) return { code: 'nothing-failed', message: `no task of ${job.id} failed`, hint: '' };
-  if (known !== undefined) return again(s, key, known, spec);
-  return whyTooMuch(s, spec) ?? accepted(s, accept(s, spec, key, now));
+  if (s.cluster.isDraining) return DRAINING;
+  const last = Math.max(-1, ...(tasks ?? []).map((range) => range.last));
+  if (last >= job.taskCount) {
+    const hint = `its tasks are 0 to ${job.taskCount - 1}`;
+    return { code: 'unknown-task', message: `${job.id} has no task ${last}`, hint };
+  }
+  const choice: RetryChoice = { failedOnly, tasks };
+  const reopening = findReopening(job.dag, job.tasks, choice);
+  if ('stage' in reopening) {
+    const problem = `task ${reopening.task} of ${job.id} runs after stage ${reopening.stage}, which has not completed`;
+    return {
+      code: 'stage-not-completed',
+      message: problem,
+      hint: 'retry the failed tasks of that stage as well',
+    };
+  }
+  const { count, completed } = reopening;
+  if (count === 0) return { code: 'nothing-failed', message: nothingToRetry(job, choice), hint: '' };
+  const refusal = s.ledger.refusal ?? s.overload.refusal() ?? s.overload.refusalOf(job.spec.user, count);
+  if (refusal !== undefined) return refusal;
+  reopen(s, job, reopening, { key, choice }, now);
+  return { ...accepted(s, job), again: count, ...(completed > 0 ? { completed } : {}) };
+}
+
+function nothingToRetry({ id, state }: Job, { tasks, failedOnly }: RetryChoice): string {
+  if (tasks !== undefined) return `tasks ${formatTaskRanges(tasks)} of ${id} have completed`;
+  return state === 'completed' || failedOnly !== true
+    ? `no task of ${id} failed`
+    : `no task of ${id} failed; it was cancelled`;
 }
 
 /**
@@ -172,30 +205,6 @@ function keyConflict(key: string, job: string): Refusal {
     message: `the key ${key} was given to another job before, which is ${job}`,
     hint: 'give another key for another job',
   };
-}
-
-/** The same job with only its tasks that did not complete; undefined when all did. */
-function failedPart(job: Job): JobSpec | undefined {
-  const kept = job.stages.map((stage) => {
-    const each: Payload[] = [];
-    for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (job.tasks.stateOf(task) !== TaskState.completed) each.push(job.dag.payloadOf(task));
-    }
-    return each;
-  });
-  const place = new Map<number, number>();
-  kept.forEach((each, index) => {
-    if (each.length > 0) place.set(index, place.size);
-  });
-  if (place.size === 0) return undefined;
-  const stages = [...place.keys()].map((index) => {
-    const { spec } = job.stages[index]!;
-    const after = spec.after.flatMap((before) => place.get(before) ?? []);
-    return { ...spec, after, tasks: { each: kept[index]! } };
-  });
-  // Who tries again knows what has become of the jobs before.
-  const { after: _, afterOk: __, ...spec } = job.spec;
-  return { ...spec, stages };
 }
 
 /** Submissions that are remembered: those that may still be on their way again. */

@@ -46,7 +46,7 @@ test('a run says how long its task takes, where that is estimated or history gue
     });
     return bench.take().find(({ type }) => type === 'run');
   };
-  expect(expected(1)).toMatchObject({ expectedMs: undefined });
+  expect(expected(1)).toMatchObject({ expectedMs: undefined, execution: undefined });
   job.redecide({ guessMs: 50 });
   expect(expected(2)).toMatchObject({ expectedMs: 50 });
   job.redecide({ estimateMs: 80 });

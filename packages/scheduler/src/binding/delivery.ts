@@ -69,6 +69,7 @@ export class Delivery {
     if (job.cancelling) return;
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attempts[task]!;
+    const execution = job.tasks.executions[task]!;
     const by = job.tasks.assignedBy[task];
     const number = job.tasks.assignments[task]!;
     const { index, spec } = job.waiting.batchOf(task);
@@ -95,6 +96,7 @@ export class Delivery {
       timeoutMs,
       apartMs,
       expectedMs: by === AssignedBy.match && !this.#s.cluster.isCalm ? expectedOf(job) : undefined,
+      execution: execution === attempt ? undefined : execution,
     });
   }
 }

@@ -119,9 +119,9 @@ function storyOf(
   const isPilot = job.sample?.isPilot(task) ?? false;
   const hasRun = state === TaskState.running || job.tasks.isFinal(task);
   const startedAt = job.tasks.startedAt[task]!;
-  const hasStarted = hasRun && job.tasks.attempts[task]! > 0;
+  const hasStarted = hasRun && job.tasks.executions[task]! > 0;
   const mightStart = hasStarted ? readyBefore(job, task) : readyAt(job, stage, isPilot);
-  const from = stage.blockers > 0 ? now : mightStart;
+  const from = stage.blockers > 0 && !hasRun ? now : mightStart;
   const ranMs = state === TaskState.running ? now - startedAt : job.tasks.runMs[task]!;
   return {
     task,
@@ -129,7 +129,7 @@ function storyOf(
     state: TASK_STATE_NAMES[state]!,
     reason: hasRun ? undefined : reasonFor(job, task, waits),
     isPilot,
-    attempts: job.tasks.attempts[task]!,
+    attempts: job.tasks.executions[task]!,
     worker: job.tasks.workers[task]! >= 0 ? s.cluster.nameOf(job.tasks.workerOf(task)) : undefined,
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,

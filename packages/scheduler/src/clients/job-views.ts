@@ -66,7 +66,7 @@ export class JobViews {
       if (running.length === LISTED_MAX) break;
       running.push({
         task,
-        attempt: tasks.attempts[task]!,
+        attempt: tasks.executions[task]!,
         worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
         elapsedMs: now - tasks.startedAt[task]!,
       });
@@ -127,7 +127,7 @@ export class JobViews {
       const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.recall);
       listed.push({
         task,
-        attempt: tasks.attempts[task]!,
+        attempt: tasks.executions[task]!,
         state: isRunning ? 'running' : state === TaskState.completed ? 'completed' : 'cancelled',
         worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
         startedMs: startedAt - job.acceptedAt,
@@ -169,7 +169,7 @@ export class JobViews {
     const { tasks, history } = job;
     const { recall } = this.#s.env;
     const state = tasks.stateOf(task);
-    const attempt = tasks.attempts[task]!;
+    const attempt = tasks.executions[task]!;
     const of = {
       task,
       stage: job.dag.stageOf(task).spec.name,
@@ -287,10 +287,10 @@ function describeFailure(
   printed?: Uint8Array,
 ): TaskFailure {
   const error = job.history.reports.errorOf(task, recall);
-  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.attempts[task]!);
+  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.executions[task]!);
   return {
     task,
-    attempts: job.tasks.attempts[task]!,
+    attempts: job.tasks.executions[task]!,
     kind: error?.outcome.kind ?? 'failed',
     code: error?.outcome.errorCode ?? '',
     message: error?.outcome.errorMessage ?? '',

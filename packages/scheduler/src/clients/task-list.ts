@@ -94,7 +94,7 @@ function countOf(job: Job, first: number, end: number, isWanted: readonly boolea
 function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: Millis): TaskRow {
   const { tasks, history } = job;
   const state = tasks.stateOf(task);
-  const attempt = tasks.attempts[task]!;
+  const attempt = tasks.executions[task]!;
   const row = { index: task, stage: stage.spec.name, state: SHOWN[state]!, attempt };
   const startedMs = tasks.startedAt[task]! - job.acceptedAt;
   const worker = s.cluster.nameOf(tasks.workerOf(task));
@@ -124,11 +124,11 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
 function hasRun({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
   if (state === TaskState.cancelled) return tasks.runMs[task]! > 0;
-  return (state === TaskState.completed || state === TaskState.failed) && tasks.attempts[task]! > 0;
+  return (state === TaskState.completed || state === TaskState.failed) && tasks.executions[task]! > 0;
 }
 
 /** It has failed for good, or waits for another attempt. */
 function hasFailure({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
-  return state === TaskState.failed || (state < TaskState.running && tasks.attempts[task]! > 0);
+  return state === TaskState.failed || (state < TaskState.running && tasks.executions[task]! > 0);
 }

@@ -112,7 +112,7 @@ export class Endings {
 
   /** The attempt has not started, and will not: it was none. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
-    if (job.tasks.stateOf(task) === TaskState.running) job.notStarted();
+    if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
     if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
     this.#s.ledger.declined(job, task, now);
     this.#tryAgain(job, task, 0, now);
@@ -133,7 +133,6 @@ export class Endings {
     this.#s.jobs.ended(job, now);
     this.#events.ended(job, now);
     this.#hasEnded(job, now);
-    if (this.#s.cluster.isDraining && this.#s.jobs.activeCount === 0) this.#s.env.drained();
   }
 
   /** What the job wants is not there: the same of tasks that say the very same need not be tried, one slot after another. */
@@ -147,7 +146,7 @@ export class Endings {
       if (job.tasks.stateOf(task) !== TaskState.waiting || job.dag.payloadOf(task) !== payload) continue;
       left--;
       job.tasks.nextAttempt(task);
-      job.history.total++;
+      job.history.counted(task);
       job.tasks.setWorker(task, job.tasks.workers[failed]!);
       this.#fail(job, task, outcome, 0, now);
     }

@@ -52,7 +52,7 @@ export class Routing {
 
   startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage, now);
-    this.#arrived(job, stage, stage.count, now);
+    this.#arrived(job, stage, stage.waiting, now);
   }
 
   /** It was decided what the job is: what waits goes the way of its class from now on. */

@@ -87,9 +87,28 @@ export class AttemptHistory {
     return this.#blame?.isTooMuch === true;
   }
 
+  /** The task runs again though it has ended: what its attempts came to before is not held against it. */
+  renew(): void {
+    this.#failedStarts = 0;
+    this.#startFaults = undefined;
+    this.#blame = undefined;
+  }
+
+  /** An attempt that runs, or has run, was given out by an earlier incarnation of the owner. */
+  counted(task: TaskIndex): void {
+    this.total++;
+    this.#tasks.executions[task]!++;
+  }
+
+  /** The current attempt has not started, and will not: it does not count. */
+  notStarted(task: TaskIndex): void {
+    this.total--;
+    this.#tasks.executions[task]!--;
+  }
+
   /** A worker was given the task. */
   started(task: TaskIndex): void {
-    this.total++;
+    this.counted(task);
     this.#blame?.started(task, this.#tasks.attempts[task]!);
   }
 
@@ -157,8 +176,7 @@ export class AttemptHistory {
       this.lostCount++;
       return;
     }
-    // It has not started: it was none.
-    this.total--;
+    this.notStarted(end.task);
     this.#failedStarts++;
     this.#blamed().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
@@ -200,7 +218,7 @@ export class AttemptHistory {
     this.wastedMs += runMs;
     this.reports.noteSetback({
       task,
-      attempt: this.#tasks.attempts[task]!,
+      attempt: this.#tasks.executions[task]!,
       state: outcome.kind,
       worker,
       startedMs: now - runMs - this.#job.acceptedAt,

@@ -65,7 +65,7 @@ export class Stage extends Batch {
   readonly count: number;
   /** When its tasks might start; of a job of an earlier incarnation, when that was accepted. */
   releasedAt: Millis;
-  /** Stages before it that have not completed. */
+  /** Stages before it that have not completed. Infinity: it has no task that may run. */
   blockers: number;
   /** Tasks that are neither completed, failed nor cancelled. */
   unfinished: number;

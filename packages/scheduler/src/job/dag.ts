@@ -5,9 +5,31 @@ import { TaskState, type TaskTable } from './task-table.js';
 /** The stages of a job, and which of them wait for others. */
 export class Dag {
   readonly stages: readonly Stage[];
+  readonly #spec: JobSpec;
+  readonly #lane: Lane;
 
   constructor(spec: JobSpec, lane: Lane, acceptedAt: Millis) {
+    this.#spec = spec;
+    this.#lane = lane;
     this.stages = stagesOf(spec, lane, acceptedAt);
+  }
+
+  /** The stages of a job of which some tasks have ended and others may run again; nothing of it is looked for yet. */
+  reopened(tasks: TaskTable, now: Millis): Dag {
+    const dag = new Dag(this.#spec, this.#lane, now);
+    const isCompleted = dag.stages.map(({ first, count }) => {
+      for (let task = first; task < first + count; task++)
+        if (tasks.states[task] !== TaskState.completed) return false;
+      return true;
+    });
+    for (const stage of dag.stages) {
+      stage.unfinished = 0;
+      for (let task = stage.first; task < stage.first + stage.count; task++)
+        if (!tasks.isFinal(task)) stage.unfinished++;
+      const blockers = stage.spec.after.filter((before) => !isCompleted[before]).length;
+      stage.blockers = stage.unfinished === 0 ? Number.POSITIVE_INFINITY : blockers;
+    }
+    return dag;
   }
 
   stageOf(task: TaskIndex): Stage {

@@ -24,12 +24,16 @@ import type { Batch, Stage } from './batch.js';
 import { Dag } from './dag.js';
 import type { Hold } from './hold.js';
 import type { HowEnded } from './outcomes.js';
+import type { Reopening } from './reopening.js';
 import { RestingTasks } from './resting-tasks.js';
 import { restMs } from './retrying.js';
 import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 
 export { TASK_STATE_NAMES, TaskState };
+
+/** A client repeats one request at a time: more keys than this are never outstanding. */
+const RETRY_KEYS_MAX = 16;
 
 /** Everything an owner knows of one job. */
 export class Job {
@@ -47,10 +51,10 @@ export class Job {
   hold: Hold | undefined;
   readonly taskCount: number;
   readonly tasks: TaskTable;
-  readonly dag: Dag;
-  readonly waiting: WaitingTasks;
   readonly history: AttemptHistory;
-  readonly resting: RestingTasks;
+  #dag: Dag;
+  #waiting: WaitingTasks;
+  #resting: RestingTasks;
   /** Ids of the jobs that it still waits for. */
   readonly awaited: Set<string>;
   /** Other jobs have to end before any stage of it may start. */
@@ -74,6 +78,14 @@ export class Job {
   isWritten = true;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
+  /** When it was last retried. */
+  reopenedAt: Millis | undefined;
+  /** When its first task started since it was accepted or last retried. */
+  #runStartedAt: Millis | undefined;
+  /** The last keys of retries, so that a request that comes again does nothing. */
+  readonly retryKeys: string[] = [];
+  /** An estimator has learned from it. */
+  wasLearned = false;
   /** Probes that another worker has taken, or was given, than they were sent to. */
   probesMoved = 0;
   /** Last time that all unplaced tasks were sent to central. */
@@ -106,12 +118,24 @@ export class Job {
     this.isAwaiting = this.awaited.size > 0;
     this.priority = fields.spec.priority ?? 'normal';
     this.hold = fields.hold;
-    this.dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
-    this.taskCount = sumOf(this.dag.stages, ({ count }) => count);
+    this.#dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
+    this.taskCount = sumOf(this.#dag.stages, ({ count }) => count);
     this.tasks = new TaskTable(fields.number, this.taskCount);
-    this.waiting = new WaitingTasks(this.tasks, this.dag);
+    this.#waiting = new WaitingTasks(this.tasks, this.#dag);
     this.history = new AttemptHistory(fields, this.tasks);
-    this.resting = new RestingTasks(this.tasks);
+    this.#resting = new RestingTasks(this.tasks);
+  }
+
+  get dag(): Dag {
+    return this.#dag;
+  }
+
+  get waiting(): WaitingTasks {
+    return this.#waiting;
+  }
+
+  get resting(): RestingTasks {
+    return this.#resting;
   }
 
   get stages(): readonly Stage[] {
@@ -248,13 +272,13 @@ export class Job {
 
   /** By the clock of its owner; Infinity: none. */
   get deadlineAt(): Millis {
-    return this.acceptedAt + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
+    return (this.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** When its time limit will have passed, by the clock of its owner; Infinity: it has none, or has not started. */
   get timeLimitAt(): Millis {
     return (
-      (this.firstStartAt ?? Number.POSITIVE_INFINITY) + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY)
+      (this.#runStartedAt ?? Number.POSITIVE_INFINITY) + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY)
     );
   }
 
@@ -285,6 +309,37 @@ export class Job {
   /** The one place where a task changes state; keeps every count in step. */
   set(task: TaskIndex, state: TaskState): void {
     this.waiting.set(task, state);
+  }
+
+  /**
+   * The job has ended, and some of its tasks run again as further attempts: with a new budget of retries, and its time limit
+   * and deadline count from now. Nothing is released yet.
+   *
+   * @param key of the request
+   */
+  reopen({ marks }: Reopening, key: string, now: Millis): void {
+    invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
+    this.wasLearned = this.tasks.countOf(TaskState.completed) > 0;
+    for (let task = 0; task < this.taskCount; task++) {
+      if (marks[task] === 0) continue;
+      this.tasks.reopen(task);
+      this.history.reports.forget(task);
+    }
+    this.history.renew();
+    this.#dag = this.#dag.reopened(this.tasks, now);
+    this.#waiting = new WaitingTasks(this.tasks, this.#dag);
+    this.#resting = new RestingTasks(this.tasks);
+    this.#sample = undefined;
+    this.cancelling = false;
+    this.cancelReason = undefined;
+    this.endedAt = undefined;
+    this.reopenedAt = now;
+    this.arrivedAt = now;
+    this.#runStartedAt = undefined;
+    this.placeSentAt = 0;
+    this.placedPauseMs = 0;
+    this.retryKeys.push(key);
+    if (this.retryKeys.length > RETRY_KEYS_MAX) this.retryKeys.shift();
   }
 
   /** The jobs that it waited for have ended. */
@@ -343,20 +398,28 @@ export class Job {
   /** The worker has the task, whose attempt was numbered when it was taken, or when it was placed. */
   bound(task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.tasks.assign(task, worker, assignment, now);
-    this.firstStartAt ??= now;
+    this.startedAt(now);
     this.set(task, TaskState.running);
     this.history.started(task);
   }
 
-  /** An attempt that was given out has not started, and will not: it was none. */
-  notStarted(): void {
-    this.history.total--;
+  /** One of its tasks has started then, perhaps before others that are known. */
+  startedAt(at: Millis): void {
+    this.firstStartAt = Math.min(this.firstStartAt ?? at, at);
+    this.#runStartedAt = Math.min(this.#runStartedAt ?? at, at);
+  }
+
+  /** The current attempt was given out and did not start: it does not count. */
+  notStarted(task: TaskIndex): void {
+    this.history.notStarted(task);
     this.#forgetStart();
   }
 
-  /** Where no attempt was one, nothing has started. */
+  /** Without an attempt that counts, nothing has started. */
   #forgetStart(): void {
-    if (this.history.total === 0) this.firstStartAt = undefined;
+    if (this.history.total > 0) return;
+    this.firstStartAt = undefined;
+    this.#runStartedAt = undefined;
   }
 
   /**

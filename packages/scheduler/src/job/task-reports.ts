@@ -80,6 +80,15 @@ export class TaskReports {
     this.#errors.set(task, error);
   }
 
+  /** The task runs again: its last failure is no longer how it ended. */
+  forget(task: TaskIndex): void {
+    if (this.#places !== undefined) this.#places[task] = 0;
+    const error = this.#errors?.get(task);
+    if (error === undefined) return;
+    this.bytes -= heapBytes(error);
+    this.#errors!.delete(task);
+  }
+
   /** What a task returned that completed; undefined where it returned nothing. */
   valueOf(task: TaskIndex, recall: Recall | undefined): unknown {
     const outcome = this.#recalled(task, recall)?.outcome;

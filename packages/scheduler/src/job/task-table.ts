@@ -93,8 +93,10 @@ function isOut(state: TaskState): boolean {
 export class TaskTable {
   readonly count: number;
   readonly states: Uint8Array;
-  /** The number of the current attempt; 0 before the first. */
+  /** The number of the current attempt; 0 before the first. Also counts attempts that never started. */
   readonly attempts: Uint32Array;
+  /** How often each task has started, as far as is known: the attempt number that users see. */
+  readonly executions: Uint32Array;
   /** The highest number that earlier incarnations of the owner may have given; undefined for a job of this one. */
   usedUpTo: Uint32Array | undefined;
   /** Written by `setWorker` alone. */
@@ -120,6 +122,7 @@ export class TaskTable {
     this.count = count;
     this.states = new Uint8Array(count);
     this.attempts = new Uint32Array(count);
+    this.executions = new Uint32Array(count);
     this.#workers = new Int32Array(count).fill(NOBODY);
     this.workers = this.#workers as Iterable<number> as typeof this.workers;
     this.assignedBy = new Uint8Array(count);
@@ -204,6 +207,21 @@ export class TaskTable {
     if (this.waitingOfUser !== undefined && isLess !== state < TaskState.running)
       this.waitingOfUser.waiting += isLess ? -1 : 1;
     return before;
+  }
+
+  /** A task that has ended may run again, once its stage is released. */
+  reopen(task: TaskIndex): void {
+    const before = this.states[task] as TaskState;
+    invariant(
+      before > TaskState.completed,
+      () => `task ${task} of job ${this.#job} is reopened while ${TASK_STATE_NAMES[before]}`,
+    );
+    this.#counts[before]!--;
+    this.#counts[TaskState.blocked]!++;
+    this.states[task] = TaskState.blocked;
+    this.setWorker(task, NOBODY);
+    this.startedAt[task] = 0;
+    this.runMs[task] = 0;
   }
 
   /** The worker gets the task. */

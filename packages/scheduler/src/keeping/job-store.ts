@@ -179,6 +179,25 @@ export class JobStore {
     if (job.key !== undefined) this.#byKey.set(job.key, job);
   }
 
+  /**
+   * A job that has ended goes on.
+   *
+   * @param reopen changes the job's state
+   */
+  reopen(job: Job, reopen: () => void): void {
+    const { number, key } = job;
+    if (this.#ended.get(number) === job) this.#drop(job);
+    else {
+      this.#away.remove(number);
+      this.#recalled.delete(number);
+    }
+    reopen();
+    this.#active.set(number, job);
+    this.#activeBytes += job.bytes;
+    this.#countActive(job, 1);
+    if (key !== undefined) this.#byKey.set(key, job);
+  }
+
   /** The job was not to be, and nothing was written of it. */
   withdraw(job: Job): void {
     const { number } = job;

@@ -8,6 +8,7 @@ import {
   type Message,
   type Millis,
   type OverloadReason,
+  type RetryChoice,
   type TaskIndex,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
@@ -160,6 +161,10 @@ export class Ledger {
 
   cancelled({ number, cancelReason: reason }: Job, now: Millis): void {
     this.#write({ kind: 'cancelled', job: number, at: this.#wall(now), reason });
+  }
+
+  retried({ number }: Job, key: string, choice: RetryChoice, now: Millis): void {
+    this.#write({ kind: 'retried', job: number, at: this.#wall(now), key, choice });
   }
 
   /** A job that this one waits for has ended as it should. */

@@ -108,6 +108,21 @@ export class Traces {
     if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
   }
 
+  /** Removes one from anywhere: costs a look at all of them. */
+  remove(number: JobNumber): void {
+    const rows = this.#rows();
+    const at = rows.findIndex((row) => this.#numbers[row] === number);
+    if (at < 0) return;
+    const row = rows[at]!;
+    this.#counts[this.#states[row]!]!--;
+    this.#textBytes -= this.#textBytesAt(row);
+    this.#length--;
+    this.#resize(
+      this.#numbers.length,
+      rows.filter((each) => each !== row),
+    );
+  }
+
   byNumber(number: JobNumber): Trace | undefined {
     for (const row of this.#byNumber.rowsOf(scramble(number)))
       if (this.#numbers[row] === number) return this.#at(row);

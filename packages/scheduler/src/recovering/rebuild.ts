@@ -14,6 +14,7 @@ import type { JournalEntry } from '../contract.js';
 import { Hold, holdOf } from '../job/hold.js';
 import { Job, TaskState } from '../job/job.js';
 import { howEnded } from '../job/outcomes.js';
+import { findReopening } from '../job/reopening.js';
 
 /** Gets a job as it was when its owner last wrote something down. */
 type Rebuilt = (job: Job) => void;
@@ -129,6 +130,8 @@ class Rebuild {
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
+      case 'retried':
+        return this.#retried(record);
       case 'declined':
         return this.#given(record.task, record.attempt);
       case 'resumed':
@@ -173,8 +176,8 @@ class Rebuild {
     const startedAt = now - runMs;
     this.#given(task, attempt);
     if (!isOwnersEnd(outcome) || runMs > 0) {
-      job.history.total++;
-      job.firstStartAt = Math.min(job.firstStartAt ?? startedAt, startedAt);
+      job.history.counted(task);
+      job.startedAt(startedAt);
     }
     const how = howEnded(outcome, job.cancelling);
     const state = job.attemptEnded({ task, outcome, runMs, place }, how, worker, now);
@@ -191,8 +194,25 @@ class Rebuild {
     if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
   }
 
-  /** Nothing of a job that was cancelled, or has ended, is started again. */
+  /** The choice and what the tasks had come to say which of them run again, as when the retry was accepted. */
+  #retried({ choice, key, at }: JobRecordOf<'retried'>): void {
+    const { job } = this;
+    if (!job.hasEnded) return;
+    this.#settle();
+    const reopening = findReopening(job.dag, job.tasks, choice);
+    if ('stage' in reopening || reopening.count === 0) return;
+    job.reopen(reopening, key, this.#machineTime(at));
+    if (!job.isAwaiting) this.#release();
+  }
+
   done(rebuilt: Rebuilt): void {
+    this.#settle();
+    this.#mayHaveStarted();
+    rebuilt(this.job);
+  }
+
+  /** Nothing of a job that was cancelled, or has ended, is started again. */
+  #settle(): void {
     const { job } = this;
     const isOver = job.cancelling || job.hasEnded;
     for (let task = 0; task < job.taskCount; task++) {
@@ -200,8 +220,6 @@ class Rebuild {
       if (isOver) job.set(task, TaskState.cancelled);
       else job.tasks.setWorker(task, NOBODY);
     }
-    this.#mayHaveStarted();
-    rebuilt(job);
   }
 
   #given(task: TaskIndex, attempt: AttemptNumber): void {

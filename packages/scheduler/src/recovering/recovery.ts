@@ -132,14 +132,14 @@ export class Recovery {
     if (isRunning ? !this.holds(job) : !mayStart) return false;
     if (isRunning) this.#drop(job, task);
     else job.set(task, TaskState.running);
-    job.history.total++;
+    job.history.counted(task);
     job.tasks.attempts[task] = attempt;
     job.tasks.setWorker(task, from);
     // Central may ask for the room of what it has matched.
     job.tasks.assignedBy[task] = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     job.tasks.assignments[task] = match;
     job.tasks.startedAt[task] = now - elapsedMs;
-    job.firstStartAt = Math.min(job.firstStartAt ?? now, now - elapsedMs);
+    job.startedAt(now - elapsedMs);
     watchTimeLimit(job, this.#env);
     return true;
   }

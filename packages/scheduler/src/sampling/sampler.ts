@@ -165,7 +165,7 @@ export class Sampler {
 
   /** The job has ended. */
   learn(job: Job): void {
-    if (this.#policy === undefined || !this.#learns()) return;
+    if (this.#policy === undefined || !this.#learns() || job.wasLearned) return;
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
     const ran = this.#asPreferred(job);

@@ -66,6 +66,7 @@ const run: MessageOf<'run'> = {
   timeoutMs: undefined,
   apartMs: undefined,
   expectedMs: undefined,
+  execution: undefined,
 };
 
 /** Where a field of a message stands in its body. */

@@ -1,0 +1,18 @@
+import { LIMITS } from '../limits.js';
+import { flag, list, optional, record } from '../messages/fields.js';
+import { task } from '../messages/records.js';
+
+/** Tasks `first` to `last`, both included. */
+export const taskRange = record({ first: task, last: task });
+
+export const retryChoiceFields = {
+  /** Only tasks that failed, and stages that could not run because of them. Otherwise also tasks that were cancelled. */
+  failedOnly: optional(flag),
+  /** Only these tasks. */
+  tasks: optional(list(taskRange, LIMITS.taskRangesMax)),
+};
+
+const retryChoice = record(retryChoiceFields);
+
+/** Which tasks of an ended job run again. Without a field: all that did not complete. */
+export type RetryChoice = NonNullable<(typeof retryChoice)['infer']>;

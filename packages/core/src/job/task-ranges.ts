@@ -1,0 +1,49 @@
+import { InputError } from '../errors.js';
+import { LIMITS } from '../limits.js';
+
+/** Tasks `first` to `last` of a job, both included. */
+export interface TaskRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * Parses lists such as `3,7-9`. Ranges come back sorted, without overlaps.
+ *
+ * @throws InputError naming the part that is no range
+ */
+export function parseTaskRanges(text: string): TaskRange[] {
+  const ranges = text.split(',').map((part): TaskRange => {
+    const [, from = '', to = from] = /^\s*(\d+)(?:\s*-\s*(\d+))?\s*$/.exec(part) ?? [];
+    const range = { first: Number(from), last: Number(to) };
+    if (from === '' || range.first > range.last || range.last >= LIMITS.tasksPerJobMax)
+      throw new InputError(
+        'bad-tasks',
+        `'${part}' names no tasks`,
+        'give task numbers and ranges, as in 3,7-9',
+      );
+    return range;
+  });
+  return mergedRanges(ranges);
+}
+
+/** The same tasks in the fewest ranges, in ascending order. */
+export function mergedRanges(ranges: readonly TaskRange[]): TaskRange[] {
+  const merged: TaskRange[] = [];
+  for (const range of [...ranges].sort((one, other) => one.first - other.first)) {
+    const before = merged.at(-1);
+    if (before === undefined || range.first > before.last + 1) merged.push(range);
+    else if (range.last > before.last) merged[merged.length - 1] = { first: before.first, last: range.last };
+  }
+  return merged;
+}
+
+/** Writes ranges as `parseTaskRanges` reads them. */
+export function formatTaskRanges(ranges: readonly TaskRange[]): string {
+  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(',');
+}
+
+/** How many tasks disjoint ranges name. */
+export function tasksInRanges(ranges: readonly TaskRange[]): number {
+  return ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
+}

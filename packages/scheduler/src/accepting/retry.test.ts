@@ -1,0 +1,326 @@
+import type { Address, JobInput, MessageOf, RetryChoice } from '@goshawk/core';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { DurableBench, FAILED } from '../durable.fixture.js';
+import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+
+const FORMER = 3 as Address;
+const TEN: JobInput = { tasks: Array.from({ length: 10 }, (_, task) => ({ sleep: task + 1 })) };
+const STAGED: JobInput = {
+  stages: [
+    { name: 'extract', tasks: { count: 3, run: { sleep: 1 } } },
+    { name: 'train', after: ['extract'], tasks: { count: 2, run: { sleep: 2 } } },
+    { name: 'report', after: ['train'], tasks: [{ sleep: 3 }] },
+  ],
+};
+
+let bench: DurableBench;
+let requests: number;
+
+function benched(of: DurableBench): DurableBench {
+  of.members(W1, W2);
+  of.commit();
+  of.take();
+  return of;
+}
+
+beforeEach(() => {
+  bench = benched(new DurableBench());
+  requests = 0;
+});
+
+function submit(job: JobInput, key = 'k'): void {
+  bench.submit(job, key, ++requests);
+  bench.commit();
+  bench.take();
+}
+
+function detail(id = 's-1') {
+  bench.commit();
+  bench.receive(CLIENT, { type: 'describeJob', request: 77, id, spec: false });
+  return bench.take().find((message) => message.type === 'jobDetail')!.value;
+}
+
+function cancel(id = 's-1'): void {
+  bench.receive(CLIENT, { type: 'cancelJob', request: 78, id });
+  bench.commit();
+}
+
+function retry(
+  choice: Partial<RetryChoice> = {},
+  key = `retry ${++requests}`,
+  id = 's-1',
+): MessageOf<'accepted'>['value'] | MessageOf<'refused'> {
+  const { failedOnly, tasks } = choice;
+  bench.take();
+  bench.receive(CLIENT, { type: 'retryJob', request: 90, key, id, failedOnly, tasks, asNew: undefined });
+  bench.commit();
+  const answer = bench.take().find(({ type }) => type === 'accepted' || type === 'refused');
+  return answer?.type === 'accepted' ? answer.value : (answer as MessageOf<'refused'>);
+}
+
+/** Runs all that waits. @returns the tasks that ran, in order */
+function runAll(isFailing: (run: MessageOf<'run'>) => boolean = () => false, job = 1): MessageOf<'run'>[] {
+  const runs: MessageOf<'run'>[] = [];
+  for (let idle = 0, turn = 0; idle < 6; ) {
+    const stage = (turn >> 1) % 3;
+    const at = turn++ % 2 === 0 ? W1 : W2;
+    const run = bench.ask(at, job, stage);
+    bench.commit();
+    idle = run === undefined ? idle + 1 : 0;
+    if (run === undefined) continue;
+    runs.push(run);
+    bench.end(at, run, isFailing(run) ? FAILED : undefined);
+    bench.commit();
+  }
+  return runs;
+}
+
+function tasksOf(runs: readonly MessageOf<'run'>[]): number[] {
+  return runs.map(({ task }) => task).sort((one, other) => one - other);
+}
+
+function restart(): void {
+  bench.commit();
+  bench = benched(new DurableBench({ ...bench.inheritance([FORMER]), piece: 1e9 }, 1_000));
+  for (const from of [W1, W2]) bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
+  bench.commit();
+}
+
+describe('a retry', () => {
+  test('runs the task that failed, with its own payload, as its second attempt', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 7);
+    expect(detail()).toMatchObject({ state: 'failed', tasks: { completed: 9, failed: 1 } });
+    expect(retry()).toMatchObject({ job: 's-1', state: 'running', again: 1 });
+    const [run, ...others] = runAll();
+    expect(run).toMatchObject({ task: 7, attempt: 2, jobId: 's-1', payload: { sleep: 8 } });
+    expect(others).toEqual([]);
+    expect(detail()).toMatchObject({
+      id: 's-1',
+      state: 'completed',
+      tasks: { total: 10, completed: 10, failed: 0 },
+    });
+  });
+
+  test('runs what was cancelled as well, unless only failed tasks are meant', () => {
+    submit(TEN);
+    bench.end(W1, bench.ask(W1, 1)!, FAILED);
+    bench.end(W1, bench.ask(W1, 1)!);
+    cancel();
+    expect(detail()).toMatchObject({ state: 'cancelled', tasks: { completed: 1, failed: 1, cancelled: 8 } });
+    expect(retry({ failedOnly: true })).toMatchObject({ again: 1 });
+    expect(tasksOf(runAll())).toEqual([0]);
+    expect(detail()).toMatchObject({ state: 'cancelled', tasks: { completed: 2, cancelled: 8 } });
+    expect(retry()).toMatchObject({ again: 8 });
+    expect(tasksOf(runAll())).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(detail().state).toBe('completed');
+  });
+
+  test('runs the tasks that are named, and none that has completed', () => {
+    submit(TEN);
+    runAll(({ task }) => task % 2 === 1);
+    const tasks = [
+      { first: 3, last: 3 },
+      { first: 6, last: 7 },
+    ];
+    expect(retry({ tasks })).toMatchObject({ again: 2, completed: 1 });
+    expect(tasksOf(runAll())).toEqual([3, 7]);
+    expect(detail()).toMatchObject({ state: 'failed', tasks: { completed: 7, failed: 3 } });
+    expect(retry({ tasks: [{ first: 0, last: 0 }] })).toMatchObject({ code: 'nothing-failed' });
+    expect(retry({ tasks: [{ first: 10, last: 10 }] })).toMatchObject({ code: 'unknown-task' });
+  });
+
+  test('goes on with the stages after the one that failed', () => {
+    submit(STAGED);
+    runAll(({ task }) => task === 1);
+    expect(detail()).toMatchObject({ tasks: { completed: 2, failed: 1, cancelled: 3 } });
+    expect(retry({ failedOnly: true })).toMatchObject({ again: 4 });
+    expect(runAll().map(({ task }) => task)).toEqual([1, 3, 4, 5]);
+    expect(detail()).toMatchObject({ state: 'completed', tasks: { completed: 6 } });
+  });
+
+  test('ends the stages after it again when it fails again, and may be made again', () => {
+    submit(STAGED);
+    runAll(({ task }) => task === 0 || task === 1);
+    retry({ tasks: [{ first: 0, last: 0 }] });
+    expect(runAll().map(({ task }) => task)).toEqual([0]);
+    expect(detail()).toMatchObject({ state: 'failed', tasks: { completed: 2, failed: 1, cancelled: 3 } });
+    retry();
+    expect(runAll().map(({ task }) => task)).toEqual([1, 3, 4, 5]);
+    expect(detail().state).toBe('completed');
+  });
+
+  test('of a task whose stage follows one that has not completed is refused', () => {
+    submit(STAGED);
+    runAll(({ task }) => task === 1);
+    expect(retry({ tasks: [{ first: 4, last: 4 }] })).toMatchObject({
+      code: 'stage-not-completed',
+      message: 'task 4 of s-1 runs after stage extract, which has not completed',
+    });
+  });
+
+  test('that comes again is the same retry, also after a restart', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 7);
+    expect(retry({}, 'again')).toMatchObject({ again: 1 });
+    expect(retry({}, 'again')).toMatchObject({ job: 's-1', state: 'running' });
+    runAll(() => true);
+    expect(retry({}, 'again')).toMatchObject({ job: 's-1', state: 'failed' });
+    restart();
+    expect(retry({}, 'again')).toMatchObject({ job: 's-1', state: 'failed' });
+    expect(retry({}, 'another')).toMatchObject({ again: 1 });
+    expect(tasksOf(runAll())).toEqual([7]);
+  });
+
+  test('of a job that goes on is refused', () => {
+    submit(TEN);
+    expect(retry()).toMatchObject({ code: 'not-ended' });
+  });
+
+  test('has a new budget of retries, and counts its attempts on', () => {
+    submit({ tasks: [{ sleep: 1 }], retries: 1 });
+    expect(runAll(() => true)).toHaveLength(2);
+    retry();
+    expect(runAll(() => true).map(({ attempt }) => attempt)).toEqual([3, 4]);
+    expect(detail().failures).toMatchObject([{ task: 0, attempts: 4 }]);
+  });
+
+  test('has a new time limit', () => {
+    submit({ tasks: [{ sleep: 1 }], timeLimit: 1_000 });
+    bench.ask(W1, 1);
+    bench.now += 1_000;
+    bench.scheduler.wake('timeLimit', 1, bench.now);
+    expect(detail().state).toBe('failed');
+    retry();
+    bench.now += 5_000;
+    bench.ask(W1, 1);
+    expect(bench.timers.get('timeLimit 1')).toBe(bench.now + 1_000);
+    bench.scheduler.wake('timeLimit', 1, bench.now + 999);
+    expect(detail().state).toBe('running');
+  });
+
+  test('gives nothing out before it is on the disk', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 7);
+    bench.receive(CLIENT, {
+      ...{ type: 'retryJob', request: 91, key: 'r', id: 's-1' },
+      ...{ failedOnly: undefined, tasks: undefined, asNew: undefined },
+    });
+    expect(bench.ask(W1, 1)).toBeUndefined();
+    expect(bench.take().some(({ type }) => type === 'accepted')).toBe(false);
+    bench.commit();
+    expect(bench.take().map(({ type }) => type)).toEqual(expect.arrayContaining(['run', 'accepted']));
+  });
+
+  test('is remembered by the next process, whatever had run by then', () => {
+    submit(STAGED);
+    runAll(({ task }) => task === 1);
+    retry();
+    restart();
+    expect(detail()).toMatchObject({ state: 'running', tasks: { completed: 2, waiting: 4 } });
+    bench.end(W1, bench.ask(W1, 1)!);
+    restart();
+    expect(runAll().map(({ task }) => task)).toEqual([3, 4, 5]);
+    restart();
+    expect(detail()).toMatchObject({ state: 'completed', tasks: { total: 6, completed: 6 } });
+  });
+
+  test('of a job that lies in the journal alone is one of a job like any other', () => {
+    bench = benched(new DurableBench(undefined, 0, true, { memoryBytes: 200_000 }));
+    submit(TEN);
+    runAll(({ task }) => task === 7);
+    for (let more = 0; more < 20; more++) {
+      submit({ tasks: [{ sleep: 1 }] }, `more ${more}`);
+      runAll(() => false, more + 2);
+    }
+    expect(retry()).toMatchObject({ again: 1 });
+    expect(tasksOf(runAll())).toEqual([7]);
+    expect(detail().state).toBe('completed');
+    bench.receive(CLIENT, {
+      ...{ type: 'listJobs', request: 80, states: [], user: undefined, endedMax: 100, jobsMax: 100 },
+    } as MessageOf<'listJobs'>);
+    const listed = bench.take().find((message) => message.type === 'jobList')!;
+    expect(listed.value.jobs.map(({ id }) => id).sort()).toEqual(
+      [...new Set(listed.value.jobs.map(({ id }) => id))].sort(),
+    );
+    expect(listed.value.total).toBe(21);
+  });
+
+  test('costs the journal no more than its choice: a cancelled job of 100,000 tasks with 8 kB of payload each', () => {
+    submit({ tasks: { count: 100_000, run: { exec: ['true'], env: { BIG: 'x'.repeat(8_000) } } } });
+    cancel();
+    const before = bench.records.length;
+    expect(retry()).toMatchObject({ again: 100_000 });
+    expect(JSON.stringify(bench.records.slice(before)).length).toBeLessThan(1_000);
+    restart();
+    expect(detail()).toMatchObject({ state: 'waiting', tasks: { waiting: 100_000 } });
+  });
+
+  test('holds for each task: one success counts, and nothing runs after it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('run', 'fail', 'cancel', 'retry', 'failed', 'some', 'restart'), {
+          maxLength: 60,
+        }),
+        fc.boolean(),
+        fc.integer({ min: 0, max: 1_000 }),
+        (steps, isStaged, seed) => {
+          bench = benched(new DurableBench());
+          submit(isStaged ? STAGED : TEN);
+          const count = isStaged ? 6 : 10;
+          const successes = new Map<number, number>();
+          const attempts = new Set<string>();
+          let random = seed;
+          const draw = (below: number) => {
+            random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
+            return random % below;
+          };
+          for (const step of steps) {
+            if (step === 'cancel') cancel();
+            else if (step === 'retry') retry();
+            else if (step === 'failed') retry({ failedOnly: true });
+            else if (step === 'some') {
+              const first = draw(count);
+              retry({ tasks: [{ first, last: Math.min(count - 1, first + draw(3)) }] });
+            } else if (step === 'restart') restart();
+            else {
+              const run = bench.ask(W1, 1, draw(isStaged ? 3 : 1));
+              if (run === undefined) continue;
+              expect(successes.has(run.task)).toBe(false);
+              expect(attempts.has(`${run.task}/${run.attempt}`)).toBe(false);
+              attempts.add(`${run.task}/${run.attempt}`);
+              bench.end(W1, run, step === 'fail' ? FAILED : undefined);
+              if (step === 'run') successes.set(run.task, run.attempt);
+            }
+            bench.commit();
+          }
+          expect(detail().tasks.completed).toBe(successes.size);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('attempt numbers', () => {
+  test('count executions: one that was declined, or never started before a restart, is none', () => {
+    submit({ tasks: [{ sleep: 1 }] });
+    const declined = bench.ask(W1, 1)!;
+    expect(declined).toMatchObject({ attempt: 1, execution: undefined });
+    bench.receive(W1, {
+      ...{ type: 'declined', job: 1, stage: 0, probes: 0 },
+      placed: { task: 0, attempt: 1 },
+    } as MessageOf<'declined'>);
+    bench.commit();
+    expect(bench.ask(W2, 1)).toMatchObject({ attempt: 2, execution: 1 });
+    restart();
+    const run = bench.ask(W1, 1)!;
+    expect(run.attempt).toBeGreaterThan(2);
+    expect(run.execution).toBe(1);
+    bench.end(W1, run, FAILED);
+    expect(detail().failures).toMatchObject([{ attempts: 1 }]);
+    retry();
+    expect(bench.ask(W1, 1)).toMatchObject({ execution: 2 });
+  });
+});

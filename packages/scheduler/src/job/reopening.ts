@@ -1,0 +1,69 @@
+import type { RetryChoice, TaskIndex } from '@goshawk/core';
+import type { Dag } from './dag.js';
+import { TaskState, type TaskTable } from './task-table.js';
+
+/** Which tasks of an ended job run again. */
+export interface Reopening {
+  /** 1 for each task that runs again. */
+  readonly marks: Uint8Array;
+  readonly count: number;
+  /** Chosen by number although they had completed: these do not run again. */
+  readonly completed: number;
+}
+
+/** A chosen task that cannot run, and the stage before it of which tasks have neither completed nor been chosen. */
+export interface Stuck {
+  readonly task: TaskIndex;
+  readonly stage: string;
+}
+
+/**
+ * Finds the tasks of an ended job that a retry runs again: those it chooses, and what was cancelled in later stages because
+ * of them. The choice and the tasks' states determine the answer, so replaying a journal gives the same one.
+ */
+export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | Stuck {
+  const marks = new Uint8Array(tasks.count);
+  const completed = choice.tasks === undefined ? 0 : markChosen(marks, tasks, choice.tasks);
+  /** Stages that have, after the retry, only tasks that have completed or run again. */
+  const isWhole: boolean[] = [];
+  const hasMarks: boolean[] = [];
+  let count = 0;
+  for (const { index, spec, first, count: size } of dag.stages) {
+    const broken = spec.after.find((before) => !isWhole[before]);
+    const follows = broken === undefined && spec.after.some((before) => hasMarks[before]);
+    let marked = 0;
+    let left = 0;
+    for (let task = first; task < first + size; task++) {
+      const state = tasks.stateOf(task);
+      if (state === TaskState.completed) continue;
+      const isChosen = marks[task] === 1 || (choice.tasks === undefined && isMeant(state, choice));
+      if (isChosen && broken !== undefined) {
+        if (choice.tasks !== undefined) return { task, stage: dag.stages[broken]!.spec.name };
+        left++;
+      } else if (isChosen || (follows && state === TaskState.cancelled)) {
+        marks[task] = 1;
+        marked++;
+      } else left++;
+    }
+    isWhole[index] = left === 0;
+    hasMarks[index] = marked > 0;
+    count += marked;
+  }
+  return { marks, count, completed };
+}
+
+function isMeant(state: TaskState, { failedOnly }: RetryChoice): boolean {
+  return state === TaskState.failed || (state === TaskState.cancelled && failedOnly !== true);
+}
+
+/** @returns how many of them have completed */
+function markChosen(marks: Uint8Array, tasks: TaskTable, ranges: NonNullable<RetryChoice['tasks']>): number {
+  let completed = 0;
+  for (const { first, last } of ranges) {
+    for (let task = first; task <= last && task < tasks.count; task++) {
+      if (tasks.stateOf(task) === TaskState.completed) completed++;
+      else marks[task] = 1;
+    }
+  }
+  return completed;
+}
