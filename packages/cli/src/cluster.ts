@@ -29,7 +29,7 @@ export async function findCluster(
         throw new InputError('bad-cluster', `${option}: "${url}" is not a URL`, 'write tcp://HOST:PORT');
       }
     }
-    return { url: cluster, keys: localClusterAt(cluster, context.environment)?.keys };
+    return { url: cluster, keys: localClusterAt(cluster, context.environment, context.cwd)?.keys };
   }
   const found = findLocalCluster(context.environment, context.cwd);
   return isHere(found, context.cwd) ? found : { ...found, elsewhere: found.dataFolder };

@@ -1,9 +1,13 @@
 import { GoshawkError } from '@goshawk/core';
 import { readerHasGone } from './broken-pipe.js';
 import { ExitCode } from './command.js';
+import { START_FOLDER } from './local/start-folder.js';
 import { run, tellFailure } from './run.js';
 
 const argv = process.argv.slice(2);
+const startFolder = process.env[START_FOLDER];
+// It is no setting.
+delete process.env[START_FOLDER];
 
 /** The first Ctrl-C asks the command to come to an end; the second one does not ask. */
 const interrupt = new AbortController();
@@ -37,7 +41,7 @@ void run(argv, {
     return process.stdin;
   },
   environment: process.env,
-  cwd: process.cwd(),
+  cwd: startFolder ?? process.cwd(),
   interrupted: interrupt.signal,
 }).then((code) => {
   process.exitCode = code;

@@ -32,7 +32,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   options.signal?.throwIfAborted();
   const url = at ?? (process.env.GOSHAWK_CLUSTER || findLocalCluster(process.env, process.cwd()).url);
   const seeds = await checkUrl(url);
-  const local = localClusterAt(url, process.env);
+  const local = localClusterAt(url, process.env, process.cwd());
   const keys = options.keys ?? (process.env.GOSHAWK_KEYS || local?.keys);
   const source = typeof keys === 'string' ? { path: keys } : keys;
   const ring = source && readKeys(source, 'client');
@@ -59,7 +59,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
 function cutWhenGone(local: LocalCluster, { connection, alarms, timings }: Asking): void {
   let seenAt = performance.now();
   const alarm = alarms.add((now) => {
-    if (localClusterAt(local.url, process.env) !== undefined) seenAt = now;
+    if (localClusterAt(local.url, process.env, process.cwd()) !== undefined) seenAt = now;
     else if (now - seenAt >= timings.pollTimeoutMs) connection.cut(clusterEnded(local));
     alarm.set(now + timings.retryMs);
   });

@@ -41,17 +41,31 @@ const from = (name: string) => findLocalCluster(environment, join(folder, name))
 test('a cluster is found by its URL', () => {
   const a = runs('a', 7070);
   runs('b', 7071, process.ppid);
-  expect(localClusterAt('tcp://127.0.0.1:7070', environment)).toEqual(a);
-  expect(localClusterAt('tcp://10.0.0.1:7070, tcp://localhost:7070', environment)).toEqual(a);
-  expect(localClusterAt('tcp://127.0.0.1:7072', environment)).toBeUndefined();
+  expect(localClusterAt('tcp://127.0.0.1:7070', environment, folder)).toEqual(a);
+  expect(localClusterAt('tcp://10.0.0.1:7070, tcp://localhost:7070', environment, folder)).toEqual(a);
+  expect(localClusterAt('tcp://127.0.0.1:7072', environment, folder)).toBeUndefined();
   unregisterLocalCluster(a, environment);
-  expect(localClusterAt('tcp://127.0.0.1:7070', environment)).toBeUndefined();
+  expect(localClusterAt('tcp://127.0.0.1:7070', environment, folder)).toBeUndefined();
+});
+
+test('a cluster is found from its folder, with its keys, whatever the state home is', () => {
+  const a = runs('a', 7070);
+  const other = { XDG_STATE_HOME: join(folder, 'other') };
+  expect(localClusters(other)).toEqual([]);
+  for (const here of [join(folder, 'a'), join(folder, 'a', '.goshawk')]) {
+    expect(findLocalCluster(other, here)).toEqual(a);
+    expect(localClusters(other, here)).toEqual([a]);
+    expect(localClusterAt(a.url, other, here)).toEqual(a);
+    expect(localClusters(environment, here)).toEqual([a]);
+  }
+  unregisterLocalCluster(a, other);
+  expect(() => findLocalCluster(other, join(folder, 'a'))).toThrow('no cluster is running here');
 });
 
 test('one whose process is gone is none', () => {
   const gone = runs('a', 7073, 2 ** 30);
   expect(localClusters(environment)).toEqual([]);
-  expect(localClusterAt(gone.url, environment)).toBeUndefined();
+  expect(localClusterAt(gone.url, environment, folder)).toBeUndefined();
 });
 
 test('one whose process has ended is none, though its number is taken again', () => {
@@ -60,7 +74,7 @@ test('one whose process has ended is none, though its number is taken again', ()
   const registered = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...registered, birth: 'another' }));
   expect(localClusters(environment)).toEqual([]);
-  expect(localClusterAt(url, environment)).toBeUndefined();
+  expect(localClusterAt(url, environment, folder)).toBeUndefined();
 });
 
 test('one that was killed leaves nothing once another one runs from its folder', () => {

@@ -1,4 +1,4 @@
-import fs, { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { InputError, makeFolder, UnreachableError } from '@goshawk/core';
@@ -21,31 +21,46 @@ type Registered = LocalCluster & { readonly birth?: string | undefined };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** In the data folder of a cluster, which commands started there find whatever their state home is. */
+const IN_DATA_FOLDER = 'cluster.json';
+
 /**
- * A started cluster registers its URL and keys, so that clients of this user find both. It is the only one of its data
- * folder: what one that was killed has left goes.
+ * A started cluster registers its URL and keys in its data folder and in the state home, so that clients of this user find
+ * both. It is the only one of its data folder: what one that was killed has left goes.
  */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
+  const registered: Registered = { ...cluster, birth: birthOf(cluster.pid) };
+  const text = `${JSON.stringify(registered)}\n`;
+  if (cluster.dataFolder !== undefined) {
+    const file = join(cluster.dataFolder, IN_DATA_FOLDER);
+    rmSync(file, { force: true });
+    writeFileSync(file, text, { mode: 0o600 });
+  }
   const folder = folderOf(environment);
   makeFolder(fs, folder);
   for (const name of cluster.dataFolder === undefined ? [] : filesIn(folder)) {
     const file = join(folder, name);
     if (read(file)?.dataFolder === cluster.dataFolder) rmSync(file, { force: true });
   }
-  const registered: Registered = { ...cluster, birth: birthOf(cluster.pid) };
-  writeFileSync(fileOf(cluster.url, environment), `${JSON.stringify(registered)}\n`);
+  writeFileSync(fileOf(cluster.url, environment), text);
 }
 
 /** Only its own: another cluster may have been started at the same place. */
-export function unregisterLocalCluster({ url, pid }: LocalCluster, environment: Environment): void {
-  const file = fileOf(url, environment);
-  if (read(file)?.pid === pid) rmSync(file, { force: true });
+export function unregisterLocalCluster(
+  { url, pid, dataFolder }: LocalCluster,
+  environment: Environment,
+): void {
+  const inData = dataFolder === undefined ? [] : [join(dataFolder, IN_DATA_FOLDER)];
+  for (const file of [fileOf(url, environment), ...inData])
+    if (read(file)?.pid === pid) rmSync(file, { force: true });
 }
 
-/** All that run, the oldest first. */
-export function localClusters(environment: Environment): LocalCluster[] {
+/** All that run and are registered in the state home, or have their data in `here`; the oldest first. */
+export function localClusters(environment: Environment, here?: string): LocalCluster[] {
   const folder = folderOf(environment);
   const clusters = filesIn(folder).flatMap((name) => running(read(join(folder, name))) ?? []);
+  for (const cluster of here === undefined ? [] : clustersIn(here))
+    if (!clusters.some(({ pid, url }) => pid === cluster.pid && url === cluster.url)) clusters.push(cluster);
   return clusters.sort((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0) || (a.url < b.url ? -1 : 1));
 }
 
@@ -63,7 +78,7 @@ export function isHere({ dataFolder }: LocalCluster, folder: string): boolean {
  * @throws UnreachableError `no-cluster` when none runs; InputError `several-clusters`, which lists them
  */
 export function findLocalCluster(environment: Environment, folder: string): LocalCluster {
-  const all = localClusters(environment);
+  const all = localClusters(environment, folder);
   const here = all.filter((cluster) => isHere(cluster, folder));
   const candidates = here.length > 0 ? here : all;
   const [found, other] = candidates;
@@ -87,13 +102,49 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
   );
 }
 
-/** The one that runs at this URL, if one does; of several URLs, as `connect` takes them, the first that is known. */
-export function localClusterAt(urls: string, environment: Environment): LocalCluster | undefined {
-  for (const url of urls.split(',')) {
-    const cluster = running(read(fileOf(url.trim(), environment)));
+/**
+ * The one that runs at this URL, if one does; of several URLs, as `connect` takes them, the first that is known.
+ *
+ * @param folder where somebody asks
+ */
+export function localClusterAt(
+  urls: string,
+  environment: Environment,
+  folder: string,
+): LocalCluster | undefined {
+  const given = urls.split(',').map((url) => url.trim());
+  for (const url of given) {
+    const cluster = running(read(fileOf(url, environment)));
     if (cluster !== undefined) return cluster;
   }
-  return undefined;
+  return clustersIn(folder).find((cluster) => given.some((url) => nameOf(url) === nameOf(cluster.url)));
+}
+
+/** Those that run and have their data in this folder, or in a folder of it. */
+function clustersIn(folder: string): LocalCluster[] {
+  const folders = [folder, ...foldersIn(folder)];
+  return folders.flatMap((each) => {
+    const file = join(each, IN_DATA_FOLDER);
+    return (isOwnFile(file) && running(read(file))) || [];
+  });
+}
+
+/** Nobody else may lead a user to a cluster of theirs. */
+function isOwnFile(file: string): boolean {
+  const user = process.getuid?.() ?? 0;
+  const owner = statSync(file, { throwIfNoEntry: false })?.uid;
+  return owner !== undefined && (owner === user || user === 0);
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.flatMap((entry) =>
+      entry.isDirectory() || entry.isSymbolicLink() ? [join(folder, entry.name)] : [],
+    );
+  } catch {
+    return [];
+  }
 }
 
 function folderOf(environment: Environment): string {
@@ -102,8 +153,11 @@ function folderOf(environment: Environment): string {
 }
 
 function fileOf(url: string, environment: Environment): string {
-  const name = url.replace('//localhost:', '//127.0.0.1:').replaceAll(/[^\w.-]+/g, '_');
-  return join(folderOf(environment), `${name}.json`);
+  return join(folderOf(environment), `${nameOf(url)}.json`);
+}
+
+function nameOf(url: string): string {
+  return url.replace('//localhost:', '//127.0.0.1:').replaceAll(/[^\w.-]+/g, '_');
 }
 
 function filesIn(folder: string): string[] {

@@ -50,6 +50,7 @@ export * from './job/priority.js';
 export * from './job/record.js';
 export type { RetryChoice } from './job/retry-choice.js';
 export { type ClusterShares, type JobShare, largestShare, SHARES_MAX } from './job/shares.js';
+export { exitCodeOfSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
 export * from './job/task-ranges.js';

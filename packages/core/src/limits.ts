@@ -14,6 +14,8 @@ export const LIMITS = {
   lineLengthMax: 4_096,
   /** One argument or environment value. In characters. */
   argumentLengthMax: 128 * 1024,
+  /** The same for the system: a variable counts with its name and "=". In bytes of UTF-8. */
+  argumentBytesMax: 128 * 1024 - 1,
   /** Of a file, as Linux takes it (PATH_MAX). */
   pathLengthMax: 4_096,
   argumentsMax: 4_096,

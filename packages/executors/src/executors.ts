@@ -32,6 +32,8 @@ export interface ExecutorOptions {
   readonly allow?: Permissions;
   /** Folder of a cgroup (version 2), below which each command has one with its demand of cpu and memory as limits. */
   readonly cgroup?: string | undefined;
+  /** Where commands run that name no folder, while it is there; else in `/`. Default: this process's. */
+  readonly folder?: string | undefined;
   /** Names of the worker's environment that tasks see, `LC_*` for a prefix. Default: `INHERITED_NAMES`. */
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
@@ -70,6 +72,7 @@ export class Executors implements Executor {
         environment,
         warn,
         cgroup: options.cgroup,
+        folder: options.folder,
       }),
       module: new ModuleExecutor({
         threads: options.moduleThreads ?? availableParallelism(),

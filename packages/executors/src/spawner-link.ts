@@ -42,6 +42,7 @@ interface ExecExecutorOptions {
   readonly warn: (message: string) => void;
   /** See `ExecutorOptions`. */
   readonly cgroup?: string | undefined;
+  readonly folder?: string | undefined;
 }
 
 /** A run that the spawner has not been given. */
@@ -134,11 +135,12 @@ export class ExecExecutor implements Executor {
   #startSpawner(): boolean {
     const recordId = `${process.pid}-${randomBytes(6).toString('hex')}`;
     const file = recordFile(this.#options.dataFolder, recordId);
-    const { graceMs, cgroup } = this.#options;
+    const { graceMs, cgroup, folder } = this.#options;
     const settings: SpawnerSettings = {
       recordFile: file,
       recordId,
       graceMs,
+      folder: folder ?? process.cwd(),
       ...(cgroup === undefined ? {} : { cgroup }),
     };
     let child: ChildProcess | undefined;
@@ -148,6 +150,7 @@ export class ExecExecutor implements Executor {
         [...SPAWNER_FLAGS, compiledFile('./spawner.js', import.meta.url), JSON.stringify(settings)],
         {
           env: { ...MALLOC_ENVIRONMENT, ...this.#options.environment, [RECORD_VARIABLE]: recordId },
+          cwd: '/',
           detached: true, // Ctrl-C on the worker's terminal is not for the spawner
           stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
         },

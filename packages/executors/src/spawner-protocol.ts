@@ -46,6 +46,8 @@ export interface SpawnerSettings {
   readonly recordFile: string;
   readonly recordId: string;
   readonly graceMs: number;
+  /** Where commands run that name no folder, while it is there. */
+  readonly folder: string;
   /** Where commands have cgroups of their own. */
   readonly cgroup?: string;
 }

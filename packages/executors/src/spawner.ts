@@ -2,6 +2,7 @@
  * The spawner, a small process that starts the commands of one worker: forking blocks 1 ms at 50 MB and 10 ms at 200 MB. It
  * imports only files beside it. When its link closes, it ends its process groups and itself.
  */
+import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
 import { FrameReader, FrameWriter } from './framing.js';
@@ -58,7 +59,9 @@ function pump(): void {
 }
 
 function begin(run: number, body: Buffer): void {
-  const { order, stdin } = readStartBody(body);
+  const { order: given, stdin } = readStartBody(body);
+  const order =
+    given.cwd === undefined && existsSync(settings.folder) ? { ...given, cwd: settings.folder } : given;
   const { limits } = order;
   const place =
     home === undefined || limits === undefined

@@ -15,7 +15,7 @@ export async function journalPlaces(context: Context, words: readonly string[]):
     return words.map((word) => (word.includes('://') ? word : resolve(context.cwd, word)));
   const { localClusterAt } = await import('@goshawk/client');
   const { url } = await findCluster(context);
-  const own = localClusterAt(url, context.environment)?.dataFolder;
+  const own = localClusterAt(url, context.environment, context.cwd)?.dataFolder;
   if (own !== undefined) return [own];
   throw new InputError(
     'no-journal',

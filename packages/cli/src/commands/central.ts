@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
 import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
@@ -33,7 +34,7 @@ export const centralCommand = defineCommand({
     const policy =
       options.settings === undefined
         ? policySettings(options, onePolicy(options.policy))
-        : await parseSettings(options.settings);
+        : await parseSettings(options.settings, context.cwd);
     const { createLogger, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const keys = await keysFor('central', context);
@@ -56,7 +57,7 @@ export function onePolicy(text: string): string {
   return policy!;
 }
 
-async function parseSettings(text: string): Promise<PolicySettings> {
+async function parseSettings(text: string, cwd: string): Promise<PolicySettings> {
   let settings: PolicySettings;
   try {
     settings = policySettingsSchema.parse(JSON.parse(text));
@@ -64,6 +65,6 @@ async function parseSettings(text: string): Promise<PolicySettings> {
     throw new InputError('bad-option', '--settings: these are no policy settings', '', { cause: error });
   }
   const { policy } = settings.preset.decidedBy;
-  if (isOwn(policy)) await (await import('../own-modules.js')).loadOwnPolicy(policy);
+  if (isOwn(policy)) await (await import('../own-modules.js')).loadOwnPolicy(policy, resolve(cwd, policy));
   return settings;
 }

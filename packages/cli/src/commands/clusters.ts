@@ -19,7 +19,7 @@ export const clustersCommand = defineCommand({
   options: {},
   async run(context) {
     const { findLocalCluster, isHere, localClusters } = await import('@goshawk/client');
-    const clusters = localClusters(context.environment);
+    const clusters = localClusters(context.environment, context.cwd);
     const isMeant = (cluster: LocalCluster): boolean => {
       try {
         return findLocalCluster(context.environment, context.cwd).url === cluster.url;

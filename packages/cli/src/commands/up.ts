@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import {
   counted,
   cutoffOrigin,
@@ -155,7 +155,9 @@ async function serve(context: Context, started: Started): Promise<void> {
       });
     announce(context, started);
     if (unregistered !== undefined)
-      context.note(`commands find this cluster only with --cluster ${cluster.url}: ${unregistered}`);
+      context.note(
+        `commands find this cluster only from ${dirname(dataFolder)}, or with --cluster ${cluster.url}: ${unregistered}`,
+      );
     await whenAborted(context.interrupted);
     const first = await unfinished(cluster.url, keys);
     context.note(

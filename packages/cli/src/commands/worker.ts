@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { hostname, totalmem } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
 import { defineCommand } from '../command.js';
@@ -84,19 +84,23 @@ export const workerCommand = defineCommand({
     const logger = createLogger(options.logLevel, { role: 'worker', name });
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
     const keys = await keysFor('worker', context);
+    const http = await httpOptions(context, options);
+    // Threads and processes cannot start in a folder that somebody has removed.
+    process.chdir('/');
     const daemon = await startWorkers({
       ...options,
-      http: await httpOptions(context, options),
+      http,
       keys,
       names,
       capacity,
       gpuNames: gpuNamesOf(capacity, context.environment.CUDA_VISIBLE_DEVICES),
       attributes: names.map((_, index) => attributesOf(options.firstNumber + index)),
       central: options.centralUrl,
-      dataFolder: options.dataFolder ?? join(privateTemporaryFolder(), names[0]!),
+      dataFolder: resolve(context.cwd, options.dataFolder ?? join(privateTemporaryFolder(), names[0]!)),
       executors: {
         allow: allowedBy(options),
         cgroup: options.taskCgroup,
+        folder: context.cwd,
       },
       logger,
     });

@@ -4,9 +4,18 @@ import { fileURLToPath } from 'node:url';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { ExitCode } from '../command.js';
 import { LogFile } from './log-file.js';
+import { START_FOLDER } from './start-folder.js';
 
+/** Characters of a process's stderr among which the reason of its end is looked for. */
+const SAID_LENGTH_MAX = 16_384;
+/** `process.cwd()` fails once the folder is gone. */
+const STARTED_IN = process.cwd();
 /** The command itself, which is also every daemon. */
 const GOSHAWK = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
+
+/** Lines of Node.js that follow the error of a process that could not start. */
+const TRAILER = /^(?:Node\.js v\d|\s+at |\s*\^+\s*$|\{$|\}$|\s+\w+: .*,?$|$)/;
+const ERROR_LINE = /^(?:Uncaught )?\w*Error\b.*: /;
 
 /** What a daemon says on stdout, with --json, when it is up. */
 export interface DaemonIsUp {
@@ -31,28 +40,31 @@ export interface Child {
  * @param args of the command, such as `['scheduler', '--name', 's0']`
  * @param logFile gets its log, and whatever else it writes to stderr
  * @param secrets variables that hold what other users of this machine must not see among its arguments
- * @throws GoshawkError when it ends before it is up, with the last line of its log
+ * @param startFolder that its relative paths start from
+ * @throws GoshawkError when it ends before it is up, with the reason from its log
  */
 export async function startChild(
   name: string,
   args: readonly string[],
   logFile: string,
   secrets: Readonly<Record<string, string>> = {},
+  startFolder: string = STARTED_IN,
 ): Promise<Child> {
   const child = spawn(process.execPath, [GOSHAWK, ...args, '--json', '--with-parent'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
-    env: { ...withoutSettings(process.env), ...secrets },
+    cwd: '/',
+    env: { ...withoutSettings(process.env), ...secrets, [START_FOLDER]: startFolder },
   });
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 1));
   });
   child.stdin!.on('error', () => {});
-  let lastLine = '';
+  let said = '';
   const log = new LogFile(logFile);
   child.stderr!.on('data', (bytes: Buffer) => {
     log.write(bytes);
-    lastLine = bytes.toString().trim().split('\n').at(-1) || lastLine;
+    said = (said + bytes.toString()).slice(-SAID_LENGTH_MAX);
   });
   child.stderr!.on('close', () => log.close());
   const up = new Promise<DaemonIsUp>((resolve, reject) => {
@@ -67,10 +79,21 @@ export async function startChild(
     child.once('error', (error) =>
       reject(new GoshawkError('start-failed', `cannot start ${name}: ${error.message}`)),
     );
-    void ended.then((how) => reject(startFailure(name, how, lastLine, logFile)));
+    void ended.then((how) => reject(startFailure(name, how, reasonIn(said), logFile)));
   });
   const { endpoint } = await up;
   return { name, pid: child.pid!, endpoint, process: child, ended };
+}
+
+/**
+ * Why a process ended, from the end of what it wrote to stderr: the line of the error where Node.js wrote one with its stack,
+ * else the last line.
+ */
+export function reasonIn(said: string): string {
+  const lines = said.trimEnd().split('\n');
+  if (!/^Node\.js v\d/.test(lines.at(-1)!)) return lines.at(-1)!;
+  const error = lines.findLast((line) => ERROR_LINE.test(line));
+  return error ?? lines.findLast((line) => !TRAILER.test(line)) ?? lines.at(-1)!;
 }
 
 /** Settings of this command are passed on as flags; its environment must not set them a second time. */
@@ -82,11 +105,11 @@ function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function startFailure(
   name: string,
   how: number | NodeJS.Signals,
-  lastLine: string,
+  reason: string,
   logFile: string,
 ): GoshawkError {
   // Who was killed may have said nothing.
-  const why = lastLine === '' ? '' : `: ${readable(lastLine)}`;
+  const why = reason === '' ? '' : `: ${readable(reason)}`;
   if (how === ExitCode.usage) return new InputError('start-failed', `${name} cannot start${why}`);
   return new GoshawkError('start-failed', `${name} did not start (${how})${why}`, `see ${logFile}`);
 }

@@ -1,5 +1,13 @@
 import type { JobSubmission } from '@goshawk/client';
-import { beginOf, InputError, type JobInput, parseBytes, parseJobSpec, present } from '@goshawk/core';
+import {
+  beginOf,
+  exitCodeOfSignal,
+  InputError,
+  type JobInput,
+  parseBytes,
+  parseJobSpec,
+  present,
+} from '@goshawk/core';
 import type { Positionals } from '../command.js';
 import { valueListsIn } from '../pairs.js';
 import { amountsIn } from '../resources.js';
@@ -115,9 +123,16 @@ function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, num
 }
 
 function parseExitCodes(text: string): number[] {
-  const codes = text.split(',').map((code) => code.trim());
-  if (codes.every((code) => /^\d{1,3}$/.test(code))) return codes.map(Number);
-  throw new InputError('bad-option', `--retry-on: "${text}" is not a list of exit codes`, 'such as 75,137');
+  return text.split(',').map((given) => {
+    const code = given.trim();
+    const parsed = /^\d{1,3}$/.test(code) ? Number(code) : exitCodeOfSignal(code.toUpperCase());
+    if (parsed !== undefined && parsed >= 1 && parsed <= 255) return parsed;
+    throw new InputError(
+      'bad-option',
+      `--retry-on: "${code}" is neither an exit code nor a signal`,
+      'such as 75,137 or SIGXCPU',
+    );
+  });
 }
 
 /** @param example of two values, of which one will do */

@@ -127,7 +127,7 @@ const JOB = {
     value: 'CODES',
     flagOnly: true,
     rare: true,
-    describe: 'retry only after these exit codes: 75,137 (137: killed by SIGKILL)',
+    describe: 'retry only after these exit codes and signals: 75,SIGXCPU (137 is SIGKILL)',
   },
   taskTimeout: { type: 'duration', describe: 'kill a task that runs longer; the task has failed: 30s' },
   timeLimit: {

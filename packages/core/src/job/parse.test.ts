@@ -220,3 +220,28 @@ test.each([
 ])('%s without end make one short line', (_, fields, message) => {
   expect(() => parseJobSpec({ tasks: [sleep], ...fields })).toThrow(message);
 });
+
+describe('text that the system would not pass to a process', () => {
+  const run = (more: object) => parseJobSpec({ tasks: [{ exec: ['true'], ...more }] } as never, 'ann');
+
+  test('is refused by its bytes, a variable with its name', () => {
+    for (const fits of ['x'.repeat(131_071), '€'.repeat(43_690)]) run({ exec: ['echo', fits] });
+    for (const long of ['x'.repeat(131_072), '€'.repeat(43_691), '\u{1f600}'.repeat(32_768)])
+      expect(() => run({ exec: ['echo', long] })).toThrow(/131071 bytes/);
+    run({ env: { AB: 'x'.repeat(131_068) } });
+    expect(() => run({ env: { AB: 'x'.repeat(131_069) } })).toThrow(
+      /AB.*with its name longer than the 131071 bytes/,
+    );
+  });
+});
+
+describe('retryOn', () => {
+  const parsed = (retryOn: unknown[]) =>
+    parseJobSpec({ retries: 1, retryOn, tasks: [{ sleep: 1 }] } as never, 'ann').retryOn;
+
+  test('takes exit codes and names of signals', () => {
+    expect(parsed([75, 'SIGXCPU', 'SIGSYS'])).toEqual([75, 152, 159]);
+    for (const wrong of ['SIGNONE', '', 'toString'])
+      expect(() => parsed([wrong])).toThrow(/neither an exit code nor/);
+  });
+});

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseDuration } from '../durations.js';
 import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
-import { textProblem, wellFormedProblem } from '../text.js';
+import { textProblem, utf8Bytes, wellFormedProblem } from '../text.js';
 
 /** Text that arrives as it was written. @param problemOf says why it would not */
 const passable = (problemOf: (text: string) => string | undefined) =>
@@ -14,7 +14,12 @@ const passable = (problemOf: (text: string) => string | undefined) =>
 /** A name, an argument or a path: anything but a NUL byte and half a character. */
 export const passableText = () => passable(textProblem);
 
-const argument = () => passableText().max(LIMITS.argumentLengthMax);
+/** The system passes no longer text to a process, whatever the characters. */
+const fits = (text: string) =>
+  text.length * 3 <= LIMITS.argumentBytesMax || utf8Bytes(text) <= LIMITS.argumentBytesMax;
+const TOO_LONG = `longer than the ${LIMITS.argumentBytesMax} bytes that the system passes to a process: use stdin or a file`;
+
+const argument = () => passableText().max(LIMITS.argumentLengthMax).refine(fits, TOO_LONG);
 const environment = () =>
   z
     .record(z.string(), argument())
@@ -25,7 +30,12 @@ const environment = () =>
     .refine(
       (given) => Object.keys(given).every(namesVariable),
       `a variable has a name of 1 to ${LIMITS.nameLengthMax} characters, without "=" and NUL`,
-    );
+    )
+    .superRefine((given, context) => {
+      const long = Object.entries(given).find(([name, value]) => !fits(`${name}=${value}`));
+      if (long === undefined) return;
+      context.addIssue({ code: 'custom', path: [long[0]], message: `with its name ${TOO_LONG}` });
+    });
 
 function namesVariable(name: string): boolean {
   return (

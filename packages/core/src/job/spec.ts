@@ -8,6 +8,7 @@ import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
 import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
+import { exitCodeOfSignal } from './signals.js';
 
 /**
  * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text
@@ -101,6 +102,19 @@ export function givenSpan(traceparent: string | undefined): { traceparent?: stri
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {};
 }
 
+/** An exit code, or the name of a signal, which becomes one. */
+const retriedOn = () =>
+  z.union([z.number().int().min(1).max(255), z.string()]).transform((given, context) => {
+    if (typeof given === 'number') return given;
+    const code = exitCodeOfSignal(given);
+    if (code !== undefined) return code;
+    context.addIssue({
+      code: 'custom',
+      message: `"${given}" is neither an exit code nor a signal such as "SIGXCPU"`,
+    });
+    return z.NEVER;
+  });
+
 const jobSpecSchema = z.lazy(() =>
   z
     .strictObject({
@@ -135,12 +149,12 @@ const jobSpecSchema = z.lazy(() =>
           'a task that failed rests about so long before it is tried again, twice as long the next time, up to 5 min',
         ),
       retryOn: z
-        .array(z.number().int().min(1).max(255))
+        .array(retriedOn())
         .min(1)
         .max(LIMITS.exitCodesMax)
         .optional()
         .describe(
-          'exit codes that are tried again; what fails in another way has failed. A signal is 128 and its number: 137 is SIGKILL',
+          'retry only after these exit codes and signals: 75, "SIGXCPU". A signal is also 128 plus its number: 137 is SIGKILL',
         ),
       timeout: duration('timeout')
         .optional()

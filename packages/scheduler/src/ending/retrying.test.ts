@@ -136,6 +136,22 @@ describe('exit codes that are tried again', () => {
   });
 });
 
+test.each([
+  ['SIGXCPU', 152],
+  ['SIGXFSZ', 153],
+  ['SIGSYS', 159],
+])('a task ended by %s is tried again where %d is', (signal, code) => {
+  const bench = submitted({ retries: 5, retryOn: [code] });
+  fails(bench, { signal });
+  expect(detail(bench).state).toBe('running');
+});
+
+test('a task ended by a signal without a number is not tried again for 128', () => {
+  const bench = submitted({ retries: 5, retryOn: [128] });
+  fails(bench, { signal: 'SIGOTHER' });
+  expect(detail(bench).state).toBe('failed');
+});
+
 test('a rest follows from the seed, differs from task to task, and has an end', () => {
   const spec = { retryBackoffMs: 1_000, seed: 'x' } as never;
   expect(restMs(spec, 's-1', 0, 1)).toBe(restMs(spec, 's-2', 0, 1));

@@ -1,28 +1,17 @@
-import { type JobSpec, LIMITS, type Millis, type Outcome, Random, type TaskIndex } from '@goshawk/core';
-
-/** By POSIX, as far as commands end by them. */
-const SIGNALS: Readonly<Record<string, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGBUS: 7,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGSEGV: 11,
-  SIGUSR2: 12,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-};
+import {
+  exitCodeOfSignal,
+  type JobSpec,
+  LIMITS,
+  type Millis,
+  type Outcome,
+  Random,
+  type TaskIndex,
+} from '@goshawk/core';
 
 /** Whether the job wants what failed like this to be tried again. */
 export function isWorthARetry({ retryOn }: JobSpec, { exitCode, signal }: Outcome): boolean {
   if (retryOn === undefined) return true;
-  const code = signal === undefined ? exitCode : 128 + (SIGNALS[signal] ?? 0);
+  const code = signal === undefined ? exitCode : exitCodeOfSignal(signal);
   return code !== undefined && retryOn.includes(code);
 }
 

@@ -1,0 +1,44 @@
+/** Numbers of the signals that can end a command, as on Linux; workers report names. */
+export const SIGNALS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGIOT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGSEGV: 11,
+  SIGUSR2: 12,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+  SIGSTKFLT: 16,
+  SIGCHLD: 17,
+  SIGCONT: 18,
+  SIGSTOP: 19,
+  SIGTSTP: 20,
+  SIGTTIN: 21,
+  SIGTTOU: 22,
+  SIGURG: 23,
+  SIGXCPU: 24,
+  SIGXFSZ: 25,
+  SIGVTALRM: 26,
+  SIGPROF: 27,
+  SIGWINCH: 28,
+  SIGIO: 29,
+  SIGPOLL: 29,
+  SIGPWR: 30,
+  SIGSYS: 31,
+};
+
+const SHELL_SIGNAL_BASE = 128;
+
+/** The code that a shell gives to a command ended by this signal; undefined for a name that is none. */
+export function exitCodeOfSignal(name: string): number | undefined {
+  const number = Object.hasOwn(SIGNALS, name) ? SIGNALS[name] : undefined;
+  return number === undefined ? undefined : SHELL_SIGNAL_BASE + number;
+}
