@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Column,
   type Context,
+  capacityOf,
   defineCommand,
   ExitCode,
   findCluster,
@@ -11,6 +12,7 @@ import {
   painter,
   policyRecord,
   policySettings,
+  RESOURCES_OPTION,
   type Resolved,
   renderTable,
   SLOTS_OPTION,
@@ -26,14 +28,16 @@ import {
 } from '@goshawk/core';
 import type { Distribution } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
-import { formatTally, packed, type RecordedJob, Tally } from '@goshawk/traces';
+import { formatTally, type PackedJobs, packed, type RecordedJob, Tally } from '@goshawk/traces';
 import { journalPlaces } from '../journals.js';
+import { namedResources } from '../simulate/capacity.js';
 import { PARALLEL_OPTION } from '../simulate/options.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
-import { performShown } from '../simulate/shown.js';
+import { performShown, surveyShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
 import { POLICY_SETTINGS, VARY_OPTION, variantsOf } from '../variants.js';
 import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from '../whatif/advice.js';
+import { clusterOf, recordedJobsOf } from '../whatif/from-trace.js';
 import { messageDelaysMs, networkOfDelays } from '../whatif/message-delay.js';
 import { recordedJobs } from '../whatif/recorded.js';
 
@@ -57,12 +61,35 @@ const OPTIONS = {
     describe: 'seconds of mean task run time from which a job is long (default: as in the past)',
   },
   vary: VARY_OPTION,
+  trace: {
+    type: 'text',
+    value: 'FILE',
+    flagOnly: true,
+    describe:
+      'simulate the jobs of a trace, such as the output of `sacct -P`, in place of those of a cluster of goshawk',
+  },
+  ranOn: {
+    type: 'count',
+    min: 1,
+    flagOnly: true,
+    describe:
+      'with --trace: workers of the cluster that it is of (default: as few as had room for all that ran at a time)',
+  },
+  resources: {
+    ...RESOURCES_OPTION,
+    describe: `with --trace: ${RESOURCES_OPTION.describe}; demands for anything else but CPUs are left out`,
+  },
   workers: {
     type: 'text',
     value: 'NUMBERS',
     describe: 'numbers of workers to simulate: 80,100,120 (default: as in the past)',
   },
-  slots: { ...SLOTS_OPTION, describe: `${SLOTS_OPTION.describe}, if the cluster is down` },
+  slots: {
+    type: 'count',
+    min: SLOTS_OPTION.min,
+    max: SLOTS_OPTION.max,
+    describe: `${SLOTS_OPTION.describe}, if the cluster is down (with --trace the default is the most CPUs of a task)`,
+  },
   since: {
     type: 'duration',
     describe: 'only jobs submitted within this time: 24h (default: all)',
@@ -89,20 +116,19 @@ export const whatifCommand = defineCommand({
     ],
     ['goshawk whatif --policy hawk,sparrow', 'the same jobs under other policies'],
     ['goshawk whatif .goshawk --policy goshawk,hawk --workers 100', 'jobs of a stopped cluster'],
+    [
+      'goshawk whatif --trace jobs.sacct --workers 80,100',
+      'what another policy or size would have done for a Slurm cluster',
+    ],
   ],
   options: OPTIONS,
   async run(context, options, { words }) {
-    const ran = await asItRan(context, options, words);
-    const tally = new Tally();
-    const since = options.since === undefined ? undefined : Date.now() - options.since;
-    const recorded = await recordedJobs(ran.places, since, tally);
-    const jobs = packed(recorded.map(({ job }) => job));
-    const surveyed = await survey(
-      { name: 'what was recorded', sha256: async () => '', tallied: tally.list() },
-      [jobs],
-      context.interrupted,
-    );
-    const setups = setupsOf(ran, options);
+    const past =
+      options.trace === undefined
+        ? await pastOfCluster(context, options, words)
+        : await pastOfTrace(context, options, words, options.trace);
+    const { ran, recorded, jobs, surveyed } = past;
+    const setups = setupsOf(ran, options, surveyed);
     const [base] = setups as [Setup];
     const { settings } = base;
     const { record } = surveyed;
@@ -110,13 +136,14 @@ export const whatifCommand = defineCommand({
       `${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')}, submitted over ${Math.round(record.spanSeconds)} s, ` +
         `ran under ${base.settings.policy} on ${counted(base.workers, 'worker')}`,
     );
-    for (const line of formatTally(tally.list())) context.note(line);
+    for (const line of formatTally(surveyed.tallied)) context.note(line);
+    if (options.trace !== undefined) context.note(TRACE_NOTE);
     const simulated = (which: readonly Setup[], network: NetworkModel): Promise<RunOutcome[]> => {
-      const requests = which.map((setup) => requestOf(setup, record.jobs, options.seed, network));
+      const requests = which.map((setup) => requestOf(setup, surveyed, options.seed, network));
       return performShown(context, requests, { kind: 'packed', packed: jobs }, options);
     };
     let delaysMs: readonly Millis[] = [options.networkDelay ?? ASSUMED_DELAY_MS];
-    if (options.networkDelay === undefined) {
+    if (options.networkDelay === undefined && options.trace === undefined) {
       const [first] = await simulated([base], networkOfDelays(delaysMs));
       delaysMs = messageDelaysMs(recorded, first!.jobTimes.runtimeSeconds, ASSUMED_DELAY_MS) ?? delaysMs;
       context.note(
@@ -139,6 +166,75 @@ export const whatifCommand = defineCommand({
     return ExitCode.done;
   },
 });
+
+/** What was recorded, and the cluster that it ran on. */
+interface Past {
+  readonly ran: Ran;
+  readonly recorded: readonly RecordedJob[];
+  readonly jobs: PackedJobs;
+  readonly surveyed: Survey;
+}
+
+async function pastOfCluster(context: Context, options: Options, words: readonly string[]): Promise<Past> {
+  const ran = await asItRan(context, options, words);
+  const tally = new Tally();
+  const since = options.since === undefined ? undefined : Date.now() - options.since;
+  const recorded = await recordedJobs(ran.places, since, tally);
+  const jobs = packed(recorded.map(({ job }) => job));
+  const surveyed = await survey(
+    { name: 'what was recorded', sha256: async () => '', tallied: tally.list() },
+    [jobs],
+    context.interrupted,
+  );
+  return { ran, recorded, jobs, surveyed };
+}
+
+/** The order that is closest to that of most batch systems, whose priorities and backfilling no trace has. */
+const POLICY_OF_TRACES = 'fifo-ff';
+const TRACE_NOTE =
+  'simulated as it ran: first come, first served; priorities, partitions and backfilling are not in the file';
+
+/** @throws InputError, WorkloadError */
+async function pastOfTrace(
+  context: Context,
+  options: Options,
+  words: readonly string[],
+  file: string,
+): Promise<Past> {
+  if (words.length > 0)
+    throw new InputError('usage', '--trace FILE and a cluster exclude each other', 'give one of them');
+  if (options.since !== undefined)
+    throw new InputError(
+      'usage',
+      '--since counts from now, and the jobs of a trace do not',
+      'use trace sample',
+    );
+  const resources = ['cpu', ...namedResources({ slots: 1, resources: options.resources })];
+  const surveyed = await surveyShown(context, file, undefined, resources);
+  const { packed: jobs } = surveyed;
+  if (jobs === undefined)
+    throw new InputError(
+      'bad-trace',
+      `${file} is too large to be held in memory`,
+      'take a part: trace sample',
+    );
+  const { workers, slots } = clusterOf(jobs, options.slots);
+  const ran = {
+    settings: policySettings(
+      // It starts jobs in their order, whatever is estimated.
+      { ...defaultsOf(options, undefined), policy: POLICY_OF_TRACES, estimator: 'given' },
+      POLICY_OF_TRACES,
+      surveyed.facts,
+    ),
+    workers: options.ranOn ?? workers,
+    slots,
+    schedulers: SCHEDULERS,
+    capacity: capacityOf(slots, options.resources),
+    places: [],
+  };
+  surveyed.needs.check({ ...ran, attributes: [] });
+  return { ran, recorded: recordedJobsOf(jobs), jobs, surveyed };
+}
 
 /** A cluster as it is to be simulated. */
 interface Setup {
@@ -198,7 +294,7 @@ async function asItRan(context: Context, options: Options, words: readonly strin
         'no cluster runs that says how these jobs ran',
         'say so first: --policy and --workers of the cluster that it was, then what else to try',
       );
-    const { slots } = options;
+    const { slots = SLOTS_OPTION.default } = options;
     return {
       settings: undefined,
       workers,
@@ -211,16 +307,16 @@ async function asItRan(context: Context, options: Options, words: readonly strin
 }
 
 /** As it ran, then each policy on each number of workers, with the settings that `up` would give it. */
-function setupsOf(ran: Ran, options: Options): Setup[] {
+function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
   const { settings } = ran;
+  const isTrace = options.trace !== undefined;
   const numbers = workersOf(options.workers);
   const { estimator, cutoff } = options;
   const variants = variantsOf(
     {
-      ...options,
-      policy: options.policy ?? settings!.policy,
-      estimator: estimator ?? settings?.estimator ?? POLICY_OPTIONS.estimator.default,
-      cutoff: cutoff ?? (settings === undefined ? undefined : `${settings.cutoffMs / 1_000}`),
+      ...defaultsOf(options, isTrace ? undefined : settings),
+      // One question at a time: other numbers of workers under the same policy, or another policy on as many.
+      policy: options.policy ?? (isTrace && numbers.length === 0 ? 'goshawk' : settings!.policy),
     },
     POLICY_SETTINGS,
   );
@@ -236,12 +332,23 @@ function setupsOf(ran: Ran, options: Options): Setup[] {
         settings:
           settings !== undefined && label === settings.policy && said.length === 0
             ? settings
-            : policySettings(own, own.policy),
+            : policySettings(own, own.policy, isTrace ? facts : undefined),
       }),
     ),
   );
   const base = settings === undefined ? setups[0]! : { ...ran, settings, label: settings.policy };
   return [base, ...setups.filter(({ label, workers }) => label !== base.label || workers !== base.workers)];
+}
+
+/** The options, with the settings of the past where they say nothing. */
+function defaultsOf(options: Options, settings: PolicySettings | undefined) {
+  const { estimator, cutoff, policy } = options;
+  return {
+    ...options,
+    policy: policy ?? settings?.policy ?? '',
+    estimator: estimator ?? settings?.estimator ?? POLICY_OPTIONS.estimator.default,
+    cutoff: cutoff ?? (settings === undefined ? undefined : `${settings.cutoffMs / 1_000}`),
+  };
 }
 
 /** @throws InputError */
@@ -256,7 +363,7 @@ function workersOf(text: string | undefined): number[] {
 
 function requestOf(
   { settings, label, workers, slots, schedulers, capacity }: Setup,
-  jobs: number,
+  { record, firstSubmitSeconds }: Survey,
   seed: number,
   network: NetworkModel,
 ): RunRequest {
@@ -271,10 +378,10 @@ function requestOf(
     estimator: settings.estimator,
     asSubmitted: true,
     durations: 'task',
-    firstSubmitSeconds: 0,
+    firstSubmitSeconds,
     arrivalFactor: 1,
     countedSeconds: [0, Number.POSITIVE_INFINITY],
-    jobs,
+    jobs: record.jobs,
     options: policyRecord(settings),
   };
 }

@@ -1,0 +1,72 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runHere } from '@goshawk/cli/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let folder = '';
+let file = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-whatif-trace-'));
+  file = join(folder, 'jobs.sacct');
+  await writeFile(file, `${HEADER}\n${ROWS.join('\n')}\n`);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const HEADER = 'JobID|State|Submit|Start|End|ElapsedRaw|NNodes|NCPUS|ReqMem';
+const time = (seconds: number): string =>
+  new Date(1_767_225_600_000 + seconds * 1_000).toISOString().slice(0, 19);
+/** Two nodes of 4 CPUs; each job takes one of them for 100 s, and one comes each 25 s: a queue that grows. */
+const ROWS = Array.from({ length: 40 }, (_, i) => {
+  const [submit, start] = [25 * i, 50 * i - (i % 2) * 25];
+  const begun = Math.max(submit, start);
+  return `${i}|COMPLETED|${time(submit)}|${time(begun)}|${time(begun + 100)}|100|1|4|4G`;
+});
+
+async function whatif(...args: string[]) {
+  const { exitCode, stdout, stderr } = await runHere(['whatif', '--trace', file, '--parallel', '1', ...args]);
+  return { exitCode, stdout, stderr };
+}
+
+describe('whatif --trace', () => {
+  it('simulates what ran on the cluster that the trace shows, and other sizes', async () => {
+    const { exitCode, stdout } = await whatif('--workers', '1,4', '--json');
+    expect(exitCode).toBe(0);
+    const { recorded, simulated, others } = JSON.parse(stdout);
+    expect(recorded).toMatchObject({ jobs: 40, tasks: 40, runtimeSeconds: { all: { count: 40 } } });
+    expect(simulated).toMatchObject({ policy: 'fifo-ff', workers: 2 });
+    expect(
+      others.map(({ policy, workers }: { policy: string; workers: number }) => [policy, workers]),
+    ).toEqual([
+      ['fifo-ff', 1],
+      ['fifo-ff', 4],
+    ]);
+    // Four jobs a hundred seconds need four nodes; on one the last waits for all the others.
+    expect(others[1].runtimeSeconds.all.max).toBeCloseTo(100, 1);
+    expect(others[0].runtimeSeconds.all.max).toBeCloseTo(4_000 - 39 * 25, 0);
+  });
+
+  it('tries other policies, and says what is not in the file', async () => {
+    const { exitCode, stdout, stderr } = await whatif('--ran-on', '2');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^simulated as it ran: fifo-ff on 2 workers /m);
+    expect(stdout).toMatch(/^goshawk on 2 workers /m);
+    expect(stderr).toContain('demand for memory is left out: --resources memory=AMOUNT');
+    expect(stderr).toContain('priorities, partitions and backfilling are not in the file');
+  });
+
+  it('counts memory where somebody says how much there is', async () => {
+    const { stdout } = await whatif('--workers', '4', '--slots', '8', '--resources', 'memory=6GiB', '--json');
+    expect(JSON.parse(stdout).others[0].runtimeSeconds.all.max).toBeCloseTo(100, 1);
+    expect((await whatif('--resources', 'memory=1GiB')).stderr).toMatch(/needs 4294967296 of memory/);
+  });
+
+  it.each([
+    [['data'], '--trace FILE and a cluster exclude each other'],
+    [['--since', '1h'], '--since counts from now'],
+  ])('refuses %j', async (args, message) => {
+    const { exitCode, stderr } = await whatif(...args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});

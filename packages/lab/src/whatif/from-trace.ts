@@ -1,0 +1,57 @@
+import { amountOf, type Resources } from '@goshawk/core';
+import type { PackedJobs, RecordedJob, TraceJob } from '@goshawk/traces';
+import { unpackedJobs } from '@goshawk/traces';
+
+/** The cluster that a trace is of, as far as the trace says. */
+export interface TracedCluster {
+  /** CPUs of a worker: the most that one task used, and one where tasks do not say. */
+  readonly slots: number;
+  /** The fewest workers with that many that had room for all that ran at a time. */
+  readonly workers: number;
+}
+
+/** Run times as they were, where the trace has waits: from submission to the end of the last task. */
+export function recordedJobsOf(jobs: PackedJobs): RecordedJob[] {
+  return [...unpackedJobs(jobs)].map((job) => ({
+    job,
+    runtimeSeconds: job.waitSeconds === undefined ? undefined : job.waitSeconds + longestOf(job),
+  }));
+}
+
+/** @param slots of a worker, where somebody says so */
+export function clusterOf(jobs: PackedJobs, slots: number | undefined): TracedCluster {
+  let cpus = 1;
+  for (const job of unpackedJobs(jobs)) {
+    for (const demand of demandsOf(job)) cpus = Math.max(cpus, Math.ceil(amountOf(demand, 'cpu')));
+  }
+  const ofWorker = slots ?? cpus;
+  return { slots: ofWorker, workers: Math.max(1, Math.ceil(mostAtATime(jobs) / ofWorker)) };
+}
+
+/** CPUs in use at a time, at most. A task that does not say takes one. */
+function mostAtATime(jobs: PackedJobs): number {
+  const changes: { readonly at: number; readonly by: number }[] = [];
+  for (const job of unpackedJobs(jobs)) {
+    const [demand] = demandsOf(job);
+    const start = job.submitSeconds + (job.waitSeconds ?? 0);
+    // Of a workflow no start but the first is known: its tasks count as one after another.
+    const tasks = job.stages === undefined ? job.durationsSeconds.length : 1;
+    const by = tasks * Math.max(1, amountOf(demand ?? {}, 'cpu'));
+    changes.push({ at: start, by }, { at: start + longestOf(job), by: -by });
+  }
+  changes.sort((one, other) => one.at - other.at || one.by - other.by);
+  let [used, most] = [0, 0];
+  for (const { by } of changes) {
+    used += by;
+    most = Math.max(most, used);
+  }
+  return most;
+}
+
+function demandsOf({ demand, stages }: TraceJob): readonly Resources[] {
+  return stages === undefined ? [demand ?? {}] : stages.map((stage) => stage.demand ?? demand ?? {});
+}
+
+function longestOf({ durationsSeconds }: TraceJob): number {
+  return durationsSeconds.reduce((most, each) => Math.max(most, each), 0);
+}
