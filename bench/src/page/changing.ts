@@ -40,6 +40,8 @@ export function changingCluster(workers: number, looked: () => void): Cluster {
     workers: Array.from({ length: workers }, (_, index) => worker(index)),
     schedulers: [],
     schedulersAway: [],
+    schedulersMissing: [],
+    lostWorkers: [],
     warnings: [],
   });
   const waiting: ClusterWaiting = { waiting: [], central: undefined, silent: [] };

@@ -268,10 +268,10 @@ test('a central that has overslept gives everybody time to be heard again', () =
   bench.register(W1);
   bench.now = 60_000;
   bench.central.wake('lease', 0, bench.now);
-  expect(bench.central.standing.workers).toHaveLength(1);
+  expect(bench.central.standing(bench.now).workers).toHaveLength(1);
   bench.now += LIVE_TIMINGS.heartbeatMs;
   for (; bench.now < 70_000; bench.now += LIVE_TIMINGS.heartbeatMs) bench.central.wake('lease', 0, bench.now);
-  expect(bench.central.standing.workers).toHaveLength(0);
+  expect(bench.central.standing(bench.now).workers).toHaveLength(0);
 });
 
 test('a central that has overslept waits for owners that are away as if it had not', () => {
@@ -301,7 +301,7 @@ test('a central that has overslept waits for owners that are away as if it had n
     }
   };
   beatFor(60_000);
-  expect(bench.central.standing.schedulers).toBe(0);
+  expect(bench.central.standing(bench.now).schedulers).toBe(0);
   expect(lostOwners()).toEqual([]);
   bench.now += 3_600_000;
   beatFor(60_000);
@@ -423,7 +423,7 @@ test('tells where processes may be looked at: each once, and those of schedulers
     for (const each of [worker, same]) bench.receive(each, { type: 'heartbeat', busy: 0, queued: 0 });
     bench.central.wake('lease', 0, bench.now);
   }
-  expect(bench.central.standing.schedulers).toBe(0);
+  expect(bench.central.standing(bench.now).schedulers).toBe(0);
   expect(bench.central.scrapeTargets).toEqual(scrapeTargets);
 });
 

@@ -59,8 +59,18 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher = new Dispatcher(env, made, timings, {
       came: (tasks) => this.#shedding.came(tasks),
       untoldName: (owner, worker) => this.#members.untoldName(owner, worker),
+      preempts: ({ owner, number }, worker) => {
+        const name = this.#members.registry.workers.get(worker)?.name ?? '';
+        env.happened?.({ kind: 'task-preempted', job: this.#members.idOf(owner, number), worker: name });
+      },
     });
-    this.#members = new Membership(env, this.#counters, this.#dispatcher, this.#cutoff);
+    this.#members = new Membership(
+      env,
+      this.#counters,
+      this.#dispatcher,
+      this.#cutoff,
+      config.expectedSchedulers,
+    );
     this.#rivals = new Rivals(env, this.#members.registry, config);
     this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher.books, config.settings);
   }
@@ -117,7 +127,7 @@ export class Central implements Machine<CentralTimer> {
         // Where run times are not known at arrival, workers tell what short tasks took.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
-        if (this.#cutoff.completed(message.completed)) this.#members.welcomeAll();
+        this.#learnCutoff(message);
         return this.#members.worked(message, now);
       case 'resync':
         if (this.#isUnregistered(from)) return;
@@ -148,6 +158,8 @@ export class Central implements Machine<CentralTimer> {
         );
       case 'drainWorker':
         return this.#members.drain(from, message, now);
+      case 'journals':
+        return this.#members.seesJournals(from, message, now);
       case 'takeOverFrom':
         return this.#members.takeOver(from, message, now);
       case 'readCounters':
@@ -229,11 +241,15 @@ export class Central implements Machine<CentralTimer> {
   }
 
   /** How things stand now, for whoever looks at the process: a few steps for each worker. */
-  get standing(): CentralStanding {
+  standing(now: Millis): CentralStanding {
+    const missing = this.#members.expected.missing(now);
+    const shared = [...this.#members.away.all()].filter(({ epoch }) => epoch > 0).length;
     return {
       workers: countWorkers(this.#members.registry.workers.values()),
       schedulers: this.#members.registry.schedulers.size,
       schedulersAway: this.#members.away.count,
+      schedulersMissing: missing.length,
+      unownedJournals: shared + missing.filter((each) => each.shared).length,
       placedTasks: this.placedTasks,
       pendingTasks: this.#dispatcher.pendingTasks,
       unmatchedTasks: this.#dispatcher.unmatched,
@@ -294,6 +310,14 @@ export class Central implements Machine<CentralTimer> {
       if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
     if (!this.#isUnregistered(from)) this.#members.acknowledge(from, this.#shedding.isMatching);
+  }
+
+  #learnCutoff({ completed }: MessageOf<'usage'>): void {
+    const fromMs = this.#cutoff.settings.policy.cutoffMs;
+    if (!this.#cutoff.completed(completed)) return;
+    const toMs = this.#cutoff.settings.policy.cutoffMs;
+    this.#env.happened?.({ kind: 'cutoff-changed', fromMs, toMs });
+    this.#members.welcomeAll();
   }
 
   /** Where there are heartbeats everybody hears by them whether central matches short jobs. */

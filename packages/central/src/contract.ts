@@ -39,12 +39,88 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly contested?: ((other: string, followers: number) => void) | undefined;
   /** What the driver sees and an operator has to put right, a line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
+  /** Something has happened in the cluster that an operator may want to read about. */
+  readonly happened?: ((event: ClusterEvent) => void) | undefined;
   /** The journal of a scheduler does not know the incarnation that central has heard last: it is of an earlier time. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }
 
+/** What becomes of members, by name. */
+export type ClusterEvent =
+  | {
+      readonly kind: 'worker-joined';
+      readonly worker: string;
+      readonly address: string;
+      readonly slots: number;
+    }
+  | {
+      readonly kind: 'worker-lost';
+      readonly worker: string;
+      readonly address: string;
+      readonly cause: LossCause;
+      readonly silentMs: Millis;
+      /** Ids of jobs of which tasks ran there: some of them. */
+      readonly jobs: readonly string[];
+      readonly tasks: number;
+    }
+  | { readonly kind: 'worker-left'; readonly worker: string; readonly address: string }
+  | { readonly kind: 'worker-quarantined'; readonly worker: string; readonly reason: string }
+  | { readonly kind: 'worker-cured'; readonly worker: string }
+  | { readonly kind: 'worker-drains'; readonly worker: string; readonly on: boolean }
+  | { readonly kind: 'worker-drained'; readonly worker: string }
+  | {
+      readonly kind: 'scheduler-joined';
+      readonly scheduler: string;
+      readonly tag: string;
+      readonly epoch: number;
+      readonly address: string;
+      readonly adopted: boolean;
+    }
+  | {
+      readonly kind: 'scheduler-lost';
+      readonly scheduler: string;
+      readonly tag: string;
+      readonly address: string;
+      readonly cause: LossCause;
+      readonly silentMs: Millis;
+      readonly jobs: number;
+    }
+  | {
+      readonly kind: 'scheduler-left';
+      readonly scheduler: string;
+      readonly tag: string;
+      readonly jobs: number;
+    }
+  | {
+      readonly kind: 'scheduler-given-up';
+      readonly scheduler: string;
+      readonly tag: string;
+      readonly jobs: number;
+    }
+  | {
+      readonly kind: 'takeover-requested';
+      readonly scheduler: string;
+      readonly tag: string;
+      readonly by: string;
+      readonly epoch: number;
+    }
+  | {
+      readonly kind: 'takeover-completed';
+      readonly scheduler: string;
+      readonly tag: string;
+      readonly epoch: number;
+    }
+  | { readonly kind: 'schedulers-missing'; readonly schedulers: readonly string[] }
+  | { readonly kind: 'cutoff-changed'; readonly fromMs: Millis; readonly toMs: Millis }
+  | { readonly kind: 'task-preempted'; readonly job: string; readonly worker: string };
+
+/** Its lease ended; another one came in its place; its operator asked for it. */
+export type LossCause = 'lease' | 'replaced' | 'takeover';
+
 export interface CentralConfig {
   readonly name: string;
+  /** Names of schedulers that are missed where they are not there. */
+  readonly expectedSchedulers?: readonly string[] | undefined;
   readonly self: Address;
   /** Where another central may reach it, beside its own endpoint. */
   readonly at?: readonly Address[] | undefined;
@@ -66,6 +142,10 @@ export interface CentralStanding {
   readonly schedulers: number;
   /** Schedulers that are gone and are expected back, since they keep a journal. */
   readonly schedulersAway: number;
+  /** Schedulers that are expected and have not come since central was started. */
+  readonly schedulersMissing: number;
+  /** Of the schedulers that are away or missing, those whose journals another one can read. */
+  readonly unownedJournals: number;
   /** Tasks that were placed and are not known to have ended. */
   readonly placedTasks: number;
   /** Tasks that no worker can take at present. */

@@ -3,6 +3,8 @@ import {
   attributesByName,
   type ClusterSettings,
   type ListedWorker,
+  type LostWorker,
+  type MissingScheduler,
   type SchedulerView,
 } from '@goshawk/core';
 import { badAnswer } from './errors.js';
@@ -26,6 +28,10 @@ export interface ClusterView {
   readonly schedulers: readonly SchedulerView[];
   /** Those that have gone, keep their jobs, and may come back. */
   readonly schedulersAway: readonly SchedulerView[];
+  /** Those that are expected and have not come since central was started. */
+  readonly schedulersMissing: readonly MissingScheduler[];
+  /** Workers that were lost within the last hour and have not come back, the last first. */
+  readonly lostWorkers: readonly LostWorker[];
   /** What somebody has to put right, a line each: two processes that claim one address. */
   readonly warnings: readonly string[];
 }
@@ -38,9 +44,9 @@ export async function describeCluster(session: Session, options: CallOptions): P
     allWorkers(session, options),
   ]);
   const { name, settings, pendingTasks } = cluster.value;
-  const { present, away, complete, warnings } = schedulers;
-  const views = { schedulers: present, schedulersAway: away, warnings };
-  return { name, settings, pendingTasks, complete, workers, ...views };
+  const { present, away, complete, warnings, missing = [] } = schedulers;
+  const views = { schedulers: present, schedulersAway: away, schedulersMissing: missing, warnings };
+  return { name, settings, pendingTasks, complete, ...workers, ...views };
 }
 
 /** The settings, as central has them; undefined when that does not answer. */
@@ -57,8 +63,12 @@ const DESCRIBE: Ask<'describeCluster'> = {
 };
 
 /** Page by page; one that comes meanwhile may be missing. */
-async function allWorkers(session: Session, options: CallOptions): Promise<readonly WorkerView[]> {
+async function allWorkers(
+  session: Session,
+  options: CallOptions,
+): Promise<Pick<ClusterView, 'workers' | 'lostWorkers'>> {
   const all: WorkerView[] = [];
+  let lostWorkers: readonly LostWorker[] = [];
   for (let from: number | undefined = 0; from !== undefined; ) {
     const first: number = from;
     const { value, whom } = await askCentral(
@@ -69,7 +79,8 @@ async function allWorkers(session: Session, options: CallOptions): Promise<reado
     if (value.next !== undefined && value.next <= first) throw badAnswer(whom, 'further workers');
     for (const worker of value.workers)
       all.push({ ...worker, attributes: attributesByName(worker.attributes) });
+    lostWorkers = value.lost ?? lostWorkers;
     from = value.next;
   }
-  return all;
+  return { workers: all, lostWorkers };
 }

@@ -6,6 +6,7 @@ import {
   type JobDetail,
   type MessageOf,
   type Millis,
+  type MissingScheduler,
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
@@ -158,6 +159,17 @@ export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError)
     `${id} belongs to ${whom}, which is away`,
     'it is known again when that scheduler is back, started with the same data folder',
     { cause },
+  );
+}
+
+/** Its owner is expected and has not come since central was started. */
+export function jobsOwnerMissing(id: string, { name, shared }: MissingScheduler): UnreachableError {
+  return new UnreachableError(
+    'owner-away',
+    `${id} belongs to scheduler ${name}, which is away since before central was started`,
+    shared
+      ? `\`goshawk takeover ${name}\` gives its jobs to another scheduler; or start it again under this name`
+      : 'it is known again when that scheduler is back, started with the same data folder',
   );
 }
 

@@ -10,6 +10,8 @@ export {
   type JobShare,
   type JobState,
   type JobSummary,
+  type LostWorker,
+  type MissingScheduler,
   rendezvous,
   type SchedulerView,
   type TakeoverAnswer,

@@ -1,5 +1,7 @@
 import {
+  formatDuration,
   type Millis,
+  type MissingScheduler,
   rendezvous,
   type SchedulerIntroduction,
   type Schedulers,
@@ -9,7 +11,7 @@ import {
 import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
 import type { Destination } from './attempts.js';
-import { badAnswer, unknownJob } from './errors.js';
+import { badAnswer, jobsOwnerMissing, unknownJob } from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Answer, Requests } from './requests.js';
 
@@ -44,6 +46,8 @@ export class Roster {
   /** The highest of each journal that was named. */
   readonly #epochs = new Map<string, number>();
   #warnings: readonly string[] = [];
+  /** Those that central expects and has not seen. */
+  #missing: readonly MissingScheduler[] = [];
   /** Central has named all that there are. */
   #isComplete = true;
   #updatedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -67,7 +71,7 @@ export class Roster {
 
   /** Those that keep their jobs and are not there, as for people. */
   get missing(): readonly string[] {
-    return this.#away.map(({ title }) => title);
+    return [...this.#away.map(({ title }) => title), ...this.#missing.map(missingTitle)];
   }
 
   /** @throws UnreachableError when its address is not known */
@@ -134,6 +138,8 @@ export class Roster {
       await this.refresh(signal);
       const found = this.ownerOf(id);
       if (found !== undefined) return found;
+      const missing = this.#missing.find(({ tag }) => tag !== undefined && id.startsWith(`${tag}-`));
+      if (missing !== undefined) throw jobsOwnerMissing(id, missing);
       if (this.#isComplete) throw unknownJob(id);
       await pause(this.#timings.retryMs, signal);
     }
@@ -249,12 +255,18 @@ export class Roster {
     const present = known(answer.present);
     this.#isComplete = answer.complete;
     this.#warnings = answer.warnings;
+    this.#missing = answer.missing ?? [];
     const unnamed = (before: readonly KnownScheduler[]) =>
       this.#isComplete ? [] : before.filter((scheduler) => !isAmong(scheduler, [...present, ...away]));
     this.#schedulers = [...present, ...unnamed(this.#schedulers)];
     this.#away = [...away, ...unnamed(this.#away)];
     this.#requests.lookAgain();
   }
+}
+
+/** As for people, after `no answer from`. */
+export function missingTitle({ name, missingMs }: MissingScheduler): string {
+  return `scheduler ${name}, away since before this central was started (${formatDuration(missingMs)} ago)`;
 }
 
 /** It, or another one that has come in its place. */

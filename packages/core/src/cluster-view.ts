@@ -30,6 +30,21 @@ const workerView = view({
 });
 export type ListedWorker = NonNullable<(typeof workerView)['infer']>;
 
+const lostWorkerView = view({
+  name,
+  address: party,
+  /** One line. */
+  cause: text(512),
+  lostMsAgo: ms,
+  /** Tasks that ran there, as far as central knows. */
+  running: count,
+});
+export type LostWorker = NonNullable<(typeof lostWorkerView)['infer']>;
+
+/** Workers that were lost are remembered for this long. ms */
+export const LOST_WORKERS_MS = 3_600_000;
+export const LOST_WORKERS_MAX = 1_000;
+
 /** Workers in one answer, at most. */
 export const WORKERS_PER_PAGE = 1_000;
 
@@ -37,6 +52,8 @@ export const workerPage = view({
   workers: list(workerView, WORKERS_PER_PAGE),
   /** Where to go on, or undefined at the end. */
   next: optional(count),
+  /** With the first page: those that were lost lately and have not come back, the last first. */
+  lost: optional(list(lostWorkerView, LOST_WORKERS_MAX)),
 });
 
 const schedulerView = view({
@@ -57,6 +74,19 @@ const schedulerView = view({
 });
 export type SchedulerView = NonNullable<(typeof schedulerView)['infer']>;
 
+const missingScheduler = view({
+  name,
+  /** Of its jobs; undefined where only the name is known. */
+  tag: optional(text(32)),
+  /** Jobs that have not ended, where they are known: from its journal, or its last heartbeat. */
+  jobs: optional(count),
+  /** Another scheduler can read its journal, and take its jobs over. */
+  shared: flag,
+  /** Since this central was started, or since it is expected. */
+  missingMs: ms,
+});
+export type MissingScheduler = NonNullable<(typeof missingScheduler)['infer']>;
+
 export const schedulers = view({
   present: list(schedulerView, LIMITS.membersMax),
   /** Those that have gone, keep their jobs, and may come back. */
@@ -65,6 +95,8 @@ export const schedulers = view({
   complete: flag,
   /** What only central can see and somebody has to put right, a line each. */
   warnings: list(text(1_000), 16),
+  /** Those that are expected and have not come since this central was started: their jobs are in no list. */
+  missing: optional(list(missingScheduler, LIMITS.membersMax)),
 });
 /** The schedulers of a cluster, as central knows them. */
 export type Schedulers = NonNullable<(typeof schedulers)['infer']>;
@@ -100,6 +132,8 @@ export const takeover = view({
   scheduler: name,
   /** That have not ended, at its last heartbeat. */
   jobs: count,
+  /** Of all that were asked for, how many schedulers' jobs are taken over. */
+  schedulers: optional(count),
 });
 /** What another scheduler was asked to go on with. */
 export type TakeoverAnswer = NonNullable<(typeof takeover)['infer']>;

@@ -1,13 +1,16 @@
-import type {
-  Address,
-  JobNumber,
-  JobSpec,
-  JournalState,
-  KeyHolder,
-  Machine,
-  Message,
-  Millis,
-  PolicySettings,
+import {
+  type Address,
+  type JobNumber,
+  type JobSpec,
+  type JournalState,
+  type KeyHolder,
+  LIMITS,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type PolicySettings,
 } from '@goshawk/core';
 import { type Impossible, whyImpossible } from './accepting/admission.js';
 import { accept } from './accepting/intake.js';
@@ -241,6 +244,18 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** The cluster's; there is none before central has welcomed this scheduler. */
   get policy(): PolicySettings {
     return this.#parts.cluster.policy;
+  }
+
+  /** All journals in the database that this scheduler shares with others: central misses those that nobody has. */
+  seesJournals(journals: MessageOf<'journals'>['journals']): void {
+    const { central } = this.#parts.cluster;
+    const known = journals.slice(0, LIMITS.membersMax);
+    if (central !== NOBODY) this.#parts.env.send(central, { type: 'journals', journals: known });
+  }
+
+  /** The name of a worker, also of one that is gone. */
+  workerName(worker: Address): string {
+    return this.#parts.cluster.nameOf(worker);
   }
 
   /** What its estimators have learned of run times, to be kept; undefined where nothing since it was last asked. */

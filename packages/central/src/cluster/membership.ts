@@ -1,9 +1,11 @@
 import type { Address, JobNumber, MessageOf, Millis, Schedulers } from '@goshawk/core';
-import type { CentralCounters, CentralEnvironment } from '../contract.js';
+import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
 import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
+import { ExpectedSchedulers } from './expected-schedulers.js';
 import type { LearnedCutoff } from './learned-cutoff.js';
 import { Leases } from './leases.js';
+import { LostWorkers } from './lost-workers.js';
 import { Names } from './names.js';
 import { Partitions } from './partitions.js';
 import { Publisher } from './publisher.js';
@@ -19,14 +21,23 @@ interface Books {
   removeOwner(owner: Address, now: Millis): void;
   /** The owner is a later incarnation of these. */
   rehome(owner: Address, formers: readonly Address[], now: Millis): void;
+  /** Of what runs there. */
+  jobsAt(worker: Address): readonly { readonly owner: Address; readonly number: JobNumber }[];
   /** Nobody will go on with its jobs. */
   forgetOwner(owner: Address): void;
 }
+
+/** Of jobs that ran at a lost worker. */
+const JOBS_NAMED = 10;
+/** In place of a scheduler's name. */
+const ALL = '*';
 
 /** Who is in the cluster: parties join, say that they are there, and leave or are lost; and everybody is told of it. */
 export class Membership {
   readonly registry = new Registry();
   readonly away = new AwayOwners();
+  readonly expected: ExpectedSchedulers;
+  readonly #lost = new LostWorkers();
   readonly #cutoff: LearnedCutoff;
   readonly #env: CentralEnvironment;
   readonly #counters: CentralCounters;
@@ -36,9 +47,20 @@ export class Membership {
   readonly #names: Names;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
+  /** Names of the schedulers that were told of as missing. */
+  #missing = '';
 
-  /** @param cutoff of which everybody is told, with all other settings */
-  constructor(env: CentralEnvironment, counters: CentralCounters, books: Books, cutoff: LearnedCutoff) {
+  /**
+   * @param cutoff of which everybody is told, with all other settings
+   * @param expected names of schedulers that should be there
+   */
+  constructor(
+    env: CentralEnvironment,
+    counters: CentralCounters,
+    books: Books,
+    cutoff: LearnedCutoff,
+    expected: readonly string[] = [],
+  ) {
     this.#cutoff = cutoff;
     this.#env = env;
     this.#counters = counters;
@@ -47,12 +69,15 @@ export class Membership {
     this.#publisher = new Publisher(env, this.registry, this.away, cutoff.settings);
     this.#leases = new Leases(this.registry, this.away, timings);
     this.#names = new Names(env, this.#leases, timings.heartbeatMs);
-    this.#takeovers = new Takeovers(env, this.registry, this.away, this.#leases, timings.leaseMs);
+    this.expected = new ExpectedSchedulers(this.registry, this.away, expected, timings.leaseMs);
+    const owners = { registry: this.registry, away: this.away, expected: this.expected };
+    this.#takeovers = new Takeovers(env, owners, this.#leases, timings.leaseMs);
     this.#partitions = new Partitions(policy, (worker) => books.isBusy(worker));
   }
 
   start(now: Millis): void {
     this.#leases.start(now);
+    this.expected.start(now);
     this.#armLease(now);
   }
 
@@ -80,7 +105,12 @@ export class Membership {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
     const isListed = (address: Address): boolean => this.#publisher.hasTold(address);
     const lists = listSchedulers(this.registry, this.away, isListed, nameOf, now);
-    return { ...lists, complete: this.haveAllBeenHeard(now), warnings: this.#env.warnings?.() ?? [] };
+    return {
+      ...lists,
+      complete: this.haveAllBeenHeard(now),
+      warnings: this.#env.warnings?.() ?? [],
+      missing: this.expected.missing(now),
+    };
   }
 
   /** Who has the jobs of a tag at present. */
@@ -101,7 +131,8 @@ export class Membership {
     longAt: (worker: Address) => number | undefined,
     now: Millis,
   ): MessageOf<'workerPage'>['value'] {
-    return listWorkers(this.registry, from, (address) => this.#env.nameOf(address), longAt, now);
+    const page = listWorkers(this.registry, from, (address) => this.#env.nameOf(address), longAt, now);
+    return { ...page, lost: from === 0 ? this.#lost.list(now) : undefined };
   }
 
   /** A scheduler by its full name. */
@@ -135,7 +166,7 @@ export class Membership {
     if (same !== undefined && same.address !== from) {
       if (this.#names.refuses(from, same, now)) return false;
       // It was started again: what its former self ran is lost, and that is known at once.
-      this.#workerLost(same, now);
+      this.#workerLost(same, 'replaced', now);
     }
     let worker = this.registry.workers.get(from);
     if (worker === undefined) {
@@ -143,6 +174,13 @@ export class Membership {
       worker = this.registry.admit(from, message, now);
       this.#changed(worker, now);
       this.#publisher.newcomer(from);
+      this.#lost.cameBack(worker.name);
+      this.#env.happened?.({
+        kind: 'worker-joined',
+        worker: worker.name,
+        address: this.#env.nameOf(from),
+        slots: worker.slots,
+      });
     }
     worker.heardAt = now;
     if (worker.draining !== message.draining) {
@@ -175,8 +213,9 @@ export class Membership {
     const isTaken = namesake !== undefined && namesake !== holder;
     if (isTaken && this.#names.refuses(from, namesake, now)) return;
     this.#lookBehind(from, message);
-    if (holder !== undefined) this.#schedulerLost(holder.address, now);
-    if (isTaken) this.#schedulerLost(namesake.address, now);
+    const hadIt = holder ?? this.away.tagged(tag);
+    if (holder !== undefined) this.#schedulerLost(holder.address, 'replaced', now);
+    if (isTaken) this.#schedulerLost(namesake.address, 'replaced', now);
     const wasAway = this.away.tagged(tag) !== undefined;
     for (const { address } of this.away.returned(tag, name)) this.#ownerLost(address);
     const known = this.registry.schedulers.get(from);
@@ -186,10 +225,26 @@ export class Membership {
       if (epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
     }
     this.registry.enlist(from, message, now);
+    this.#tellOfScheduler(from, message, known, hadIt);
     this.#rehome(from, message.previousIncarnations, now);
     this.welcome(from);
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);
+  }
+
+  #tellOfScheduler(
+    from: Address,
+    { name, tag, epoch, adopted, durable }: MessageOf<'enlist'>,
+    known: SchedulerRecord | undefined,
+    hadIt: SchedulerRecord | undefined,
+  ): void {
+    if (durable) this.expected.enlisted(tag);
+    else if (known?.durable) this.expected.retired(tag);
+    if (known !== undefined) return;
+    const address = this.#env.nameOf(from);
+    this.#env.happened?.({ kind: 'scheduler-joined', scheduler: name, tag, epoch, address, adopted });
+    if (adopted && hadIt?.adopted !== true)
+      this.#env.happened?.({ kind: 'takeover-completed', scheduler: name, tag, epoch });
   }
 
   #other(scheduler: SchedulerRecord | undefined, from: Address): SchedulerRecord | undefined {
@@ -265,6 +320,8 @@ export class Membership {
   drain(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
     const worker = this.registry.workerNamed(message.worker);
     if (worker === undefined) return this.#env.send(from, noSuchWorker(message));
+    if (worker.drainWanted !== message.on)
+      this.#env.happened?.({ kind: 'worker-drains', worker: worker.name, on: message.on });
     worker.drainWanted = message.on;
     if (!message.on) worker.drained = false;
     this.#env.send(worker.address, { type: 'drain', on: message.on });
@@ -275,18 +332,47 @@ export class Membership {
 
   /** Somebody else is to go on with the jobs of this scheduler, whether it is there or not. */
   takeOver(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
+    if (name === ALL) return this.#takeAllOver(from, request, now);
     const present = this.registry.schedulerNamed(name);
+    const unowned = this.expected.unowned(now).filter((journal) => journal.name === name);
     const gone = present ?? this.away.named(name);
+    if (gone === undefined && unowned.length > 0) {
+      for (const { tag } of unowned) this.#takeovers.want(tag);
+      this.#takeovers.look(now);
+      return this.#env.send(from, {
+        type: 'takeover',
+        request,
+        value: { scheduler: name, jobs: 0, schedulers: unowned.length },
+      });
+    }
     if (gone === undefined || gone.epoch === 0) return this.#env.send(from, noTakeover(request, name, gone));
-    this.#takeovers.want(gone);
-    if (present !== undefined) this.#schedulerLost(present.address, now);
+    this.#takeovers.want(gone.tag);
+    if (present !== undefined) this.#schedulerLost(present.address, 'takeover', now);
     this.#takeovers.look(now);
-    this.#env.send(from, { type: 'takeover', request, value: { scheduler: name, jobs: gone.jobs } });
+    const value = { scheduler: name, jobs: gone.jobs, schedulers: 1 };
+    this.#env.send(from, { type: 'takeover', request, value });
+  }
+
+  /** Whatever others can go on with and nobody has. */
+  #takeAllOver(from: Address, request: number, now: Millis): void {
+    const away = [...this.away.all()].filter(({ epoch }) => epoch > 0);
+    const unowned = this.expected.unowned(now);
+    for (const { tag } of [...away, ...unowned]) this.#takeovers.want(tag);
+    this.#takeovers.look(now);
+    const jobs = away.reduce((sum, gone) => sum + gone.jobs, 0);
+    const value = { scheduler: ALL, jobs, schedulers: away.length + unowned.length };
+    this.#env.send(from, { type: 'takeover', request, value });
+  }
+
+  /** What a scheduler sees in the database that it shares with others. */
+  seesJournals(from: Address, { journals }: MessageOf<'journals'>, now: Millis): void {
+    if (this.registry.schedulers.has(from)) this.expected.sees(journals, now);
   }
 
   drained(from: Address): void {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
+    if (!worker.drained) this.#env.happened?.({ kind: 'worker-drained', worker: worker.name });
     worker.drained = true;
     // Before its next heartbeat says so.
     worker.busy = 0;
@@ -298,6 +384,13 @@ export class Membership {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
     const wasActive = isActive(worker);
+    const wasQuarantined = worker.quarantine !== undefined;
+    if (wasQuarantined !== (reason !== ''))
+      this.#env.happened?.(
+        reason === ''
+          ? { kind: 'worker-cured', worker: worker.name }
+          : { kind: 'worker-quarantined', worker: worker.name, reason },
+      );
     worker.quarantine = reason === '' ? undefined : { reason, saidAt: now };
     if (isActive(worker) === wasActive) return;
     this.#changed(worker, now);
@@ -329,19 +422,30 @@ export class Membership {
   left(from: Address, now: Millis): void {
     const worker = this.registry.workers.get(from);
     if (worker !== undefined) {
+      this.#env.happened?.({
+        kind: 'worker-left',
+        worker: worker.name,
+        address: this.#env.nameOf(from),
+      });
       this.#removeWorker(worker, now);
       this.relabel(now);
     }
-    if (this.registry.schedulers.has(from)) this.#removeScheduler(from, now);
+    const scheduler = this.registry.schedulers.get(from);
+    if (scheduler === undefined) return;
+    const { name, tag, jobs } = scheduler;
+    this.#env.happened?.({ kind: 'scheduler-left', scheduler: name, tag, jobs });
+    this.#removeScheduler(from, now);
   }
 
   endLeases(now: Millis): void {
     const { workers, schedulers, givenUp } = this.#leases.ended(now);
-    for (const worker of workers) this.#workerLost(worker, now);
+    for (const worker of workers) this.#workerLost(worker, 'lease', now);
     if (workers.length > 0) this.relabel(now);
-    for (const { address } of schedulers) this.#schedulerLost(address, now);
+    for (const { address } of schedulers) this.#schedulerLost(address, 'lease', now);
     this.#takeovers.look(now);
-    for (const { address } of givenUp) {
+    this.#tellOfMissing(now);
+    for (const { address, name, tag, jobs } of givenUp) {
+      this.#env.happened?.({ kind: 'scheduler-given-up', scheduler: name, tag, jobs });
       this.#ownerLost(address);
       this.#publisher.ownersChanged();
       this.#publisher.publishSoon(now);
@@ -354,8 +458,29 @@ export class Membership {
     if (at !== undefined) this.#env.setTimer('lease', 0, at);
   }
 
-  #workerLost(worker: WorkerRecord, now: Millis): void {
+  /** Who is missing now, each time that it is somebody else. */
+  #tellOfMissing(now: Millis): void {
+    const missing = this.expected.missing(now).map(({ name }) => name);
+    const text = missing.join();
+    if (text === this.#missing) return;
+    this.#missing = text;
+    this.#env.happened?.({ kind: 'schedulers-missing', schedulers: missing });
+  }
+
+  #workerLost(worker: WorkerRecord, cause: LossCause, now: Millis): void {
     this.#counters.workersLost++;
+    const { name } = worker;
+    const address = this.#env.nameOf(worker.address);
+    const silentMs = now - worker.heardAt;
+    const ran = this.#books.jobsAt(worker.address);
+    const jobs = [...new Set(ran.map(({ owner, number }) => this.idOf(owner, number)))].slice(0, JOBS_NAMED);
+    const tasks = Math.max(worker.busy, ran.length);
+    this.#env.happened?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
+    const why =
+      cause === 'lease'
+        ? `silent for ${Math.round(silentMs / 100) / 10} s, so its lease ended`
+        : 'another process came under its name';
+    this.#lost.add({ name, address, cause: why, running: tasks, at: now });
     this.#removeWorker(worker, now);
   }
 
@@ -367,8 +492,19 @@ export class Membership {
     this.#publisher.publishSoon(now);
   }
 
-  #schedulerLost(address: Address, now: Millis): void {
+  #schedulerLost(address: Address, cause: LossCause, now: Millis): void {
     this.#counters.schedulersLost++;
+    const lost = this.registry.schedulers.get(address);
+    if (lost !== undefined)
+      this.#env.happened?.({
+        kind: 'scheduler-lost',
+        scheduler: lost.name,
+        tag: lost.tag,
+        address: this.#env.nameOf(address),
+        cause,
+        silentMs: now - lost.heardAt,
+        jobs: lost.jobs,
+      });
     this.#removeScheduler(address, now);
   }
 

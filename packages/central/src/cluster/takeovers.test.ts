@@ -165,7 +165,7 @@ describe('the jobs of a scheduler that is gone', () => {
     expect(bench.asked()).toMatchObject([{ to: C, of: 'tag2' }]);
     bench.want('s2');
     expect(bench.told(C)).toContainEqual(
-      expect.objectContaining({ type: 'takeover', value: { scheduler: 's2', jobs: 50 } }),
+      expect.objectContaining({ type: 'takeover', value: { scheduler: 's2', jobs: 50, schedulers: 1 } }),
     );
   });
 });

@@ -1,6 +1,7 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { CentralEnvironment } from '../contract.js';
 import type { AwayOwners } from './away-owners.js';
+import type { ExpectedSchedulers } from './expected-schedulers.js';
 import type { Leases } from './leases.js';
 import type { Registry, SchedulerRecord } from './registry.js';
 
@@ -9,15 +10,23 @@ interface Asked {
   readonly at: Millis;
 }
 
+/** Who has jobs, or should have. */
+interface Owners {
+  readonly registry: Registry;
+  readonly away: AwayOwners;
+  readonly expected: ExpectedSchedulers;
+}
+
 /**
  * Where schedulers share a journal, another one goes on with the jobs of one that is gone: the least loaded, which claims the
  * next epoch there. Whether it has got them the journal says, so that to ask twice, or two, does no harm; here it is
  * known by its introduction. Who introduces itself with an epoch that is not the highest is told so, and counts for nothing.
  */
 export class Takeovers {
-  readonly #env: Pick<CentralEnvironment, 'send'>;
+  readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
   readonly #registry: Registry;
   readonly #away: AwayOwners;
+  readonly #expected: ExpectedSchedulers;
   readonly #leases: Leases;
   readonly #leaseMs: Millis;
   /** The highest epoch that was heard, by tag. */
@@ -27,15 +36,15 @@ export class Takeovers {
   readonly #wanted = new Set<string>();
 
   constructor(
-    env: Pick<CentralEnvironment, 'send'>,
-    registry: Registry,
-    away: AwayOwners,
+    env: Pick<CentralEnvironment, 'send' | 'happened'>,
+    { registry, away, expected }: Owners,
     leases: Leases,
     leaseMs: Millis,
   ) {
     this.#env = env;
     this.#registry = registry;
     this.#away = away;
+    this.#expected = expected;
     this.#leases = leases;
     this.#leaseMs = leaseMs;
   }
@@ -55,7 +64,7 @@ export class Takeovers {
   }
 
   /** However long it was silent. */
-  want({ tag }: SchedulerRecord): void {
+  want(tag: string): void {
     this.#wanted.add(tag);
   }
 
@@ -67,9 +76,17 @@ export class Takeovers {
     });
     // Whoever has most to do is missed most.
     for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#ask(gone, now);
+    const unowned = new Set([
+      ...this.#expected.abandoned(now),
+      ...this.#expected.unowned(now).filter(({ tag }) => this.#wanted.has(tag)),
+    ]);
+    for (const journal of unowned) this.#ask({ ...journal, jobs: 0 }, now);
   }
 
-  #ask({ name, tag, epoch, jobs }: SchedulerRecord, now: Millis): void {
+  #ask(
+    { name, tag, epoch, jobs }: Pick<SchedulerRecord, 'name' | 'tag' | 'epoch' | 'jobs'>,
+    now: Millis,
+  ): void {
     const before = this.#asked.get(tag);
     const isAsked =
       before !== undefined && now - before.at <= this.#leaseMs && this.#registry.schedulers.has(before.whom);
@@ -79,6 +96,7 @@ export class Takeovers {
       this.#asked.set(tag, { whom: whom.address, at: now });
       // Until it says itself how many it has: who is asked next is to be another one.
       whom.jobs += jobs;
+      this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: whom.name, epoch });
     }
     this.#env.send(whom.address, { type: 'takeOver', name, tag, epoch });
   }

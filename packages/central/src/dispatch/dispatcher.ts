@@ -41,6 +41,8 @@ interface Around {
   came(tasks: number): void;
   /** The name of a worker; undefined where the owner has been told of it. */
   untoldName(owner: Address, worker: Address): string | undefined;
+  /** A policy wants the room of what runs there. */
+  preempts?(job: BookedJob, worker: Address): void;
 }
 
 /**
@@ -149,6 +151,11 @@ export class Dispatcher {
     if (worker === undefined) return;
     this.books.removeWorker(worker, now);
     this.#isDue = true;
+  }
+
+  /** Jobs of what runs there, one for each task. */
+  jobsAt(address: Address): readonly BookedJob[] {
+    return (this.books.worker(address)?.runs ?? []).map(({ stage }) => stage.job);
   }
 
   /** Something runs or waits there that central has sent. */
@@ -470,7 +477,10 @@ export class Dispatcher {
     const isFirst = run.askedAt === Number.NEGATIVE_INFINITY;
     const mayBeLost = this.#lostAfterMs > 0 && now - run.askedAt >= this.#lostAfterMs;
     if (!isFirst && !mayBeLost) return;
-    if (isFirst) this.preemptions++;
+    if (isFirst) {
+      this.preemptions++;
+      this.#around.preempts?.(run.stage.job, run.worker.address);
+    }
     run.askedAt = now;
     const { job } = run.stage;
     const { address } = run.worker;

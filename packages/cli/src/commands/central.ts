@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
 import { defineCommand } from '../command.js';
+import { expandNames } from '../expand-names.js';
 import { keysFor } from '../keys.js';
 import { isOwn } from '../own-names.js';
 import { POLICY_OPTIONS } from '../policy-options.js';
@@ -22,6 +23,12 @@ export const centralCommand = defineCommand({
     },
     ...DAEMON_OPTIONS,
     ...POLICY_OPTIONS,
+    expectSchedulers: {
+      type: 'text',
+      value: 'NAMES',
+      describe:
+        'names of schedulers that are reported as away while they are not there, such as s[0-2] or s0,s1',
+    },
     settings: {
       type: 'text',
       value: 'JSON',
@@ -43,6 +50,7 @@ export const centralCommand = defineCommand({
       http: await httpOptions(context, options),
       keys,
       settings: clusterSettings(policy),
+      expectedSchedulers: expandNames(options.expectSchedulers ?? ''),
       logger,
     });
     return keep(daemon, context, options);

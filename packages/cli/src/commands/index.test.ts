@@ -13,6 +13,7 @@ test('only what a command line may mean is loaded', async () => {
   expect(await namesIn('--cluster', 'jobs', 'wait', '3')).toEqual(['wait', 'jobs']);
   expect(await namesIn('journal', 'verify')).toEqual([
     'journal init',
+    'journal owners',
     'journal inspect',
     'journal verify',
     'journal export',

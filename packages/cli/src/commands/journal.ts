@@ -7,6 +7,7 @@ import type { Context } from '../context.js';
 import { journalIn } from '../local/free-folder.js';
 import type { OptionSpecs } from '../options.js';
 import { ago } from '../terminal/ago.js';
+import { plain } from '../terminal/paint.js';
 import { VERSION } from '../version.js';
 import { JOURNAL_OPTION } from './daemon-options.js';
 
@@ -37,6 +38,43 @@ export const journalInitCommand = defineCommand({
         ? `${shown} is at version ${version} already`
         : `${shown} is ready for journals (version ${version})`,
     );
+  },
+});
+
+export const journalOwnersCommand = defineCommand({
+  words: '[URL]',
+  name: 'journal owners',
+  describe: 'list the journals in PostgreSQL with the scheduler that has each, or that nobody has it',
+  examples: [
+    ['goshawk journal owners postgres://goshawk:…@db1/goshawk', 'after a restore: whose jobs nobody has'],
+  ],
+  options: { journal: JOURNAL_OPTION },
+  async run(context, options, { words }) {
+    const url = words[0] ?? options.journal;
+    if (url === undefined)
+      throw new InputError('usage', 'journal owners: no URL', 'give postgres://…, or set GOSHAWK_JOURNAL');
+    const { inPostgres, summaryOf } = await import('@goshawk/journal');
+    const { journalOwners, storedJournals } = await inPostgres();
+    const stored = new Map((await storedJournals(url)).map((each) => [each.identity.tag, summaryOf(each)]));
+    const journals = (await journalOwners(url)).map(({ name, tag, holder, epoch, isHeld }) => {
+      const { jobs = 0, jobsEnded = 0 } = stored.get(tag) ?? {};
+      const activeJobs = Math.max(0, jobs - jobsEnded);
+      return { name, tag, owner: isHeld ? holder : null, lastOwner: holder, epoch, jobs, activeJobs };
+    });
+    const unowned = journals.filter(({ owner, jobs }) => owner === null && jobs > 0);
+    context.show({ schema: 'goshawk.journal-owners/1', journals }, () =>
+      [
+        ...journals.map(({ name, tag, owner, lastOwner, activeJobs }) =>
+          plain(
+            `${tag}-*  of ${name}: ${counted(activeJobs, 'job')} not ended, ${owner === null ? `no owner (last ${lastOwner || 'none'})` : `owned by ${owner}`}`,
+          ),
+        ),
+        unowned.length === 0
+          ? 'every journal with jobs has an owner'
+          : `${counted(unowned.length, 'journal')} without an owner: start their schedulers under these names, or \`goshawk takeover --all\``,
+      ].join('\n'),
+    );
+    return unowned.length === 0 ? ExitCode.done : ExitCode.failed;
   },
 });
 

@@ -3,7 +3,9 @@ import {
   counted,
   formatAttributes,
   formatCount,
+  formatDuration,
   formatResources,
+  type LostWorker,
   present,
   sumOf,
   WORKER_STATES,
@@ -14,6 +16,9 @@ import { STRICT, strictly } from '../jobs/strict.js';
 import { type Painter, painter, plain } from '../terminal/paint.js';
 import { type Column, renderTable } from '../terminal/table.js';
 
+/** A state of workers that are in the cluster no more, beside those of `WORKER_STATES`. */
+const LOST = 'lost';
+
 export const workersCommand = defineCommand({
   name: 'workers',
   describe: 'list the workers with state, tasks and resources',
@@ -23,7 +28,7 @@ export const workersCommand = defineCommand({
       type: 'text',
       value: 'STATE',
       flagOnly: true,
-      choices: WORKER_STATES,
+      choices: [...WORKER_STATES, LOST],
       describe: 'only workers in this state',
     },
     limit: { type: 'count', default: 10_000, min: 1, describe: 'entries at most' },
@@ -37,7 +42,14 @@ export const workersCommand = defineCommand({
       .filter(({ state }) => options.state === undefined || state === options.state)
       .sort((a, b) => BY_NAME.compare(a.name, b.name));
     const { shown: workers, left, total, truncated, next } = partOf(matching, options);
-    const silent = view.schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`);
+    const silent = [
+      ...view.schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`),
+      ...view.schedulersMissing.map(
+        ({ name, missingMs }) =>
+          `scheduler ${name}, away since before this central was started (${formatDuration(missingMs)} ago)`,
+      ),
+    ];
+    const lost = options.state === undefined || options.state === LOST ? view.lostWorkers : [];
     if (context.global.json) {
       context.json({
         schema: 'goshawk.workers/1',
@@ -45,6 +57,7 @@ export const workersCommand = defineCommand({
         total,
         truncated,
         next,
+        lost: lost.map(lostJson),
         silent,
         warnings: view.warnings,
       });
@@ -52,6 +65,14 @@ export const workersCommand = defineCommand({
     }
     const paint = painter(context);
     if (workers.length > 0) context.out(table(workers, paint));
+    for (const { name, cause, running, lostMsAgo } of lost.slice(0, LOST_SHOWN))
+      context.note(
+        plain(
+          `${name} is lost since ${formatDuration(lostMsAgo)} with ${counted(running, 'task')}: ${cause}`,
+        ),
+      );
+    if (lost.length > LOST_SHOWN)
+      context.note(`${lost.length - LOST_SHOWN} more were lost within the last hour`);
     for (const { name, quarantine } of workers) {
       if (quarantine !== undefined) context.note(plain(`${name} is quarantined for a while: ${quarantine}`));
     }
@@ -62,6 +83,13 @@ export const workersCommand = defineCommand({
     return strictly(options.strict, silent);
   },
 });
+
+/** Lost workers that are named; `--json` has all. */
+const LOST_SHOWN = 20;
+
+function lostJson({ name, address, cause, running, lostMsAgo }: LostWorker): Record<string, unknown> {
+  return { name, state: LOST, address, cause, running, lostSecondsAgo: Math.round(lostMsAgo) / 1_000 };
+}
 
 /** `w2` before `w10`. */
 const BY_NAME = new Intl.Collator('en', { numeric: true });

@@ -161,11 +161,18 @@ export class LocalCluster {
   }
 
   #central(): Place {
-    const { policy, logLevel, bind, http } = this.#options;
+    const { policy, logLevel, bind, http, schedulers } = this.#options;
     const settings = JSON.stringify(policy);
+    const expectSchedulers = schedulers > 0 ? `s[0-${schedulers - 1}]` : undefined;
     const args = (at = bind) => [
       'central',
-      ...flagsFor(centralCommand.options, { bind: at, logLevel, settings, http: http?.bind }),
+      ...flagsFor(centralCommand.options, {
+        bind: at,
+        logLevel,
+        settings,
+        expectSchedulers,
+        http: http?.bind,
+      }),
     ];
     return { name: 'central', role: 'central', args, secrets: this.#httpSecrets };
   }

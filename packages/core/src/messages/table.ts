@@ -708,6 +708,7 @@ export const MESSAGES = {
     'Sent again until answered; whom nobody knows any more is gone.',
     {
       request,
+      /** Its name. `*`: all that are away or missing and whose journals others can read. */
       scheduler: name,
     },
   ),
@@ -799,6 +800,25 @@ export const MESSAGES = {
       /** Whether anything of it may start; false: now, also before the time at which it was to begin. */
       held: optional(flag),
       priority: optional(choice(...PRIORITIES)),
+    },
+  ),
+
+  // ---- journals that schedulers share
+  journals: message(
+    'scheduler',
+    'central',
+    'Sent again every few seconds. Doubled: the second changes nothing.',
+    {
+      /** All that are in the database and have anything in them, whoever has them. */
+      journals: list(
+        record({
+          /** Of the scheduler that made it. */
+          name,
+          tag: text(32),
+          epoch: count,
+        }),
+        LIMITS.membersMax,
+      ),
     },
   ),
 } as const;

@@ -162,6 +162,15 @@ export class PostgresJournals {
     return this.#claim(tag, epoch, true);
   }
 
+  /** All that have anything in them, by the scheduler that made each. */
+  async all(): Promise<{ name: string; tag: string; epoch: number }[]> {
+    const rows = await this.#link.ask<Pick<Row, 'tag' | 'home' | 'epoch'>>(
+      `select tag, home, epoch from goshawk.journals j
+       where exists (select from goshawk.records r where r.tag = j.tag) order by claimed_at`,
+    );
+    return rows.map(({ tag, home, epoch }) => ({ name: home, tag, epoch: Number(epoch) }));
+  }
+
   /** What an estimator of this scheduler has learned; where it has learned nothing, what another one has. */
   async estimatorStates(): Promise<string | undefined> {
     const [row] = await this.#link.ask<{ body: string }>(

@@ -53,6 +53,45 @@ export async function storedJournals(url: string, tag?: string): Promise<Journal
   }
 }
 
+/** Whose a journal is. */
+export interface JournalOwner {
+  /** The scheduler that made it. */
+  readonly name: string;
+  readonly tag: string;
+  /** The scheduler that has it, or had it last. */
+  readonly holder: string;
+  readonly epoch: number;
+  /** The process of that scheduler is connected to the database. */
+  readonly isHeld: boolean;
+}
+
+/** Of all journals in a PostgreSQL. @throws JournalError */
+export async function journalOwners(url: string): Promise<JournalOwner[]> {
+  const link = new Link(parseJournalUrl(url), 'goshawk journal');
+  try {
+    await link.open();
+    await checkSchema(link);
+    const rows = await link.ask<Row & { readonly held: boolean }>(
+      `select j.*, exists (
+         select from pg_locks l
+         where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+           and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(j.tag || '/' || j.epoch, 0)
+           and l.database = (select oid from pg_database where datname = current_database())
+       ) as held
+       from goshawk.journals j order by home, claimed_at`,
+    );
+    return rows.map(({ home, tag, holder, epoch, held }) => ({
+      name: home,
+      tag,
+      holder,
+      epoch: Number(epoch),
+      isHeld: held,
+    }));
+  } finally {
+    await link.close();
+  }
+}
+
 /**
  * Makes a journal of records, as `export` gives them, for a scheduler, which looks after them from its next start on.
  *

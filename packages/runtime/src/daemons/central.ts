@@ -1,9 +1,10 @@
 import { Central } from '@goshawk/central';
-import { type ClusterSettings, LIMITS, type Machine } from '@goshawk/core';
+import { type ClusterSettings, LIMITS, type Machine, present } from '@goshawk/core';
 import { inOneLine, isOwnPolicy, PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
 import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
+import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
 import { disputeLine, ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
@@ -13,6 +14,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
   /** For all who join. */
   readonly settings: ClusterSettings;
+  /** Names of schedulers that are missed, in lists and alerts, where they are not there. */
+  readonly expectedSchedulers?: readonly string[] | undefined;
 }
 
 /**
@@ -32,7 +35,13 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   void process.ended.then(() => solver.close());
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
-    const config = { name, self: process.addressOf(FIRST_PARTY), at, settings: options.settings };
+    const config = {
+      name,
+      self: process.addressOf(FIRST_PARTY),
+      at,
+      settings: options.settings,
+      ...present({ expectedSchedulers: options.expectedSchedulers }),
+    };
     central = new Central(config, {
       ...(tracing?.listenTo(environment) ?? environment),
       busyMs: () => performance.eventLoopUtilization().active,
@@ -50,6 +59,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
+      happened: clusterLog(options.logger),
       warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
       policyFailed: tellFailures(options.logger, options.settings.policy.policy),
       ...ifThereIsAnother(process, options.logger),
@@ -63,7 +73,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   process.show(() => ({
     notReady: [],
     readings: () => ({
-      ...centralReadings(central),
+      ...centralReadings(central, process.host.now()),
       goshawk_central_disputed_addresses: process.mailbox.disputedAddresses().length,
     }),
     scrapeTargets: () => [

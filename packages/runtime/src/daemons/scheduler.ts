@@ -8,14 +8,16 @@ import {
   type SchedulerConfig,
   type SchedulerEnvironment,
 } from '@goshawk/scheduler';
-import type { Logger } from '@goshawk/transport';
+import type { Hosted } from '../driver/index.js';
 import { together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './adopted-schedulers.js';
 import type { Daemon } from './daemon.js';
 import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
+import { jobLog } from './job-log.js';
 import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
 import { NameTaken } from './name-taken.js';
+import { nowAndThen } from './now-and-then.js';
 import {
   checkName,
   type DaemonProcess,
@@ -61,6 +63,8 @@ const ADOPTED_KEPT_MS = 24 * 3_600_000;
 /** Of the heap, for what a scheduler keeps; the rest is for what is on its way, and for the collector to work in. */
 const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
+/** How often central hears whose journals are in the database. ms */
+const JOURNALS_LOOK_MS = 5_000;
 
 /**
  * Starts one scheduler in this process.
@@ -166,20 +170,31 @@ function configOf(
 function jobEffects(
   process: DaemonProcess,
   shadow: ShadowWatch | undefined,
-  logger: Logger,
+  log: ReturnType<typeof jobLog>,
 ): Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'> {
   const tracing = process.tracing && new JobTracing(process.tracing);
   return {
-    ...tracing?.effects,
     jobAccepted: (job) => {
       shadow?.accepted(job);
       tracing?.jobAccepted(job);
+      log.jobAccepted(job);
+    },
+    jobDecided: (job, now) => {
+      tracing?.effects.jobDecided(job, now);
+      log.jobDecided(job, now);
+    },
+    taskBound: (job, task, now) => {
+      tracing?.effects.taskBound(job, task, now);
+      log.taskBound(job, task, now);
+    },
+    attemptEnded: (job, task, outcome, runMs, now) => {
+      tracing?.effects.attemptEnded(job, task, outcome, runMs, now);
+      log.attemptEnded(job, task, outcome, runMs, now);
     },
     jobEnded: (job) => {
       shadow?.ended(job);
       tracing?.jobEnded(job);
-      const { id, state, counts } = job;
-      logger.debug({ job: id, state, ...counts, ms: job.endedAt! - job.acceptedAt }, 'job ended');
+      log.jobEnded(job);
     },
   };
 }
@@ -205,7 +220,8 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const taken = new NameTaken(name, logger);
   const host: HostScheduler = (role, ends) => {
     const refused = role.adopted ? new NameTaken(role.name, logger) : taken;
-    return process.host.add<Scheduler>(
+    const log = jobLog(logger, (job, task) => hosted.machine.workerName(job.tasks.workerOf(task)));
+    const hosted: Hosted<Scheduler> = process.host.add<Scheduler>(
       { index: role.index, name: role.name, role: 'scheduler' },
       (environment) =>
         new Scheduler(configOf(parts, role, options), {
@@ -218,7 +234,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
             ...(role.port && { journal: role.port.journal.metrics() }),
             ...(shadow && !role.adopted && { shadow: shadow.counts() }),
           }),
-          ...jobEffects(process, shadow, logger),
+          ...jobEffects(process, shadow, log),
           ...(role.adopted
             ? {}
             : {
@@ -230,6 +246,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
               }),
         }),
     );
+    return hosted;
   };
   const adopted = shared && new AdoptedSchedulers(shared, process, host, logger);
   const { machine, enter } = host(
@@ -244,6 +261,14 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
   own?.serve(enter, (error) => process.fail(error));
+  if (shared !== undefined)
+    nowAndThen(JOURNALS_LOOK_MS, process.ended, () => {
+      // Of a database that does not answer the journal itself tells.
+      shared.all().then(
+        (all) => enter('journals', (scheduler) => scheduler.seesJournals(all)),
+        () => {},
+      );
+    });
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   process.show(() => ({
     notReady: [

@@ -1,7 +1,15 @@
 import fs from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { type Attribute, InputError, LIMITS, makeFolder, type Resources, startFault } from '@goshawk/core';
+import {
+  type Attribute,
+  InputError,
+  LIMITS,
+  makeFolder,
+  type Outcome,
+  type Resources,
+  startFault,
+} from '@goshawk/core';
 import {
   allowedBytes,
   type ExecutorOptions,
@@ -11,11 +19,12 @@ import {
   WORKER_BYTES,
 } from '@goshawk/executors';
 import type { Logger } from '@goshawk/transport';
-import { Worker, type WorkerEnvironment } from '@goshawk/worker';
+import { type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceparentOfRun, traceRun } from '../tracing/index.js';
 import type { Daemon } from './daemon.js';
+import { endOf } from './job-log.js';
 import { NameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
 import {
@@ -26,6 +35,7 @@ import {
   type ProcessOptions,
   whenJoined,
 } from './process.js';
+import { StoryLog } from './story-log.js';
 
 export interface WorkersOptions extends ProcessOptions {
   /** One worker each. */
@@ -147,10 +157,18 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const draining = new Map<string, () => void>();
   const tallies = new RunTallies();
   const notStarted = new NotStarted(logger);
+  const story = new StoryLog(logger);
+  const tellEnd = (worker: string, order: TaskOrder, outcome: Outcome, runMs: number): void => {
+    const { jobId, task, attempt } = order;
+    const fields = { worker, job: jobId, task, attempt, ...endOf(outcome), ms: Math.round(runMs) };
+    if (outcome.kind === 'completed') logger.debug(fields, 'attempt completed');
+    else story.tell(`attempt-${outcome.kind}`, fields, `attempt ${outcome.kind}`);
+  };
   const taken = names.map((name) => new NameTaken(name, logger));
   const workers: Hosted<Worker>[] = names.map((name, index) => {
     const onRunEnded: RunEnded = (order, outcome, runMs, now) => {
       tallies.runEnded(order.long, outcome.kind, runMs);
+      tellEnd(name, order, outcome, runMs);
       if (startFault(outcome) !== undefined) notStarted.tell(name, order.jobId, outcome.errorMessage);
       if (tracing !== undefined) traceRun(tracing, name, order, outcome, runMs, now);
     };

@@ -173,9 +173,13 @@ export const METRICS = {
   ...of(['central'], {
     goshawk_central_workers: gauge('Workers in the cluster.', BY_PARTITION_AND_STATE),
     goshawk_central_slots: gauge('Slots of the workers in the cluster.', BY_PARTITION_AND_STATE),
-    goshawk_central_schedulers: gauge('Schedulers in the cluster, and absent ones whose journals are kept.', {
-      state: ['present', 'away'],
-    }),
+    goshawk_central_schedulers: gauge(
+      'Schedulers: present; away, which central has seen and whose journals are kept; missing, which are expected and have not come since central started.',
+      { state: ['present', 'away', 'missing'] },
+    ),
+    goshawk_central_unowned_journals: gauge(
+      'Journals in a shared database that no scheduler has; `goshawk takeover --all` assigns them.',
+    ),
     goshawk_central_disputed_addresses: gauge(
       'Addresses that two running processes claim; `goshawk workers` names them.',
     ),

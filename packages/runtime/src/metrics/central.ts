@@ -1,7 +1,10 @@
 import type { Central, CountedWorkers } from '@goshawk/central';
+import type { Millis } from '@goshawk/core';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
-export function centralReadings({ counters, standing, planning }: Central): Readings {
+export function centralReadings(central: Central, now: Millis): Readings {
+  const { counters, planning } = central;
+  const standing = central.standing(now);
   const workersBy = (count: (workers: CountedWorkers) => number): Sample[] =>
     standing.workers.map((workers) => ({
       labels: { partition: workers.partition, state: workers.state },
@@ -13,7 +16,9 @@ export function centralReadings({ counters, standing, planning }: Central): Read
     goshawk_central_schedulers: byLabel('state', {
       present: standing.schedulers,
       away: standing.schedulersAway,
+      missing: standing.schedulersMissing,
     }),
+    goshawk_central_unowned_journals: standing.unownedJournals,
     goshawk_central_workers_joined_total: counters.workersJoined,
     goshawk_central_leases_lost_total: byLabel('party', {
       worker: counters.workersLost,

@@ -1,0 +1,112 @@
+import type { MessageOf, Millis, MissingScheduler } from '@goshawk/core';
+import type { AwayOwners } from './away-owners.js';
+import type { Registry } from './registry.js';
+
+type SharedJournal = MessageOf<'journals'>['journals'][number];
+
+interface Expected {
+  readonly name: string;
+  readonly since: Millis;
+  readonly journal: SharedJournal | undefined;
+}
+
+/** A journal in PostgreSQL without an owner is given to a scheduler after this, unless its own comes first. ms */
+const UNOWNED_MS = 5 * 60_000;
+
+/**
+ * Schedulers that should be there and have not come since this central was started: those that its options name, and
+ * owners of journals that other schedulers see in their database. Central itself keeps nothing across a restart.
+ */
+export class ExpectedSchedulers {
+  readonly #registry: Registry;
+  readonly #away: AwayOwners;
+  readonly #graceMs: Millis;
+  readonly #named: readonly string[];
+  /** By tag. */
+  readonly #journals = new Map<string, Expected>();
+  /** Tags whose owners have left for good: what is in their journals has ended. */
+  readonly #retired = new Set<string>();
+  #startedAt: Millis = 0;
+
+  /** @param graceMs for which nobody is missed: a lease */
+  constructor(registry: Registry, away: AwayOwners, named: readonly string[], graceMs: Millis) {
+    this.#registry = registry;
+    this.#away = away;
+    this.#named = named;
+    this.#graceMs = graceMs;
+  }
+
+  start(now: Millis): void {
+    this.#startedAt = now;
+  }
+
+  /** What a scheduler sees in the database that it shares with others. */
+  sees(journals: readonly SharedJournal[], now: Millis): void {
+    const seen = new Set(journals.map(({ tag }) => tag));
+    for (const tag of this.#journals.keys()) if (!seen.has(tag)) this.#journals.delete(tag);
+    for (const journal of journals) {
+      if (this.#retired.has(journal.tag)) continue;
+      const known = this.#journals.get(journal.tag);
+      const since = known !== undefined && !this.#isOwned(journal.tag) ? known.since : now;
+      this.#journals.set(journal.tag, { name: journal.name, since, journal });
+    }
+  }
+
+  /** Its owner has left, and nobody is to go on with its jobs. */
+  retired(tag: string): void {
+    this.#retired.add(tag);
+    this.#journals.delete(tag);
+  }
+
+  enlisted(tag: string): void {
+    this.#retired.delete(tag);
+  }
+
+  missing(now: Millis): MissingScheduler[] {
+    const journals = this.#unowned(now);
+    const withJournal = new Set(journals.map(({ name }) => name));
+    const named = this.#named.filter((name) => !withJournal.has(name) && !this.#isKnown(name));
+    const hasGrace = now - this.#startedAt < this.#graceMs;
+    return [
+      ...journals.map(({ name, since, journal }) => ({
+        name,
+        tag: journal!.tag,
+        jobs: undefined,
+        shared: true,
+        missingMs: now - since,
+      })),
+      ...(hasGrace ? [] : named).map((name) => ({
+        name,
+        tag: undefined,
+        jobs: undefined,
+        shared: false,
+        missingMs: now - this.#startedAt,
+      })),
+    ];
+  }
+
+  /** Journals that any scheduler may go on with: nobody has them. */
+  unowned(now: Millis): readonly SharedJournal[] {
+    return this.#unowned(now).map(({ journal }) => journal!);
+  }
+
+  /** Of them, those that nobody has come for. */
+  abandoned(now: Millis): readonly SharedJournal[] {
+    return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
+  }
+
+  #unowned(now: Millis): Expected[] {
+    return [...this.#journals.values()].filter(
+      ({ since, journal }) => now - since >= this.#graceMs && !this.#isOwned(journal!.tag),
+    );
+  }
+
+  /** By a scheduler that is there, or that this central has seen and waits for. */
+  #isOwned(tag: string): boolean {
+    return this.#registry.schedulerTagged(tag) !== undefined || this.#away.tagged(tag) !== undefined;
+  }
+
+  #isKnown(name: string): boolean {
+    return this.#registry.schedulerNamed(name) !== undefined || this.#away.named(name) !== undefined;
+  }
+}

@@ -1,0 +1,26 @@
+import { LOST_WORKERS_MAX, LOST_WORKERS_MS, type LostWorker, type Millis, setLatest } from '@goshawk/core';
+
+type Lost = Omit<LostWorker, 'lostMsAgo'> & { readonly at: Millis };
+
+/** Workers that were lost lately and have not come back: somebody may ask what became of them. */
+export class LostWorkers {
+  /** By name, the last that was lost at the end. */
+  readonly #byName = new Map<string, Lost>();
+
+  add(lost: Lost): void {
+    setLatest(this.#byName, lost.name, lost, LOST_WORKERS_MAX);
+  }
+
+  cameBack(name: string): void {
+    this.#byName.delete(name);
+  }
+
+  /** The last first. */
+  list(now: Millis): LostWorker[] {
+    for (const [name, { at }] of this.#byName) if (now - at > LOST_WORKERS_MS) this.#byName.delete(name);
+    return Array.from(this.#byName.values(), ({ at, ...lost }) => ({
+      ...lost,
+      lostMsAgo: now - at,
+    })).reverse();
+  }
+}

@@ -1,0 +1,222 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  LOST_WORKERS_MS,
+  type Message,
+  type MessageOf,
+  type Millis,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Central } from '../central.js';
+import type { ClusterEvent } from '../contract.js';
+
+const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
+const [A, B, CLIENT, W, W2] = [1, 2, 3, 11, 12] as [Address, Address, Address, Address, Address];
+
+class Bench {
+  readonly events: ClusterEvent[] = [];
+  now: Millis = 0;
+  #leaseAt = Number.POSITIVE_INFINITY;
+  readonly #alive = new Set<Address>();
+  readonly #said: { to: Address; message: Message }[] = [];
+  readonly #central: Central;
+
+  constructor(expectedSchedulers: string[] = []) {
+    this.#central = new Central(
+      {
+        name: 'central',
+        self: 9 as Address,
+        settings: { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS },
+        expectedSchedulers,
+      },
+      {
+        random: () => 0.5,
+        send: (to, message) => void this.#said.push({ to, message }),
+        setTimer: (timer, _key, at) => {
+          if (timer === 'lease') this.#leaseAt = at;
+        },
+        clearTimer() {},
+        nameOf: (address) => `tcp://host${address}:1!p/0`,
+        happened: (event) => void this.events.push(event),
+      },
+    );
+    this.#central.start(0);
+  }
+
+  receive(from: Address, message: Message): void {
+    this.#central.receive(from, message, this.now);
+  }
+
+  enlist(from: Address, name: string, tag: string, epoch = 1): void {
+    const more = { endpoint: '', durable: true, draining: false, http: undefined, adopted: false };
+    this.receive(from, { type: 'enlist', name, tag, epoch, previousIncarnations: [], ...more });
+    this.#alive.add(from);
+  }
+
+  register(from: Address, name: string): void {
+    const more = { slots: 1, capacity: {}, draining: false, runs: [], attributes: [], http: undefined };
+    this.receive(from, { type: 'register', name, ...more });
+    this.#alive.add(from);
+  }
+
+  silence(...those: Address[]): void {
+    for (const each of those) this.#alive.delete(each);
+  }
+
+  sees(from: Address, ...names: string[]): void {
+    const journals = names.map((name) => ({ name, tag: `tag-${name}`, epoch: 4 }));
+    this.receive(from, { type: 'journals', journals });
+  }
+
+  until(end: Millis): void {
+    while (this.now < end) {
+      this.now = Math.min(end, this.now + heartbeatMs / 2);
+      for (const each of this.#alive) this.receive(each, { type: 'heartbeat', busy: 1, queued: 0 });
+      if (this.#leaseAt <= this.now) this.#central.wake('lease', 0, this.now);
+    }
+  }
+
+  ask<T extends Message['type']>(type: T, message: Message): MessageOf<T> {
+    this.#said.length = 0;
+    this.receive(CLIENT, message);
+    return this.#said.find(({ to, message: { type: of } }) => to === CLIENT && of === type)!
+      .message as MessageOf<T>;
+  }
+
+  get missing() {
+    return this.ask('schedulers', { type: 'findSchedulers', request: 1 }).value.missing!;
+  }
+
+  takeOver(scheduler: string) {
+    return this.ask('takeover', { type: 'takeOverFrom', request: 1, scheduler }).value;
+  }
+
+  get asked(): string[] {
+    return this.#said.flatMap(({ message }) => (message.type === 'takeOver' ? [message.tag] : []));
+  }
+
+  forget(): void {
+    this.#said.length = 0;
+  }
+
+  get lost() {
+    return this.ask('workerPage', { type: 'listWorkers', request: 1, from: 0 }).value.lost!;
+  }
+
+  standing() {
+    return this.#central.standing(this.now);
+  }
+}
+
+test('a scheduler that is expected and has not come since central was started is missed after a lease', () => {
+  const bench = new Bench(['a', 'b']);
+  bench.enlist(A, 'a', 'x', 0);
+  bench.until(leaseMs - 1);
+  expect(bench.missing).toEqual([]);
+  bench.until(2 * leaseMs);
+  expect(bench.missing).toMatchObject([{ name: 'b', shared: false, missingMs: 2 * leaseMs }]);
+  expect(bench.standing()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
+  expect(bench.events).toContainEqual({ kind: 'schedulers-missing', schedulers: ['b'] });
+  bench.enlist(B, 'b', 'y', 0);
+  expect(bench.missing).toEqual([]);
+});
+
+test('the owner of a journal that others see in their database is missed', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'tag-a');
+  bench.sees(A, 'a', 'b');
+  bench.until(leaseMs / 2);
+  expect(bench.missing).toEqual([]);
+  bench.until(2 * leaseMs);
+  bench.sees(A, 'a', 'b');
+  expect(bench.missing).toMatchObject([{ name: 'b', tag: 'tag-b', shared: true }]);
+  expect(bench.standing().unownedJournals).toBe(1);
+  bench.sees(A, 'a');
+  expect(bench.missing).toEqual([]);
+});
+
+test('who is no member tells of no journals', () => {
+  const bench = new Bench();
+  bench.sees(B, 'b');
+  bench.until(2 * leaseMs);
+  expect(bench.missing).toEqual([]);
+});
+
+test.each(['b', '*'])(
+  'an operator gives an unowned journal to a scheduler that is there: takeover %s',
+  (name) => {
+    const bench = new Bench();
+    bench.enlist(A, 'a', 'tag-a');
+    bench.sees(A, 'a', 'b', 'c');
+    bench.until(2 * leaseMs);
+    bench.forget();
+    expect(bench.takeOver(name)).toMatchObject({ scheduler: name, schedulers: name === '*' ? 2 : 1 });
+    expect(bench.asked).toEqual(name === '*' ? ['tag-b', 'tag-c'] : ['tag-b']);
+  },
+);
+
+test('an unowned journal finds an owner by itself after five minutes', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'tag-a');
+  bench.sees(A, 'a', 'b');
+  bench.until(4 * 60_000);
+  expect(bench.asked).toEqual([]);
+  bench.until(6 * 60_000);
+  expect(new Set(bench.asked)).toEqual(new Set(['tag-b']));
+});
+
+test('a scheduler that has left for good is not missed for its journal', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'tag-a');
+  bench.enlist(B, 'b', 'tag-b');
+  const more = { endpoint: '', durable: false, draining: true, http: undefined, adopted: false };
+  bench.receive(B, { type: 'enlist', name: 'b', tag: 'tag-b', epoch: 1, previousIncarnations: [], ...more });
+  bench.receive(B, { type: 'leave' });
+  bench.silence(B);
+  bench.sees(A, 'a', 'b');
+  bench.until(2 * leaseMs);
+  expect(bench.missing).toEqual([]);
+});
+
+test('a lost worker is listed with its cause until it comes back, for an hour at most', () => {
+  const bench = new Bench();
+  bench.register(W, 'w1');
+  bench.register(W2, 'w2');
+  bench.until(heartbeatMs);
+  bench.silence(W, W2);
+  bench.until(heartbeatMs + 2 * leaseMs);
+  expect(bench.lost.map(({ name }) => name).sort()).toEqual(['w1', 'w2']);
+  expect(bench.lost[0]!.cause).toMatch(/silent for .* lease ended/);
+  expect(bench.lost[0]).toMatchObject({ running: 1 });
+  const lost = bench.events.filter(({ kind }) => kind === 'worker-lost');
+  expect(lost).toMatchObject([{ cause: 'lease' }, { cause: 'lease' }]);
+  bench.register(W, 'w1');
+  expect(bench.lost.map(({ name }) => name)).toEqual(['w2']);
+  bench.silence(W);
+  bench.now += LOST_WORKERS_MS + 1;
+  expect(bench.lost).toEqual([]);
+});
+
+test('what becomes of members is told once each', () => {
+  const bench = new Bench();
+  bench.register(W, 'w');
+  bench.register(W, 'w');
+  bench.enlist(A, 'a', 'x');
+  bench.enlist(A, 'a', 'x');
+  for (const reason of ['full', 'full', '', '']) bench.receive(W, { type: 'quarantine', reason });
+  bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: 'w', on: true });
+  for (let i = 0; i < 2; i++) bench.receive(W, { type: 'drained' });
+  bench.receive(W, { type: 'leave' });
+  bench.receive(A, { type: 'leave' });
+  expect(bench.events.map(({ kind }) => kind)).toEqual([
+    'worker-joined',
+    'scheduler-joined',
+    'worker-quarantined',
+    'worker-cured',
+    'worker-drains',
+    'worker-drained',
+    'worker-left',
+    'scheduler-left',
+  ]);
+});

@@ -1,0 +1,100 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { findCluster } from '../cluster.js';
+import { defineCommand } from '../command.js';
+import { plain } from '../terminal/paint.js';
+
+export const logCommand = defineCommand({
+  name: 'log',
+  describe: 'print the logs of the processes of a local cluster, merged by time: of a job, or all',
+  examples: [
+    ['goshawk log --job $id', 'the life of one job in central, its scheduler and its workers'],
+    ['goshawk log --event worker-lost', 'which workers were lost, and why'],
+  ],
+  options: {
+    job: { type: 'text', value: 'ID', flagOnly: true, describe: 'only lines about this job' },
+    event: { type: 'text', value: 'KIND', flagOnly: true, describe: 'only lines of this kind' },
+    logs: {
+      type: 'text',
+      value: 'FOLDER',
+      flagOnly: true,
+      describe: 'where the logs lie; of the local cluster by default',
+    },
+  },
+  async run(context, { job, event, logs }) {
+    const lines = readLogs(logs ?? (await logsOfLocalCluster(context)));
+    const wanted = lines
+      .filter(({ fields }) => job === undefined || isAbout(fields, job))
+      .filter(({ fields }) => event === undefined || fields['event'] === event)
+      .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
+    if (context.global.json) for (const { fields } of wanted) context.out(JSON.stringify(fields));
+    else for (const line of wanted) context.out(shown(line));
+  },
+});
+
+interface LogLine {
+  readonly time: string;
+  /** The process that wrote it. */
+  readonly by: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): Promise<string> {
+  const found = await findCluster(context);
+  const folder = 'dataFolder' in found ? join(String(found.dataFolder), 'logs') : undefined;
+  if (folder !== undefined && existsSync(folder)) return folder;
+  throw new InputError(
+    'no-logs',
+    'the logs of this cluster are not on this machine',
+    'give their folder with --logs; elsewhere filter the JSON lines: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
+  );
+}
+
+/** With those of the file before each was rotated. What is no JSON is left out. */
+function readLogs(folder: string): LogLine[] {
+  if (!existsSync(folder)) throw new InputError('no-logs', `there is no folder ${folder}`);
+  const lines: LogLine[] = [];
+  for (const file of readdirSync(folder)) {
+    const name = /^(.+)\.log(\.1)?$/.exec(file)?.[1];
+    if (name === undefined) continue;
+    for (const text of readFileSync(join(folder, file), 'utf8').split('\n')) {
+      const fields = parsed(text);
+      if (fields !== undefined) lines.push({ time: String(fields['time'] ?? ''), by: name, fields });
+    }
+  }
+  return lines;
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    // The process was killed in the middle of a line.
+    return undefined;
+  }
+}
+
+/** It names the job, or is of a loss that has met it. */
+function isAbout({ job, jobs }: LogLine['fields'], id: string): boolean {
+  return job === id || (Array.isArray(jobs) && jobs.includes(id));
+}
+
+const HIDDEN: ReadonlySet<string> = new Set([
+  'time',
+  'level',
+  'msg',
+  'role',
+  'event',
+  'pid',
+  'hostname',
+  'name',
+]);
+
+function shown({ time, by, fields }: LogLine): string {
+  const rest = Object.entries(fields)
+    .filter(([name, value]) => !HIDDEN.has(name) && value !== '' && value !== null)
+    .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
+  return plain([time, by, String(fields['msg'] ?? ''), ...rest].join('  '));
+}

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { expandNames } from './expand-names.js';
+
+test('a range stands for each of its numbers, and a name for itself, once', () => {
+  expect(expandNames('s[0-2],goshawk-scheduler-[9-10], s1,a')).toEqual([
+    ...['s0', 's1', 's2', 'goshawk-scheduler-9', 'goshawk-scheduler-10', 'a'],
+  ]);
+  expect(expandNames('')).toEqual([]);
+});
+
+test.each(['s[2-0]', 's[a-b]', 's*', 's[0-99999]', 'x'.repeat(300)])('%s is refused', (text) => {
+  expect(() => expandNames(text)).toThrow('--expect-schedulers');
+});

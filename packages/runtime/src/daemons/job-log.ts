@@ -1,0 +1,51 @@
+import type { Outcome, TaskIndex } from '@goshawk/core';
+import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
+import type { Logger } from '@goshawk/transport';
+import { StoryLog } from './story-log.js';
+
+type Effects = Required<
+  Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'>
+>;
+
+/** Writes a job's life in a few lines of its scheduler's log. @param workerOf the name of the worker of a task */
+export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => string): Effects {
+  const log = new StoryLog(logger);
+  return {
+    jobAccepted(job) {
+      const { id, spec, taskCount } = job;
+      const { name, user } = spec;
+      const classified = job.isUndecided ? {} : classOf(job);
+      log.tell('job-accepted', { job: id, name, user, tasks: taskCount, ...classified }, 'job accepted');
+    },
+    jobDecided(job) {
+      log.tell('job-classified', { job: job.id, ...classOf(job) }, 'job classified by its pilots');
+    },
+    taskBound(job, task) {
+      if (job.history.total !== 1) return;
+      log.tell('job-started', attemptOf(job, task), 'first task of the job given to a worker');
+    },
+    attemptEnded(job, task, outcome, runMs) {
+      if (outcome.kind === 'completed') return;
+      const fields = { ...attemptOf(job, task), ...endOf(outcome), ms: Math.round(runMs) };
+      log.tell(`attempt-${outcome.kind}`, fields, `attempt ${outcome.kind}`);
+    },
+    jobEnded(job) {
+      const { id, state, counts, acceptedAt, endedAt } = job;
+      const fields = { job: id, state, ...counts, attempts: job.history.total };
+      log.tell('job-ended', { ...fields, ms: Math.round(endedAt! - acceptedAt) }, `job ${state}`);
+    },
+  };
+
+  function attemptOf(job: Job, task: TaskIndex): object {
+    return { job: job.id, task, attempt: job.tasks.attempts[task], worker: workerOf(job, task) };
+  }
+}
+
+function classOf({ class: of, classifiedBy, estimateMs }: Job): object {
+  return { class: of, classifiedBy, ...(estimateMs !== undefined && { estimateMs: Math.round(estimateMs) }) };
+}
+
+/** Without the message, which may show what the task has printed. */
+export function endOf({ kind, errorCode, exitCode, signal }: Outcome): object {
+  return { outcome: kind, code: errorCode, exitCode, signal };
+}

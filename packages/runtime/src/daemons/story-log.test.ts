@@ -1,0 +1,24 @@
+import type { Logger } from '@goshawk/transport';
+import { expect, test } from 'vitest';
+import { StoryLog } from './story-log.js';
+
+function bench() {
+  const lines: object[] = [];
+  const logger = { info: (fields: object) => void lines.push(fields) } as unknown as Logger;
+  const time = { now: 0 };
+  return { lines, time, log: new StoryLog(logger, () => time.now) };
+}
+
+test('a storm of one kind is a few lines and one that counts the rest; other kinds go on', () => {
+  const { lines, time, log } = bench();
+  for (let i = 0; i < 1_000; i++) log.tell('job-ended', { job: i }, 'job ended');
+  log.tell('worker-lost', {}, 'worker lost');
+  expect(lines).toHaveLength(21);
+  expect(lines.at(-1)).toEqual({ event: 'worker-lost' });
+  time.now = 10_000;
+  log.tell('job-ended', { job: 1_000 }, 'job ended');
+  expect(lines.slice(21)).toEqual([
+    { event: 'job-ended', heldBack: 980 },
+    { event: 'job-ended', job: 1_000 },
+  ]);
+});

@@ -1,0 +1,50 @@
+import type { Logger } from '@goshawk/transport';
+
+/** Lines of one kind in a window; the rest are counted, and one line at its end says how many there were. */
+const LINES_MAX = 20;
+const WINDOW_MS = 10_000;
+
+interface Window {
+  readonly since: number;
+  lines: number;
+  heldBack: number;
+}
+
+/** Writes what happens at level info, and keeps a storm of one kind from filling the disk. */
+export class StoryLog {
+  readonly #logger: Logger;
+  readonly #clock: () => number;
+  readonly #windows = new Map<string, Window>();
+
+  /** @param clock monotonic, ms */
+  constructor(logger: Logger, clock: () => number = () => performance.now()) {
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  /** @param kind of a closed list: it is the field `event` of the line */
+  tell(kind: string, fields: object, message: string, level: 'info' | 'warn' = 'info'): void {
+    const window = this.#window(kind);
+    if (window.lines < LINES_MAX) {
+      window.lines++;
+      this.#logger[level]({ event: kind, ...fields }, message);
+      return;
+    }
+    if (++window.heldBack === 1) setTimeout(() => this.#window(kind), WINDOW_MS).unref();
+  }
+
+  /** The present one. What the last one held back is told now. */
+  #window(kind: string): Window {
+    const now = this.#clock();
+    const known = this.#windows.get(kind);
+    if (known !== undefined && now - known.since < WINDOW_MS) return known;
+    if (known !== undefined && known.heldBack > 0)
+      this.#logger.info(
+        { event: kind, heldBack: known.heldBack },
+        `${known.heldBack} more lines of ${kind} were left out within ${WINDOW_MS / 1_000} s; --log-level debug does not bring them back`,
+      );
+    const window = { since: now, lines: 0, heldBack: 0 };
+    this.#windows.set(kind, window);
+    return window;
+  }
+}
