@@ -1,11 +1,12 @@
-import type { ClusterSettings, ClusterShares, DrainAnswer, TakeoverAnswer } from '@goshawk/core';
+import { resolve } from 'node:path';
+import type { ClusterSettings, ClusterShares, DrainAnswer, TakeoverAnswer, TaskResult } from '@goshawk/core';
 import { type ClusterView, clusterSettings, describeCluster } from './cluster-view.js';
 import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
 import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
-import { readValues } from './job-results.js';
 import { type MapCluster, type MapOptions, type MapWork, mapInputs } from './map.js';
+import { appendTasks } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
@@ -32,28 +33,45 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Calls an exported function of a module with each input and yields the results in the order of the inputs. Each input is
-   * a task: a job by itself, or, where inputs take less than 10 ms, of a job of up to a quarter of `inFlight`, unless
-   * `timeLimit`, `maxRunning` or `deadline` say something of a job. `inFlight` bounds the inputs at a time. Leaving the loop
-   * cancels their jobs. A cluster that is overloaded slows it down, for as long as it is.
+   * Calls an exported function of a module with each input, as a task of one open job, and yields what it returns. Inputs are
+   * taken as results are read: `inFlight` bounds how many are under way. Leaving the loop cancels the job. A cluster that is
+   * overloaded slows it down, for as long as it is.
+   *
+   * With a `key`, leaving the loop or a crash cancels nothing: a map with the same key and the same inputs, in their order,
+   * yields every result from the first on, and runs only what was not run. The job ends with what it has when nobody has come
+   * back for an hour (`open`).
    *
    * @typeParam Value what the function returns; undefined where it returns nothing, or null
-   * @throws JobFailed and JobCancelled of the first input, in order, whose task did not complete; what `submit` throws
+   * @throws JobFailed and JobCancelled of the first input whose task did not complete, unless `onError` is `collect`; InputError
+   * `key-conflict` for a key with other inputs, `not-open` where its job is closed; what `submit` throws
    */
   map<Input, Value = unknown>(
     work: MapWork,
     inputs: Iterable<Input> | AsyncIterable<Input>,
+    options: MapOptions & { readonly onError: 'collect' },
+  ): AsyncGenerator<TaskResult<Value>, void, undefined>;
+  map<Input, Value = unknown>(
+    work: MapWork,
+    inputs: Iterable<Input> | AsyncIterable<Input>,
+    options?: MapOptions,
+  ): AsyncGenerator<Value, void, undefined>;
+  map<Input>(
+    work: MapWork,
+    inputs: Iterable<Input> | AsyncIterable<Input>,
     options: MapOptions = {},
-  ): AsyncGenerator<Value, void, undefined> {
-    const submit: MapCluster['submit'] = async (job, callOptions) => {
+  ): AsyncGenerator<unknown, void, undefined> {
+    const open: MapCluster['open'] = async (job, callOptions) => {
       const handle = await this.submit(job, callOptions);
       return {
-        events: (of) => handle.events(of),
-        values: (tasks, of) => readValues(this.#session, handle.id, tasks, of),
+        append: (tasks, of) => appendTasks(this.#session, handle.id, tasks, of),
+        results: (of) => handle.eachResult({ ...of, order: 'completed' }),
+        describe: (of) => handle.describe(of),
         cancel: () => handle.cancel(),
       };
     };
-    return mapInputs({ submit }, work, inputs, options) as AsyncGenerator<Value, void, undefined>;
+    const { module, ...rest } = work;
+    const there = module.startsWith('file:') ? module : resolve(module);
+    return mapInputs({ open }, { ...rest, module: there }, inputs, options);
   }
 
   /** Whose jobs are submitted here, where a job does not say; undefined where the system has no name for the user. */

@@ -83,6 +83,8 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'bad-key',
   'not-allowed',
   'spec-too-long',
+  'not-open',
+  'append-conflict',
 ]);
 
 /** Refusals of somebody who cannot serve now; another one may, or the same one later. */

@@ -1,6 +1,9 @@
-import { GoshawkError, InputError, isFinal, type JobDetail, type JobEvent, type Millis } from '@goshawk/core';
+import { createHash, type Hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { Deque, GoshawkError, InputError, type JobDetail, type Millis, type TaskResult } from '@goshawk/core';
 import { abortable, pause } from './abort.js';
 import { JobCancelled, JobFailed } from './errors.js';
+import type { Appended, Appending } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import type { JobSubmission } from './submission.js';
 
@@ -11,291 +14,360 @@ export interface MapWork {
   readonly export?: string | undefined;
 }
 
-export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages' | 'key'> {
-  /** Inputs that have been taken and whose results have not. Default 64, or 256 of inputs that take less than 10 ms. */
+export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
+  /** `stop`: throw of the first input that fails, and cancel the others. `collect`: yield results, of errors too [stop] */
+  readonly onError?: 'stop' | 'collect' | undefined;
+  /** Yield results by input, or as they come [index] */
+  readonly order?: 'index' | 'completed' | undefined;
+  /** Inputs that have been taken and whose results have not [1,000, of 8 MiB together at most] */
   readonly inFlight?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** What it needs of a cluster. */
 export interface MapCluster {
-  submit(job: JobSubmission, options: CallOptions): Promise<MapJob>;
+  /** Submits an open job, or finds the one of the key. */
+  open(job: Omit<MapOptions, 'signal'>, options: CallOptions): Promise<MapJob>;
 }
 
 export interface MapJob {
-  events(options: CallOptions): AsyncIterable<JobEvent>;
-  /** What its tasks have returned so far, by task. */
-  values(tasks: number, options: CallOptions): Promise<unknown[]>;
+  /** @returns what the job has then */
+  append(tasks: Appending, options: CallOptions): Promise<Appended>;
+  /** As tasks end, until the job has ended. */
+  results(options: CallOptions): AsyncIterable<TaskResult>;
+  describe(options: CallOptions): Promise<JobDetail>;
   cancel(): Promise<unknown>;
 }
 
-const IN_FLIGHT = 64;
-const IN_FLIGHT_OF_SHORT = 256;
-/** Whoever leaves waits no longer for owners of jobs that are silent, nor for inputs on their way to become jobs. */
+const IN_FLIGHT = 1_000;
+const IN_FLIGHT_BYTES = 8 * 1024 * 1024;
+/** Inputs of one message. */
+const APPENDED_MAX = 1_000;
+const APPENDED_BYTES = 1024 * 1024;
+/** Clients that left come back in this time, or the job ends with what it has. */
+const OPEN = '1h';
+/** A map that is left waits no longer for a scheduler that does not answer. */
 const LEAVE_MS: Millis = 2_000;
 /** After a refusal for which the cluster was asked as often as it said. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
-/** Inputs share a job where together they run no longer than this, and are no larger. */
-const JOB_MS: Millis = 20;
-const JOB_BYTES = 64 * 1024;
-/** Weight of the latest job in the run time of an input as it is believed. */
-const NEWEST_WEIGHT = 0.25;
-
-/** An input, and the promise of its value. */
-interface Call<Input> {
-  readonly input: Input;
-  readonly value: Promise<Came<Input>>;
-  give(value: unknown): void;
-  fail(error: unknown): void;
-}
-
-type Came<Input> =
-  | { readonly kind: 'input'; readonly next: IteratorResult<Input, unknown> }
-  | { readonly kind: 'value'; readonly value: unknown };
 
 /** See `Cluster.map`. */
 export async function* mapInputs<Input>(
   cluster: MapCluster,
   work: MapWork,
   inputs: Iterable<Input> | AsyncIterable<Input>,
-  { inFlight, signal, ...job }: MapOptions,
+  options: MapOptions,
 ): AsyncGenerator<unknown, void, undefined> {
+  const { inFlight, signal } = options;
   if (inFlight !== undefined && !(inFlight >= 1))
     throw new InputError('bad-in-flight', `inFlight: expected a number from 1 on, got ${inFlight}`);
-  const iterator =
-    Symbol.asyncIterator in inputs ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
-  const stop = new AbortController();
-  const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-  const jobs = new MapJobs<Input>(cluster, work, job, until, inFlight);
-  const running: Promise<Came<Input>>[] = [];
-  let pulled: Promise<Came<Input>> | undefined;
-  let hasMore = true;
+  const run = new MapRun<Input>(cluster, work, inputs, options);
   try {
+    run.start();
     for (;;) {
-      if (hasMore && pulled === undefined && running.length < jobs.inFlight)
-        pulled = (async () => ({ kind: 'input', next: await iterator.next() }))();
-      const awaited = [pulled, running[0]].filter((each) => each !== undefined);
-      if (awaited.length === 0) return;
-      const came = await abortable(Promise.race(awaited), signal);
-      if (came.kind === 'value') {
-        running.shift();
-        yield came.value;
-        continue;
-      }
-      pulled = undefined;
-      hasMore = !came.next.done;
-      if (came.next.done) jobs.submit();
-      else running.push(jobs.gather(came.next.value));
+      const next = await abortable(run.next(), signal);
+      if (next === undefined) return;
+      yield options.onError === 'collect' ? next : returned(next);
     }
   } finally {
-    stop.abort();
-    await jobs.cancel();
-    pulled?.catch(() => {});
-    // An input that is waited for may never come: nobody waits for it here.
-    if (hasMore) Promise.resolve(iterator.return?.()).catch(() => {});
+    await run.leave();
   }
 }
 
-/** Makes jobs of inputs: one of each, or of several where the last ones ran for a few milliseconds. */
-class MapJobs<Input> {
+function returned({ value }: TaskResult): unknown {
+  return value ?? undefined;
+}
+
+/**
+ * One open job that inputs are appended to. Three loops run at a time: one takes inputs, one appends what was taken since its
+ * last message, one reads results. The reader's pace bounds them all.
+ */
+class MapRun<Input> {
   readonly #cluster: MapCluster;
-  readonly #task: { readonly module: string; readonly export?: string };
-  readonly #job: Omit<JobSubmission, 'tasks' | 'stages' | 'key'>;
-  readonly #until: AbortSignal;
-  readonly #inFlight: number | undefined;
-  readonly #isOneEach: boolean;
-  readonly #submitting = new Set<Promise<MapJob>>();
-  readonly #unfinished = new Set<MapJob>();
-  /** Aborted some time after `until`: what is submitted by then is known, and can be cancelled. */
+  readonly #common: MapWork;
+  readonly #options: MapOptions;
+  readonly #iterator: Iterator<Input> | AsyncIterator<Input>;
+  readonly #stop = new AbortController();
+  /** Aborted some time after `#stop`: a job that was submitted by then is known, and can be cancelled. */
   readonly #giveUp = new AbortController();
-  /** Gathered, and in no job yet. */
-  #calls: Call<Input>[] = [];
+  readonly #until: AbortSignal;
+  #opening: Promise<MapJob> | undefined;
+  #job: MapJob | undefined;
+  /** Taken, and not appended yet. */
+  readonly #gathered = new Deque<{ readonly input: Input; readonly bytes: number }>();
+  /** Inputs that were taken, that the job has, and whose results were read. */
+  #taken = 0;
+  #appended = 0;
+  #read = 0;
+  /** Size of each input whose result was not read, from the first index on that has none. */
+  readonly #sizes = new Deque<number>();
   #bytes = 0;
-  /** Inputs that were submitted and have no value yet. */
-  #underWay = 0;
-  #endOfTurn: NodeJS.Immediate | undefined;
-  /** The longest run of a job, in the mean of the latest ones. */
-  #runMs: Millis = JOB_MS;
+  #hasAll = false;
+  /** By index where they are read in this order, or as they came. */
+  readonly #byIndex = new Map<number, TaskResult>();
+  readonly #asCame = new Deque<TaskResult>();
+  /** Results from this index on, but for those beyond, were not read. */
+  #readUpTo = 0;
+  readonly #readBeyond = new Set<number>();
+  /** How the map ends once so many results were read, and at once. */
+  #lastly: { readonly error: unknown; readonly after: number } | undefined;
+  #fatal: { readonly error: unknown } | undefined;
+  #hasEnded = false;
+  #isDone = false;
+  /** Of the inputs that were appended, where somebody may come back with the key. */
+  #digest: Hash | undefined;
+  #changed = new Change();
 
   constructor(
     cluster: MapCluster,
     { module, export: name }: MapWork,
-    job: Omit<JobSubmission, 'tasks' | 'stages' | 'key'>,
-    until: AbortSignal,
-    inFlight: number | undefined,
+    inputs: Iterable<Input> | AsyncIterable<Input>,
+    options: MapOptions,
   ) {
     this.#cluster = cluster;
-    this.#task = { module, ...(name === undefined ? {} : { export: name }) };
-    this.#job = job;
-    this.#until = until;
-    this.#inFlight = inFlight;
-    // What is said of a job is meant of each input.
-    this.#isOneEach = [job.timeLimit, job.maxRunning, job.deadline].some((each) => each !== undefined);
+    this.#common = { module, ...(name === undefined ? {} : { export: name }) };
+    this.#options = options;
+    this.#iterator =
+      Symbol.asyncIterator in inputs ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
+    const { signal } = options;
+    this.#until = signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal]);
+    this.#digest = options.key === undefined ? undefined : createHash('sha256');
   }
 
-  /** So many inputs may be without a result that was taken. */
-  get inFlight(): number {
-    return this.#inFlight ?? (this.#together > 1 ? IN_FLIGHT_OF_SHORT : IN_FLIGHT);
+  start(): void {
+    this.#begin().catch((error: unknown) => this.#fail(error));
   }
 
-  /** How many inputs would share a job, as long as they take. */
-  get #together(): number {
-    return this.#isOneEach ? 1 : Math.floor(JOB_MS / this.#runMs);
+  async #begin(): Promise<void> {
+    const { inFlight: _, signal: __, onError: ___, order: ____, ...job } = this.#options;
+    this.#opening = this.#cluster.open({ open: OPEN, ...job }, { signal: this.#giveUp.signal });
+    const opened = await this.#opening;
+    const has = await opened.append(this.#appending([], this.#digest, false), { signal: this.#until });
+    if (has.tasks > 0) await this.#skip(has);
+    this.#job = opened;
+    void this.#collect(opened).catch((error: unknown) => this.#fail(error));
+    if (has.closed) return void (await this.#expectEnd());
+    void this.#take().catch((error: unknown) => this.#endAfter(this.#taken, error));
+    await this.#append(opened);
   }
 
-  /** What comes in one turn goes together; more is waited for only while the cluster has enough to do. */
-  gather(input: Input): Promise<Came<Input>> {
-    const bytes = sizeOf(input, JOB_BYTES);
-    if (this.#bytes + bytes > JOB_BYTES) this.submit();
-    const call = callWith(input);
-    this.#calls.push(call);
-    this.#bytes += bytes;
-    const isFull =
-      this.#bytes >= JOB_BYTES || this.#calls.length >= Math.min(this.#together, this.inFlight / 4);
-    if (isFull) this.submit();
-    else this.#lookSoon();
-    return call.value;
+  /** The job has these inputs since an earlier run. */
+  async #skip({ tasks, digest }: Appended): Promise<void> {
+    for (; this.#taken < tasks; this.#taken++) {
+      const next = await this.#iterator.next();
+      if (next.done) throw otherInputs(`it had ${tasks}, and now there are ${this.#taken}`);
+      addTo(this.#digest, next.value);
+      this.#sizes.push(0);
+    }
+    if (this.#digest !== undefined && textOf(this.#digest) !== digest)
+      throw otherInputs(`its first ${tasks} were others`);
+    this.#appended = tasks;
   }
 
-  /** Submits what was gathered. */
-  submit(): void {
-    const calls = this.#calls;
-    if (calls.length === 0) return;
-    this.#calls = [];
-    this.#bytes = 0;
-    this.#underWay += calls.length;
-    void this.#run(calls);
+  /** The job takes no more inputs. */
+  async #expectEnd(): Promise<void> {
+    const next = await this.#iterator.next();
+    if (next.done) this.#hasAll = true;
+    else {
+      const message = `the job of this key is closed with ${this.#taken} inputs, and there are more`;
+      const hint = 'give another key for more inputs';
+      this.#endAfter(this.#taken, new InputError('not-open', message, hint));
+    }
+    this.#wake();
   }
 
-  #lookSoon(): void {
-    this.#endOfTurn ??= setImmediate(() => {
-      this.#endOfTurn = undefined;
-      if (this.#underWay < this.inFlight / 2) this.submit();
-    });
+  async #take(): Promise<void> {
+    const { inFlight = IN_FLIGHT } = this.#options;
+    for (;;) {
+      await this.#whenever(() => this.#taken - this.#read < inFlight && this.#bytes < IN_FLIGHT_BYTES);
+      const next = await this.#iterator.next();
+      if (next.done) break;
+      const bytes = sizeOf(next.value, APPENDED_BYTES);
+      this.#gathered.push({ input: next.value, bytes });
+      this.#sizes.push(bytes);
+      this.#bytes += bytes;
+      if (this.#taken++ === this.#appended) this.#wake();
+    }
+    this.#hasAll = true;
+    this.#wake();
   }
 
-  #ended(inputs: number): void {
-    this.#underWay -= inputs;
-    this.#lookSoon();
-  }
-
-  /** Cancels what has not ended, and what is about to be submitted. */
-  async cancel(): Promise<void> {
-    const timer = setTimeout(() => this.#giveUp.abort(this.#until.reason), LEAVE_MS);
-    const cancelled = Promise.allSettled([
-      ...[...this.#unfinished].map((job) => job.cancel()),
-      ...[...this.#submitting].map(async (submitted) => (await submitted).cancel()),
-    ]);
-    // What is not answered by then was asked for all the same.
-    await abortable(cancelled, this.#giveUp.signal).catch(() => {});
-    clearTimeout(timer);
-  }
-
-  async #run(calls: readonly Call<Input>[]): Promise<void> {
-    const given = new Given(calls);
-    try {
-      const job = await this.#submit(calls);
-      // Nothing was taken: all but one may be right.
-      if (job === undefined) return void (await Promise.all(calls.map((call) => this.#run([call]))));
-      const end = await this.#follow(job, given);
-      this.#unfinished.delete(job);
-      if (end.state === 'completed') this.#ran(end);
-      const completed = completedFirst(end, calls.length);
-      if (completed > given.count) {
-        const values = await job.values(calls.length, { signal: this.#until });
-        this.#ended(given.give(values, completed));
+  async #append(job: MapJob): Promise<void> {
+    for (let isClosed = false; !isClosed; ) {
+      await this.#whenever(() => this.#gathered.length > 0 || this.#hasAll || this.#lastly !== undefined);
+      // Inputs that are there are taken in the same turn.
+      await setImmediate();
+      const batch: Input[] = [];
+      for (
+        let bytes = 0;
+        this.#gathered.length > 0 && batch.length < APPENDED_MAX && bytes < APPENDED_BYTES;
+      ) {
+        const { input, bytes: more } = this.#gathered.shift()!;
+        batch.push(input);
+        bytes += more;
       }
-      if (end.state === 'failed') throw new JobFailed(end);
-      if (end.state === 'cancelled') throw new JobCancelled(end);
-    } catch (error) {
-      this.#ended(given.fail(error));
+      isClosed = this.#gathered.length === 0 && this.#hasAll;
+      if (batch.length === 0 && !isClosed) return;
+      try {
+        await this.#appendAll(job, batch, isClosed);
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        return this.#endAfter(this.#appended, error);
+      }
     }
   }
 
-  /** @returns undefined where several are not taken as one job */
-  async #submit(calls: readonly Call<Input>[]): Promise<MapJob | undefined> {
-    const tasks = calls.map(({ input }) => ({ ...this.#task, input }));
+  /** @throws InputError of the first input that no task can have, once those before it were appended */
+  async #appendAll(job: MapJob, batch: readonly Input[], close: boolean): Promise<void> {
+    try {
+      await this.#send(job, batch, close);
+    } catch (error) {
+      if (!(error instanceof InputError) || batch.length < 2) throw error;
+      for (const input of batch) await this.#send(job, [input], false);
+    }
+  }
+
+  async #send(job: MapJob, batch: readonly Input[], close: boolean): Promise<void> {
+    const digest = this.#digest?.copy();
+    for (const input of batch) addTo(digest, input);
     for (;;) {
-      this.#until.throwIfAborted();
-      const submission = { ...this.#job, tasks } as JobSubmission;
-      const submitted = this.#cluster.submit(submission, { signal: this.#giveUp.signal });
-      this.#submitting.add(submitted);
       try {
-        const job = await submitted;
-        this.#unfinished.add(job);
-        return job;
+        await job.append(this.#appending(batch, digest, close), { signal: this.#until });
+        this.#appended += batch.length;
+        this.#digest = digest;
+        return;
       } catch (error) {
-        if (calls.length > 1 && error instanceof InputError) return undefined;
-        // Inputs without end are only slowed down by a cluster that has enough for now: it takes the next as soon as it can.
+        // Inputs without end are only slowed down by a cluster that has enough for now.
         if (!(error instanceof GoshawkError) || error.code !== 'overloaded') throw error;
         await pause(OVERLOADED_PAUSE_MS, this.#until);
-      } finally {
-        this.#submitting.delete(submitted);
       }
     }
   }
 
-  /** Gives values that are there while a later one is not. */
-  async #follow(job: MapJob, given: Given<Input>): Promise<JobDetail> {
-    for await (const event of job.events({ signal: this.#until })) {
-      if (event.kind === 'ended') return event.job;
-      // Where all have ended, what comes next is that the end is on the disk.
-      if (isFinal(event.job.state) || event.job.tasks.completed <= given.count) continue;
-      const values = await job.values(event.job.tasks.total, { signal: this.#until });
-      const missing = values.indexOf(undefined);
-      this.#ended(given.give(values, missing === -1 ? values.length : missing));
+  #appending(batch: readonly Input[], digest: Hash | undefined, close: boolean): Appending {
+    return {
+      first: this.#appended,
+      common: this.#common,
+      each: batch.map((input) => ({ input })),
+      digest: textOf(digest),
+      close,
+      // Whoever comes back with the key reads them all again.
+      taken: digest === undefined ? this.#readUpTo : 0,
+    };
+  }
+
+  async #collect(job: MapJob): Promise<void> {
+    for await (const result of job.results({ signal: this.#until })) {
+      const { index } = result;
+      if (index < this.#readUpTo || this.#readBeyond.has(index)) continue;
+      if (this.#options.order === 'completed') this.#asCame.push(result);
+      else this.#byIndex.set(index, result);
+      this.#wake();
     }
-    throw new Error('the last event of a job is its end');
+    this.#hasEnded = true;
+    this.#wake();
   }
 
-  #ran({ runPercentilesMs }: JobDetail): void {
-    this.#runMs += NEWEST_WEIGHT * ((runPercentilesMs?.max ?? JOB_MS) - this.#runMs);
+  /** @returns the next result; undefined when there are no more */
+  async next(): Promise<TaskResult | undefined> {
+    for (;;) {
+      const result = this.#fatal === undefined ? this.#takeResult() : undefined;
+      if (result !== undefined) {
+        if (this.#options.onError !== 'collect' && result.state !== 'completed')
+          throw await this.#whyNot(result);
+        return result;
+      }
+      if (this.#fatal !== undefined) throw this.#fatal.error;
+      if (this.#lastly !== undefined && this.#read >= this.#lastly.after) throw this.#lastly.error;
+      if (this.#hasAll && this.#read === this.#taken) {
+        this.#isDone = true;
+        return undefined;
+      }
+      if (this.#hasEnded) throw await this.#whyNot(undefined);
+      await this.#changed.next;
+    }
+  }
+
+  #takeResult(): TaskResult | undefined {
+    const result =
+      this.#options.order === 'completed' ? this.#asCame.shift() : this.#byIndex.get(this.#readUpTo);
+    if (result === undefined) return undefined;
+    this.#byIndex.delete(result.index);
+    this.#read++;
+    this.#readBeyond.add(result.index);
+    for (; this.#readBeyond.delete(this.#readUpTo); this.#readUpTo++) this.#bytes -= this.#sizes.shift() ?? 0;
+    this.#wake();
+    return result;
+  }
+
+  async #whyNot(result: TaskResult | undefined): Promise<GoshawkError> {
+    const detail = await this.#job!.describe({ signal: this.#until });
+    if (result?.state === 'failed' || detail.state === 'failed') return new JobFailed(detail);
+    return new JobCancelled(detail);
+  }
+
+  /** Cancels what has not ended, unless a later map with the same key is to go on with it; lets the inputs go. */
+  async leave(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    if (!this.#isDone && this.#options.key === undefined && this.#opening !== undefined) {
+      const timer = setTimeout(() => this.#giveUp.abort(), LEAVE_MS);
+      const cancelled = this.#opening.then((job) => job.cancel());
+      // What is not answered by then was asked for all the same.
+      await abortable(cancelled, this.#giveUp.signal).catch(() => {});
+      clearTimeout(timer);
+    }
+    // An input that is waited for may never come: nobody waits for it here.
+    if (!this.#hasAll) Promise.resolve(this.#iterator.return?.()).catch(() => {});
+  }
+
+  async #whenever(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      this.#until.throwIfAborted();
+      await this.#changed.next;
+    }
+  }
+
+  #wake(): void {
+    const before = this.#changed;
+    this.#changed = new Change();
+    before.happened();
+  }
+
+  #fail(error: unknown): void {
+    this.#fatal ??= { error };
+    this.#wake();
+  }
+
+  #endAfter(after: number, error: unknown): void {
+    if (this.#lastly === undefined || after < this.#lastly.after) this.#lastly = { error, after };
+    this.#wake();
   }
 }
 
-/** How many of a job's calls have been given their values, from the first on. */
-class Given<Input> {
-  count = 0;
-  readonly #calls: readonly Call<Input>[];
-
-  constructor(calls: readonly Call<Input>[]) {
-    this.#calls = calls;
-  }
-
-  /** @returns how many were given theirs */
-  give(values: readonly unknown[], upTo: number): number {
-    const before = this.count;
-    while (this.count < upTo) this.#calls[this.count]!.give(values[this.count++]);
-    return this.count - before;
-  }
-
-  /** @returns how many had none */
-  fail(error: unknown): number {
-    const rest = this.#calls.slice(this.count);
-    for (const call of rest) call.fail(error);
-    return rest.length;
-  }
+function addTo(digest: Hash | undefined, input: unknown): void {
+  digest?.update(`${JSON.stringify(input) ?? ''}\n`);
 }
 
-function callWith<Input>(input: Input): Call<Input> {
-  let give: Call<Input>['give'] = () => {};
-  let fail: Call<Input>['fail'] = () => {};
-  const value = new Promise<Came<Input>>((resolve, reject) => {
-    give = (came) => resolve({ kind: 'value', value: came });
-    fail = reject;
+function textOf(digest: Hash | undefined): string {
+  return digest?.copy().digest('hex') ?? '';
+}
+
+/** Something that is waited for, once. */
+class Change {
+  happened = (): void => {};
+  readonly next = new Promise<void>((resolve) => {
+    this.happened = resolve;
   });
-  // Of what fails only the first in order is thrown.
-  value.catch(() => {});
-  return { input, value, give, fail };
 }
 
-/** So many of the job's tasks, from the first on, have completed. */
-function completedFirst({ state, attemptList }: JobDetail, tasks: number): number {
-  if (state === 'completed') return tasks;
-  const completed = new Set(attemptList.flatMap((each) => (each.state === 'completed' ? each.task : [])));
-  let count = 0;
-  while (completed.has(count)) count++;
-  return count;
+function otherInputs(why: string): InputError {
+  const message = `the job of this key has other inputs: ${why}`;
+  return new InputError(
+    'key-conflict',
+    message,
+    'give the inputs that it had, in their order, or another key',
+  );
 }
 
 /** About how many bytes it takes in a message; where it is more than `max`, something above that. */

@@ -23,6 +23,7 @@ const CHANGING: Wanted = { own: 'submit', all: 'operate' };
 /** Of each request; undefined: everybody may. */
 const WANTED: { readonly [T in MessageType]?: Wanted } = {
   submit: CHANGING,
+  appendTasks: CHANGING,
   retryJob: CHANGING,
   cancelJob: CHANGING,
   updateJob: CHANGING,

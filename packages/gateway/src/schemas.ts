@@ -153,6 +153,8 @@ export const job = z.looseObject({
   failuresTruncated: z.boolean(),
   timeLimitSeconds: seconds.nullable(),
   priority: z.enum(PRIORITIES),
+  /** Clients append tasks to it. */
+  open: z.boolean(),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
   after: z.array(predecessor),

@@ -46,8 +46,10 @@ function parseLine(line: string, number: number): { readonly id: string; readonl
     Number.isSafeInteger(job) &&
     Number.isFinite(at) &&
     id === `${/^[a-z0-9]+/.exec(id ?? '')?.[0]}-${job}`;
-  if (!isRecord || (kind === 'accepted' && !Array.isArray(record.spec?.stages)))
-    throw bad(number, 'is no record of a job');
+  const hasParts =
+    (kind !== 'accepted' || Array.isArray(record.spec?.stages)) &&
+    (kind !== 'appended' || Array.isArray(record.tasks));
+  if (!isRecord || !hasParts) throw bad(number, 'is no record of a job');
   try {
     // As it is read from a journal.
     return { id, record: decodeRecord(encodeRecord(record)) };

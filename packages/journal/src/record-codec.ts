@@ -21,12 +21,13 @@ const FIELDS = {
   passed: ['after'],
   updated: ['held', 'beginAt', 'priority'],
   retried: ['key', 'choice'],
+  appended: ['first', 'tasks', 'digest', 'close'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
-/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`; 4: `updated`, `retried`. */
+/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`; 4: `updated`, `retried`, `appended`. */
 export const FORMAT = 4;
 
 const CRC_BYTES = 4;

@@ -20,6 +20,8 @@ export type SchedulerTimer =
   | 'deadline'
   /** The time limit of a job has passed. */
   | 'timeLimit'
+  /** An open job may have been left by its clients. */
+  | 'open'
   /** Slots were held for long enough. */
   | 'held'
   /** A task that failed has rested. */

@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Keys } from './accepting/keys.js';
 import type { Inheritance, JournalEntry } from './contract.js';
-import { watchDeadline, watchRest, watchTimeLimit } from './ending/job-timers.js';
+import { watchDeadline, watchOpen, watchRest, watchTimeLimit } from './ending/job-timers.js';
 import type { SchedulerParts } from './parts.js';
 import { rebuildJobs } from './recovering/rebuild.js';
 
@@ -26,6 +26,8 @@ export function* takeIn(s: SchedulerParts): Iterable<number> {
     yield 1;
   }
   for (const job of jobs.active()) {
+    job.heardAt = pieces.now;
+    watchOpen(job, s.env);
     s.ledger.resumed(job, pieces.now);
     if (job.isAwaiting) predecessors.hold(job, pieces.now);
     s.holds.watch(job, pieces.now);

@@ -149,6 +149,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'weigh':
       case 'deadline':
       case 'retry':
+      case 'open':
       case 'timeLimit': {
         const job = s.jobs.byNumber(key);
         return job === undefined ? undefined : this.#wakeFor(job, timer, now);
@@ -156,11 +157,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     }
   }
 
-  #wakeFor(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'timeLimit', now: Millis): void {
+  #wakeFor(job: Job, timer: 'weigh' | 'deadline' | 'retry' | 'open' | 'timeLimit', now: Millis): void {
     const { sampler, endings } = this.#parts;
     if (timer === 'weigh') sampler.look(job, now);
     else if (timer === 'deadline') endings.abandonIfLate(job, now);
     else if (timer === 'retry') endings.retryRested(job, now);
+    else if (timer === 'open') endings.closeIfForgotten(job, now);
     else endings.endIfOutOfTime(job, now);
   }
 

@@ -89,6 +89,7 @@ function hostileJob(draw: Draw): unknown {
     ...some('timeout', quantity),
     ...some('deadline', quantity),
     ...some('weight', quantity),
+    ...some('open', quantity),
     ...some('retries', () => draw.pick(NUMBERS)),
     ...some('maxRunning', () => draw.pick(NUMBERS)),
     ...some('hold', () => draw.pick([true, false, 1, 'true'])),
@@ -121,7 +122,17 @@ export class HostileMessages {
     // A job has more to get wrong than any question.
     const type = types.includes('submit') && this.#draw.chance(0.5) ? 'submit' : this.#draw.pick(types);
     const message = { type, ...this.#record(MESSAGES[type].fields) } as Message;
+    if (message.type === 'appendTasks') return { ...message, ...this.#appended() };
     return message.type === 'submit' ? { ...message, spec: hostileJob(this.#draw) } : message;
+  }
+
+  /** Tasks for a job that may be open, most of them sound, and most in the place of others. */
+  #appended(): object {
+    const draw = this.#draw;
+    if (draw.chance(0.2)) return {};
+    const common = draw.pick<unknown>([undefined, { sleep: 1 }, { retries: 1 }]);
+    const each = Array.from({ length: draw.int(0, 3) }, () => draw.pick([{}, { sleep: 1 }, { sleep: -1 }]));
+    return { common, each, first: draw.int(0, 3), taken: draw.int(0, 5) };
   }
 
   #record(fields: Fields): Record<string, unknown> {

@@ -76,6 +76,7 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
     failuresTruncated: job.failuresTruncated,
     timeLimitSeconds: seconds(job.timeLimitMs),
     priority: job.priority,
+    open: job.open ?? false,
     meanRunSeconds: seconds(job.meanRunMs),
     /** Of attempts that came to nothing. */
     lostSeconds: seconds(job.wastedMs),

@@ -5,7 +5,7 @@ import { nearest } from '../nearest.js';
 import { present } from '../present.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
-import { type Payload, TASK_KINDS } from './payload.js';
+import { type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
   type JobSpec,
@@ -44,7 +44,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     retries: job.retries,
     ...present({ retryBackoffMs: job.retryBackoff, retryOn: job.retryOn }),
     timeoutMs: job.timeout,
-    ...present({ timeLimitMs: job.timeLimit, after: job.after, afterOk: job.afterOk }),
+    ...present({ openMs: job.open, timeLimitMs: job.timeLimit, after: job.after, afterOk: job.afterOk }),
     ...(job.hold === true ? { hold: true as const } : {}),
     ...present({ begin: job.begin }),
     maxRunning: job.maxRunning,
@@ -58,6 +58,31 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
 
 function joinedValues(named: Readonly<Record<string, string | string[]>>): Record<string, string> {
   return Object.fromEntries(Object.entries(named).map(([attribute, of]) => [attribute, String(of)]));
+}
+
+/**
+ * Checks tasks that are appended to a job.
+ *
+ * @param common fields that each of them has, beside its own
+ * @throws InputError with one line that names the task and the field
+ */
+export function parseTasks(common: unknown, each: unknown, max: number): Payload[] {
+  if (!Array.isArray(each)) throw new InputError('bad-job', 'tasks: expected a list');
+  if (each.length > max) {
+    const hint = 'close the job, and open another one for the rest';
+    throw new InputError('bad-job', `tasks: a job has at most ${LIMITS.tasksPerJobMax}`, hint);
+  }
+  return each.map((own: unknown, index) => {
+    const task =
+      isFields(common) && isFields(own) ? { ...common, ...own } : common === undefined ? own : undefined;
+    const result = payloadSchemaOf(task).safeParse(task);
+    if (result.success) return result.data;
+    throw new InputError('bad-job', `tasks[${index}]: ${describeIssue(result.error)}`);
+  });
+}
+
+function isFields(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function countTasks(tasks: TaskList): number {
@@ -192,7 +217,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
     {
       name: 'tasks',
       after: [],
-      tasks: job.tasks!,
+      tasks: job.tasks ?? [],
       demand: undefined,
       require: undefined,
       estimate: undefined,

@@ -1,6 +1,7 @@
 import type { AttemptNumber, JobNumber, Millis, TaskIndex } from '../ids.js';
 import type { Outcome } from '../messages/records.js';
 import type { JobClass, Route } from '../policy/presets.js';
+import type { Payload } from './payload.js';
 import type { Priority } from './priority.js';
 import type { RetryChoice } from './retry-choice.js';
 import type { JobSpec } from './spec.js';
@@ -105,6 +106,17 @@ export type JobRecord =
       /** Of the request: the same key again is the same retry. */
       readonly key: string;
       readonly choice: RetryChoice;
+    }
+  | {
+      /** Tasks were appended to an open job, or it was closed. */
+      readonly kind: 'appended';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly first: TaskIndex;
+      readonly tasks: readonly Payload[];
+      /** As the client has it, of all tasks up to here. */
+      readonly digest: string;
+      readonly close: boolean;
     }
   | {
       /** The schedulers to which keys belong, as they were last told: of no job, and filed under 0. */

@@ -129,6 +129,12 @@ const jobSpecSchema = z.lazy(() =>
           'what the job’s own draws come from, as which tasks are pilots; for runs that are to be made again',
         ),
       tasks: tasks().optional().describe('a job of one stage. Either this or `stages`'),
+      open: duration('open')
+        .refine((ms) => ms > 0, 'give clients some time to come back, such as "1h"')
+        .optional()
+        .describe(
+          'clients append tasks, as `map` of the SDK does, until one closes the job, or none has appended to it or watched it for so long. It may begin without `tasks`',
+        ),
       stages: z
         .array(stage())
         .min(1)
@@ -231,9 +237,10 @@ const jobSpecSchema = z.lazy(() =>
         .describe('the span of the submitter (W3C Trace Context); the trace of the job links to it'),
     })
     .refine(
-      (job) => (job.tasks === undefined) !== (job.stages === undefined),
+      (job) => job.open !== undefined || (job.tasks === undefined) !== (job.stages === undefined),
       'give either "tasks" or "stages"',
     )
+    .refine((job) => job.open === undefined || job.stages === undefined, 'a job of stages is never open')
     .refine(
       (job) => job.retries > 0 || (job.retryBackoff === undefined && job.retryOn === undefined),
       '"retryBackoff" and "retryOn" say how tasks are tried again, and "retries" that they are not',
@@ -275,6 +282,8 @@ export interface JobSpec {
   /** Exit codes that are tried again; absent: whatever fails is. */
   readonly retryOn?: readonly number[];
   readonly timeoutMs: number | undefined;
+  /** Tasks may be appended until it is closed, which it is when no client was heard of for so long. */
+  readonly openMs?: number;
   /** Of the whole job, from its first start. */
   readonly timeLimitMs?: number;
   /** Ids of jobs that must have ended before it starts. */

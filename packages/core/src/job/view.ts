@@ -196,6 +196,8 @@ export const jobDetail = view({
   /** `attemptList` leaves some out. */
   attemptsTruncated: optional(flag),
   ...standingFields,
+  /** Clients append tasks to it. */
+  open: optional(flag),
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
@@ -220,6 +222,16 @@ export const accepted = view({
   /** Of a retry: tasks that run again, and tasks that were chosen and had completed, which do not. */
   again: optional(count),
   completed: optional(count),
+});
+
+export const appended = view({
+  /** Tasks of the job, these included. */
+  tasks: count,
+  /** What the last client that appended said of them all: two clients that say the same appended the same. */
+  digest: text(64),
+  /** Nothing more is appended. */
+  closed: flag,
+  state: jobState,
 });
 
 /** Users of whom one scheduler tells what they have waiting. */

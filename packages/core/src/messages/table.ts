@@ -21,6 +21,7 @@ import { retryChoiceFields } from '../job/retry-choice.js';
 import { clusterShares } from '../job/shares.js';
 import {
   accepted,
+  appended,
   jobDetail,
   jobEnd,
   jobFate,
@@ -821,11 +822,36 @@ export const MESSAGES = {
       ),
     },
   ),
+
+  // ---- jobs that clients append tasks to
+  appendTasks: message(
+    'client',
+    'scheduler',
+    'Sent again until answered: tasks before those that the job has are its own.',
+    {
+      request,
+      id: name,
+      /** Index of the first of these tasks; with none, the answer says how many there are. */
+      first: countTo(LIMITS.tasksPerJobMax),
+      /** Fields that each task has, beside its own. */
+      common: open,
+      /** The tasks, a list. */
+      each: open,
+      /** Of all tasks of the job, these included. */
+      digest: text(64),
+      /** Nothing is appended after these. */
+      close: flag,
+      /** Results of tasks before this one are not asked for again: what is in memory alone is dropped. */
+      taken: countTo(LIMITS.tasksPerJobMax),
+    },
+  ),
+  appended: answer('scheduler', appended),
 } as const;
 
 /** What each question of a client is answered with, unless it is refused. */
 export const ANSWERS = {
   submit: ['accepted'],
+  appendTasks: ['appended'],
   retryJob: ['accepted'],
   cancelJob: ['jobSummary'],
   updateJob: ['jobSummary'],

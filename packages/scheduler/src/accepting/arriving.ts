@@ -15,8 +15,9 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     logicalName: spec.logicalName,
     user: spec.user,
     demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
-    tasks,
-    startable,
+    // What is appended to an open job is not known; there will be something.
+    tasks: Math.max(1, tasks),
+    startable: Math.max(1, startable),
     stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),
     submittedAt: wallMs,
     givenMs: statedMs(spec),

@@ -1,5 +1,5 @@
 import type { JobSpec, Millis, RetryChoice } from '@goshawk/core';
-import { watchDeadline } from '../ending/job-timers.js';
+import { watchDeadline, watchOpen } from '../ending/job-timers.js';
 import { holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
 import type { Reopening } from '../job/reopening.js';
@@ -17,12 +17,13 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   const known = key === undefined ? undefined : jobs.byKey(key);
   if (known !== undefined) return known;
   const arriving = arrivingJobOf(spec, now + s.config.wallOffsetMs);
-  const judgement = sampler.judge(arriving);
+  const judgement = sampler.judge(arriving, spec);
   const { number, id } = jobs.nextName();
   const decision = decide(judgement, cluster.policy);
   const hold = holdOf(spec, now, now + s.config.wallOffsetMs);
   const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
   if (judgement.kind === 'sample') sampler.start(job, judgement);
+  job.heardAt = now;
   jobs.add(job);
   ledger.accepted(job, now);
   if (ledger.isShared) s.unwritten.add(job);
@@ -35,6 +36,7 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
       isWritten(s, job, then);
     }, now);
   else watchDeadline(job, cluster.policy, s.env);
+  watchOpen(job, s.env);
   if (job.isAwaiting) s.predecessors.hold(job, now);
   s.holds.watch(job, now);
   return job;

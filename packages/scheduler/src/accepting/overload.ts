@@ -90,6 +90,20 @@ export class Overload {
     );
   }
 
+  /** Why no more tasks of this user are taken for a job that is here. */
+  refusalOfTasks(user: string | undefined, tasks: number): Refusal | undefined {
+    const { activeBytesMax, userWaitingTasksMax } = this.#limits;
+    if (this.#jobs.activeBytes >= activeBytesMax) return this.refusal();
+    const { waiting } = this.#jobs.activeOf(user);
+    if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
+    const whose = user ?? 'nobody in particular';
+    const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
+    return this.#refuse(
+      'user',
+      `${whose} has ${waiting} tasks waiting here, and ${tasks} more came; ${quota}`,
+    );
+  }
+
   #refuse(cause: OverloadReason, message: string): Refusal {
     const expected = ++this.#refusedSinceEnd * this.#pace * (0.75 + 0.5 * this.#random());
     const retryMs = Math.round(Math.min(RETRY_MAX_MS, Math.max(RETRY_MIN_MS, expected)));

@@ -11,6 +11,7 @@ import {
   scopeOf,
   type UserQuota,
 } from '@goshawk/core';
+import { append } from '../accepting/appending.js';
 import { retry, submit } from '../accepting/submissions.js';
 import { type Job, TaskState } from '../job/job.js';
 import { isAnswerable, Page, type Weight, weigh } from '../keeping/heap-bytes.js';
@@ -66,6 +67,8 @@ export class ClientApi {
         return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
       case 'readResults':
         return this.#withJob(from, message, (job) => this.#readResults(from, message, job));
+      case 'appendTasks':
+        return this.#withJob(from, message, (job) => append(s, from, message, job, now));
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           s.cancelling.cancel(job, now);

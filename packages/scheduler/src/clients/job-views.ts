@@ -108,6 +108,7 @@ export class JobViews {
       priority: job.priority,
       after: job.isAwaiting && !job.hasEnded ? this.#predecessorsOf(job) : undefined,
       cancelReason: job.cancelReason,
+      ...(job.isOpen ? { open: true } : {}),
       // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).
       ...this.summary(job),
     };

@@ -24,6 +24,7 @@ export class Watching {
   /** @returns false where more clients watch than may */
   watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): boolean {
     const { request, detail, soon = false } = message;
+    job.heardAt = now;
     if (job.endedAt !== undefined) {
       // Its end may wait for a disk that is slow: who asks again is to hear that somebody is there.
       const isLate = now - job.endedAt > this.#s.cluster.timings.progressMs;

@@ -17,7 +17,7 @@ import type { JobEvents } from '../observing/job-events.js';
 import type { Sampler } from '../sampling/sampler.js';
 import type { SchedulerState } from '../state.js';
 import type { AbandonedAttempts } from './abandoned-attempts.js';
-import { clearTimers, watchRest } from './job-timers.js';
+import { clearTimers, openUntil, watchOpen, watchRest } from './job-timers.js';
 import { UnfitWorkers } from './unfit-workers.js';
 
 const NO_ROOM =
@@ -119,7 +119,8 @@ export class Endings {
   }
 
   endIfDone(job: Job, now: Millis): void {
-    if (!job.hasEnded && job.unfinished === 0) this.#endJob(job, now);
+    const mayGrow = job.isOpen && !job.cancelling;
+    if (!job.hasEnded && !mayGrow && job.unfinished === 0) this.#endJob(job, now);
   }
 
   #endJob(job: Job, now: Millis): void {
@@ -129,7 +130,8 @@ export class Endings {
     this.#s.ledger.ended(job, now);
     // Clients do not wait for what is learned of the job.
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
-    if (job.counts.completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
+    const { completed } = job.counts;
+    if (completed > 0 && completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
     this.#s.jobs.ended(job, now);
     this.#events.ended(job, now);
     this.#hasEnded(job, now);
@@ -176,6 +178,7 @@ export class Endings {
   /** What is left of the job fails; the stages after that end with it. */
   #giveUp(job: Job, outcome: Outcome, now: Millis): void {
     this.#givenUp = job;
+    this.close(job, now);
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.tasks.stateOf(task);
@@ -187,6 +190,24 @@ export class Endings {
       this.#fail(job, task, outcome, runMs, now);
     }
     this.#givenUp = undefined;
+    this.endIfDone(job, now);
+  }
+
+  /** Nothing more is appended to the job. */
+  close(job: Job, now: Millis): void {
+    if (!job.isOpen) return;
+    const { taskCount: first, digest } = job;
+    this.#s.ledger.appended(job, { first, tasks: [], digest, close: true }, 0, now);
+    job.isOpen = false;
+    this.#s.env.clearTimer('open', job.number);
+  }
+
+  /** No client appends to the job or watches it: what it has runs, and it ends. */
+  closeIfForgotten(job: Job, now: Millis): void {
+    if (job.hasEnded || !job.isOpen || job.cancelling) return;
+    if (now < openUntil(job)) return watchOpen(job, this.#s.env);
+    this.close(job, now);
+    this.endIfDone(job, now);
   }
 
   /** Tasks that failed have rested. */

@@ -1,4 +1,4 @@
-import type { Environment, PolicySettings } from '@goshawk/core';
+import type { Environment, Millis, PolicySettings } from '@goshawk/core';
 import type { SchedulerTimer } from '../contract.js';
 import type { Job } from '../job/job.js';
 
@@ -22,10 +22,20 @@ export function watchRest(job: Job, env: Environment<SchedulerTimer>): void {
   if (nextAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextAt);
 }
 
+/** When an open job is closed, should no client be heard of before. */
+export function openUntil({ isOpen, heardAt, spec }: Job): Millis {
+  return isOpen ? heardAt + spec.openMs! : Number.POSITIVE_INFINITY;
+}
+
+export function watchOpen(job: Job, env: Environment<SchedulerTimer>): void {
+  if (job.isOpen) env.setTimer('open', job.number, openUntil(job));
+}
+
 /** The job has ended. */
 export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<SchedulerTimer>): void {
   if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
   if (spec.retryBackoffMs !== undefined) env.clearTimer('retry', number);
   if (spec.timeLimitMs !== undefined) env.clearTimer('timeLimit', number);
+  if (spec.openMs !== undefined) env.clearTimer('open', number);
   if (isUndecided) env.clearTimer('weigh', number);
 }

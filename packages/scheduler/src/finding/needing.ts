@@ -19,6 +19,12 @@ export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis)
   tell(s, job, batch, now);
 }
 
+/** A central that plans whole jobs hears of the tasks that were appended. */
+export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
+  const stage = job.stages[0]!;
+  if (stage.matches > 0 || stage.needSent > 0) declare(s, job, now);
+}
+
 /** The job as a whole, where central plans whole jobs. */
 function declare(s: SchedulerState, job: Job, now: Millis): void {
   if (s.cluster.central === NOBODY || !declares(s)) return;

@@ -7,6 +7,7 @@ import {
   needsNone,
   tellDecided,
   tellEnded,
+  tellGrown,
   tellNeed,
   tellNeeds,
   tellNeedsAgain,
@@ -53,6 +54,13 @@ export class Routing {
   startStage(job: Job, stage: Stage, now: Millis): void {
     job.release(stage, now);
     this.#arrived(job, stage, stage.waiting, now);
+  }
+
+  /** Tasks were appended to the job, whose stage may run. */
+  appended(job: Job, tasks: number, now: Millis): void {
+    if (job.isAwaiting || job.cancelling) return;
+    if (job.route.by === 'matching') tellGrown(this.#s, job, now);
+    this.#arrived(job, job.stages[0]!, tasks, now);
   }
 
   /** It was decided what the job is: what waits goes the way of its class from now on. */

@@ -3,10 +3,14 @@ import {
   type JobSpec,
   type Lane,
   type Millis,
+  type Payload,
   type Scope,
   type StageIndex,
   type StageSpec,
+  type TaskIndex,
 } from '@goshawk/core';
+import { heapBytes } from '../keeping/heap-bytes.js';
+import { TASK_BYTES } from '../keeping/job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
@@ -62,7 +66,7 @@ export abstract class Batch {
 export class Stage extends Batch {
   /** Its tasks are first … first + count − 1. */
   readonly first: number;
-  readonly count: number;
+  count: number;
   /** When its tasks might start; of a job of an earlier incarnation, when that was accepted. */
   releasedAt: Millis;
   /** Stages before it that have not completed. Infinity: it has no task that may run. */
@@ -73,6 +77,11 @@ export class Stage extends Batch {
   /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
   nextFresh: number;
   readonly returned: number[] = [];
+  /** What appended tasks do, which follow those of the specification. */
+  readonly #appended: Payload[] = [];
+  readonly #specified: number;
+  /** What they take of the memory, estimated. */
+  appendedBytes = 0;
 
   constructor(index: StageIndex, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
     super(index, spec, lane);
@@ -81,12 +90,49 @@ export class Stage extends Batch {
     this.releasedAt = acceptedAt;
     this.blockers = spec.after.length;
     this.unfinished = this.count;
+    this.#specified = this.count;
     this.nextFresh = first;
+  }
+
+  grow(payloads: readonly Payload[]): void {
+    for (const payload of payloads) {
+      this.#appended.push(payload);
+      this.appendedBytes += appendedBytes(payload);
+    }
+    this.count += payloads.length;
+    this.unfinished += payloads.length;
+  }
+
+  /** What was appended to the same stage before its job was retried. */
+  takeAppended(before: Stage): void {
+    this.grow(before.#appended);
+  }
+
+  payloadOf(task: TaskIndex): Payload {
+    const at = task - this.first;
+    if (at >= this.#specified) return this.#appended[at - this.#specified]!;
+    const { tasks } = this.spec;
+    if ('count' in tasks) return tasks.run;
+    return 'each' in tasks ? tasks.each[at]! : { sleep: tasks.sleepsMs[at]! };
+  }
+
+  /** A task that has completed never runs again: what it was called with is dropped. */
+  completed(task: TaskIndex): void {
+    const at = task - this.first - this.#specified;
+    if (at < 0 || !('module' in this.#appended[at]!)) return;
+    this.appendedBytes -= appendedBytes(this.#appended[at]!) - appendedBytes(DROPPED);
+    this.#appended[at] = DROPPED;
   }
 
   override get stage(): Stage {
     return this;
   }
+}
+
+const DROPPED: Payload = { module: '-' };
+
+function appendedBytes(payload: Payload): number {
+  return TASK_BYTES + heapBytes(payload);
 }
 
 /** The stages of a job, none of which has begun. */

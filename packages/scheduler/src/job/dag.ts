@@ -17,6 +17,7 @@ export class Dag {
   /** The stages of a job of which some tasks have ended and others may run again; nothing of it is looked for yet. */
   reopened(tasks: TaskTable, now: Millis): Dag {
     const dag = new Dag(this.#spec, this.#lane, now);
+    for (const stage of dag.stages) stage.takeAppended(this.stages[stage.index]!);
     const isCompleted = dag.stages.map(({ first, count }) => {
       for (let task = first; task < first + count; task++)
         if (tasks.states[task] !== TaskState.completed) return false;
@@ -44,10 +45,7 @@ export class Dag {
   }
 
   payloadOf(task: TaskIndex): Payload {
-    const stage = this.stageOf(task);
-    const { tasks } = stage.spec;
-    if ('count' in tasks) return tasks.run;
-    return 'each' in tasks ? tasks.each[task - stage.first]! : { sleep: tasks.sleepsMs[task - stage.first]! };
+    return this.stageOf(task).payloadOf(task);
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   type JobState,
   type Millis,
   NOBODY,
+  type Payload,
   type Priority,
   type Route,
   type Segment,
@@ -49,7 +50,6 @@ export class Job {
   priority: Priority;
   /** Undefined where its user has never held it. */
   hold: Hold | undefined;
-  readonly taskCount: number;
   readonly tasks: TaskTable;
   readonly history: AttemptHistory;
   #dag: Dag;
@@ -74,6 +74,12 @@ export class Job {
   /** What was submitted takes of its owner's memory, and with it what is kept of its attempts: as its store counts it. */
   specBytes = 0;
   bytes = 0;
+  /** Clients append tasks: it does not end before it is closed. */
+  isOpen: boolean;
+  /** What the last client that appended said of all its tasks. */
+  digest = '';
+  /** When a client that appends, or watches, was last heard of. */
+  heardAt: Millis = 0;
   /** Unless it is, nothing of it may be given out. */
   isWritten = true;
   endedAt: Millis | undefined;
@@ -119,8 +125,11 @@ export class Job {
     this.priority = fields.spec.priority ?? 'normal';
     this.hold = fields.hold;
     this.#dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
-    this.taskCount = sumOf(this.#dag.stages, ({ count }) => count);
-    this.tasks = new TaskTable(fields.number, this.taskCount);
+    this.tasks = new TaskTable(
+      fields.number,
+      sumOf(this.#dag.stages, ({ count }) => count),
+    );
+    this.isOpen = fields.spec.openMs !== undefined;
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
     this.history = new AttemptHistory(fields, this.tasks);
     this.#resting = new RestingTasks(this.tasks);
@@ -136,6 +145,10 @@ export class Job {
 
   get resting(): RestingTasks {
     return this.#resting;
+  }
+
+  get taskCount(): number {
+    return this.tasks.count;
   }
 
   get stages(): readonly Stage[] {
@@ -290,6 +303,7 @@ export class Job {
 
   get state(): JobState {
     if (this.endedAt === undefined) return this.firstStartAt === undefined ? 'waiting' : 'running';
+    if (this.isOpen) return 'cancelled';
     if (this.tasks.countOf(TaskState.failed) > 0) return this.cancelling ? 'cancelled' : 'failed';
     return this.tasks.countOf(TaskState.cancelled) > 0 ? 'cancelled' : 'completed';
   }
@@ -309,6 +323,16 @@ export class Job {
   /** The one place where a task changes state; keeps every count in step. */
   set(task: TaskIndex, state: TaskState): void {
     this.waiting.set(task, state);
+    if (state === TaskState.completed && this.spec.openMs !== undefined) this.stages[0]!.completed(task);
+  }
+
+  /** More tasks of its only stage. They may start as soon as the stage may. */
+  append(payloads: readonly Payload[]): void {
+    const stage = this.stages[0]!;
+    const { count } = this.tasks;
+    this.tasks.grow(payloads.length);
+    stage.grow(payloads);
+    if (!this.isAwaiting) this.waiting.release(stage, count);
   }
 
   /**
@@ -330,6 +354,7 @@ export class Job {
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
     this.#resting = new RestingTasks(this.tasks);
     this.#sample = undefined;
+    this.isOpen = false;
     this.cancelling = false;
     this.cancelReason = undefined;
     this.endedAt = undefined;
@@ -487,8 +512,8 @@ export class Job {
       () => `${this.id}: ${waiting?.length} pilots wait, counted ${pilots?.waiting}`,
     );
     invariant(
-      this.hasEnded === (this.unfinished === 0),
-      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left`,
+      this.hasEnded === (this.unfinished === 0 && (!this.isOpen || this.cancelling)),
+      () => `${this.id}: ended ${this.hasEnded}, ${this.unfinished} left, open ${this.isOpen}`,
     );
     for (let task = 0; task < this.taskCount; task++) {
       const state = this.tasks.stateOf(task);

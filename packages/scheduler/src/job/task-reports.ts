@@ -26,6 +26,7 @@ export class TaskReports {
   recordedBytes = 0;
   /** Memory is short: what can be done without is not kept. */
   isBrief = false;
+  #dropped = 0;
   readonly #job: number;
   readonly #tasks: number;
   // Made when there is something to be in them: most jobs have none of these.
@@ -89,6 +90,15 @@ export class TaskReports {
     this.#errors!.delete(task);
   }
 
+  /** Values of tasks before this one, which are not asked for again, are kept nowhere but in the journal. */
+  drop(before: TaskIndex): void {
+    if (this.#values === undefined) return;
+    for (; this.#dropped < before; this.#dropped++) {
+      const value = this.#values.get(this.#dropped);
+      if (this.#values.delete(this.#dropped)) this.bytes -= heapBytes(value);
+    }
+  }
+
   /** What a task returned that completed; undefined where it returned nothing. */
   valueOf(task: TaskIndex, recall: Recall | undefined): unknown {
     const outcome = this.#recalled(task, recall)?.outcome;
@@ -108,6 +118,11 @@ export class TaskReports {
   #put(task: TaskIndex, place: number, report: unknown): void {
     this.recordedBytes += heapBytes(report);
     this.#places ??= new Float64Array(this.#tasks);
+    if (task >= this.#places.length) {
+      const wider = new Float64Array(Math.max(64, 2 * (task + 1)));
+      wider.set(this.#places);
+      this.#places = wider;
+    }
     this.#places[task] = place + 1;
   }
 

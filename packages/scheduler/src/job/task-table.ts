@@ -89,29 +89,45 @@ function isOut(state: TaskState): boolean {
   return state === TaskState.placed || state === TaskState.running;
 }
 
+type Column = Uint8Array | Uint32Array | Int32Array | Float64Array;
+
+/** The same numbers and zeros after them, over the same memory while it has room. */
+function widened<T extends Column>(column: T, length: number): T {
+  const Kind = column.constructor as new (
+    from: ArrayBufferLike | number,
+    offset?: number,
+    length?: number,
+  ) => T;
+  const room = column.buffer.byteLength / column.BYTES_PER_ELEMENT;
+  if (length <= room) return new Kind(column.buffer, 0, length);
+  const wider = new Kind(Math.max(64, 2 * length));
+  wider.set(column);
+  return new Kind(wider.buffer, 0, length);
+}
+
 /** The tasks of one job: where each is, and its current attempt. Columns of numbers, so that many tasks cost little. */
 export class TaskTable {
-  readonly count: number;
-  readonly states: Uint8Array;
+  count: number;
+  states: Uint8Array;
   /** The number of the current attempt; 0 before the first. Also counts attempts that never started. */
-  readonly attempts: Uint32Array;
+  attempts: Uint32Array;
   /** How often each task has started, as far as is known: the attempt number that users see. */
-  readonly executions: Uint32Array;
+  executions: Uint32Array;
   /** The highest number that earlier incarnations of the owner may have given; undefined for a job of this one. */
   usedUpTo: Uint32Array | undefined;
   /** Written by `setWorker` alone. */
-  readonly workers: Iterable<Address> & { readonly [task: number]: Address };
+  workers!: Iterable<Address> & { readonly [task: number]: Address };
   /** What brought the current attempt to its worker (`AssignedBy`), and the number of that. */
-  readonly assignedBy: Uint8Array;
-  readonly assignments: Float64Array;
+  assignedBy: Uint8Array;
+  assignments: Float64Array;
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
-  readonly startedAt: Float64Array;
-  readonly runMs: Float64Array;
+  startedAt: Float64Array;
+  runMs: Float64Array;
   /** Tasks of the same user that have not started, kept in step where somebody counts them. */
   waitingOfUser: { waiting: number } | undefined;
   /** Where the owner's tasks are, kept in step from the time when somebody keeps it. */
   #places: TaskPlaces | undefined;
-  readonly #workers: Int32Array;
+  #workers!: Int32Array;
   readonly #job: JobNumber;
   /** Tasks in the order in which they ended, each once for every time that it did. */
   readonly ended = new GrowingColumn();
@@ -123,13 +139,34 @@ export class TaskTable {
     this.states = new Uint8Array(count);
     this.attempts = new Uint32Array(count);
     this.executions = new Uint32Array(count);
-    this.#workers = new Int32Array(count).fill(NOBODY);
-    this.workers = this.#workers as Iterable<number> as typeof this.workers;
+    this.#setWorkers(new Int32Array(count).fill(NOBODY));
     this.assignedBy = new Uint8Array(count);
     this.assignments = new Float64Array(count);
     this.startedAt = new Float64Array(count);
     this.runMs = new Float64Array(count);
     this.#counts[TaskState.blocked] = count;
+  }
+
+  /** Adds tasks, blocked. The columns have room for as many again, so that each is copied seldom. */
+  grow(more: number): void {
+    const { count } = this;
+    this.count += more;
+    this.states = widened(this.states, this.count);
+    this.attempts = widened(this.attempts, this.count);
+    this.executions = widened(this.executions, this.count);
+    if (this.usedUpTo !== undefined) this.usedUpTo = widened(this.usedUpTo, this.count);
+    this.#setWorkers(widened(this.#workers, this.count).fill(NOBODY, count));
+    this.assignedBy = widened(this.assignedBy, this.count);
+    this.assignments = widened(this.assignments, this.count);
+    this.startedAt = widened(this.startedAt, this.count);
+    this.runMs = widened(this.runMs, this.count);
+    this.#counts[TaskState.blocked]! += more;
+    if (this.waitingOfUser !== undefined) this.waitingOfUser.waiting += more;
+  }
+
+  #setWorkers(workers: Int32Array): void {
+    this.#workers = workers;
+    this.workers = workers as Iterable<number> as typeof this.workers;
   }
 
   countOf(state: TaskState): number {

@@ -30,9 +30,9 @@ export class WaitingTasks {
     if (state >= TaskState.completed) stage.unfinished--;
   }
 
-  /** All tasks of the stage may start from now on. */
-  release(stage: Stage): void {
-    for (let task = stage.first; task < stage.first + stage.count; task++) {
+  /** All tasks of the stage, or those that follow from there on, may start from now on. */
+  release(stage: Stage, from = stage.first): void {
+    for (let task = from; task < stage.first + stage.count; task++) {
       if (this.#tasks.states[task] !== TaskState.blocked) continue;
       this.set(task, TaskState.waiting);
       if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);

@@ -3,7 +3,7 @@ import { heapBytes } from './heap-bytes.js';
 
 /** A job's record, and each task's state, attempts, times and worker. */
 const JOB_BYTES = 3_200;
-const TASK_BYTES = 64;
+export const TASK_BYTES = 64;
 
 /**
  * What a job will take of its owner's memory while it is held, estimated from what was submitted: enough to bound it, not

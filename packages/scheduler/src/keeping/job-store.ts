@@ -173,7 +173,7 @@ export class JobStore {
   add(job: Job): void {
     this.#active.set(job.number, job);
     job.specBytes = bytesOf(job.spec);
-    job.bytes = job.specBytes;
+    job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
     this.#activeBytes += job.bytes;
     this.#countActive(job, 1);
     if (job.key !== undefined) this.#byKey.set(job.key, job);
@@ -230,7 +230,7 @@ export class JobStore {
 
   /** What is kept of the attempts of a job that has not ended may take more than before. */
   weigh(job: Job): void {
-    const bytes = job.specBytes + job.history.reports.bytes;
+    const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
     this.#activeBytes += bytes - job.bytes;
     job.bytes = bytes;
   }

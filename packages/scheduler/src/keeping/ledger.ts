@@ -3,6 +3,7 @@ import {
   Deque,
   type JobNumber,
   type JobRecord,
+  type JobRecordOf,
   type JournalState,
   LIMITS,
   type Message,
@@ -157,6 +158,16 @@ export class Ledger {
     const about = { task, attempt, outcome, worker, runMs };
     const place = this.#write({ kind: 'attempt', job: job.number, at: this.#wall(now), ...about }, bytes);
     return this.#env.recall === undefined ? undefined : place;
+  }
+
+  /** Tasks were appended to the job, or it was closed. */
+  appended(
+    { number }: Job,
+    about: Omit<JobRecordOf<'appended'>, 'kind' | 'job' | 'at'>,
+    bytes: number,
+    now: Millis,
+  ): void {
+    this.#write({ kind: 'appended', job: number, at: this.#wall(now), ...about }, bytes);
   }
 
   cancelled({ number, cancelReason: reason }: Job, now: Millis): void {

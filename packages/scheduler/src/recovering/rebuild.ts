@@ -78,7 +78,6 @@ export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildCont
 class Rebuild {
   readonly job: Job;
   readonly #context: RebuildContext;
-  readonly #usedUpTo: Uint32Array;
 
   constructor(accepted: JobRecordOf<'accepted'>, context: RebuildContext) {
     this.#context = context;
@@ -103,9 +102,12 @@ class Rebuild {
       hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
     this.job.history.reports.isBrief = context.isShort();
-    this.#usedUpTo = new Uint32Array(this.job.taskCount);
-    this.job.tasks.usedUpTo = this.#usedUpTo;
+    this.job.tasks.usedUpTo = new Uint32Array(this.job.taskCount);
     if (!this.job.isAwaiting) this.#release();
+  }
+
+  get #usedUpTo(): Uint32Array {
+    return this.job.tasks.usedUpTo!;
   }
 
   #release(): void {
@@ -127,6 +129,8 @@ class Rebuild {
         return this.#passed(record);
       case 'updated':
         return this.#updated(record);
+      case 'appended':
+        return this.#appended(record);
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
@@ -141,6 +145,14 @@ class Rebuild {
       case 'schedulers':
         return;
     }
+  }
+
+  #appended({ first, tasks, digest, close }: JobRecordOf<'appended'>): void {
+    const { job } = this;
+    if (!job.isOpen || first !== job.taskCount) return;
+    job.append(tasks);
+    job.digest = digest;
+    job.isOpen = !close;
   }
 
   #passed({ after, at }: JobRecordOf<'passed'>): void {

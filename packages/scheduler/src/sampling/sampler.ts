@@ -77,9 +77,10 @@ export class Sampler {
     }
   }
 
-  judge(arriving: ArrivingJob): Judgement {
+  judge(arriving: ArrivingJob, { openMs }: Pick<JobSpec, 'openMs'> = {}): Judgement {
     const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
-    return this.#policy?.preset.gangs ? withoutPilots(judgement) : judgement;
+    const hasPilots = openMs === undefined && !this.#policy?.preset.gangs;
+    return hasPilots ? judgement : withoutPilots(judgement);
   }
 
   /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
@@ -98,7 +99,7 @@ export class Sampler {
    */
   #believe(job: Job): void {
     if (job.judgement.kind !== 'unknown') return;
-    job.judgement = this.judge(job.arriving);
+    job.judgement = this.judge(job.arriving, job.spec);
     if (job.judgement.kind === 'unknown' || job.believedMs > 0) return;
     const { estimateMs, guessMs, distribution } = decide(job.judgement, this.#policy!);
     job.redecide({ estimateMs, guessMs, distribution });
@@ -165,7 +166,7 @@ export class Sampler {
 
   /** The job has ended. */
   learn(job: Job): void {
-    if (this.#policy === undefined || !this.#learns() || job.wasLearned) return;
+    if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
     const ran = this.#asPreferred(job);
@@ -218,7 +219,7 @@ export class Sampler {
   }
 }
 
-/** All tasks of a gang start together: none of them runs first, and what is guessed has to do. */
+/** A gang starts as a whole, and of an open job it is not known what comes: no task runs first, and the guess has to do. */
 function withoutPilots(judgement: Judgement): Judgement {
   if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
   const { guess, note } = judgement;

@@ -30,6 +30,8 @@ interface JournaledJob {
   readonly spec: JobSpec;
   /** By task, of the attempt that completed. ms */
   readonly runs: Map<number, number>;
+  /** Tasks that were appended to those of the specification. */
+  appended: number;
   ended: { readonly at: number; readonly state: JobState } | undefined;
 }
 
@@ -71,10 +73,12 @@ export class RecordedRuns {
     const job = this.#jobs.get(id);
     // A file may have been written by others.
     if (kind === 'accepted' && entry.spec !== undefined)
-      this.#jobs.set(id, { at, spec: entry.spec, runs: new Map(), ended: undefined });
+      this.#jobs.set(id, { at, spec: entry.spec, runs: new Map(), appended: 0, ended: undefined });
     else if (kind === 'attempt' && entry.outcome?.kind === 'completed')
       job?.runs.set(entry.task, entry.runMs);
-    else if (kind === 'ended' && job !== undefined) job.ended = { at, state: entry.state };
+    else if (kind === 'appended' && Array.isArray(entry.tasks)) {
+      if (job !== undefined) job.appended += entry.tasks.length;
+    } else if (kind === 'ended' && job !== undefined) job.ended = { at, state: entry.state };
   }
 
   /**
@@ -114,7 +118,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
 }
 
 function ranJobOf(
-  { at, spec, runs, ended }: JournaledJob,
+  { at, spec, runs, appended, ended }: JournaledJob,
   begin: number,
   tally: Tally,
 ): TraceJob | undefined {
@@ -125,7 +129,8 @@ function ranJobOf(
   const counts: number[] = [];
   let first = 0;
   for (const { tasks } of spec.stages) {
-    const count = countTasks(tasks);
+    // What is appended belongs to the only stage.
+    const count = countTasks(tasks) + appended;
     const before = durations.length;
     for (let task = first; task < first + count; task++) {
       const runMs = runs.get(task);
