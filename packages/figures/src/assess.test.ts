@@ -73,9 +73,28 @@ describe('a figure, from its runs', () => {
     expect([hawk![0], hawk![50], hawk![100]]).toEqual([2, 4, 8]);
   });
 
+  test('blames no policy where somebody asked for few jobs', () => {
+    const small = swept([
+      runsAt(10, { hawk: { short: [2, 4, 8] }, sparrow: { short: [2, 8, 32], policy: 'sparrow' } }),
+    ]);
+    const workload = { ...small.workload, name: `${figure.workload.generator}:jobs=3` };
+    const few = { ...figure, workload: { ...figure.workload, jobs: 1_000 } };
+    const verdicts = (of: Swept) => assess(of).claims.map(({ verdict }) => verdict);
+    expect(verdicts({ ...small, figure: few, workload })).toEqual(['holds', 'too few jobs']);
+    expect(
+      verdicts({ ...small, figure: { ...few, workload: { ...few.workload, jobs: 3 } }, workload }),
+    ).toEqual(['holds', 'does not hold']);
+  });
+
   test('judges each claim, and counts the verdicts', () => {
     expect(result.claims.map(({ verdict }) => verdict)).toEqual(['holds', 'does not hold']);
-    expect(result.verdicts).toEqual({ holds: 1, 'in direction': 0, 'does not hold': 1, 'not judged': 0 });
+    expect(result.verdicts).toEqual({
+      holds: 1,
+      'in direction': 0,
+      'does not hold': 1,
+      'too few jobs': 0,
+      'not judged': 0,
+    });
   });
 
   test('keeps every run, with its place', () => {

@@ -56,7 +56,7 @@ export type Panel =
 
 export type FigureMode = 'simulated' | 'live' | 'predicted' | 'planned' | 'modelled' | 'staged';
 
-export const VERDICTS = ['holds', 'in direction', 'does not hold', 'not judged'] as const;
+export const VERDICTS = ['holds', 'in direction', 'does not hold', 'too few jobs', 'not judged'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 export interface Judgement {

@@ -7,6 +7,25 @@ export interface Variant<Options> {
   readonly label: string;
   /** With one policy and one estimator. */
   readonly options: Options;
+  /** The policy as it was named, and what is different beside it. */
+  readonly entry: string;
+  readonly change: string;
+}
+
+/**
+ * What is held against what: the first policy against each other one under equal settings, where both vary; else nothing
+ * in particular.
+ */
+export function pairsOf(
+  variants: readonly Pick<Variant<unknown>, 'label' | 'entry' | 'change'>[],
+): readonly (readonly [policy: string, baseline: string])[] | undefined {
+  const entries = new Set(variants.map(({ entry }) => entry));
+  const changes = new Set(variants.map(({ change }) => change));
+  if (entries.size < 2 || changes.size < 2) return undefined;
+  return [...changes].flatMap((change) => {
+    const [first, ...others] = variants.filter((variant) => variant.change === change);
+    return others.map((other) => [first!.label, other.label] as const);
+  });
 }
 
 /** What `--vary` says, for every command that compares. */
@@ -46,6 +65,8 @@ export function variantsOf<Options extends Varied>(options: Options, specs: Opti
   const variants = policies.flatMap(({ policy, label, values }) =>
     changes.map((change) => ({
       label: change.label === '' ? label : `${label} ${change.label}`,
+      entry: label,
+      change: change.label,
       options: { ...options, ...change.values, ...values, policy },
     })),
   );

@@ -20,7 +20,8 @@ type Statistic = keyof RatioStatistics<unknown>;
 
 /**
  * Sets finished runs of one workload on one cluster side by side. The policy of the first run is the one
- * in question: `ratios` holds it against each other policy, in the order in which they first appear.
+ * in question: `ratios` holds it against each other policy, in the order in which they first appear, unless
+ * `pairs` says what is held against what.
  *
  * @throws ComparisonError without runs, when a policy ran twice under one seed, or when runs were given
  * different numbers of jobs.
@@ -31,11 +32,13 @@ export function buildComparison(parts: {
   runs: readonly Run[];
   /** Of each run, job by job: what intervals are made of. */
   times?: readonly JobTimes[];
+  /** Names of runs, each with that of the one that it is held against. */
+  pairs?: readonly (readonly [policy: string, baseline: string])[] | undefined;
 }): Comparison {
   const { workload, cluster, times = [] } = parts;
   assertComparable(parts.runs);
   const runs = parts.runs.map((run) => againstDrf(run, times));
-  const ratios = compareWithFirst(runs);
+  const ratios = compareInPairs(runs, parts.pairs);
   const comparison = { schema: COMPARISON_SCHEMA, workload, cluster, runs, ratios } as const;
   if (times.length === 0 || ratios.length === 0) return comparison;
   const intervals = intervalMethod(
@@ -82,7 +85,8 @@ function withInterval(ratio: Ratio, times: readonly JobTimes[], method: Interval
 }
 
 /**
- * Runs of several comparisons of one workload in one. The policy of the first run of all is held against each other.
+ * Runs of several comparisons of one workload in one. The policy of the first run of all is held against each other; of one
+ * comparison what was held against what. Intervals of runs that were compared before are kept.
  *
  * @param named comparisons, each with a name that tells its runs from those of the same policy in another one
  * @throws ComparisonError when they are of different workloads
@@ -107,7 +111,29 @@ export function mergeComparisons(
       filesOf(run.policy) > 1 ? { ...run, policy: `${run.policy} (${name})` } : run,
     ),
   );
-  return buildComparison({ workload, cluster, runs });
+  const pairs =
+    others.length > 0
+      ? undefined
+      : first.comparison.ratios.map((each) => [each.policy, each.baseline] as const);
+  const merged = buildComparison({ workload, cluster, runs, pairs });
+  const nameIn = (name: string, policy: string): string =>
+    filesOf(policy) > 1 ? `${policy} (${name})` : policy;
+  const known = named.flatMap(({ name, comparison }) =>
+    comparison.ratios.map((ratio) => ({
+      policy: nameIn(name, ratio.policy),
+      baseline: nameIn(name, ratio.baseline),
+      interval: ratio.interval,
+      method: comparison.intervals,
+    })),
+  );
+  let intervals: IntervalMethod | undefined;
+  const ratios = merged.ratios.map((ratio) => {
+    const same = known.find(({ policy, baseline }) => policy === ratio.policy && baseline === ratio.baseline);
+    if (same?.interval === undefined || same.method === undefined) return ratio;
+    intervals ??= same.method;
+    return same.method.over === intervals.over ? { ...ratio, interval: same.interval } : ratio;
+  });
+  return intervals === undefined ? merged : { ...merged, ratios, intervals };
 }
 
 function assertComparable(runs: readonly Run[]): void {
@@ -132,13 +158,19 @@ function assertComparable(runs: readonly Run[]): void {
 }
 
 /**
- * The first policy against each other one. With several seeds a ratio is that of the means over the
+ * The first policy against each other one, or what is paired. With several seeds a ratio is that of the means over the
  * seeds, and the spread is over the seeds that both policies ran.
  */
-function compareWithFirst(runs: readonly Run[]): Ratio[] {
-  const [first, ...others] = summarisePolicies({ runs });
-  if (first === undefined) return [];
-  return others.map((other) => {
+function compareInPairs(
+  runs: readonly Run[],
+  pairs?: readonly (readonly [policy: string, baseline: string])[],
+): Ratio[] {
+  const summaries = summarisePolicies({ runs });
+  const named = (name: string): PolicySummary | undefined => summaries.find(({ policy }) => policy === name);
+  const [head, ...rest] = summaries;
+  const paired = pairs?.map((names) => names.map(named)) ?? rest.map((other) => [head, other]);
+  return paired.flatMap(([first, other]) => {
+    if (first === undefined || other === undefined) return [];
     const ratio = {
       policy: first.policy,
       baseline: other.policy,
@@ -146,9 +178,9 @@ function compareWithFirst(runs: readonly Run[]): Ratio[] {
         quotient(first.runtimeSeconds[of][statistic], other.runtimeSeconds[of][statistic]),
       ),
     };
-    const paired = pairBySeed(first, other);
-    if (paired.length < 2) return ratio;
-    return { ...ratio, spread: byClassAndStatistic((of, statistic) => spread(paired, of, statistic)) };
+    const bySeed = pairBySeed(first, other);
+    if (bySeed.length < 2) return [ratio];
+    return [{ ...ratio, spread: byClassAndStatistic((of, statistic) => spread(bySeed, of, statistic)) }];
   });
 }
 

@@ -65,3 +65,7 @@ describe('numbers as a reader sees them', () => {
     expect([0, 0.5].map(durationTicks(0.5))).toEqual(['0 ms', '500 ms']);
   });
 });
+
+test('a share that is nearly nothing has no sign', () => {
+  expect([percent(-0.0001), percent(-0.02), percent(0)]).toEqual(['0%', '-2%', '0%']);
+});

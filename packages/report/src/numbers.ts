@@ -38,7 +38,8 @@ export function compact(value: number | null): string {
 /** A share of one as a percentage: 0.873 is 87.3%. */
 export function percent(share: number | null): string {
   if (share === null) return ABSENT;
-  return `${(share * 100).toFixed(share > 0 && share < 0.9995 ? 1 : 0)}%`;
+  const digits = (share * 100).toFixed(share > 0 && share < 0.9995 ? 1 : 0);
+  return `${digits === '-0' ? '0' : digits}%`;
 }
 
 /** A percentage: 87.3 is 87.3%. */

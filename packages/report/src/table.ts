@@ -88,21 +88,30 @@ function ratioLines(comparison: Comparison, columns: number, paint: Painter): st
   const { ratios } = comparison;
   const blocks = ratios.map((ratio) => {
     const pair = `${paint(plain(ratio.policy), 'bold')} against ${plain(ratio.baseline)}:`;
-    const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, of, paint)}`);
+    const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, comparison, of, paint)}`);
     const oneLine = `${pair} ${classes.join('; ')}`;
     if (widthOf(oneLine) <= columns) return oneLine;
     const lines = classes.map((line) => `  ${wrapped(line, columns - 4).join(`${HANG}  `)}`);
     return [pair, ...lines].join('\n');
   });
   const brackets = bracketsInWords(comparison);
-  const legend = [`below 1×: ${plain(ratios[0]!.policy)} is faster`, ...(brackets === '' ? [] : [brackets])];
+  const isOne = ratios.every(({ policy }) => policy === ratios[0]!.policy);
+  const faster = isOne ? plain(ratios[0]!.policy) : 'the one named first';
+  const legend = [`below 1×: ${faster} is faster`, ...(brackets === '' ? [] : [brackets])];
   return [...blocks, paint(wrapped(legend.join('; '), columns - 2).join(HANG), 'dim')].join('\n');
 }
 
-function ratiosInWords(ratio: Ratio, of: JobClass, paint: Painter): string {
+function ratiosInWords(
+  ratio: Ratio,
+  { intervals }: Pick<Comparison, 'intervals'>,
+  of: JobClass,
+  paint: Painter,
+): string {
+  // What stands in brackets is of one kind: that of the legend.
+  const brackets = intervals === undefined ? ratio.spread : ratio.interval;
   return (['p50', 'p90', 'mean'] as const)
     .map((name) => {
-      const spread = (ratio.interval ?? ratio.spread)?.[of][name];
+      const spread = brackets?.[of][name];
       const range = spread ? ` (${factorRange(...spread)})` : '';
       return `${name} ${paintRatio(ratio[of][name], paint)}${range}`;
     })

@@ -20,6 +20,7 @@ const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
   holds: 'green',
   'in direction': 'yellow',
   'does not hold': 'red',
+  'too few jobs': 'yellow',
   'not judged': 'dim',
 };
 

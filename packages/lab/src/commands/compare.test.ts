@@ -61,3 +61,15 @@ it.each<[names: string[], line: RegExp]>([
   expect(stderr).toMatch(line);
   expect(exitCode).toBe(2);
 });
+
+it('keeps the intervals that the simulation had, and shows no range over seeds in their place', async () => {
+  await simulate('seeds.json', 'poisson:jobs=100', '--policy', 'hawk,sparrow', '--seeds', '2');
+  const before = JSON.parse(readFileSync(file('seeds.json'), 'utf8')) as Comparison;
+  const { stdout } = await runHere(['compare', file('seeds.json'), '--json']);
+  const after = JSON.parse(stdout) as Comparison;
+  expect(before.ratios[0]!.interval).toBeDefined();
+  expect(after.ratios[0]!.interval).toEqual(before.ratios[0]!.interval);
+  expect(after.intervals).toEqual(before.intervals);
+  const table = (await runHere(['compare', file('seeds.json'), file('b.json')])).stdout;
+  expect(table).toContain('95% intervals, by a paired bootstrap over jobs and seeds');
+});

@@ -3,9 +3,10 @@ import { InputError } from '@goshawk/core';
 import { checkOutput, tellComparison } from '../output/comparison.js';
 import { outputFiles, saveResults } from '../output/files.js';
 import { checkEstimator } from '../replay/estimates.js';
-import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions } from '../replay/options.js';
+import { checkFlagsFor, REPLAY_OPTIONS, type ReplayOptions, replayVariants } from '../replay/options.js';
 import { type Replayed, replayLocally, replayOnCluster } from '../replay/replay.js';
 import { scaleLine } from '../replay/wording.js';
+import { pairsOf } from '../variants.js';
 
 export const replayCommand = defineCommand({
   name: 'replay',
@@ -72,6 +73,7 @@ async function tell(
     cluster: { ...shape, mode: 'live' },
     runs: runs.map(({ run }) => run),
     times: runs.length > 1 ? runs.map(({ times }) => times) : [],
+    pairs: context.global.cluster === undefined ? pairsOf(replayVariants(options)) : undefined,
   });
   return tellComparison(context, options, comparison, {
     file,

@@ -63,6 +63,39 @@ describe('a policy is simulated', () => {
     expect(with300).not.toBe(with400);
   });
 
+  it('against the others under equal settings, each pair with its interval', async () => {
+    const result = await simulate(
+      ...['google-like:jobs=200,seed=5', '--policy', 'hawk,sparrow', '--vary', 'workers=300,400'],
+    );
+    expect(result.ratios.map(({ policy, baseline }) => [policy, baseline])).toEqual([
+      ['hawk workers=300', 'sparrow workers=300'],
+      ['hawk workers=400', 'sparrow workers=400'],
+    ]);
+    const [at300, at400] = result.ratios;
+    const p50 = (name: string) =>
+      result.runs.find(({ policy }) => policy === name)!.runtimeSeconds.short.p50!;
+    expect(at400!.short.p50).toBeCloseTo(p50('hawk workers=400') / p50('sparrow workers=400'), 12);
+    expect(at300!.interval!.short.p50).toHaveLength(2);
+  });
+
+  it('against its own first setting where the policy is the same', async () => {
+    const result = await simulate(
+      ...[
+        'google-like:jobs=100,seed=5',
+        '--policy',
+        'hawk',
+        '--vary',
+        'steal-cap=1,10,30',
+        '--workers',
+        '300',
+      ],
+    );
+    expect(result.ratios.map(({ policy, baseline }) => [policy, baseline])).toEqual([
+      ['hawk steal-cap=1', 'hawk steal-cap=10'],
+      ['hawk steal-cap=1', 'hawk steal-cap=30'],
+    ]);
+  });
+
   it('of several sizes and cutoffs, all of which it says before it begins', async () => {
     const args = ['google-like:jobs=50,seed=5', '--policy', 'sparrow', '--vary', 'workers=300,400'];
     const { stderr } = await runHere(['simulate', ...args, '--vary', 'cutoff=1s,2s', '--parallel', '1']);

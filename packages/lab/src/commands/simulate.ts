@@ -17,6 +17,7 @@ import { referenceLines } from '../simulate/references.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
 import type { Survey } from '../simulate/survey.js';
+import { pairsOf } from '../variants.js';
 
 export const simulateCommand = defineCommand({
   name: 'simulate',
@@ -55,7 +56,8 @@ export const simulateCommand = defineCommand({
     announce(context, surveyed, sizings, requests);
     const source = sourceOf(workload, surveyed, options.features, resources);
     const outcomes = await performShown(context, requests, source, options);
-    const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report);
+    const pairs = pairsOf(variants);
+    const exitCode = await tell(context, options, words, surveyed, sizing, outcomes, report, pairs);
     if (results !== undefined) {
       const records = outcomes.map((outcome) => outcome.records);
       await saveResults(context, results, records);
@@ -103,6 +105,7 @@ async function tell(
   { workers }: Sizing,
   outcomes: readonly RunOutcome[],
   file: string | undefined,
+  pairs: ReturnType<typeof pairsOf>,
 ): Promise<number> {
   const { buildComparison, renderShadow } = await import('@goshawk/report');
   const { slots, schedulers } = options;
@@ -111,6 +114,7 @@ async function tell(
     cluster: { workers, slots, schedulers, mode: 'simulated' },
     runs: outcomes.map(({ run }) => run),
     times: outcomes.map(({ jobTimes }) => jobTimes),
+    pairs,
   });
   const references = referenceLines(comparison.runs.map(({ policy }) => policy));
   const report = {

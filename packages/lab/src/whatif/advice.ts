@@ -118,5 +118,6 @@ function times100(ratio: number): string {
 }
 
 function signed(share: number): string {
-  return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)}%`;
+  const digits = Math.abs(100 * share).toFixed(1);
+  return `${share < 0 && digits !== '0.0' ? '−' : '+'}${digits}%`;
 }

@@ -34,7 +34,7 @@ ${headlineCards(policies, comparison.ratios)}</header>
 ${[
   runtimeTables(policies, comparison),
   runtimeSection(policies),
-  ratioSection(policies),
+  ratioSection(policies, comparison.ratios),
   timePartsSection(policies),
   timelineSection(policies, comparison),
   costSection(policies),

@@ -1,5 +1,5 @@
 import { ratioChart } from '../charts/ratio-chart.js';
-import { JOB_CLASSES, type JobClass } from '../comparison.js';
+import { JOB_CLASSES, type JobClass, type Ratio } from '../comparison.js';
 import { percentileOfSorted } from '../distribution.js';
 import { html, type Markup } from '../markup.js';
 import { factor } from '../numbers.js';
@@ -16,8 +16,10 @@ interface Bars {
 }
 
 /** The first policy's run times over those of each other one, percentile by percentile. */
-export function ratioSection(policies: readonly PolicyView[]): Markup | null {
-  const [first, ...others] = policies;
+export function ratioSection(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup | null {
+  const [first] = policies;
+  const baselines = ratios.flatMap(({ policy, baseline }) => (policy === first?.policy ? [baseline] : []));
+  const others = policies.filter(({ policy }) => baselines.includes(policy));
   const figures = pair(JOB_CLASSES.map((of) => ratioFigure(first!, others, of)));
   if (figures === null) return null;
   return section(

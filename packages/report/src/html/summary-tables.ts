@@ -100,20 +100,24 @@ function ratioTable(comparison: Comparison): Markup | null {
   if (first === undefined) return null;
   const statistics = ['p50', 'p90', 'mean'] as const;
   const cell = (ratio: Ratio, of: JobClass, statistic: (typeof statistics)[number]) => {
-    const spread = (ratio.interval ?? ratio.spread)?.[of][statistic];
+    const spread = (comparison.intervals === undefined ? ratio.spread : ratio.interval)?.[of][statistic];
     const range = spread ? html`<br><small>${factorRange(...spread)}</small>` : null;
     return html`${factor(ratio[of][statistic])}${range}`;
   };
   const brackets = bracketsInWords(comparison).replace('in brackets', 'In small print');
   const spreadNote = brackets === '' ? '' : ` ${brackets}.`;
-  return html`<h3>${first.policy} over ${ratios.length === 1 ? first.baseline : 'the others'}</h3>${table(
+  const isOne = ratios.every(({ policy }) => policy === first.policy);
+  const title = isOne
+    ? `${first.policy} over ${ratios.length === 1 ? first.baseline : 'the others'}`
+    : 'under equal settings';
+  return html`<h3>${title}</h3>${table(
     'against',
     JOB_CLASSES.flatMap((of) => statistics.map((title): Column => ({ title, group: `${of} jobs` }))),
     ratios.map((ratio) => ({
-      head: ratio.baseline,
+      head: isOne ? ratio.baseline : `${ratio.policy} over ${ratio.baseline}`,
       cells: JOB_CLASSES.flatMap((of) => statistics.map((statistic) => cell(ratio, of, statistic))),
     })),
-  )}<p class="note">Below 1×, ${first.policy} is faster.${spreadNote}</p>`;
+  )}<p class="note">Below 1×, ${isOne ? first.policy : 'the one named first'} is faster.${spreadNote}</p>`;
 }
 
 /** What each policy cost: slots, steals, messages. */
