@@ -9,6 +9,7 @@ import {
   type TrialJob,
   trialPolicy,
 } from '@goshawk/policies';
+import { checkEach, type Fields } from './fields.js';
 import type { CaseKind } from './kind.js';
 
 interface WrittenStage {
@@ -22,6 +23,15 @@ interface WrittenJob {
   readonly arrive: number;
   readonly weight?: number;
   readonly stages: readonly WrittenStage[];
+}
+
+const STAGE: Fields = { n: 'amount', demand: 'numbers', duration: 'amount', parents: 'numbers' };
+const JOB: Fields = { 'id?': 'any', 'arrive?': 'amount', 'weight?': 'amount', stages: 'list' };
+const USER: Fields = { demand: 'numbers', weight: 'amount', maxTasks: 'any' };
+
+function checkJobs(jobs: readonly { readonly stages: readonly unknown[] }[], fields: Fields): void {
+  checkEach(jobs, fields, 'jobs');
+  for (const [place, { stages }] of jobs.entries()) checkEach(stages, STAGE, `jobs[${place}].stages`);
 }
 
 /** Books count in whole units, plans in whole ms. */
@@ -42,6 +52,7 @@ const SCHEDULES: CaseKind = {
   accepts: ({ capacity, jobs, expect }) =>
     Array.isArray(capacity) && Array.isArray(jobs) && expect !== undefined,
   *check({ capacity, jobs, expect }) {
+    checkJobs(jobs, { ...JOB, arrive: 'amount' });
     for (const [name, expected] of Object.entries<Record<string, unknown>>(expect)) {
       const jct = completionTimes(name, capacity, jobs);
       const got: Record<string, unknown> = {
@@ -59,6 +70,7 @@ const PLANS: CaseKind = {
   policy: 'carbyne',
   accepts: ({ share, jobs }) => Array.isArray(share) && Array.isArray(jobs),
   *check({ share, jobs, expect }) {
+    checkJobs(jobs, JOB);
     for (const { id, stages } of jobs) {
       const { T, greedyNow, mustNow } = planOf(share, stages);
       const used = sumOf(mustNow, (count, i) => count * stages[i].demand[0]);
@@ -75,6 +87,7 @@ const LATEST_STARTS: CaseKind = {
   policy: 'carbyne',
   accepts: ({ share, stages }) => Array.isArray(share) && Array.isArray(stages),
   *check({ share, stages, running, expect }) {
+    checkEach(stages, STAGE, 'stages');
     const got = planOf(share, stages, running);
     yield {
       expected: expect,
@@ -87,6 +100,7 @@ const DOMINANT_SHARES: CaseKind = {
   policy: 'drf',
   accepts: ({ capacity, users }) => Array.isArray(capacity) && Array.isArray(users),
   *check({ capacity, users, expect }) {
+    checkEach(users, USER, 'users');
     const order = startOrder(capacity, users);
     const tasks = users.map((_: unknown, user: number) => order.filter((each) => each === user).length);
     const used = capacity.map((_: number, r: number) =>

@@ -17,3 +17,23 @@ test('names the file that is no case', () => {
   expect(() => checkFile('x.json', '[1]')).toThrow('x.json: not a JSON object');
   expect(() => checkFile('x.json', '{"cases": []}')).toThrow('x.json: no kind of cases has these fields');
 });
+
+test.each([
+  ['n', 'tasks', /^x\.json: jobs\[0\]\.stages\[0\] has the unknown field 'tasks'; known ones are n, /],
+  ['duration', 'durations', /has the unknown field 'durations'; did you mean 'duration'\?/],
+  ['n', undefined, /jobs\[0\]\.stages\[0\] has no field 'n'; it is a number, zero or more/],
+])('a field %s that is called %s is named, and nothing runs for ever', (name, wrong, message) => {
+  const stage: Record<string, unknown> = { n: 1, demand: [1], duration: 1, parents: [] };
+  const { [name]: value, ...rest } = stage;
+  const stages = [wrong === undefined ? rest : { ...rest, [wrong]: value }];
+  const content = { capacity: [1], jobs: [{ arrive: 0, stages }], expect: { drf: { jct: [1] } } };
+  expect(() => checkFile('x.json', JSON.stringify(content))).toThrow(message);
+});
+
+test('a number that is text is no number', () => {
+  const stages = [{ n: '2', demand: [1], duration: 1, parents: [] }];
+  const content = { capacity: [1], jobs: [{ arrive: 0, stages }], expect: { drf: {} } };
+  expect(() => checkFile('x.json', JSON.stringify(content))).toThrow(
+    'jobs[0].stages[0].n is "2"; it is a number',
+  );
+});

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CARBYNE_CASES } from './carbyne.js';
-import type { CaseContent, CaseKind } from './kind.js';
+import type { CaseContent, CaseKind, CheckedCase } from './kind.js';
 import { PACKING_CASES } from './packing.js';
 import { THREE_SIGMA_CASES } from './three-sigma.js';
 
@@ -21,7 +21,13 @@ export function checkFile(file: string, text: string): CaseLine[] {
   const content = parsed(file, text);
   const kind = CASE_KINDS.find((one) => one.accepts(content));
   if (kind === undefined) throw new TypeError(`${file}: no kind of cases has these fields`);
-  return [...kind.check(content)].map(({ policy, name, expected, got, ok }) => ({
+  let checked: CheckedCase[];
+  try {
+    checked = [...kind.check(content)];
+  } catch (error) {
+    throw new TypeError(`${file}: ${(error as Error).message}`, { cause: error });
+  }
+  return checked.map(({ policy, name, expected, got, ok }) => ({
     file,
     policy: policy ?? kind.policy,
     name,

@@ -76,6 +76,7 @@ describe('a figure, from its runs', () => {
   test('blames no policy where somebody asked for few jobs', () => {
     const small = swept([
       runsAt(10, { hawk: { short: [2, 4, 8] }, sparrow: { short: [2, 8, 32], policy: 'sparrow' } }),
+      runsAt(20, { hawk: { short: [2, 4, 8] }, sparrow: { short: [1, 4, 8], policy: 'sparrow' } }),
     ]);
     const workload = { ...small.workload, name: `${figure.workload.generator}:jobs=3` };
     const few = { ...figure, workload: { ...figure.workload, jobs: 1_000 } };

@@ -1,7 +1,9 @@
 import {
   type Address,
   IndexedHeap,
+  InputError,
   invariant,
+  LIMITS,
   type Millis,
   present,
   Random,
@@ -95,6 +97,38 @@ export function runTrial(trial: Trial): TrialResult {
   return new TrialRun(trial).run();
 }
 
+function checkJobs(jobs: readonly TrialJob[]): void {
+  const check = (isRight: boolean, where: string, field: string, value: unknown): void => {
+    if (!isRight)
+      throw new InputError('bad-trial', `${where}: ${field} is ${String(value)}`, 'give a number');
+  };
+  for (const [number, { arriveMs, stages }] of jobs.entries()) {
+    check(arriveMs >= 0 && Number.isFinite(arriveMs), `job ${number}`, 'arriveMs', arriveMs);
+    for (const [index, { tasks, durationMs, demand, parents }] of stages.entries()) {
+      const where = `job ${number}, stage ${index}`;
+      check(
+        Number.isSafeInteger(tasks) && tasks >= 1 && tasks <= LIMITS.tasksPerJobMax,
+        where,
+        'tasks',
+        tasks,
+      );
+      check(durationMs >= 0 && Number.isFinite(durationMs), where, 'durationMs', durationMs);
+      check(
+        demand.every((each) => each >= 0 && Number.isFinite(each)),
+        where,
+        'demand',
+        demand,
+      );
+      check(
+        parents.every((each) => stages[each] !== undefined),
+        where,
+        'parents',
+        parents,
+      );
+    }
+  }
+}
+
 class TrialRun {
   readonly #trial: Trial;
   readonly #books = new ClusterBooks();
@@ -112,7 +146,9 @@ class TrialRun {
   #solves = 1;
   #preemptions = 0;
 
+  /** @throws InputError for a job whose numbers are none, with which time would stand still */
   constructor(trial: Trial) {
+    checkJobs(trial.jobs);
     this.#trial = trial;
     this.#completedMs = new Float64Array(trial.jobs.length).fill(Number.NaN);
     for (const name of trial.resources ?? []) this.#books.names.indexOf(name);
