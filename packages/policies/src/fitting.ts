@@ -15,3 +15,13 @@ export function fitsEver(stage: Pick<StageView, 'demand' | 'requires'>, worker: 
 export function needsOf({ demand, requires }: Pick<StageView, 'demand' | 'requires'>): string {
   return requires === undefined ? demand.join() : `${demand.join()} ${JSON.stringify(requires)}`;
 }
+
+/** Whether the worker may run a task of the stage, whatever room there is. */
+export function mayRunAt(stage: Pick<StageView, 'requires'>, worker: WorkerView): boolean {
+  return mayRun(worker, stage);
+}
+
+/** Tasks of the stage that start together: all of a gang. */
+export function togetherOf({ gang, waiting }: StageView): number {
+  return gang ? Math.max(1, waiting) : 1;
+}

@@ -12,16 +12,24 @@ export class FreeWorkers {
   readonly #list: WorkerView[] = [];
   /** Place in the list by id, or −1. */
   readonly #places: number[] = [];
-  /** Free slots by id, and of all. */
+  /** Free slots by id. */
   readonly #slotsOf: number[] = [];
-  #slots = 0;
+  readonly #unitsIn: (free: Vector) => number;
+  /** What is free by id, in units, and of all. */
+  readonly #unitsOf: number[] = [];
+  #units = 0;
+
+  /** @param unitsIn counts what is free; default: slots */
+  constructor(unitsIn: (free: Vector) => number = (free) => free[SLOT]!) {
+    this.#unitsIn = unitsIn;
+  }
 
   get size(): number {
     return this.#list.length;
   }
 
-  get slots(): number {
-    return this.#slots;
+  get units(): number {
+    return this.#units;
   }
 
   /** In no order. */
@@ -37,8 +45,10 @@ export class FreeWorkers {
   update(worker: WorkerView): void {
     const place = this.#places[worker.id] ?? -1;
     const slots = worker.open ? Math.max(0, worker.free[SLOT]!) : 0;
-    this.#slots += slots - (this.#slotsOf[worker.id] ?? 0);
     this.#slotsOf[worker.id] = slots;
+    const units = worker.open ? Math.max(0, this.#unitsIn(worker.free)) : 0;
+    this.#units += units - (this.#unitsOf[worker.id] ?? 0);
+    this.#unitsOf[worker.id] = units;
     const isFree = slots > 0;
     if (isFree === place >= 0) return;
     if (isFree) {

@@ -1,50 +1,75 @@
 import type { Millis } from '@goshawk/core';
-import type { StageView, WorkerView } from './contract.js';
-import { needsOf } from './fitting.js';
-import type { FreeWorkers } from './free-workers.js';
-import type { KeptWorkers } from './kept-workers.js';
+import type { Beliefs } from './beliefs.js';
+import type { PolicyContext, StageView, WorkerView } from './contract.js';
+import { fitsNow, needsOf } from './fitting.js';
+import { type FreeWorkers, isDemanding } from './free-workers.js';
+import { RESERVATIONS_MAX, type Reservations, sampleOf } from './reservations.js';
 import type { StageOrder } from './stage-order.js';
 
 /** What a policy knows that serves one stage after another. */
 export interface Serving {
   /** All of its orders. */
   readonly orders: readonly StageOrder[];
-  /** The one whose first stage is next; undefined: nothing may run. */
+  readonly free: FreeWorkers;
+  readonly reservations: Reservations;
+  readonly beliefs: Beliefs;
+  readonly context: PolicyContext;
+  /** The order whose first stage is next; undefined: nothing may run. */
   next(): StageOrder | undefined;
-  mayRun(stage: StageView): boolean;
   /** @returns whether a task of the stage has started there */
   start(stage: StageView, worker: WorkerView): boolean;
 }
 
 /**
  * Starts what comes next on a worker with room for it, again and again. What fits nowhere is passed over, with all that need
- * the same. Stages for which workers are kept come first.
+ * the same; if it has waited for longer than it will run, it has a place reserved.
+ *
+ * @param waiting stages that wait
  */
 export function serve(
-  { orders, next, mayRun, start }: Serving,
-  free: FreeWorkers,
-  kept: KeptWorkers,
-  source: { random(): number },
+  serving: Serving,
+  waiting: Iterable<StageView>,
+  workers: Iterable<WorkerView>,
   now: Millis,
 ): void {
-  kept.serve({ mayRun, start }, now);
-  /** No worker has room for such tasks. While tasks start that stays so, unless fewer workers are kept. */
-  let fitNowhere: Set<string> | undefined;
-  while (free.size > kept.size) {
-    const order = next();
+  const { orders, free, reservations, context } = serving;
+  reserve(serving, waiting, workers, now);
+  /** No worker has room for such tasks. While tasks start that stays so. */
+  const fitNowhere = new Set<string>();
+  while (free.size > 0) {
+    const order = serving.next();
     if (order === undefined) break;
     const stage = order.first()!;
-    const isHopeless = fitNowhere?.has(needsOf(stage)) === true;
-    const worker = isHopeless ? undefined : free.find(stage, source, (each) => !kept.has(each));
-    if (worker === undefined) {
-      fitNowhere ??= new Set();
-      fitNowhere.add(needsOf(stage));
-    }
-    const before = kept.size;
-    if (worker === undefined || !start(stage, worker)) order.passOverFirst();
-    if (kept.size === before) continue;
-    fitNowhere = undefined;
-    for (const each of orders) each.takeBack();
+    const needs = needsOf(stage);
+    const worker = fitNowhere.has(needs)
+      ? undefined
+      : free.find(stage, context, (each) => reservations.admits(stage, each, now));
+    if (worker === undefined && reservations.size === 0) fitNowhere.add(needs);
+    if (worker === undefined || !serving.start(stage, worker)) order.passOverFirst();
+    else reservations.started(stage, worker, now);
   }
-  for (const each of orders) each.takeBack();
+  for (const order of orders) order.takeBack();
+}
+
+/** The stages that have waited longest of those that fit nowhere have the places where they will fit first. */
+function reserve(
+  { free, reservations, beliefs, context }: Serving,
+  waiting: Iterable<StageView>,
+  workers: Iterable<WorkerView>,
+  now: Millis,
+): void {
+  reservations.renew();
+  if (free.size === 0) return;
+  const stuck: StageView[] = [];
+  for (const stage of waiting) {
+    if (!isDemanding(stage) || now - stage.waitsSince < beliefs.taskMs(stage, now)) continue;
+    if (!free.all.some((worker) => fitsNow(stage, worker))) stuck.push(stage);
+  }
+  if (stuck.length === 0) return;
+  const all = [...workers];
+  stuck.sort((one, other) => one.waitsSince - other.waitsSince || one.id - other.id);
+  for (const stage of stuck.slice(0, RESERVATIONS_MAX)) {
+    const reservation = reservations.placeFor(stage, sampleOf(all, context), now);
+    if (reservation !== undefined) reservations.add(reservation);
+  }
 }

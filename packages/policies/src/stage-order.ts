@@ -10,23 +10,33 @@ export class StageOrder {
   /** Passed over, with their keys. */
   readonly #passedOver: { readonly id: number; readonly key: number }[] = [];
   #came = 0;
+  #total = 0;
 
   /** Those that are passed over are left out. */
   get size(): number {
     return this.#heap.size;
   }
 
+  /** Those that are passed over count too. */
+  get total(): number {
+    return this.#total;
+  }
+
   set(stage: StageView, key: number): void {
     const { id } = stage;
-    if (!this.#heap.has(id)) {
+    if (this.#stages[id] === undefined) {
       this.#stages[id] = stage;
       this.#arrivals[id] = this.#came++;
+      this.#total++;
     }
     this.#heap.set(id, key);
   }
 
   delete(stage: StageView): void {
-    if (this.#heap.delete(stage.id)) this.#stages[stage.id] = undefined;
+    if (this.#stages[stage.id] === undefined) return;
+    this.#heap.delete(stage.id);
+    this.#stages[stage.id] = undefined;
+    this.#total--;
   }
 
   /** Infinity where the stage does not wait. */
@@ -51,7 +61,8 @@ export class StageOrder {
   }
 
   takeBack(): void {
-    for (const { id, key } of this.#passedOver) this.#heap.set(id, key);
+    for (const { id, key } of this.#passedOver)
+      if (this.#stages[id] !== undefined && !this.#heap.has(id)) this.#heap.set(id, key);
     this.#passedOver.length = 0;
   }
 }

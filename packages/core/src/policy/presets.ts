@@ -64,7 +64,7 @@ export interface Preset {
 
 const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false, packs: false } as const;
 /** Goshawk’s own policy decides. */
-const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS } as const;
+const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS, packs: true } as const;
 /** Hawk’s waiting-time queue decides, of whatever central decides. */
 const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as const;
 
@@ -76,6 +76,7 @@ export const PRESETS = {
     partition: false,
     stealing: false,
     ...BY_GOSHAWK,
+    declares: true,
   },
   'goshawk-peer': {
     title: 'short jobs are probed for, and free workers ask for them; central matches long ones',

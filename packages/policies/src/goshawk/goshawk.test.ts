@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BookedDraft } from '../books/draft.js';
-import { type BenchSettings, PolicyBench } from '../trial/policy-bench.fixture.js';
+import { type BenchSettings, OWNER, PolicyBench } from '../trial/policy-bench.fixture.js';
 
 const SECOND = 1_000;
 
@@ -52,14 +52,14 @@ describe('the order of due times', () => {
       bench.need(1, { long: true, tasks: 10, estimateMs: 1_000 });
       bench.take();
       const starts: number[] = [];
-      for (let job = 2; job < 120; job++) {
-        bench.now += 10 * SECOND;
+      for (let job = 2; job < 1_100; job++) {
+        bench.now += SECOND;
         bench.need(job, { estimateMs: 100 * slots });
         bench.endAny(0);
         if (bench.take().includes(1)) starts.push(bench.now);
       }
       // One that came just now is due in 10 s; what is due at the same time is served in the order of classes.
-      expect(starts[0]).toBe((100 * 10 * SECOND) / slots);
+      expect(starts[0]).toBe((100 * 10 * SECOND) / slots - 9 * SECOND);
       expect(starts).toHaveLength(10);
     }
   });
@@ -166,6 +166,153 @@ describe('the order of due times', () => {
     bench.need(3, { long: true, tasks: 3, estimateMs: 4_000 });
     bench.end(4);
     expect(bench.take()).toEqual([3]);
+  });
+});
+
+describe('users', () => {
+  const shared = (): PolicyBench => {
+    const bench = cluster(8);
+    const say = bench.books.declare.bind(bench.books);
+    bench.books.declare = (owner, number, facts) =>
+      say(owner, number, { ...facts, user: number < 1_000 ? 'ann' : 'bob' });
+    return bench;
+  };
+
+  test('have equal shares, however many jobs one of them submits', () => {
+    const bench = shared();
+    for (let job = 1; job <= 50; job++) bench.say(job, { tasks: 4, estimateMs: 1_000 });
+    bench.settle();
+    bench.need(1_000, { tasks: 40, estimateMs: 10_000 });
+    const byUser = (): number[] => {
+      const counts = [0, 0];
+      for (const { runs } of bench.books.workers)
+        for (const { stage } of runs) counts[stage.job.user === 'ann' ? 0 : 1]!++;
+      return counts;
+    };
+    expect(byUser()).toEqual([8, 0]);
+    for (let end = 0; end < 40; end++) bench.endAny(end);
+    expect(byUser()).toEqual([4, 4]);
+  });
+
+  test('have shares in proportion to their weights', () => {
+    const bench = cluster(12);
+    const say = bench.books.declare.bind(bench.books);
+    bench.books.declare = (owner, number, facts) =>
+      say(owner, number, { ...facts, user: `u${number}`, userWeight: 2 ** (number - 1) });
+    for (const job of [1, 2, 3]) bench.say(job, { tasks: 100 });
+    bench.settle();
+    // 12 slots at 1 : 2 : 4.
+    expect([1, 2, 3].map((job) => bench.count(job))).toEqual([2, 3, 7]);
+    for (let end = 0; end < 30; end++) bench.endAny(end);
+    expect([1, 2, 3].map((job) => bench.count(job))).toEqual([2, 3, 7]);
+  });
+});
+
+describe('gangs', () => {
+  const gangs = (workers: number): PolicyBench => {
+    const bench = cluster(workers);
+    const say = bench.books.stage.bind(bench.books);
+    bench.books.stage = (job, index, facts) => say(job, index, { ...facts, gang: job.number < 10 });
+    return bench;
+  };
+
+  test('start together or not at all, and two never hold half each', () => {
+    const bench = gangs(4);
+    bench.say(1, { tasks: 3, estimateMs: 10_000 });
+    bench.say(2, { tasks: 3, estimateMs: 20_000 });
+    bench.settle();
+    expect([bench.count(1), bench.count(2)]).toEqual([3, 0]);
+    for (let end = 0; end < 2; end++) bench.end(1);
+    expect(bench.count(2)).toBe(3);
+  });
+
+  test('have their place reserved: small tasks do not hold them off for ever', () => {
+    const bench = gangs(4);
+    for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 10_000 });
+    bench.need(1, { tasks: 4, estimateMs: 1_000 });
+    let job = 14;
+    for (; bench.count(1) === 0 && job < 60; job++) {
+      bench.need(job, { estimateMs: 10_000 });
+      bench.now += 2_500;
+      bench.endAny(0);
+    }
+    expect(bench.count(1)).toBe(4);
+    expect(job).toBeLessThan(30);
+  });
+});
+
+describe('deadlines', () => {
+  const urgent = (): PolicyBench => {
+    const bench = cluster(4, 0, { slots: 1, capacity: { cpu: 1, gpu: 1 } });
+    const say = bench.books.declare.bind(bench.books);
+    bench.books.declare = (owner, number, facts) =>
+      say(owner, number, {
+        ...facts,
+        preemptible: number >= 10,
+        ...(number < 10 ? { deadlineAt: 100 * SECOND } : {}),
+      });
+    return bench;
+  };
+
+  test('make a job the first at its latest start, and others wait for it no longer than that', () => {
+    const bench = urgent();
+    bench.need(1, { tasks: 1, estimateMs: 50_000 });
+    expect(bench.count(1)).toBe(1);
+    for (let job = 10; job < 13; job++) bench.need(job, { estimateMs: 1_000_000 });
+    bench.need(2, { tasks: 1, estimateMs: 50_000 });
+    bench.need(13, { estimateMs: 10 });
+    expect(bench.againAt).toBe(49 * SECOND);
+    bench.now = 20 * SECOND;
+    bench.end(1);
+    expect([bench.count(2), bench.count(13)]).toEqual([0, 1]);
+    bench.end(13);
+    expect(bench.count(2)).toBe(1);
+  });
+
+  test('end preemptible work that has run least, only at the latest start, and hold what is free for the job', () => {
+    const bench = urgent();
+    for (let job = 10; job < 14; job++) {
+      bench.now += SECOND;
+      bench.need(job, { estimateMs: 1_000_000 });
+    }
+    bench.need(1, { tasks: 2, estimateMs: 50_000 });
+    const preempted = (): number[] =>
+      [10, 11, 12, 13].filter((job) => [...bench.books.job(OWNER, job)!.runs].some((run) => run.isPreempted));
+    expect(preempted()).toEqual([]);
+    bench.now = 49 * SECOND;
+    bench.settle();
+    expect(preempted()).toEqual([12, 13]);
+    bench.need(14, { estimateMs: 1 });
+    bench.end(13, 'preempted');
+    expect([bench.count(1), bench.count(14)]).toEqual([1, 0]);
+    bench.end(12, 'preempted');
+    expect([bench.count(1), bench.count(14)]).toEqual([2, 0]);
+  });
+
+  test('end nobody where that would not free enough of every resource', () => {
+    const bench = urgent();
+    for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
+    bench.need(1, { tasks: 1, estimateMs: 50_000, demand: { gpu: 2 } });
+    bench.now = 49 * SECOND;
+    bench.settle();
+    expect([...bench.books.workers].some(({ runs }) => runs.some((run) => run.isPreempted))).toBe(false);
+  });
+
+  test('do not end a task again before it has run as long as it lost', () => {
+    const bench = urgent();
+    for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
+    bench.need(1, { tasks: 4, estimateMs: 20_000 });
+    bench.now = 79.6 * SECOND;
+    bench.settle();
+    for (let job = 10; job < 14; job++) bench.end(job, 'preempted');
+    expect(bench.count(1)).toBe(4);
+    for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
+    for (let end = 0; end < 4; end++) bench.end(1);
+    expect(bench.busy).toBe(4);
+    bench.need(2, { tasks: 1, estimateMs: 10_000 });
+    bench.now += 12 * SECOND;
+    bench.settle();
+    expect([...bench.books.workers].some(({ runs }) => runs.some((run) => run.isPreempted))).toBe(false);
   });
 });
 
@@ -372,7 +519,7 @@ describe('what fits nowhere', () => {
     ]);
   });
 
-  test('has a worker kept for it after 20 cutoffs, where small ones would take it bit by bit', () => {
+  test('has a place reserved, where small ones would take it bit by bit', () => {
     const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4 } });
     for (let job = 1; job <= 4; job++) bench.need(job, { demand: { cpu: 1 } });
     bench.need(100, { demand: { cpu: 4 }, estimateMs: 1 });
@@ -383,15 +530,15 @@ describe('what fits nowhere', () => {
       bench.endAny(0);
       busy.push(bench.busy);
     }
-    expect(busy).toEqual([...new Array(19).fill(4), 3, 2, 1, 1]);
+    expect(busy).toEqual([4, 3, 2, 1, 1]);
     expect([bench.count(100), bench.books.waitingTasks]).toEqual([1, 4]);
   });
 
-  test('has another worker kept when the one that was goes, and none when its job does', () => {
+  test('has another place reserved when its worker goes, and none when its job does', () => {
     const bench = cluster(2, 0, { slots: 2, capacity: { cpu: 2 } });
     bench.need(9, { tasks: 4, demand: { cpu: 1 } });
     bench.need(1, { demand: { cpu: 2 } });
-    bench.need(2, { tasks: 100, demand: { cpu: 1 }, estimateMs: 1 });
+    bench.need(2, { tasks: 100, demand: { cpu: 1 }, estimateMs: 10_000 });
     bench.take();
     bench.now = 20 * SECOND;
     bench.end(9, 'done', 0);
@@ -403,37 +550,32 @@ describe('what fits nowhere', () => {
     expect(bench.takePlaces()).toEqual([[2, 1]]);
   });
 
-  test('has no more workers kept for it than tasks of it wait', () => {
-    const bench = cluster(4, 0, { slots: 2, capacity: { cpu: 2 } });
-    bench.need(9, { tasks: 8, demand: { cpu: 1 } });
-    bench.need(1, { tasks: 2, demand: { cpu: 2 } });
-    bench.now = 20 * SECOND;
-    bench.end(9, 'done', 0);
-    bench.end(9, 'done', 1);
-    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(2);
-    bench.need(1, { tasks: 1, demand: { cpu: 2 } });
-    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(1);
-    bench.need(2, { tasks: 2, demand: { cpu: 1 }, estimateMs: 1 });
-    expect(bench.count(2)).toBe(1);
+  test('lets others run in its place that end before, or leave it the room', () => {
+    const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4, memory: 4 } });
+    bench.need(9, { demand: { cpu: 2 }, estimateMs: 60_000 });
+    bench.need(1, { demand: { cpu: 3 }, estimateMs: 100 });
+    bench.now = 10 * SECOND;
+    bench.say(2, { demand: { cpu: 2 }, estimateMs: 90_000 });
+    bench.say(3, { demand: { cpu: 1 }, estimateMs: 90_000 });
+    bench.say(4, { demand: { cpu: 1 }, estimateMs: 40_000 });
+    bench.settle();
+    expect([1, 2, 3, 4].map((job) => bench.count(job))).toEqual([0, 0, 1, 1]);
+    bench.now = 60 * SECOND;
+    bench.end(4);
+    bench.end(9);
+    expect([bench.count(1), bench.count(2)]).toEqual([1, 0]);
   });
 
-  test('has its worker kept no more when its last task starts elsewhere: what was passed over gets it at once', () => {
-    const bench = cluster(0);
-    bench.join(0, 2, { cpu: 2, gpu: 1 });
-    bench.join(1, 2, { cpu: 2 });
-    bench.need(9, { tasks: 4, demand: { cpu: 1 } });
-    bench.need(1, { demand: { cpu: 2 } });
-    bench.now = 20 * SECOND;
-    bench.end(9, 'done', 0);
-    expect(bench.policy.line!(bench.now).keptFor(bench.stage(1))).toBe(1);
-    bench.need(2, { demand: { gpu: 1 }, part: 'pilots' });
-    bench.take();
-    bench.books.end(bench.runOf(9, 1), 'done', bench.now);
-    bench.end(9, 'done', 1);
-    expect(bench.takePlaces()).toEqual([
-      [1, 1],
-      [2, 0],
-    ]);
+  test('does not keep from others what is missing nowhere: small tasks start beside tasks that wait for a GPU', () => {
+    const bench = cluster(4, 0, { slots: 4, capacity: { cpu: 4, gpu: 1 } });
+    bench.need(1, { tasks: 4, demand: { gpu: 1 }, estimateMs: 1_000_000 });
+    bench.need(2, { tasks: 8, demand: { gpu: 1 }, estimateMs: 10_000 });
+    for (let job = 3; job < 60; job++) {
+      bench.now += 30 * SECOND;
+      bench.need(job, { estimateMs: 1_000 });
+      expect(bench.count(job)).toBe(1);
+      bench.end(job);
+    }
   });
 
   test('is passed over with all that need the same, however many there are', () => {
@@ -454,7 +596,7 @@ describe('what fits nowhere', () => {
     expect(draws).toBeLessThan(100);
   });
 
-  test('keeps no worker in the reserve while no more long tasks may run', () => {
+  test('has no place reserved while no more long tasks may run', () => {
     const bench = cluster(10, 0.2, { capacity: { cpu: 1 } });
     bench.need(1, { long: true, tasks: 20, demand: { cpu: 1 } });
     expect(bench.count(1)).toBe(8);

@@ -1,4 +1,5 @@
-import { type JobClass, type Millis, SLACK, SLOT } from '@goshawk/core';
+import { type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
+import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
   ClusterView,
@@ -6,21 +7,33 @@ import type {
   JobView,
   News,
   PolicyContext,
+  PolicyExplanation,
   PolicyModule,
   QueueLine,
   RunView,
   StageView,
   WorkerView,
 } from '../contract.js';
+import { fitsNow, togetherOf } from '../fitting.js';
 import { FreeWorkers } from '../free-workers.js';
-import { KeptWorkers } from '../kept-workers.js';
-import { serve } from '../serving.js';
-import { StageOrder } from '../stage-order.js';
+import { RESERVATIONS_MAX, type Reservation, Reservations, sampleOf } from '../reservations.js';
+import { explainWait } from './explaining.js';
 import { LongTimes } from './long-times.js';
+import {
+  dueAt,
+  type JobWork,
+  keyOf,
+  type Latest,
+  latestOf,
+  shareOf,
+  UNPREFERRED_SLOWDOWN,
+  workLeft,
+} from './order.js';
+import { type Candidate, hasPreference, isPreferredAt, Placement } from './placement.js';
+import { Preemption } from './preemption.js';
 import { LongLimit } from './reserve.js';
+import { KINDS, type Kind, type Line, type Needs, type UserLines, Waiting } from './waiting.js';
 
-/** A job of work W (slot time) is due this many times W ÷ slots after its arrival. */
-const STRETCH = 100;
 /** A job of so many tasks, as a fraction of the reserve, cannot do much harm while its pilots run. */
 const SMALL = 1 / 3;
 /** Due times, and who is small, are worked out anew when the cluster has grown or shrunk by more than this fraction. */
@@ -29,50 +42,58 @@ const RESIZED = 0.05;
 const AGAIN_MIN_MS = 10;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
+/** Stages among which the best task for a worker is chosen, and that are passed over before their needs are. */
+const CANDIDATES_MAX = 100;
+/** Stages that may have a reservation, at most: most of them fit somewhere. */
+const CONTENDERS_MAX = 200;
 
-/** What waits. `small` and `large`: the rest of a job whose class its pilots have yet to show. */
-const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
-type Kind = (typeof KINDS)[number];
 /** What runs and is not known to be short. Pilots count as the rest of their job does. */
 type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
 
+/** A job of which something waits. */
+interface JobState {
+  readonly waiting: Set<StageView>;
+  work: JobWork;
+  latest: Latest | undefined;
+  isHopeless: boolean;
+}
+
 /**
- * Goshawk's own policy. What waits is served in the order of virtual due times:
- *
- *     due = arrival + slack · remaining work ÷ slots       remaining work = estimate × tasks without a worker
- *
- * The slack is 100 of a normal job, 8 times that at low priority, an eighth at high. So small jobs come first, and every
- * job has its turn. Long tasks take no more slots than the limit, all but a reserve for short ones. A job whose class
- * is unknown is in the same order if it is small, within the reserve; a large one takes what nobody else does.
+ * Goshawk's own policy: one order, one rule of placement, a reserve for short tasks, and reservations for what fits nowhere.
+ * The README of this folder explains it with its formulas.
  */
 export class Goshawk implements CentralPolicy {
   readonly #context: PolicyContext;
   readonly #limit: LongLimit;
   readonly #longTimes = new LongTimes();
-  readonly #free = new FreeWorkers();
-  readonly #orders: Readonly<Record<Kind, StageOrder>> = {
-    pilots: new StageOrder(),
-    short: new StageOrder(),
-    small: new StageOrder(),
-    long: new StageOrder(),
-    large: new StageOrder(),
-  };
-  readonly #allOrders = Object.values(this.#orders);
-  /** Of each stage that waits. */
-  readonly #kindOf = new Map<StageView, Kind>();
-  /** Runs that are not of short jobs, at workers that take work, by id; and how many of each kind. */
+  readonly #beliefs = new Beliefs();
+  readonly #waiting = new Waiting();
+  readonly #jobs = new Map<JobView, JobState>();
+  /** Jobs whose work, and so their place in the order, is to be worked out anew. */
+  readonly #stale = new Set<JobView>();
+  readonly #free = new FreeWorkers((amounts) => this.#unitsIn(amounts));
+  readonly #reservations = new Reservations(this.#beliefs);
+  readonly #preemption = new Preemption();
+  readonly #placement: Placement;
+  /** Workers that have more room than at the last plan. */
+  readonly #roomier = new Set<WorkerView>();
+  /** Runs that are not of short jobs, at workers that take work, by id; and how much they take of each kind. */
   readonly #counted: (RunningKind | undefined)[] = [];
   readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
+  /** By id of a run: the share of the cluster with which it counts for its user. */
+  readonly #shares: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();
-  readonly #kept: KeptWorkers;
-  #slots = 0;
-  /** Those by which due times were worked out. */
-  #dueSlots = 1;
+  /** Index of `cpu` among the resources; 0 until some worker has it. */
+  #cpu = SLOT;
+  /** Tasks of one CPU, or of one slot, that the cluster can run at a time. */
+  #units = 0;
+  /** Those of which shares and due times were worked out. */
+  #sized: Vector = [];
 
   constructor(context: PolicyContext) {
     this.#context = context;
-    this.#kept = new KeptWorkers(this.#free, context);
+    this.#placement = new Placement(this.#free, this.#reservations, context);
     this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
   }
 
@@ -86,15 +107,21 @@ export class Goshawk implements CentralPolicy {
           this.#opened(each.worker, false);
           break;
         case 'freed':
+          this.#roomier.add(each.worker);
+          this.#free.update(each.worker);
+          break;
         case 'shrank':
+          this.#free.update(each.worker);
+          break;
         case 'left':
+          this.#roomier.delete(each.worker);
           this.#free.update(each.worker);
           break;
         case 'found':
-          this.#count(each.run);
+          this.#entered(each.run);
           break;
         case 'ended':
-          this.#uncount(each.run);
+          this.#ended(each.run, each.how, now);
           break;
         case 'changed':
           this.#changed(each.job);
@@ -103,10 +130,7 @@ export class Goshawk implements CentralPolicy {
           this.#update(each.stage, now);
           break;
         case 'gone':
-          for (const stage of each.job.stages) {
-            this.#forget(stage);
-            this.#undecided.delete(stage);
-          }
+          this.#gone(each.job);
           break;
         case 'shortWork':
           this.#limit.shortCame(each.workMs, now);
@@ -116,128 +140,249 @@ export class Goshawk implements CentralPolicy {
   }
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
-    this.#slots = cluster.capacity[SLOT] ?? 0;
+    this.#measure(cluster, now);
     this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
-    const dueSlots = Math.max(1, this.#slots);
-    if (Math.abs(dueSlots - this.#dueSlots) > RESIZED * this.#dueSlots) this.#reorder(dueSlots, now);
-    if (this.#kindOf.size > 0 && this.#free.size > 0) this.#serve(draft, now);
+    this.#unblock();
+    if (this.#waiting.size > 0) {
+      this.#reorder(now);
+      this.#startHeld(draft, now);
+      this.#serveUrgent(cluster, draft, now);
+      // Before anything starts: else what has just become free would be taken bit by bit.
+      this.#reserve(cluster, draft, now);
+      this.#serve(draft, now);
+    } else this.#reservations.renew();
     const { long, small, large } = this.#running;
-    this.#limit.shortHave(Math.max(0, this.#slots - this.#free.slots - long - small - large), now);
+    this.#limit.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
     // By cutoffs.
-    if (this.#free.size > 0 && this.#limit.risesWithTime(this.#slots, now) && this.#isLimited(now))
+    if (this.#free.size > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
       draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100)));
   }
 
   line(now: Millis): QueueLine {
     return {
       kindOf: (stage) => {
-        const kind = this.#kindOf.get(stage);
+        const kind = this.#waiting.kindOf(stage);
         return kind === undefined || kind === 'pilots' ? 'short' : kind;
       },
       comesBefore: (one, other) => {
-        const first = this.#kindOf.get(one);
-        const second = this.#kindOf.get(other);
+        const first = this.#waiting.kindOf(one);
+        const second = this.#waiting.kindOf(other);
         // What has come since the last plan is not in the order yet.
         if (first === undefined || second === undefined) return first !== undefined;
         if ((first === 'large') !== (second === 'large')) return second === 'large';
-        return this.#orders[first].keyOf(one) < this.#orders[second].keyOf(other);
+        return this.#waiting.keyOf(one) < this.#waiting.keyOf(other);
       },
-      keptFor: (stage) => this.#kept.countFor(stage),
-      longRunning: this.#running.long,
-      longLimit: this.#limit.of(this.#slots, now),
+      keptFor: (stage) => this.#reservations.of(stage)?.rooms.size ?? 0,
+      longRunning: Math.round(this.#running.long),
+      longLimit: this.#limit.of(this.#units, now),
     };
+  }
+
+  explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
+    const kind = this.#waiting.kindOf(stage);
+    if (kind === undefined) return undefined;
+    return explainWait(stage, {
+      cluster,
+      reservations: this.#reservations,
+      long: { running: this.#running.long, limit: this.#limit.of(this.#units, now) },
+      isHeldBack: !this.#mayRun(kind, now),
+      now,
+    });
   }
 
   // ---- the order
 
-  /** Whose first is the next in the one order that may run; large jobs of unknown class come after all others. */
-  #firstOrder(now: Millis): StageOrder | undefined {
-    let next: StageOrder | undefined;
-    for (const kind of KINDS) {
-      if (kind === 'large' && next !== undefined) break;
-      const order = this.#orders[kind];
-      if (order.size === 0 || !this.#mayRun(kind, now)) continue;
-      if (next === undefined || order.firstKey < next.firstKey) next = order;
+  /** Works out the places of jobs that have changed; of all where the cluster has. */
+  #reorder(now: Millis): void {
+    for (const job of this.#stale) {
+      const state = this.#jobs.get(job);
+      if (state !== undefined) this.#placeJob(job, state, now);
     }
-    return next;
+    this.#stale.clear();
   }
 
-  #serve(draft: Draft, now: Millis): void {
-    const serving = {
-      orders: this.#allOrders,
-      next: () => this.#firstOrder(now),
-      mayRun: (stage: StageView) => this.#mayRun(this.#kindOf.get(stage)!, now),
-      start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
-    };
-    serve(serving, this.#free, this.#kept, this.#context, now);
+  #placeJob(job: JobView, state: JobState, now: Millis): void {
+    state.work = workLeft(job, this.#beliefs, this.#sized, now);
+    state.latest = latestOf(job, state.work);
+    state.isHopeless = state.latest !== undefined && now > state.latest.hopelessAt;
+    for (const stage of state.waiting) {
+      const kind = this.#waiting.kindOf(stage) ?? this.#kind(stage, now);
+      this.#waiting.set(stage, isDecided(kind) ? classOf(stage) : kind, this.#keyOf(stage, state, now));
+    }
   }
 
-  #dueAt({ job, part, estimateMs, estimateFollows, waiting }: StageView): Millis {
+  #keyOf(stage: StageView, { work, latest, isHopeless }: JobState, now: Millis): number {
+    const { job, part } = stage;
     // Pilots come before all others: to know a job is worth more than their slots.
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
-    const believedMs = estimateFollows ? this.#longTimes.doubted(estimateMs) : estimateMs;
-    return job.arrivedAt + (STRETCH * SLACK[job.priority] * believedMs * waiting) / this.#dueSlots;
+    const due = dueAt(job, this.#workOf(stage, work, now));
+    const at = latest === undefined || isHopeless ? due : Math.min(due, latest.startAt);
+    return job.stages.length === 1 ? at : keyOf(at, work.pathsMs[job.stages.indexOf(stage)] ?? 0);
   }
 
-  #reorder(dueSlots: number, now: Millis): void {
-    this.#dueSlots = dueSlots;
-    for (const [stage, kind] of this.#kindOf)
-      this.#place(stage, isDecided(kind) ? kind : this.#kind(stage, now));
+  /** What is left of its job, or of the stage where that is not known. */
+  #workOf(stage: StageView, { workMs }: JobWork, now: Millis): Millis {
+    if (stage.estimateFollows) {
+      const taskMs = this.#longTimes.doubted(this.#beliefs.taskMs(stage, now));
+      return taskMs * stage.waiting * shareOf(stage.demand, this.#sized);
+    }
+    return workMs;
   }
 
   #update(stage: StageView, now: Millis): void {
     if (stage.part !== 'early' && this.#undecided.delete(stage))
       for (const run of stage.job.runs) this.#recount(run);
     if (stage.waiting === 0) return this.#forget(stage);
-    const before = this.#kindOf.get(stage);
-    const kind =
-      before !== undefined && isDecided(before) === (stage.part === 'judged' || stage.part === 'thin')
-        ? before
-        : this.#kind(stage, now);
+    const { job } = stage;
+    const before = this.#waiting.kindOf(stage);
+    const isKnown = stage.part === 'judged' || stage.part === 'thin';
+    const kind = before !== undefined && isDecided(before) === isKnown ? before : this.#kind(stage, now);
     if (before === undefined && kind === 'short' && this.#context.sizesAreGiven)
-      this.#limit.shortCame(stage.estimateMs * stage.waiting, now);
-    if (classOf(stage) === 'long' && !stage.estimateFollows)
-      this.#longTimes.learn(stage.job, stage.estimateMs);
-    this.#place(stage, isDecided(kind) ? classOf(stage) : kind);
-    this.#kept.waits(stage);
-  }
-
-  #place(stage: StageView, kind: Kind): void {
-    const before = this.#kindOf.get(stage);
-    if (before !== undefined && before !== kind) this.#orders[before].delete(stage);
-    this.#kindOf.set(stage, kind);
-    this.#orders[kind].set(stage, this.#dueAt(stage));
+      this.#limit.shortCame(stage.estimateMs * stage.waiting * this.#unitsOf(stage), now);
+    if (classOf(stage) === 'long' && !stage.estimateFollows) this.#longTimes.learn(job, stage.estimateMs);
+    let state = this.#jobs.get(job);
+    if (state === undefined) {
+      state = { waiting: new Set(), work: NO_WORK, latest: undefined, isHopeless: false };
+      this.#jobs.set(job, state);
+    }
+    state.waiting.add(stage);
+    this.#stale.add(job);
+    this.#waiting.set(stage, isDecided(kind) ? classOf(stage) : kind, this.#keyOf(stage, state, now));
   }
 
   #kind(stage: StageView, now: Millis): Kind {
     if (stage.part === 'pilots') return 'pilots';
     if (stage.part !== 'early') return classOf(stage);
-    return stage.waiting <= SMALL * (this.#slots - this.#limit.of(this.#slots, now)) ? 'small' : 'large';
+    return stage.waiting <= SMALL * (this.#units - this.#limit.of(this.#units, now)) ? 'small' : 'large';
   }
 
   #forget(stage: StageView): void {
-    const kind = this.#kindOf.get(stage);
-    if (kind === undefined) return;
-    this.#orders[kind].delete(stage);
-    this.#kindOf.delete(stage);
-    this.#kept.forget(stage);
+    this.#waiting.delete(stage);
+    const state = this.#jobs.get(stage.job);
+    if (state === undefined) return;
+    state.waiting.delete(stage);
+    if (state.waiting.size === 0) this.#jobs.delete(stage.job);
+    const reservation = this.#reservations.of(stage);
+    if (reservation !== undefined) this.#reservations.drop(reservation);
   }
 
-  // ---- who may run
-
-  /** Something waits that may not run. */
-  #isLimited(now: Millis): boolean {
-    return KINDS.some((kind) => this.#orders[kind].size > 0 && !this.#mayRun(kind, now));
+  #gone(job: JobView): void {
+    for (const stage of job.stages) {
+      this.#forget(stage);
+      this.#undecided.delete(stage);
+    }
+    this.#stale.delete(job);
   }
 
-  #mayRun(kind: Kind, now: Millis): boolean {
-    if (kind === 'short') return true;
-    const limit = this.#limit.of(this.#slots, now);
-    const { long, small, large } = this.#running;
-    if (kind === 'long') return long < limit;
-    if (kind === 'pilots') return long + small + large < this.#slots - this.#limit.lastSlot(this.#slots);
-    if (long + small + large < limit) return true;
-    return kind === 'small' && small + Math.max(0, long - limit) < this.#slots - limit;
+  // ---- starting
+
+  /** What fitted nowhere is tried again where a worker has more room than before. */
+  #unblock(): void {
+    if (this.#roomier.size === 0) return;
+    for (const needs of this.#waiting.needs.values()) {
+      if (!needs.isBlocked) continue;
+      for (const worker of this.#roomier) {
+        if (!worker.open || !fitsNow(needs, worker)) continue;
+        this.#waiting.block(needs, false);
+        break;
+      }
+    }
+    this.#roomier.clear();
+  }
+
+  #serve(draft: Draft, now: Millis): void {
+    const candidates = new Map<UserLines, readonly Candidate[]>();
+    const passedOver = new Map<Needs, number>();
+    for (const withLarge of [false, true]) {
+      const idle = new Set<UserLines>();
+      while (this.#free.size > 0) {
+        const user = this.#nextUser(idle);
+        if (user === undefined) break;
+        const line = this.#firstLine(user, withLarge, now);
+        if (line === undefined) {
+          idle.add(user);
+          continue;
+        }
+        if (this.#waiting.needs.size > 1 && !candidates.has(user))
+          candidates.set(user, this.#candidatesOf(user, withLarge, now));
+        this.#serveFirst(line, candidates.get(user) ?? [], passedOver, draft, now);
+      }
+    }
+    this.#waiting.takeBack();
+    for (const [needs, count] of passedOver) if (count >= CANDIDATES_MAX) this.#waiting.block(needs, false);
+  }
+
+  /** The user with the least share, in relation to its weight, of whom something may start. */
+  #nextUser(idle: ReadonlySet<UserLines>): UserLines | undefined {
+    let next: UserLines | undefined;
+    for (const user of this.#waiting.users.values()) {
+      if (user.waiting === 0 || idle.has(user)) continue;
+      if (next === undefined || user.share < next.share) next = user;
+    }
+    return next;
+  }
+
+  /** Whose first is the user's next that may run; large jobs of unknown class come after all others. */
+  #firstLine({ lines }: UserLines, withLarge: boolean, now: Millis): Line | undefined {
+    let next: Line | undefined;
+    for (const kind of KINDS) {
+      if (kind === 'large' && (!withLarge || next !== undefined)) break;
+      const line = lines[kind];
+      if (line.isEmpty || !this.#mayRun(kind, now)) continue;
+      if (next === undefined || line.firstKey < next.firstKey) next = line;
+    }
+    return next;
+  }
+
+  /** The user's first stages that may fit, in their order. */
+  #candidatesOf(user: UserLines, withLarge: boolean, now: Millis): Candidate[] {
+    const candidates: Candidate[] = [];
+    while (candidates.length < CANDIDATES_MAX) {
+      const line = this.#firstLine(user, withLarge, now);
+      if (line === undefined) break;
+      const stage = line.first()!;
+      if (togetherOf(stage) === 1) candidates.push({ stage, rank: candidates.length });
+      line.passOverFirst();
+    }
+    for (const kind of KINDS) user.lines[kind].takeBack();
+    return candidates;
+  }
+
+  #serveFirst(
+    line: Line,
+    candidates: readonly Candidate[],
+    passedOver: Map<Needs, number>,
+    draft: Draft,
+    now: Millis,
+  ): void {
+    const stage = line.first()!;
+    const needs = this.#waiting.needsOf(stage)!;
+    if (needs.together > 1) {
+      if (this.#startTogether(stage, draft, now)) return;
+    } else {
+      const worker = this.#placement.workerFor(stage, now);
+      if (worker !== undefined && !this.#waitsForPreferred(stage, worker, now)) {
+        const chosen = this.#placement.taskFor(worker, candidates, now) ?? stage;
+        if (this.#start(chosen, worker, draft, now)) return;
+        if (chosen === stage || !this.#start(stage, worker, draft, now)) line.passOverFirst();
+        return;
+      }
+    }
+    // Others of the same needs may be admitted where this one is not: they end earlier, or prefer other workers.
+    const mayDiffer = this.#reservations.size > 0 || hasPreference(stage.job);
+    const count = (passedOver.get(needs) ?? 0) + 1;
+    if (mayDiffer) passedOver.set(needs, count);
+    if (mayDiffer && count < CANDIDATES_MAX) line.passOverFirst();
+    else this.#waiting.block(needs, true);
+  }
+
+  /** A job with a deadline waits for a preferred worker where it would miss the deadline at this one. */
+  #waitsForPreferred(stage: StageView, worker: WorkerView | undefined, now: Millis): boolean {
+    const { job } = stage;
+    const state = this.#jobs.get(job);
+    if (state?.latest === undefined || state.isHopeless || !hasPreference(job)) return false;
+    if (worker !== undefined && isPreferredAt(job, worker)) return false;
+    return now + UNPREFERRED_SLOWDOWN * Math.max(0, ...state.work.pathsMs) > job.deadlineAt;
   }
 
   /** @returns whether it could be made */
@@ -245,14 +390,188 @@ export class Goshawk implements CentralPolicy {
     const run = draft.start(stage, worker);
     this.#free.update(worker);
     if (run === undefined) return false;
-    this.#count(run);
-    this.#update(stage, now);
+    this.#reservations.started(stage, worker, now);
+    this.#entered(run);
+    this.#started(stage, now);
     return true;
+  }
+
+  /** Starts all tasks of a gang. @returns whether they fit */
+  #startTogether(stage: StageView, draft: Draft, now: Millis): boolean {
+    const onlyPreferred = this.#waitsForPreferred(stage, undefined, now);
+    const workers = this.#placement.workersFor(stage, onlyPreferred, now);
+    const runs = workers && draft.gang(workers.map((worker) => ({ stage, worker })));
+    if (runs === undefined) return false;
+    for (const run of runs) {
+      this.#free.update(run.worker);
+      this.#reservations.started(stage, run.worker, now);
+      this.#entered(run);
+    }
+    this.#started(stage, now);
+    return true;
+  }
+
+  /** Fewer of its tasks wait. Of a job of one stage the place in the order is worked out at once, of others at the next plan. */
+  #started(stage: StageView, now: Millis): void {
+    if (stage.waiting === 0) return this.#forget(stage);
+    const { job } = stage;
+    if (job.stages.length > 1) this.#stale.add(job);
+    else this.#placeJob(job, this.#jobs.get(job)!, now);
+  }
+
+  // ---- reservations and deadlines
+
+  /** Jobs for which others had to end start as soon as these have. */
+  #startHeld(draft: Draft, now: Millis): void {
+    for (const reservation of this.#reservations.all) {
+      const { stage, rooms, isForced } = reservation;
+      if (!isForced) continue;
+      if (togetherOf(stage) > 1) {
+        if (this.#startTogether(stage, draft, now)) this.#reservations.drop(reservation);
+        continue;
+      }
+      for (const worker of rooms.keys()) {
+        while (fitsNow(stage, worker) && this.#start(stage, worker, draft, now));
+      }
+    }
+  }
+
+  /** Jobs that have reached their latest start come before all others, and may have preemptible work ended for them. */
+  #serveUrgent(cluster: ClusterView, draft: Draft, now: Millis): void {
+    const urgent: { readonly stage: StageView; readonly startAt: Millis }[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const [job, state] of this.#jobs) {
+      const { latest } = state;
+      if (latest === undefined || state.isHopeless) continue;
+      if (now > latest.hopelessAt) {
+        this.#placeJob(job, state, now);
+        this.#dropForced(state);
+      } else if (now >= latest.startAt)
+        for (const stage of state.waiting) urgent.push({ stage, startAt: latest.startAt });
+      else next = Math.min(next, latest.startAt);
+    }
+    if (next < Number.POSITIVE_INFINITY) draft.again(Math.max(now + 1, next));
+    urgent.sort((one, other) => one.startAt - other.startAt || one.stage.id - other.stage.id);
+    for (const { stage } of urgent) this.#startUrgent(stage, cluster, draft, now);
+  }
+
+  #dropForced({ waiting }: JobState): void {
+    for (const reservation of this.#reservations.all)
+      if (reservation.isForced && waiting.has(reservation.stage)) this.#reservations.drop(reservation);
+  }
+
+  #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (togetherOf(stage) > 1) {
+      if (this.#startTogether(stage, draft, now)) return;
+    } else {
+      while (stage.waiting > 0) {
+        const worker = this.#placement.workerFor(stage, now);
+        if (worker === undefined || this.#waitsForPreferred(stage, worker, now)) break;
+        if (!this.#start(stage, worker, draft, now)) break;
+      }
+      if (stage.waiting === 0) return;
+    }
+    const known = this.#reservations.of(stage);
+    if (known?.isForced) return;
+    const onlyPreferred = this.#waitsForPreferred(stage, undefined, now);
+    const workers = [...cluster.workers];
+    const victimsFor = (tasks: number) =>
+      this.#preemption.victimsFor(stage, tasks, workers, this.#reservations, onlyPreferred, now);
+    const victims = victimsFor(stage.waiting) ?? (stage.gang ? undefined : victimsFor(1));
+    if (victims === undefined) return;
+    if (known !== undefined) this.#reservations.drop(known);
+    this.#preemption.preempted(victims.runs, now);
+    for (const run of victims.runs) draft.preempt(run);
+    this.#reservations.add(this.#reservations.forced(stage, victims.counts, now));
+  }
+
+  /** Reserves places for the first of those that fit nowhere, where that is worth the room that it leaves idle. */
+  #reserve(cluster: ClusterView, draft: Draft, now: Millis): void {
+    this.#reservations.renew();
+    const stuck = this.#stuck(now);
+    if (stuck.length === 0) return;
+    const workers = [...cluster.workers];
+    for (const stage of stuck) {
+      const reservation = this.#reservations.placeFor(
+        stage,
+        togetherOf(stage) > 1 ? workers : sampleOf(workers, this.#context),
+        now,
+      );
+      if (reservation === undefined || !this.#isWorth(reservation, now)) continue;
+      this.#reservations.add(reservation);
+      draft.expect(stage.job, Math.max(now + 1, reservation.at), nameOf(reservation));
+    }
+  }
+
+  /** The first stages that fit nowhere, and have waited for longer than they will run. */
+  #stuck(now: Millis): readonly StageView[] {
+    const stuck: StageView[] = [];
+    for (const { stage, needs } of this.#firstOfNeeds(now)) {
+      if (stuck.length === RESERVATIONS_MAX) break;
+      if (now - stage.waitsSince < this.#beliefs.taskMs(stage, now)) continue;
+      if (this.#reservations.of(stage) !== undefined) continue;
+      if (
+        needs.together > 1 ? this.#placement.holds(stage) : !needs.isBlocked && this.#placement.hasRoom(stage)
+      )
+        continue;
+      stuck.push(stage);
+    }
+    return stuck;
+  }
+
+  /** The first stage of each needs that may run, in the order of all; a few hundred at most. */
+  #firstOfNeeds(now: Millis): readonly Contender[] {
+    const first: Contender[] = [];
+    const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
+    for (const needs of this.#waiting.needs.values()) {
+      if (needs.together === 1 && (isPlain || needs.demand.length <= 1)) continue;
+      for (const line of needs.lines) {
+        const head = this.#mayRun(line.kind, now) ? line.firstOf(needs) : undefined;
+        if (head === undefined) continue;
+        const contender = { ...head, needs, share: line.user.share };
+        if (first.length === CONTENDERS_MAX && !comesBefore(contender, first[first.length - 1]!)) continue;
+        let place = first.length;
+        while (place > 0 && comesBefore(contender, first[place - 1]!)) place--;
+        first.splice(place, 0, contender);
+        if (first.length > CONTENDERS_MAX) first.pop();
+      }
+    }
+    return first;
+  }
+
+  /** The stage has waited for longer than the room that is left idle would hold up all jobs that wait. */
+  #isWorth(reservation: Reservation, now: Millis): boolean {
+    const { stage, at } = reservation;
+    const idle = this.#reservations.idleShare(reservation, this.#sized);
+    return now - stage.waitsSince >= this.#jobs.size ** 2 * idle * (at - now);
+  }
+
+  // ---- who may run
+
+  /** Something waits that may not run. */
+  #isLimited(now: Millis): boolean {
+    return KINDS.some((kind) => {
+      if (this.#mayRun(kind, now)) return false;
+      for (const { lines } of this.#waiting.users.values()) if (!lines[kind].isEmpty) return true;
+      return false;
+    });
+  }
+
+  #mayRun(kind: Kind, now: Millis): boolean {
+    if (kind === 'short') return true;
+    const limit = this.#limit.of(this.#units, now);
+    const { long, small, large } = this.#running;
+    if (kind === 'long') return long < limit;
+    if (kind === 'pilots') return long + small + large < this.#units - this.#limit.lastSlot(this.#units);
+    if (long + small + large < limit) return true;
+    return kind === 'small' && small + Math.max(0, long - limit) < this.#units - limit;
   }
 
   // ---- what runs
 
   #opened(worker: WorkerView, open: boolean): void {
+    if (open) this.#roomier.add(worker);
+    this.#units += (open ? 1 : -1) * this.#unitsIn(worker.capacity);
     this.#free.update(worker);
     for (const run of worker.runs) {
       if (open) this.#count(run);
@@ -262,10 +581,36 @@ export class Goshawk implements CentralPolicy {
 
   #changed(job: JobView): void {
     for (const run of job.runs) this.#recount(run);
-    for (const stage of job.stages) {
-      const kind = this.#kindOf.get(stage);
-      if (kind !== undefined && isDecided(kind)) this.#place(stage, classOf(stage));
-    }
+    if (this.#jobs.has(job)) this.#stale.add(job);
+  }
+
+  #entered(run: RunView): void {
+    this.#beliefs.started(run);
+    this.#charge(run);
+    this.#count(run);
+  }
+
+  #ended(run: RunView, how: 'done' | 'declined' | 'lost' | 'preempted', now: Millis): void {
+    this.#beliefs.ended(run, how, now);
+    this.#uncharge(run);
+    this.#uncount(run);
+    const { job } = run.stage;
+    if (job.stages.length > 1 && this.#jobs.has(job)) this.#stale.add(job);
+  }
+
+  #charge(run: RunView): void {
+    const user = this.#waiting.user(run.stage.job.user);
+    const share = shareOf(run.stage.demand, this.#sized);
+    user.used += share;
+    this.#shares[run.id] = { user, share };
+  }
+
+  #uncharge(run: RunView): void {
+    const charged = this.#shares[run.id];
+    if (charged === undefined) return;
+    this.#shares[run.id] = undefined;
+    charged.user.used -= charged.share;
+    this.#waiting.forgetIfIdle(charged.user);
   }
 
   /** Another thing may be known of its job than when it was counted. */
@@ -280,19 +625,92 @@ export class Goshawk implements CentralPolicy {
     const { stage, worker } = run;
     if (!worker.open || this.#counted[run.id] !== undefined) return;
     const early = earlyStageOf(stage);
-    const kind = early === undefined ? classOf(stage) : (this.#kindOf.get(early) ?? 'large');
+    const kind = early === undefined ? classOf(stage) : (this.#waiting.kindOf(early) ?? 'large');
     if (early !== undefined) this.#undecided.add(early);
     if (kind === 'short' || kind === 'pilots') return;
     this.#counted[run.id] = kind;
-    this.#running[kind]++;
+    this.#running[kind] += this.#unitsOf(stage);
   }
 
   #uncount(run: RunView): void {
     const kind = this.#counted[run.id];
     if (kind === undefined) return;
     this.#counted[run.id] = undefined;
-    this.#running[kind]--;
+    this.#running[kind] -= this.#unitsOf(run.stage);
   }
+
+  // ---- the size of things
+
+  /** Tasks of one CPU, or of one slot where workers have no CPUs, that have room in these amounts. */
+  #unitsIn(amounts: Vector): number {
+    const slots = amounts[SLOT]!;
+    return this.#cpu === SLOT ? slots : Math.min(slots, (amounts[this.#cpu] ?? 0) / PER_CPU);
+  }
+
+  #unitsOf({ demand }: StageView): number {
+    const cpus = this.#cpu === SLOT ? 0 : (demand[this.#cpu] ?? 0) / PER_CPU;
+    return cpus > 0 ? cpus : 1;
+  }
+
+  /** Shares are of the cluster as it is: they are worked out anew when it has changed by more than a little. */
+  #measure(cluster: ClusterView, now: Millis): void {
+    if (this.#cpu === SLOT) this.#learnCpu(cluster);
+    const { capacity } = cluster;
+    if (!isResized(this.#sized, capacity)) return;
+    this.#sized = [...capacity];
+    for (const user of this.#waiting.users.values()) user.used = 0;
+    for (const { runs } of cluster.workers)
+      for (const run of runs) {
+        this.#shares[run.id] = undefined;
+        this.#charge(run);
+      }
+    for (const [job, state] of this.#jobs) {
+      for (const stage of state.waiting) {
+        const kind = this.#waiting.kindOf(stage)!;
+        if (!isDecided(kind)) this.#waiting.set(stage, this.#kind(stage, now), this.#waiting.keyOf(stage));
+      }
+      this.#stale.add(job);
+    }
+  }
+
+  #learnCpu({ resources, workers }: ClusterView): void {
+    const cpu = resources.indexOf('cpu');
+    if (cpu < 0) return;
+    this.#cpu = cpu;
+    this.#units = 0;
+    for (const kind of ['small', 'long', 'large'] as const) this.#running[kind] = 0;
+    for (const worker of workers) {
+      if (worker.open) this.#units += this.#unitsIn(worker.capacity);
+      this.#free.update(worker);
+      for (const run of worker.runs) {
+        const kind = this.#counted[run.id];
+        if (kind !== undefined) this.#running[kind] += this.#unitsOf(run.stage);
+      }
+    }
+  }
+}
+
+/** Who may have a reservation. */
+interface Contender {
+  readonly stage: StageView;
+  readonly needs: Needs;
+  readonly key: number;
+  readonly share: number;
+}
+
+function comesBefore(one: Contender, other: Contender): boolean {
+  if (one.share !== other.share) return one.share < other.share;
+  return one.key === other.key ? one.stage.id < other.stage.id : one.key < other.key;
+}
+
+/** CPUs are counted in thousandths. */
+const PER_CPU = 1_000;
+
+const NO_WORK: JobWork = { workMs: 0, pathsMs: new Float64Array() };
+
+function isResized(before: Vector, now: Vector): boolean {
+  if (before.length !== now.length) return true;
+  return now.some((amount, index) => Math.abs(amount - before[index]!) > RESIZED * before[index]!);
 }
 
 function classOf({ job }: StageView): JobClass {
@@ -310,9 +728,14 @@ function isDecided(kind: Kind): boolean {
   return kind === 'short' || kind === 'long';
 }
 
+function nameOf({ rooms }: Reservation): string | undefined {
+  return rooms.size > 1 ? `${rooms.size} workers` : undefined;
+}
+
 export const goshawk: PolicyModule<Record<never, never>> = {
-  title: 'one order of virtual due times, a reserve for short jobs',
-  declares: false,
+  title: 'one order of virtual due times, reservations, a reserve for short jobs',
+  declares: true,
+  packs: true,
   options: {},
   make: (_, context) => new Goshawk(context),
 };

@@ -1,4 +1,5 @@
 import type { Millis } from '@goshawk/core';
+import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
   ClusterView,
@@ -12,7 +13,7 @@ import type {
   WorkerView,
 } from '../contract.js';
 import { FreeWorkers } from '../free-workers.js';
-import { KeptWorkers } from '../kept-workers.js';
+import { Reservations } from '../reservations.js';
 import { serve } from '../serving.js';
 import { StageOrder } from '../stage-order.js';
 import { Shares } from './shares.js';
@@ -66,7 +67,8 @@ class Gs implements CentralPolicy {
   /** Of every stage that waits: where. */
   readonly #orderOf = new Map<StageView, StageOrder>();
   readonly #free = new FreeWorkers();
-  readonly #kept: KeptWorkers;
+  readonly #beliefs = new Beliefs();
+  readonly #reservations = new Reservations(this.#beliefs);
   /** The queue that each run was started in, and how many each queue has. */
   readonly #queueOfRun = new Map<RunView, number>();
   readonly #running: number[];
@@ -79,7 +81,6 @@ class Gs implements CentralPolicy {
     this.#queues = Array.from({ length: queues }, () => new StageOrder());
     this.#orders = [...this.#queues, this.#early];
     this.#running = this.#queues.map(() => 0);
-    this.#kept = new KeptWorkers(this.#free, context);
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -97,6 +98,7 @@ class Gs implements CentralPolicy {
           break;
         case 'ended':
           this.#uncount(each.run);
+          this.#beliefs.ended(each.run, each.how, now);
           break;
         case 'changed':
           for (const stage of each.job.stages) this.#update(stage, now);
@@ -111,15 +113,18 @@ class Gs implements CentralPolicy {
     }
   }
 
-  plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     if (this.#free.size === 0 || this.#orderOf.size === 0) return;
     const serving = {
       orders: this.#orders,
+      free: this.#free,
+      reservations: this.#reservations,
+      beliefs: this.#beliefs,
+      context: this.#context,
       next: () => this.#next(now),
-      mayRun: () => true,
       start: (stage: StageView, worker: WorkerView) => this.#start(stage, worker, draft, now),
     };
-    serve(serving, this.#free, this.#kept, this.#context, now);
+    serve(serving, this.#orderOf.keys(), cluster.workers, now);
   }
 
   /** The queue that has the least of its share; what waits for its pilots comes after all queues. */
@@ -159,7 +164,6 @@ class Gs implements CentralPolicy {
   #update(stage: StageView, now: Millis): void {
     if (stage.waiting === 0) return this.#forget(stage);
     this.#place(stage, stage.part === 'early' ? this.#early : this.#queues[this.#queueOf(stage, now)]!);
-    this.#kept.waits(stage);
   }
 
   #place(stage: StageView, order: StageOrder): void {
@@ -172,10 +176,10 @@ class Gs implements CentralPolicy {
   #forget(stage: StageView): void {
     this.#orderOf.get(stage)?.delete(stage);
     this.#orderOf.delete(stage);
-    this.#kept.forget(stage);
   }
 
   #count(run: RunView, queue: number): void {
+    this.#beliefs.started(run);
     this.#queueOfRun.set(run, queue);
     this.#running[queue]!++;
   }

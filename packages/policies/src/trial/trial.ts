@@ -31,12 +31,17 @@ export interface TrialStage {
   readonly demand: Vector;
   readonly durationMs: Millis;
   readonly parents: readonly number[];
+  /** Its tasks start together or not at all. */
+  readonly gang?: boolean;
 }
 
 export interface TrialJob {
   readonly arriveMs: Millis;
   readonly weight?: number;
   readonly user?: string;
+  readonly userWeight?: number;
+  /** Its tasks may be ended for jobs that would miss their deadlines. */
+  readonly preemptible?: boolean;
   /** From arrival; none: best effort. */
   readonly deadlineMs?: Millis;
   readonly prefers?: Attributes;
@@ -227,14 +232,14 @@ class TrialRun {
   }
 
   #arrive(number: number): void {
-    const { weight, user, deadlineMs, prefers, stages } = this.#trial.jobs[number]!;
+    const { weight, user, userWeight, preemptible, deadlineMs, prefers, stages } = this.#trial.jobs[number]!;
     const deadlineAt = deadlineMs === undefined ? undefined : this.#now + deadlineMs;
     const beliefs = stages.map(
       ({ durationMs }, index) => this.#trial.believe?.(number, index) ?? { estimateMs: durationMs },
     );
     const job = this.#books.declare(OWNER, number, {
       arrivedAt: this.#now,
-      ...present({ weight, user, deadlineAt, prefers }),
+      ...present({ weight, user, userWeight, preemptible, deadlineAt, prefers }),
       tasks: sumOf(stages, ({ tasks }) => tasks),
       isDeclared: true,
     });
@@ -243,8 +248,8 @@ class TrialRun {
       job,
       Int32Array.from(stages, ({ parents }) => parents.length),
     );
-    const booked = stages.map(({ demand, tasks, parents }, index) =>
-      this.#books.stage(job, index, { demand, tasks, after: parents, ...beliefs[index]! }),
+    const booked = stages.map(({ demand, tasks, parents, gang = false }, index) =>
+      this.#books.stage(job, index, { demand, tasks, gang, after: parents, ...beliefs[index]! }),
     );
     for (const stage of booked)
       if (stage.after.length === 0) this.#books.setWaiting(stage, stage.tasks, this.#now);

@@ -28,6 +28,7 @@ export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
 /** The job as a whole, where central plans whole jobs. */
 function declare(s: SchedulerState, job: Job, now: Millis): void {
   if (s.cluster.central === NOBODY || !declares(s)) return;
+  job.isDeclared = true;
   const { user, weight, deadlineMs, value, prefer } = job.spec;
   s.env.send(s.cluster.central, {
     type: 'declare',
@@ -90,12 +91,13 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
 /** The job has ended: a central that plans whole jobs forgets it, and none looks for workers for what ended without one. */
 export function tellEnded(s: SchedulerState, job: Job): void {
   if (s.cluster.central === NOBODY || job.route.by !== 'matching') return;
-  if (declares(s) || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
+  if (job.isDeclared || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
 }
 
 export function withdraw(s: SchedulerState, job: Job): void {
   const { central } = s.cluster;
   for (const batch of job.batches) batch.needSent = 0;
+  job.isDeclared = false;
   if (central !== NOBODY) s.env.send(central, { type: 'withdraw', job: job.number });
 }
 

@@ -206,6 +206,9 @@ export class Job {
     return this.#decision.route;
   }
 
+  /** Central has been told of the whole job, and has to be told when it is over. */
+  isDeclared = false;
+
   /** Central finds its workers, while it is there. */
   get needsCentral(): boolean {
     const { by } = this.#decision.route;

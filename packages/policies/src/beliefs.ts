@@ -1,0 +1,106 @@
+import type { Millis } from '@goshawk/core';
+import type { RunEnd, RunView, StageView } from './contract.js';
+
+/** The mean of recent tasks forgets this much with each that ends. */
+const FORGOTTEN = 1 / 50;
+/** What the owner estimates counts for so many tasks that were seen. */
+const PRIOR_TASKS = 1;
+
+/** Tasks of one stage that were seen. */
+interface Seen {
+  ended: number;
+  endedMs: Millis;
+  running: number;
+  /** Sum of when they started. */
+  startedMs: Millis;
+}
+
+/**
+ * How long tasks run, as far as anybody knows: what the owner estimates, raised by what the stage's own tasks have shown. A
+ * task that still runs has shown that it takes at least as long as it has run. Where nobody estimates, tasks run as long as
+ * the stage's own did, else as recent ones.
+ */
+export class Beliefs {
+  /** Kept for as long as the books keep the stage. */
+  readonly #seen = new WeakMap<StageView, Seen>();
+  #recentMs: Millis = 0;
+
+  started({ stage, startedAt }: RunView): void {
+    const seen = this.#seenOf(stage);
+    seen.running++;
+    seen.startedMs += startedAt;
+  }
+
+  ended({ stage, startedAt }: RunView, how: RunEnd, now: Millis): void {
+    const seen = this.#seenOf(stage);
+    seen.running--;
+    seen.startedMs -= startedAt;
+    if (how !== 'done') return;
+    const ranMs = Math.max(0, now - startedAt);
+    seen.ended++;
+    seen.endedMs += ranMs;
+    this.#recentMs += (ranMs - this.#recentMs) * (this.#recentMs === 0 ? 1 : FORGOTTEN);
+  }
+
+  /** Mean run time of the stage's tasks. */
+  taskMs(stage: StageView, now: Millis): Millis {
+    const { estimateMs } = stage;
+    const seen = this.#seen.get(stage);
+    if (seen === undefined) return estimateMs > 0 ? estimateMs : this.#recentMs;
+    const shownMs = seen.endedMs + seen.running * now - seen.startedMs;
+    const tasks = seen.ended + seen.running;
+    if (estimateMs > 0)
+      return Math.max(estimateMs, (PRIOR_TASKS * estimateMs + shownMs) / (PRIOR_TASKS + tasks));
+    return seen.ended > 0 ? shownMs / tasks : Math.max(this.#recentMs, tasks > 0 ? shownMs / tasks : 0);
+  }
+
+  /** When the run is expected to end: one that has outlived its estimate is taken to be halfway, again and again. */
+  endOf({ stage, startedAt }: RunView, now: Millis): Millis {
+    const ranMs = now - startedAt;
+    let lastsMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
+    if (ranMs >= lastsMs) {
+      const known = beyond(stage, ranMs);
+      if (known !== undefined) return startedAt + known;
+      if (lastsMs <= 0) lastsMs = 1;
+      // News of an end may be on its way: a little late is not yet wrong.
+      while (ranMs > LATE * lastsMs + LATE_MS) lastsMs *= 2;
+    }
+    return Math.max(now + 1, startedAt + lastsMs);
+  }
+
+  #seenOf(stage: StageView): Seen {
+    let seen = this.#seen.get(stage);
+    if (seen === undefined) {
+      seen = { ended: 0, endedMs: 0, running: 0, startedMs: 0 };
+      this.#seen.set(stage, seen);
+    }
+    return seen;
+  }
+}
+
+const LATE = 1.05;
+const LATE_MS = 10;
+
+/** Mean of what the distribution says of tasks that have run for so long; undefined where it says nothing. */
+function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undefined {
+  let mass = 0;
+  let sum = 0;
+  for (const { from, to, p } of distribution) {
+    if (to <= ranMs) continue;
+    const least = Math.max(from, ranMs);
+    const left = to > from ? (p * (to - least)) / (to - from) : p;
+    mass += left;
+    sum += (left * (least + to)) / 2;
+  }
+  return mass > 0 ? sum / mass : undefined;
+}
+
+/** The run time that so large a part of tasks does not exceed, relative to the mean that is believed. */
+export function quantileMs({ distribution = [], estimateMs }: StageView, part: number): Millis {
+  let sum = 0;
+  for (const { from, to, p } of distribution) {
+    if (sum + p >= part && p > 0) return from + (to - from) * ((part - sum) / p);
+    sum += p;
+  }
+  return distribution.length > 0 ? distribution[distribution.length - 1]!.to : estimateMs;
+}

@@ -1,0 +1,92 @@
+import { fitsIn, formatAttributes, type Millis } from '@goshawk/core';
+import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
+import { mayRunAt, togetherOf } from '../fitting.js';
+import type { Reservation, Reservations } from '../reservations.js';
+import { countIn } from './placement.js';
+
+/** What the policy knows of why a stage waits. */
+export interface Facts {
+  readonly cluster: ClusterView;
+  readonly reservations: Reservations;
+  /** Long tasks that run, and how many may. */
+  readonly long: { readonly running: number; readonly limit: number };
+  /** The limit on long tasks keeps the stage from starting. */
+  readonly isHeldBack: boolean;
+  readonly now: Millis;
+}
+
+/**
+ * The limit that binds: without it a task of the stage would start. Where several bind, the sentence says so. Undefined: none
+ * does, and others are merely before it in the order.
+ */
+export function explainWait(stage: StageView, facts: Facts): PolicyExplanation | undefined {
+  const workers = [...facts.cluster.workers].filter(({ open }) => open);
+  const able = workers.filter((worker) => mayRunAt(stage, worker));
+  if (workers.length === 0) return { reason: 'no-worker', sentence: 'no worker takes work' };
+  if (able.length === 0)
+    return {
+      reason: 'required',
+      sentence: `no worker that takes work has ${formatAttributes(stage.requires!)}`,
+    };
+  const room = noRoom(stage, able, facts);
+  if (room === BUSY) return undefined;
+  const limit = facts.isHeldBack ? limitOf(facts) : undefined;
+  if (room !== undefined && limit !== undefined)
+    return { reason: 'resources', sentence: `${room}, and ${limit}` };
+  if (limit !== undefined) return { reason: 'reserve', sentence: limit };
+  if (room !== undefined) return { reason: 'resources', sentence: room };
+  const reserved = reservedFor(stage, able, facts);
+  return reserved === undefined ? undefined : { reason: 'reserved', sentence: reserved };
+}
+
+/** All slots or CPUs are in use: the place in the order says more. */
+const BUSY = '';
+const WHAT_ALL_USE: ReadonlySet<string> = new Set(['slot', 'cpu']);
+
+function limitOf({ long: { running, limit } }: Facts): string {
+  return `${Math.round(running)} of at most ${limit} long tasks are running`;
+}
+
+/** Why the tasks that start together fit nowhere now; undefined: they do. */
+function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
+  const together = togetherOf(stage);
+  let fit = 0;
+  for (const worker of able) fit += countIn(stage, worker.free, together - fit);
+  if (fit >= together) return undefined;
+  if (together > 1) return `all ${together} tasks of a gang start together, and ${fit} of them would fit now`;
+  const place = facts.reservations.of(stage);
+  const what = missing(stage, able, facts.cluster.resources);
+  if (place === undefined || what === BUSY) return what;
+  return `${what}; it has a place reserved, where it starts ${inTime(place, facts.now)}`;
+}
+
+/** The resources of which a task of the stage finds too little at every worker that could ever hold it; `BUSY`: slots or CPUs. */
+function missing({ demand }: StageView, able: readonly WorkerView[], resources: readonly string[]): string {
+  const large = able.filter(({ capacity }) => fitsIn(demand, capacity));
+  if (large.length === 0) return 'each task needs more than any worker has';
+  const short = demand.flatMap((amount, index) =>
+    amount > 0 && large.every(({ free }) => (free[index] ?? 0) < amount) ? [resources[index]!] : [],
+  );
+  if (short.length > 0 && short.every((name) => WHAT_ALL_USE.has(name))) return BUSY;
+  if (short.length > 0) return `no worker has enough ${short.join(' and ')} free`;
+  return 'no worker has enough of everything free at once';
+}
+
+/** Whose reservation keeps the stage from the room that there is. */
+function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
+  const { reservations, now } = facts;
+  let holder: Reservation | undefined;
+  for (const worker of able) {
+    if (!fitsIn(stage.demand, worker.free)) continue;
+    if (reservations.admits(stage, worker, now)) return undefined;
+    holder ??= reservations.at(worker);
+  }
+  if (holder === undefined) return undefined;
+  const { job } = holder.stage;
+  return `what is free is reserved for job ${job.number} of scheduler ${job.owner}, which starts ${inTime(holder, now)}`;
+}
+
+function inTime({ at }: Reservation, now: Millis): string {
+  const seconds = Math.ceil((at - now) / 1_000);
+  return seconds <= 0 ? 'as soon as it fits' : `within ${seconds} s`;
+}

@@ -1,0 +1,126 @@
+import { type Millis, meetsWishes, type Vector } from '@goshawk/core';
+import { alignment } from '../carbyne/amounts.js';
+import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
+import { fitsNow, togetherOf } from '../fitting.js';
+import type { FreeWorkers } from '../free-workers.js';
+import type { Reservations } from '../reservations.js';
+
+/** How much of the order a task gives way for by fitting a worker well: 1 would let it give way to all that wait. */
+const ALIGNMENT_WEIGHT = 1;
+
+export interface Candidate {
+  readonly stage: StageView;
+  /** Place in the order, from 0. */
+  readonly rank: number;
+}
+
+/** Where tasks go: the worker for a task, and the task for a worker. */
+export class Placement {
+  readonly #free: FreeWorkers;
+  readonly #reservations: Reservations;
+  readonly #context: PolicyContext;
+
+  constructor(free: FreeWorkers, reservations: Reservations, context: PolicyContext) {
+    this.#free = free;
+    this.#reservations = reservations;
+    this.#context = context;
+  }
+
+  /** A worker with room for a task of the stage, one that its job prefers if there is one. */
+  workerFor(stage: StageView, now: Millis): WorkerView | undefined {
+    const { prefers } = stage.job;
+    const admits = (worker: WorkerView): boolean => this.#reservations.admits(stage, worker, now);
+    if (hasPreference(stage.job)) {
+      const isPreferred = (worker: WorkerView): boolean => meetsWishes(prefers, worker.attributes);
+      const preferred = this.#free.find(stage, this.#context, (each) => isPreferred(each) && admits(each));
+      if (preferred !== undefined) return preferred;
+    }
+    return this.#free.find(stage, this.#context, admits);
+  }
+
+  /** All tasks of the stage that start together have room, whoever it is reserved for. */
+  holds(stage: StageView): boolean {
+    let left = togetherOf(stage);
+    for (const worker of this.#free.all) {
+      if (fitsNow(stage, worker)) left -= countIn(stage, worker.free, left);
+      if (left === 0) return true;
+    }
+    return false;
+  }
+
+  /** Some worker has room, whoever it is reserved for. */
+  hasRoom(stage: StageView): boolean {
+    return this.#free.all.some((worker) => fitsNow(stage, worker));
+  }
+
+  /**
+   * Of those that fit the worker the one with the highest score: its alignment, which is Σ demand · free in shares of the
+   * worker, less its place in the order as a fraction of all.
+   */
+  taskFor(worker: WorkerView, candidates: readonly Candidate[], now: Millis): StageView | undefined {
+    let best: StageView | undefined;
+    let bestScore = Number.NEGATIVE_INFINITY;
+    for (const { stage, rank } of candidates) {
+      const behind = rank / candidates.length;
+      // No later one can have a higher score.
+      if (ALIGNMENT_WEIGHT * worker.capacity.length - behind <= bestScore) break;
+      if (stage.waiting === 0 || !fitsNow(stage, worker)) continue;
+      if (!this.#reservations.admits(stage, worker, now)) continue;
+      const score = ALIGNMENT_WEIGHT * alignment(stage.demand, worker.free, worker.capacity) - behind;
+      if (score <= bestScore) continue;
+      best = stage;
+      bestScore = score;
+    }
+    return best;
+  }
+
+  /**
+   * Workers for all tasks of the stage that start together, those that its job prefers first, then those that hold most.
+   *
+   * @param onlyPreferred none but those will do
+   */
+  workersFor(stage: StageView, onlyPreferred: boolean, now: Millis): WorkerView[] | undefined {
+    const together = togetherOf(stage);
+    const { prefers } = stage.job;
+    const counts: { readonly worker: WorkerView; readonly count: number; readonly isPreferred: boolean }[] =
+      [];
+    for (const worker of this.#free.all) {
+      const isPreferred = meetsWishes(prefers, worker.attributes);
+      if ((onlyPreferred && !isPreferred) || !fitsNow(stage, worker)) continue;
+      if (!this.#reservations.admits(stage, worker, now)) continue;
+      const count = countIn(stage, this.#reservations.roomFor(stage, worker, now), together);
+      if (count > 0) counts.push({ worker, count, isPreferred });
+    }
+    counts.sort(
+      (one, other) =>
+        Number(other.isPreferred) - Number(one.isPreferred) ||
+        other.count - one.count ||
+        one.worker.id - other.worker.id,
+    );
+    const workers: WorkerView[] = [];
+    for (const { worker, count } of counts) {
+      for (let task = 0; task < count && workers.length < together; task++) workers.push(worker);
+      if (workers.length === together) return workers;
+    }
+    return undefined;
+  }
+}
+
+/** Tasks of the stage for which these amounts are enough, so many at most. */
+export function countIn({ demand }: StageView, amounts: Vector, most: number): number {
+  let count = most;
+  for (let index = 0; index < demand.length; index++) {
+    const each = demand[index]!;
+    if (each > 0) count = Math.min(count, Math.floor((amounts[index] ?? 0) / each));
+  }
+  return Math.max(0, count);
+}
+
+export function hasPreference({ prefers }: JobView): boolean {
+  for (const _ in prefers) return true;
+  return false;
+}
+
+export function isPreferredAt({ prefers }: JobView, { attributes }: WorkerView): boolean {
+  return meetsWishes(prefers, attributes);
+}

@@ -1,0 +1,121 @@
+import { addVector, type Millis, meetsWishes } from '@goshawk/core';
+import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
+import { mayRunAt } from '../fitting.js';
+import type { Reservations } from '../reservations.js';
+import { countIn } from './placement.js';
+
+/** Tasks that end together: one, or all of a gang. */
+interface Victim {
+  readonly runs: readonly RunView[];
+  /** Run time that is lost, of all of them. */
+  readonly lostMs: Millis;
+}
+
+/** Whose running tasks make room for a job that has reached its latest start. */
+export class Preemption {
+  /** Run time that each job lost last: it may lose more once it has run as long again. */
+  readonly #lost = new WeakMap<JobView, Millis>();
+
+  /** @param runs to end, for which the policy has asked */
+  preempted(runs: readonly RunView[], now: Millis): void {
+    for (const { stage, startedAt } of runs)
+      this.#lost.set(stage.job, Math.max(this.#lost.get(stage.job) ?? 0, now - startedAt));
+  }
+
+  /**
+   * The preemptible tasks that have to end so that so many tasks of the stage fit: of those that free enough of every resource
+   * the ones that lose least. And where the tasks will start, so many at each worker.
+   *
+   * @returns undefined where that is not enough
+   */
+  victimsFor(
+    stage: StageView,
+    tasks: number,
+    workers: readonly WorkerView[],
+    reservations: Reservations,
+    onlyPreferred: boolean,
+    now: Millis,
+  ): { readonly runs: readonly RunView[]; readonly counts: ReadonlyMap<WorkerView, number> } | undefined {
+    const room = new Map<WorkerView, number[]>();
+    for (const worker of workers) {
+      if (!worker.open || reservations.isForcedAt(worker, stage) || !mayRunAt(stage, worker)) continue;
+      if (onlyPreferred && !meetsWishes(stage.job.prefers, worker.attributes)) continue;
+      const free = [...worker.free];
+      // What ends already makes room as well.
+      for (const run of worker.runs) if (run.isPreempted) addVector(free, run.stage.demand, 1);
+      room.set(worker, free);
+    }
+    const chosen: Victim[] = [];
+    const victims = this.#victims(stage, room, now);
+    for (const victim of victims) {
+      if (totalIn(stage, room, tasks) >= tasks) break;
+      chosen.push(victim);
+      change(room, victim, 1);
+    }
+    if (totalIn(stage, room, tasks) < tasks) return undefined;
+    // Those that lose most are spared first, where the others are enough.
+    const needed: Victim[] = [];
+    for (const victim of chosen.reverse()) {
+      change(room, victim, -1);
+      if (totalIn(stage, room, tasks) >= tasks) continue;
+      change(room, victim, 1);
+      needed.push(victim);
+    }
+    return { runs: needed.flatMap(({ runs }) => runs), counts: countsIn(stage, room, tasks) };
+  }
+
+  /** Those that may be ended, by what they lose for each task that they make room for. */
+  #victims(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, now: Millis): Victim[] {
+    const gangs = new Map<StageView, RunView[]>();
+    const victims: Victim[] = [];
+    for (const worker of room.keys()) {
+      for (const run of worker.runs) {
+        const { job } = run.stage;
+        if (!job.preemptible || job === stage.job || run.isPreempted || run.isQueued) continue;
+        if (now - run.startedAt < (this.#lost.get(job) ?? 0)) continue;
+        if (!run.stage.gang) victims.push({ runs: [run], lostMs: now - run.startedAt });
+        else
+          gangs.set(
+            run.stage,
+            gangs.get(run.stage) ?? [...job.runs].filter((each) => each.stage === run.stage),
+          );
+      }
+    }
+    for (const runs of gangs.values())
+      victims.push({ runs, lostMs: runs.reduce((sum, { startedAt }) => sum + now - startedAt, 0) });
+    const costs = new Map(victims.map((victim) => [victim, victim.lostMs / victim.runs.length]));
+    return victims.sort(
+      (one, other) => costs.get(one)! - costs.get(other)! || one.runs[0]!.id - other.runs[0]!.id,
+    );
+  }
+}
+
+function change(room: ReadonlyMap<WorkerView, number[]>, { runs }: Victim, sign: 1 | -1): void {
+  for (const { worker, stage } of runs) {
+    const free = room.get(worker);
+    if (free !== undefined) addVector(free, stage.demand, sign);
+  }
+}
+
+function totalIn(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, most: number): number {
+  let count = 0;
+  for (const each of countsIn(stage, room, most).values()) count += each;
+  return count;
+}
+
+/** Tasks of the stage at each worker, so many in all at most. */
+function countsIn(
+  stage: StageView,
+  room: ReadonlyMap<WorkerView, number[]>,
+  most: number,
+): ReadonlyMap<WorkerView, number> {
+  const counts = new Map<WorkerView, number>();
+  let left = most;
+  for (const [worker, free] of room) {
+    if (left === 0) break;
+    const count = countIn(stage, free, left);
+    if (count > 0) counts.set(worker, count);
+    left -= count;
+  }
+  return counts;
+}

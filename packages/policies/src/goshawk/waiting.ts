@@ -1,0 +1,258 @@
+import { IndexedHeap } from '@goshawk/core';
+import type { Attributes, StageView } from '../contract.js';
+import { needsOf, togetherOf } from '../fitting.js';
+import { StageOrder } from '../stage-order.js';
+
+/** What is known of tasks that wait. `small` and `large`: the rest of a job whose class its pilots have yet to show. */
+export const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** What tasks need of workers, one object for all stages that need the same. */
+export interface Needs {
+  /** Small and dense; reused once no stage with these needs waits. */
+  readonly id: number;
+  readonly key: string;
+  readonly demand: StageView['demand'];
+  readonly requires: Attributes | undefined;
+  /** Tasks that must start together; 1: each may start alone. */
+  readonly together: number;
+  /** No worker has room for them until one has more than before. */
+  isBlocked: boolean;
+  /** Lines in which a stage with these needs waits. */
+  readonly lines: Set<Line>;
+}
+
+/** Waiting stages of one user and one kind, the least key first. A queue for each needs, so that all that fit nowhere leave at once. */
+export class Line {
+  readonly user: UserLines;
+  readonly kind: Kind;
+  readonly #queues: ({ readonly needs: Needs; readonly order: StageOrder } | undefined)[] = [];
+  /** Needs that are not blocked, by the key of their first stage. */
+  readonly #heads = new IndexedHeap();
+  readonly #touched = new Set<Needs>();
+
+  constructor(user: UserLines, kind: Kind) {
+    this.user = user;
+    this.kind = kind;
+  }
+
+  /** Nothing waits that may fit. */
+  get isEmpty(): boolean {
+    return this.#heads.size === 0;
+  }
+
+  /** Infinity where nothing waits that may fit. */
+  get firstKey(): number {
+    return this.#heads.topKey();
+  }
+
+  first(): StageView | undefined {
+    return this.#heads.size === 0 ? undefined : this.#queues[this.#heads.top()]!.order.first();
+  }
+
+  set(stage: StageView, needs: Needs, key: number): void {
+    let queue = this.#queues[needs.id];
+    if (queue === undefined) {
+      queue = { needs, order: new StageOrder() };
+      this.#queues[needs.id] = queue;
+      needs.lines.add(this);
+    }
+    queue.order.set(stage, key);
+    this.refresh(needs);
+  }
+
+  delete(stage: StageView, needs: Needs): void {
+    const queue = this.#queues[needs.id];
+    if (queue === undefined) return;
+    queue.order.delete(stage);
+    if (queue.order.total === 0) {
+      this.#queues[needs.id] = undefined;
+      needs.lines.delete(this);
+    }
+    this.refresh(needs);
+  }
+
+  keyOf(stage: StageView, needs: Needs): number {
+    return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The first of those needs, blocked or not, and its key. */
+  firstOf(needs: Needs): { readonly stage: StageView; readonly key: number } | undefined {
+    const order = this.#queues[needs.id]?.order;
+    const stage = order?.first();
+    return stage === undefined ? undefined : { stage, key: order!.firstKey };
+  }
+
+  /** The first leaves the line until all that were passed over are taken back. */
+  passOverFirst(): void {
+    const { needs, order } = this.#queues[this.#heads.top()]!;
+    order.passOverFirst();
+    this.#touched.add(needs);
+    this.refresh(needs);
+  }
+
+  takeBack(): void {
+    for (const needs of this.#touched) {
+      this.#queues[needs.id]?.order.takeBack();
+      this.refresh(needs);
+    }
+    this.#touched.clear();
+  }
+
+  /** The first of these needs is another, or they are blocked, or no longer. */
+  refresh(needs: Needs): void {
+    const order = this.#queues[needs.id]?.order;
+    if (order === undefined || order.size === 0 || needs.isBlocked) this.#heads.delete(needs.id);
+    else this.#heads.set(needs.id, order.firstKey);
+  }
+}
+
+/** A user of whom something waits or runs. */
+export class UserLines {
+  readonly name: string;
+  readonly lines: Readonly<Record<Kind, Line>> = {
+    pilots: new Line(this, 'pilots'),
+    short: new Line(this, 'short'),
+    small: new Line(this, 'small'),
+    long: new Line(this, 'long'),
+    large: new Line(this, 'large'),
+  };
+  weight = 1;
+  /** Sum of the dominant shares of what runs. */
+  used = 0;
+  /** Stages that wait. */
+  waiting = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Of what is due to the user, what the user has: who has least comes first. */
+  get share(): number {
+    return this.used / this.weight;
+  }
+}
+
+interface Entry {
+  readonly user: UserLines;
+  kind: Kind;
+  needs: Needs;
+}
+
+/** All stages that wait, by user, kind and needs. */
+export class Waiting {
+  readonly users = new Map<string, UserLines>();
+  readonly #entries = new Map<StageView, Entry>();
+  readonly #needs = new Map<string, Needs>();
+  /** Ids of needs that nobody has. */
+  readonly #freeIds: number[] = [];
+
+  /** Stages. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get stages(): Iterable<StageView> {
+    return this.#entries.keys();
+  }
+
+  /** Different needs of what waits. */
+  get needs(): ReadonlyMap<string, Needs> {
+    return this.#needs;
+  }
+
+  user(name: string): UserLines {
+    let user = this.users.get(name);
+    if (user === undefined) {
+      user = new UserLines(name);
+      this.users.set(name, user);
+    }
+    return user;
+  }
+
+  /** Nothing of the user waits or runs. */
+  forgetIfIdle(user: UserLines): void {
+    if (user.waiting === 0 && user.used < NOTHING) this.users.delete(user.name);
+  }
+
+  has(stage: StageView): boolean {
+    return this.#entries.has(stage);
+  }
+
+  kindOf(stage: StageView): Kind | undefined {
+    return this.#entries.get(stage)?.kind;
+  }
+
+  needsOf(stage: StageView): Needs | undefined {
+    return this.#entries.get(stage)?.needs;
+  }
+
+  keyOf(stage: StageView): number {
+    const entry = this.#entries.get(stage);
+    return entry === undefined ? Number.POSITIVE_INFINITY : lineOf(entry).keyOf(stage, entry.needs);
+  }
+
+  set(stage: StageView, kind: Kind, key: number): void {
+    let entry = this.#entries.get(stage);
+    const together = togetherOf(stage);
+    if (entry !== undefined && (entry.kind !== kind || entry.needs.together !== together)) {
+      this.delete(stage);
+      entry = undefined;
+    }
+    if (entry === undefined) {
+      const user = this.user(stage.job.user);
+      user.waiting++;
+      user.weight = stage.job.userWeight;
+      entry = { user, kind, needs: this.#intern(stage, together) };
+      this.#entries.set(stage, entry);
+    }
+    lineOf(entry).set(stage, entry.needs, key);
+  }
+
+  delete(stage: StageView): boolean {
+    const entry = this.#entries.get(stage);
+    if (entry === undefined) return false;
+    this.#entries.delete(stage);
+    lineOf(entry).delete(stage, entry.needs);
+    entry.user.waiting--;
+    this.forgetIfIdle(entry.user);
+    if (entry.needs.lines.size === 0) {
+      this.#needs.delete(entry.needs.key);
+      this.#freeIds.push(entry.needs.id);
+    }
+    return true;
+  }
+
+  block(needs: Needs, isBlocked: boolean): void {
+    if (needs.isBlocked === isBlocked) return;
+    needs.isBlocked = isBlocked;
+    for (const line of needs.lines) line.refresh(needs);
+  }
+
+  takeBack(): void {
+    for (const { lines } of this.users.values()) for (const kind of KINDS) lines[kind].takeBack();
+  }
+
+  #intern(stage: StageView, together: number): Needs {
+    const key = keyOfNeeds(stage, together);
+    let needs = this.#needs.get(key);
+    if (needs === undefined) {
+      const { demand, requires } = stage;
+      const id = this.#freeIds.pop() ?? this.#needs.size;
+      needs = { id, key, demand, requires, together, isBlocked: false, lines: new Set() };
+      this.#needs.set(key, needs);
+    }
+    return needs;
+  }
+}
+
+/** Sums of shares leave this much behind. */
+const NOTHING = 1e-9;
+
+function lineOf({ user, kind }: Entry): Line {
+  return user.lines[kind];
+}
+
+function keyOfNeeds(stage: StageView, together: number): string {
+  return together === 1 ? needsOf(stage) : `${together} × ${needsOf(stage)}`;
+}

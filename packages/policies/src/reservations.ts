@@ -1,0 +1,226 @@
+import { addVector, drawIndex, fitsIn, type Millis, type Vector } from '@goshawk/core';
+import { dominantShare } from './carbyne/amounts.js';
+import type { RunView, StageView, WorkerView } from './contract.js';
+import { fitsEver, togetherOf } from './fitting.js';
+
+/** Reservations at a time: each is of one of the first that fit nowhere. */
+export const RESERVATIONS_MAX = 8;
+
+/** Workers among which the place of one task is looked for. */
+const SAMPLE = 64;
+
+/** Of many workers some, drawn at random. */
+export function sampleOf(
+  workers: readonly WorkerView[],
+  source: { random(): number },
+): readonly WorkerView[] {
+  if (workers.length <= SAMPLE) return workers;
+  return Array.from({ length: SAMPLE }, () => workers[drawIndex(source, workers.length)]!);
+}
+
+/** What a reservation keeps of one worker. */
+interface Room {
+  /** Of the tasks for which it is. */
+  readonly needed: Vector;
+  /** What will be left beside them at the time of the reservation: others may have it for as long as they like. */
+  readonly spare: number[];
+}
+
+/** A stage, or a whole gang, will start there and then at the latest. */
+export interface Reservation {
+  readonly stage: StageView;
+  readonly at: Millis;
+  readonly rooms: ReadonlyMap<WorkerView, Room>;
+  /** Its room was made by ending other tasks. */
+  readonly isForced: boolean;
+}
+
+/** When runs end, as far as anybody knows. */
+export interface Ends {
+  endOf(run: RunView, now: Millis): Millis;
+  taskMs(stage: StageView, now: Millis): Millis;
+}
+
+/**
+ * Reservations as in EASY backfilling: what fits nowhere has the place where it will fit first. Other tasks may run there if
+ * they end before that time, or take what will be left beside it.
+ */
+export class Reservations {
+  readonly #ends: Ends;
+  #all: Reservation[] = [];
+  /** Those of the last plan, by stage. */
+  #before = new Map<StageView, Reservation>();
+  readonly #at = new Map<WorkerView, Reservation>();
+
+  constructor(ends: Ends) {
+    this.#ends = ends;
+  }
+
+  get all(): readonly Reservation[] {
+    return this.#all;
+  }
+
+  get size(): number {
+    return this.#all.length;
+  }
+
+  of(stage: StageView): Reservation | undefined {
+    return this.#all.length === 0 ? undefined : this.#all.find((each) => each.stage === stage);
+  }
+
+  at(worker: WorkerView): Reservation | undefined {
+    return this.#at.get(worker);
+  }
+
+  /** Room is held there for another stage, for which tasks were ended. */
+  isForcedAt(worker: WorkerView, stage: StageView): boolean {
+    const reservation = this.#at.get(worker);
+    return reservation?.isForced === true && reservation.stage !== stage;
+  }
+
+  add(reservation: Reservation): void {
+    this.#all.push(reservation);
+    for (const worker of reservation.rooms.keys()) this.#at.set(worker, reservation);
+  }
+
+  /** All but those for which tasks were ended are made anew, and keep their places where these are still good. */
+  renew(): void {
+    this.#before = new Map(this.#all.map((each) => [each.stage, each]));
+    const kept = this.#all.filter(({ isForced }) => isForced);
+    this.#all = [];
+    this.#at.clear();
+    for (const each of kept) this.add(each);
+  }
+
+  drop(reservation: Reservation): void {
+    this.#all = this.#all.filter((each) => each !== reservation);
+    for (const worker of reservation.rooms.keys())
+      if (this.#at.get(worker) === reservation) this.#at.delete(worker);
+  }
+
+  /** Whether tasks of the stage may start at the worker without holding up whom it is reserved for. */
+  admits(stage: StageView, worker: WorkerView, now: Millis): boolean {
+    if (this.#all.length === 0) return true;
+    const reservation = this.#at.get(worker);
+    if (reservation === undefined || reservation.stage === stage) return true;
+    if (this.#endsBefore(stage, reservation, now)) return true;
+    return fitsIn(stage.demand, reservation.rooms.get(worker)!.spare);
+  }
+
+  /** What tasks of the stage may have of the worker now. */
+  roomFor(stage: StageView, worker: WorkerView, now: Millis): Vector {
+    const reservation = this.#all.length === 0 ? undefined : this.#at.get(worker);
+    if (reservation === undefined || reservation.stage === stage) return worker.free;
+    if (this.#endsBefore(stage, reservation, now)) return worker.free;
+    const { spare } = reservation.rooms.get(worker)!;
+    return worker.free.map((amount, index) => Math.min(amount, spare[index] ?? 0));
+  }
+
+  /** A task has started there. */
+  started(stage: StageView, worker: WorkerView, now: Millis): void {
+    const reservation = this.#all.length === 0 ? undefined : this.#at.get(worker);
+    if (reservation === undefined || reservation.stage === stage) return;
+    if (!this.#endsBefore(stage, reservation, now))
+      addVector(reservation.rooms.get(worker)!.spare, stage.demand, -1);
+  }
+
+  /**
+   * The reservation of a stage: where and when it was before, else where it will fit first. Estimates may be wrong, and a place
+   * that changed with every plan would never become free.
+   *
+   * @param workers among which to look
+   */
+  placeFor(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
+    const before = this.#before.get(stage);
+    const same = before && this.earliest(stage, [...before.rooms.keys()], now);
+    if (same === undefined) return this.earliest(stage, workers, now);
+    // What was promised stays: else whoever takes longer than estimated would let more of its kind in.
+    return { ...same, at: Math.min(same.at, before!.at) };
+  }
+
+  /**
+   * The reservation of the earliest time at which all tasks of the stage that start together will fit, at workers that are
+   * not reserved.
+   *
+   * @param workers among which to look
+   * @returns undefined where that is never, as far as anybody knows
+   */
+  earliest(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
+    const together = togetherOf(stage);
+    const steps: { readonly at: Millis; readonly worker: WorkerView }[] = [];
+    for (const worker of workers) {
+      if (!worker.open || this.#at.has(worker) || !fitsEver(stage, worker)) continue;
+      for (const at of this.#timesOfRoom(stage, worker, together, now)) steps.push({ at, worker });
+    }
+    if (steps.length < together) return undefined;
+    steps.sort((one, other) => one.at - other.at || one.worker.id - other.worker.id);
+    const taken = steps.slice(0, together);
+    const { at } = taken[together - 1]!;
+    const counts = new Map<WorkerView, number>();
+    for (const { worker } of taken) counts.set(worker, (counts.get(worker) ?? 0) + 1);
+    return { stage, at, rooms: this.#rooms(stage, counts, at, now), isForced: false };
+  }
+
+  /** Room that is held for the stage at these workers from now on, so many tasks at each. */
+  forced(stage: StageView, counts: ReadonlyMap<WorkerView, number>, now: Millis): Reservation {
+    return { stage, at: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
+  }
+
+  /** Which part of the cluster's resources, at most, the reservation leaves idle until its time, as a mean over what it needs. */
+  idleShare({ stage: { demand }, rooms }: Reservation, capacity: Vector): number {
+    let idle = 0;
+    for (const { free } of rooms.keys()) idle += dominantShare(free.slice(0, demand.length), capacity);
+    return idle;
+  }
+
+  #endsBefore(stage: StageView, { at }: Reservation, now: Millis): boolean {
+    return now + this.#ends.taskMs(stage, now) <= at;
+  }
+
+  /** When a first, a second, … task will fit there, at most so many. */
+  #timesOfRoom(stage: StageView, worker: WorkerView, together: number, now: Millis): Millis[] {
+    const free = [...worker.free];
+    const times: Millis[] = [];
+    const take = (at: Millis): void => {
+      while (times.length < together && fitsIn(stage.demand, free)) {
+        addVector(free, stage.demand, -1);
+        times.push(at);
+      }
+    };
+    take(now);
+    if (times.length === together) return times;
+    for (const { at, demand } of this.#endsAt(worker, now)) {
+      addVector(free, demand, 1);
+      take(at);
+      if (times.length === together) break;
+    }
+    return times;
+  }
+
+  #endsAt(worker: WorkerView, now: Millis): { readonly at: Millis; readonly demand: Vector }[] {
+    const ends: { readonly at: Millis; readonly demand: Vector }[] = [];
+    for (const run of worker.runs) {
+      if (run.isQueued) continue;
+      const at = run.isPreempted ? now : this.#ends.endOf(run, now);
+      ends.push({ at, demand: run.stage.demand });
+    }
+    return ends.sort((one, other) => one.at - other.at);
+  }
+
+  #rooms(
+    stage: StageView,
+    counts: ReadonlyMap<WorkerView, number>,
+    at: Millis,
+    now: Millis,
+  ): ReadonlyMap<WorkerView, Room> {
+    const rooms = new Map<WorkerView, Room>();
+    for (const [worker, count] of counts) {
+      const needed = stage.demand.map((amount) => amount * count);
+      const spare = [...worker.free];
+      for (const end of this.#endsAt(worker, now)) if (end.at <= at) addVector(spare, end.demand, 1);
+      addVector(spare, needed, -1);
+      rooms.set(worker, { needed, spare });
+    }
+    return rooms;
+  }
+}
