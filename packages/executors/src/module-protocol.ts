@@ -31,6 +31,8 @@ export type FromRun =
   /** The run wants to hear of its end. */
   | { readonly kind: 'listens' }
   | { readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array }
+  /** A file that the thread has loaded is another one by now: it has not begun the run, and takes no more. */
+  | { readonly kind: 'stale' }
   /** The ring that holds the end of a long stream, for the worker to read once the run has ended. */
   | { readonly kind: 'tail'; readonly stream: OutputStream; readonly memory: SharedArrayBuffer }
   | ThreadResult;

@@ -1,18 +1,18 @@
 /** The main file of a thread that runs modules: makes one run after another, as its link says. */
-import { realpathSync, statSync } from 'node:fs';
-import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { statSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { workerData } from 'node:worker_threads';
 import type { Failure, FailureCode } from './contract.js';
 import { encodeValue } from './json-value.js';
 import { MODULE_THREAD_LOADS_MAX } from './limits.js';
+import { LoadedFiles } from './loaded-files.js';
 import type { FromThread, ThreadData, ThreadOrder, ToThread } from './module-protocol.js';
 import { ThreadContext } from './thread-context.js';
 import { ThreadOutput } from './thread-output.js';
 import { describeThrown } from './thrown.js';
 
 const { port } = workerData as ThreadData;
-const require = createRequire(import.meta.url);
 // Its own memory: a view would be cloned with all that it is a view of.
 const output = new ThreadOutput(
   (stream, bytes) => post({ kind: 'output', stream, bytes: Uint8Array.from(bytes) }),
@@ -28,9 +28,9 @@ process.env = new Proxy(environment, {
   },
 });
 syncBuiltinESMExports();
-/** Each module that this thread has loaded, by its path. */
-const loaded = new Map<string, { version: string; exports: Promise<Exports> }>();
-let loads = 0;
+/** Each module that tasks of this thread have named, by its path. */
+const loaded = new Map<string, Promise<Exports>>();
+const files = new LoadedFiles();
 /** Of what runs now. */
 let context: ThreadContext | undefined;
 
@@ -45,6 +45,9 @@ function post(message: FromThread): void {
 }
 
 async function run(order: ThreadOrder): Promise<void> {
+  // Node loads no file again: another thread does.
+  if (files.hasChanged) return post({ kind: 'stale' });
+  files.begin();
   output.begin(order.outputBytesMax);
   setEnvironment(order.env);
   const startedAt = performance.now();
@@ -55,8 +58,9 @@ async function run(order: ThreadOrder): Promise<void> {
   const end = await attempt(order, own);
   context = undefined;
   output.end();
+  files.ran();
   // Node forgets no module, nor that one could not be loaded; and what a failed run has left behind is no other's.
-  const isSpent = 'error' in end || loads >= MODULE_THREAD_LOADS_MAX;
+  const isSpent = 'error' in end || files.isIncomplete || loaded.size >= MODULE_THREAD_LOADS_MAX;
   post({ kind: 'ended', runMs: performance.now() - startedAt, isSpent, ...end });
 }
 
@@ -87,6 +91,12 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
   try {
     exports = await exportsOf(path);
   } catch (thrown) {
+    if (isTypeScript(thrown)) {
+      return {
+        code: 'module-load-failed',
+        message: `the module "${path}" is TypeScript or imports it, which Node.js ${process.version} does not run: compile it, or run this worker with Node.js 22.18 or later`,
+      };
+    }
     // Node keeps the place of a syntax error to itself.
     const where = thrown instanceof SyntaxError ? '; `node --check` on that machine shows where' : '';
     return {
@@ -105,24 +115,21 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
   return { code: 'no-such-export', message: `the export "${exportName}" of "${path}" ${what}` };
 }
 
-/**
- * Threads outlive tasks, and Node loads a URL once. A file that has changed is loaded again, by a URL of
- * its own; modules that it imports are not.
- *
- * @returns undefined when there is no such file.
- */
+function isTypeScript(thrown: unknown): boolean {
+  const { code, message } = (thrown ?? {}) as Partial<NodeJS.ErrnoException>;
+  return code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?ts"/.test(message ?? '');
+}
+
+/** @returns undefined when there is no such file. */
 function exportsOf(path: string): Promise<Exports> | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isFile()) return undefined;
-  const version = `${stat.mtimeMs}-${stat.size}`;
   const before = loaded.get(path);
-  if (before?.version === version) return before.exports;
-  // What is no ES module Node also keeps by its path.
-  delete require.cache[realpathSync(path)];
-  const { href } = pathToFileURL(path);
-  const exports: Promise<Exports> = import(before === undefined ? href : `${href}?version=${version}`);
-  loaded.set(path, { version, exports });
-  loads++;
+  if (before !== undefined) return before;
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  const exports: Promise<Exports> = import(pathToFileURL(path).href).then((all: Exports) => {
+    files.imported(path);
+    return all;
+  });
+  loaded.set(path, exports);
   return exports;
 }
 

@@ -1,10 +1,22 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compiledFile } from './compiled.js';
 import { Executors } from './executors.js';
 import { STUCK_THREADS_MAX } from './limits.js';
@@ -201,6 +213,130 @@ describe('a module task', () => {
         value: version,
       });
     }
+  });
+
+  describe('imports what is on disk when it starts', () => {
+    const resultOf = async (module: string) => {
+      const { outcome } = await outcomeOf(executors, { module });
+      return outcome.kind === 'completed' ? outcome.value : outcome;
+    };
+    let at: string;
+    beforeEach(() => {
+      at = mkdtempSync(join(folder, 'graph-'));
+    });
+    const write = (name: string, text: string): void => writeFileSync(join(at, name), text);
+
+    /** Edits a file without a change of its size or its modification time. */
+    const edit = (name: string, text: string): void => {
+      const path = join(at, name);
+      const { atime, mtime, size } = statSync(path);
+      expect(Buffer.byteLength(text)).toBe(size);
+      writeFileSync(path, text);
+      utimesSync(path, atime, mtime);
+    };
+
+    it.each<[string, string, string, (value: number) => string]>([
+      [
+        'an ES module',
+        `import { value } from './helper.mjs'`,
+        'helper.mjs',
+        (value) => `export const value = ${value};`,
+      ],
+      [
+        'a CommonJS module',
+        `import { value } from './helper.cjs'`,
+        'helper.cjs',
+        (value) => `exports.value = ${value};`,
+      ],
+      [
+        'JSON that is required',
+        `import { createRequire } from 'node:module'; const { value } = createRequire(import.meta.url)('./helper.json')`,
+        'helper.json',
+        (value) => `{"value":${value}}`,
+      ],
+      [
+        'JSON that is imported',
+        `import json from './helper.json' with { type: 'json' }; const { value } = json`,
+        'helper.json',
+        (value) => `{"value":${value}}`,
+      ],
+      [
+        'a module at the end of a chain',
+        `import { value } from './a.mjs'`,
+        'helper.mjs',
+        (value) => `export const value = ${value};`,
+      ],
+    ])('%s', async (_, imports, name, helper) => {
+      write('a.mjs', `export * from './b.mjs';`);
+      write('b.mjs', `export { value } from './helper.mjs';`);
+      write('main.mjs', `${imports}; export default () => value;`);
+      write(name, helper(0));
+      expect(await resultOf(join(at, 'main.mjs'))).toBe(0);
+      for (let value = 1; value < 4; value++) {
+        for (let call = 0; call < 3; call++) expect(await resultOf(join(at, 'main.mjs'))).toBe(value - 1);
+        edit(name, helper(value));
+        expect(await resultOf(join(at, 'main.mjs'))).toBe(value);
+      }
+    });
+
+    it('a module that is imported while a task runs', async () => {
+      write('main.mjs', `export default async () => (await import('./' + 'late.mjs')).value;`);
+      write('late.mjs', 'export const value = 1;');
+      expect(await resultOf(join(at, 'main.mjs'))).toBe(1);
+      edit('late.mjs', 'export const value = 2;');
+      expect(await resultOf(join(at, 'main.mjs'))).toBe(2);
+    });
+
+    it('a module behind a link, also in the place of a folder', async () => {
+      for (const version of ['v1', 'v2']) {
+        mkdirSync(join(at, version));
+        write(`${version}/helper.mjs`, `export const value = '${version}';`);
+      }
+      const link = (to: string, name: string): void => {
+        rmSync(join(at, name), { force: true });
+        symlinkSync(to, join(at, name));
+      };
+      write(
+        'main.mjs',
+        `import { value } from './lib/helper.mjs'; import * as one from './one.mjs';
+        export default () => [value, one.value];`,
+      );
+      link('v1', 'lib');
+      link('v1/helper.mjs', 'one.mjs');
+      expect(await resultOf(join(at, 'main.mjs'))).toEqual(['v1', 'v1']);
+      link('v2', 'lib');
+      expect(await resultOf(join(at, 'main.mjs'))).toEqual(['v2', 'v1']);
+      link('v2/helper.mjs', 'one.mjs');
+      expect(await resultOf(join(at, 'main.mjs'))).toEqual(['v2', 'v2']);
+    });
+
+    it('in the same thread while nothing changes', async () => {
+      write(
+        'main.mjs',
+        `import { threadId } from 'node:worker_threads'; import './helper.mjs';
+        export default () => { debugger; return threadId; };`,
+      );
+      write('helper.mjs', '');
+      const one = new Executors({ dataFolder: folder, moduleThreads: 1 });
+      await setTimeout(100);
+      const threads = new Set<unknown>();
+      for (let call = 0; call < 20; call++) {
+        const { outcome } = await outcomeOf(one, { module: join(at, 'main.mjs') });
+        threads.add((outcome as { value?: unknown }).value);
+      }
+      expect(threads.size).toBe(1);
+      await one.close();
+    });
+
+    it('says in one line that it is TypeScript, where Node does not run that', async () => {
+      write('main.ts', 'export default (): number => 1;');
+      const { outcome } = await outcomeOf(executors, { module: join(at, 'main.ts') });
+      if (outcome.kind === 'completed') expect(outcome.value).toBe(1);
+      else
+        expect(outcome).toMatchObject({
+          error: { message: expect.stringMatching(/TypeScript.*compile it/) },
+        });
+    });
   });
 
   it('sees the listed environment and the order, nothing secret and nothing of the task before it', async () => {

@@ -34,7 +34,7 @@ interface ModuleExecutorOptions {
 export class ModuleExecutor implements Executor {
   readonly #options: ModuleExecutorOptions;
   /** In order. */
-  readonly #waiting = new Set<ModuleRun>();
+  #waiting = new Set<ModuleRun>();
   readonly #threads = new Set<ThreadLink>();
   /** With those that are to end, and do so when a native call returns. */
   readonly #alive = new Set<ThreadLink>();
@@ -59,6 +59,10 @@ export class ModuleExecutor implements Executor {
       sink,
       graceMs,
       () => this.#waiting.delete(run),
+      () => {
+        this.#waiting = new Set([run, ...this.#waiting]);
+        this.#advance();
+      },
     );
     this.#waiting.add(run);
     queueMicrotask(() => this.#advance());
@@ -130,6 +134,7 @@ class ModuleRun implements Run {
   readonly #graceMs: number;
   /** It is to get no thread any more. */
   readonly #stopWaiting: () => void;
+  readonly #waitAgain: () => void;
   #thread: ThreadLink | undefined;
   #startedAt: number | undefined;
   /** Its function looks at its signal. */
@@ -139,11 +144,18 @@ class ModuleRun implements Run {
   #ended = false;
   readonly #tails = new Map<OutputStream, OutputTail>();
 
-  constructor(order: ThreadOrder, sink: RunSink, graceMs: number, stopWaiting: () => void) {
+  constructor(
+    order: ThreadOrder,
+    sink: RunSink,
+    graceMs: number,
+    stopWaiting: () => void,
+    waitAgain: () => void,
+  ) {
     this.order = order;
     this.#sink = sink;
     this.#graceMs = graceMs;
     this.#stopWaiting = stopWaiting;
+    this.#waitAgain = waitAgain;
   }
 
   /** @throws DataCloneError for an input that cannot be handed to a thread */
@@ -165,8 +177,14 @@ class ModuleRun implements Run {
   }
 
   started(): void {
+    if (this.#startedAt !== undefined) return;
     this.#startedAt = performance.now();
     this.#sink.started?.();
+  }
+
+  again(): void {
+    this.#thread = undefined;
+    if (!this.#ended && this.#killedFor === undefined) this.#waitAgain();
   }
 
   heard(message: FromRun): void {
@@ -176,6 +194,8 @@ class ModuleRun implements Run {
         return;
       case 'output':
         return this.#sink.output(message);
+      case 'stale':
+        return;
       case 'tail':
         this.#tails.set(message.stream, new OutputTail(message.memory));
         return;

@@ -23,6 +23,8 @@ interface LinkedRun {
   /** The thread has it and runs nothing else. */
   started(): void;
   heard(message: FromRun): void;
+  /** The thread has not begun it and takes no more: another one has to. */
+  again(): void;
   broke(outcome: FailedOutcome): void;
 }
 
@@ -107,6 +109,12 @@ export class ThreadLink {
     if (message.kind === 'ready') {
       this.#isReady = true;
       return this.#run?.started();
+    }
+    if (message.kind === 'stale') {
+      const run = this.#run;
+      void this.end();
+      run?.again();
+      return;
     }
     this.#run?.heard(message);
     if (message.kind !== 'ended') return;

@@ -1,0 +1,143 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, isAbsolute, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Time stamps of files are this coarse: what changed later than this before it was loaded may change unnoticed. ms */
+const RACY_MS = 20;
+/** More files than this are not looked at for every run: a look takes microseconds a file. */
+const ALWAYS_MAX = 32;
+/** For how long a look at more files is used again. ms */
+const REUSE_MS = 5;
+/** Specifiers of imports and requires that stand in the source as text; comments match as well, which does no harm. */
+const LITERAL = /\b(?:from|import|require|resolve)\b\s*\(?\s*(['"`])([^'"`\n$]+)\1/g;
+/** An import of something that is known when it runs. */
+const COMPUTED = /\bimport\s*\(\s*(?!\s|'[^']*'\s*[,)]|"[^"]*"\s*[,)]|`[^`$]*`\s*[,)])/;
+const SCRIPT = /\.[cm]?[jt]s$/;
+/** Endings that `require` adds. */
+const ENDINGS = ['', '.js', '.json', '.cjs', '/index.js'];
+/** A version that no file has. */
+const UNSURE = 'unsure';
+
+/**
+ * The files of all modules that this thread has loaded, of which Node loads none again. Node lists CommonJS modules and JSON;
+ * of ES modules the sources say what they import.
+ */
+export class LoadedFiles {
+  readonly #versions = new Map<string, string>();
+  /** Where paths with links lead to. */
+  readonly #links = new Map<string, string>();
+  readonly #cache = createRequire(import.meta.url).cache;
+  #cached = Object.keys(this.#cache).length;
+  #sinceMs = 0;
+  #hasComputedImports = false;
+  #hasChanged = false;
+  #goodUntil = 0;
+
+  /** Some module may import what no source says, so nothing tells whether that changes. */
+  get isIncomplete(): boolean {
+    return this.#hasComputedImports;
+  }
+
+  /** Modules may be loaded from now on. */
+  begin(): void {
+    this.#sinceMs = Date.now();
+  }
+
+  /** Notes a module that was imported, and all that it imports. */
+  imported(path: string): void {
+    const left = [path];
+    for (let next = left.pop(); next !== undefined; next = left.pop()) left.push(...this.#add(next));
+    this.ran();
+  }
+
+  /** Notes what was required while a module ran. */
+  ran(): void {
+    const paths = Object.keys(this.#cache);
+    for (const path of paths.slice(this.#cached)) this.#file(path);
+    this.#cached = paths.length;
+  }
+
+  /** Whether a file is another one than when it was loaded. */
+  get hasChanged(): boolean {
+    if (this.#versions.size > ALWAYS_MAX) {
+      const now = performance.now();
+      if (now < this.#goodUntil) return this.#hasChanged;
+      this.#goodUntil = now + REUSE_MS;
+    }
+    this.#hasChanged ||= this.#look();
+    return this.#hasChanged;
+  }
+
+  #look(): boolean {
+    for (const [path, version] of this.#versions) if (versionOf(path) !== version) return true;
+    for (const [path, target] of this.#links) if (realPathOf(path) !== target) return true;
+    return false;
+  }
+
+  /** @returns the paths that the file imports */
+  #add(path: string): string[] {
+    const file = realPathOf(path);
+    if (file === undefined) return [];
+    // A path without links needs no second look: what takes its place is another file.
+    if (file !== path) this.#links.set(path, file);
+    if (this.#versions.has(file)) return [];
+    this.#file(file);
+    if (!SCRIPT.test(file)) return [];
+    let source: string;
+    try {
+      source = readFileSync(file, 'utf8');
+    } catch {
+      return [];
+    }
+    // Packages import what they have in ways of their own, and change seldom.
+    if (!file.includes(`${sep}node_modules${sep}`)) this.#hasComputedImports ||= COMPUTED.test(source);
+    const specifiers = new Set(Array.from(source.matchAll(LITERAL), ([, , specifier]) => specifier!));
+    return [...specifiers].flatMap((specifier) => resolved(specifier, file) ?? []);
+  }
+
+  #file(path: string): void {
+    if (this.#versions.has(path)) return;
+    const changedMs = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? Number.POSITIVE_INFINITY;
+    const isSure = this.#sinceMs - changedMs > RACY_MS;
+    this.#versions.set(path, isSure ? versionOf(path) : UNSURE);
+  }
+}
+
+/** The path that a specifier in this file stands for, links not followed; undefined: none, or a module of Node. */
+function resolved(specifier: string, file: string): string | undefined {
+  if (specifier.startsWith('file:') || specifier.startsWith('.') || isAbsolute(specifier)) {
+    try {
+      const path = specifier.startsWith('file:')
+        ? fileURLToPath(specifier)
+        : resolve(dirname(file), specifier.replace(/[?#].*$/, ''));
+      return ENDINGS.map((ending) => `${path}${ending}`).find(isFile);
+    } catch {
+      return undefined;
+    }
+  }
+  try {
+    const path = createRequire(file).resolve(specifier);
+    return isAbsolute(path) ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The change time is set by every write, also by one that sets the modification time back. */
+function versionOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stat === undefined ? 'none' : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
