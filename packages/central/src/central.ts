@@ -246,6 +246,7 @@ export class Central implements Machine<CentralTimer> {
     const shared = [...this.#members.away.all()].filter(({ epoch }) => epoch > 0).length;
     return {
       workers: countWorkers(this.#members.registry.workers.values()),
+      lostWorkers: this.#members.lostWorkers(now),
       schedulers: this.#members.registry.schedulers.size,
       schedulersAway: this.#members.away.count,
       schedulersMissing: missing.length,

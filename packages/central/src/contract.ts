@@ -139,6 +139,8 @@ export interface ScrapeTarget {
 export interface CentralStanding {
   /** Workers by partition and state, in that order; those that there are none of are left out. */
   readonly workers: readonly CountedWorkers[];
+  /** Those that were lost within the last hour and have not come back. */
+  readonly lostWorkers: number;
   readonly schedulers: number;
   /** Schedulers that are gone and are expected back, since they keep a journal. */
   readonly schedulersAway: number;

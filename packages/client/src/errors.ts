@@ -7,6 +7,7 @@ import {
   type MessageOf,
   type Millis,
   type MissingScheduler,
+  PROTOCOL_VERSION,
   type TaskFailure,
   UnreachableError,
 } from '@goshawk/core';
@@ -109,7 +110,7 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
   return new UnreachableError(
     'unreachable',
     `no answer from ${whom} for ${formatDuration(silentMs)}, asked ${what}`,
-    'is the cluster running?',
+    `is the cluster running? If it is, its log says more: it may speak another protocol version than this client, ${PROTOCOL_VERSION}`,
   );
 }
 
@@ -129,6 +130,12 @@ export function authFailure(whom: string, why: AuthFailure): UnreachableError {
         'keys-refused',
         `${whom} rejects this key, or this client has an old key of the cluster`,
         GIVE_KEYS,
+      );
+    case 'closed':
+      return new UnreachableError(
+        'no-handshake',
+        `${whom} closes connections before the handshake`,
+        'it is not running or still starting, or a proxy before it has no backend; if it runs, this key may be of another cluster',
       );
   }
 }

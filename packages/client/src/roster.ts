@@ -314,13 +314,14 @@ function parseParty(name: string): { endpoint: string; incarnation: string; inde
 
 function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unknown {
   const other = causes.find(
-    (cause) => !(cause instanceof UnreachableError) || cause.code.startsWith('keys-'),
+    (cause) =>
+      !(cause instanceof UnreachableError) || cause.code.startsWith('keys-') || cause.code === 'no-handshake',
   );
   if (other !== undefined) return other;
   return new UnreachableError(
     'unreachable',
     `no answer from ${seeds.join(' or ')}; is the cluster running?`,
-    '`goshawk up` starts one on this machine',
+    '`goshawk up` starts one on this machine; while central is away the addresses of schedulers serve as well, after commas',
     { cause: causes[0] },
   );
 }

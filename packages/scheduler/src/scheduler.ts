@@ -269,7 +269,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** How things stand now: a few steps for each job that has not ended. */
   standing(now: Millis): SchedulerStanding {
-    return standingOf(this.#parts.jobs.active(), this.#parts.circumstances(now));
+    return standingOf(this.#parts.jobs.active(), this.#parts.circumstances(now), now);
   }
 
   /** Nothing was heard of central for some heartbeats. */

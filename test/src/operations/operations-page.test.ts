@@ -9,6 +9,11 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PATH = join(ROOT, 'docs/OPERATE.md');
 const METRICS = join(ROOT, 'docs/METRICS.md');
 
+interface Rule {
+  readonly alert: string;
+  readonly annotations: { readonly runbook_url?: string };
+}
+
 describe('docs/METRICS.md', () => {
   it('has the metrics that the code has (UPDATE_GOLDEN=1 writes it)', () => {
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(METRICS, metricsReference());
@@ -19,9 +24,12 @@ describe('docs/METRICS.md', () => {
 describe('docs/OPERATE.md', () => {
   it('says what to do about each alert, and about no other', () => {
     const text = readFileSync(join(ROOT, 'deploy/monitoring/alerts.yml'), 'utf8');
-    const { groups } = parse(text) as { groups: { rules: { alert: string }[] }[] };
-    const rows = [...readFileSync(PATH, 'utf8').matchAll(/^\| (Goshawk\w+) \|/gm)].map(([, name]) => name);
-    expect(rows).toEqual(groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)));
+    const { groups } = parse(text) as { groups: { rules: Rule[] }[] };
+    const rules = groups.flatMap((group) => group.rules);
+    const entries = [...readFileSync(PATH, 'utf8').matchAll(/^### (Goshawk\w+)$/gm)].map(([, name]) => name);
+    expect(entries).toEqual(rules.map(({ alert }) => alert));
+    for (const { alert, annotations } of rules)
+      expect(annotations.runbook_url).toBe(`docs/OPERATE.md#${alert.toLowerCase()}`);
   });
 
   it('has each reason for which tasks wait', () => {

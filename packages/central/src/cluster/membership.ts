@@ -135,6 +135,11 @@ export class Membership {
     return { ...page, lost: from === 0 ? this.#lost.list(now) : undefined };
   }
 
+  /** How many were lost lately and have not come back. */
+  lostWorkers(now: Millis): number {
+    return this.#lost.list(now).length;
+  }
+
   /** A scheduler by its full name. */
   schedulerAt(fullName: string): Address | undefined {
     for (const address of this.registry.schedulers.keys())

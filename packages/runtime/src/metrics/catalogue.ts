@@ -137,6 +137,10 @@ export const METRICS = {
       class: CLASSES,
       reason: WAITING_REASONS,
     }),
+    goshawk_oldest_waiting_seconds: gauge(
+      'Wait so far of the task that could start and has waited for longest; 0 where none waits.',
+      BY_CLASS,
+    ),
     goshawk_scheduler_running_tasks: gauge('Tasks bound to workers and not ended.', BY_CLASS),
     goshawk_scheduler_tasks_bound_total: counter('Bindings of tasks to workers.'),
     goshawk_scheduler_tasks_ended_total: counter('Ended tasks, by class and outcome.', BY_CLASS_AND_END),
@@ -176,6 +180,9 @@ export const METRICS = {
     goshawk_central_schedulers: gauge(
       'Schedulers: present; away, which central has seen and whose journals are kept; missing, which are expected and have not come since central started.',
       { state: ['present', 'away', 'missing'] },
+    ),
+    goshawk_central_lost_workers: gauge(
+      'Workers that were lost within the last hour and have not come back; `goshawk workers` names them.',
     ),
     goshawk_central_unowned_journals: gauge(
       'Journals in a shared database that no scheduler has; `goshawk takeover --all` assigns them.',

@@ -18,6 +18,7 @@ export function centralReadings(central: Central, now: Millis): Readings {
       away: standing.schedulersAway,
       missing: standing.schedulersMissing,
     }),
+    goshawk_central_lost_workers: standing.lostWorkers,
     goshawk_central_unowned_journals: standing.unownedJournals,
     goshawk_central_workers_joined_total: counters.workersJoined,
     goshawk_central_leases_lost_total: byLabel('party', {

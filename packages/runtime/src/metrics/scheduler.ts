@@ -6,7 +6,7 @@ import { byLabel, byLabels, type Readings } from './exposition.js';
 
 export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
   const { counters, tallies } = scheduler;
-  const { jobs, running, waiting, probesOut } = scheduler.standing(now);
+  const { jobs, running, waiting, oldestWaitMs, probesOut } = scheduler.standing(now);
   return {
     goshawk_scheduler_jobs: byLabel('state', jobs),
     goshawk_scheduler_jobs_accepted_total: counters.jobsAccepted,
@@ -16,6 +16,10 @@ export function schedulerReadings(scheduler: Scheduler, now: Millis): Readings {
     goshawk_scheduler_job_duration_seconds: byLabel('class', tallies.jobMs),
     goshawk_scheduler_queueing_seconds: byLabel('class', tallies.queueingMs),
     goshawk_waiting_tasks: byLabels(['class', 'reason'], waiting),
+    goshawk_oldest_waiting_seconds: byLabel('class', {
+      short: oldestWaitMs.short / 1_000,
+      long: oldestWaitMs.long / 1_000,
+    }),
     goshawk_scheduler_running_tasks: byLabel('class', running),
     goshawk_scheduler_tasks_bound_total: counters.tasksBound,
     goshawk_scheduler_tasks_ended_total: byLabels(['class', 'outcome'], tallies.tasksEnded),

@@ -17,7 +17,7 @@ function reasons(
   job: Job,
   circumstances: Partial<Circumstances> = {},
 ): Partial<Record<WaitingReason, number>> {
-  const { waiting } = standingOf([job], { ...USUAL, ...circumstances });
+  const { waiting } = standingOf([job], { ...USUAL, ...circumstances }, 0);
   return Object.fromEntries(Object.entries(waiting[job.class]).filter(([, tasks]) => tasks > 0));
 }
 
@@ -104,7 +104,7 @@ describe('why tasks wait', () => {
             // Those of the second stage wait for the first.
             if (task < 3 && state !== TaskState.blocked) job.set(task, state);
           });
-          const { waiting, running } = standingOf([job], USUAL);
+          const { waiting, running } = standingOf([job], USUAL, 0);
           const told = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
           expect(told).toBe(job.counts.waiting);
           expect(running.short).toBe(job.counts.running);

@@ -19,6 +19,8 @@ export interface SchedulerStanding {
   readonly jobs: { waiting: number; running: number };
   readonly running: { short: number; long: number };
   readonly waiting: ByClass<Record<WaitingReason, number>>;
+  /** Since when the task waits that has waited for longest and could start. ms; 0: none waits */
+  readonly oldestWaitMs: { short: Millis; long: Millis };
   /** Probes that no worker has served. */
   probesOut: number;
 }
@@ -50,21 +52,43 @@ export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Milli
 }
 
 /** Costs a few steps for each batch of each job, whatever its number of tasks. */
-export function standingOf(jobs: Iterable<Job>, circumstances: Circumstances): SchedulerStanding {
+export function standingOf(
+  jobs: Iterable<Job>,
+  circumstances: Circumstances,
+  now: Millis,
+): SchedulerStanding {
   const standing: SchedulerStanding = {
     jobs: { waiting: 0, running: 0 },
     running: { short: 0, long: 0 },
     waiting: byClass(noneWaits),
+    oldestWaitMs: { short: 0, long: 0 },
     probesOut: 0,
   };
   for (const job of jobs) {
     standing.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
     standing.running[job.class] += job.runningCount;
-    for (const { reason, tasks } of waitsOf(job, circumstances)) standing.waiting[job.class][reason] += tasks;
+    for (const { batch, reason, tasks } of waitsOf(job, circumstances)) {
+      standing.waiting[job.class][reason] += tasks;
+      if (NOT_YET.has(reason)) continue;
+      const since = batch?.stage.releasedAt ?? job.arrivedAt;
+      const { oldestWaitMs } = standing;
+      oldestWaitMs[job.class] = Math.max(oldestWaitMs[job.class], now - since);
+    }
     for (const batch of job.batches) standing.probesOut += batch.probes.out;
   }
   return standing;
 }
+
+/** Reasons for which a task could not start if there were workers without end. */
+const NOT_YET: ReadonlySet<WaitingReason> = new Set([
+  'stage',
+  'other-job',
+  'back-off',
+  'held',
+  'begin',
+  'job-limit',
+  'pilots',
+]);
 
 /** Tasks of a job that wait for one reason. */
 export interface Waits {

@@ -3,6 +3,7 @@ import { Dealer, type Event } from 'zeromq';
 import type { Carrier, Transmission } from './carrier.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
+import { greets } from './greeting.js';
 import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
@@ -17,12 +18,15 @@ export type AuthFailure =
   /** It has none, and we want it to prove itself by some. */
   | 'keyUnknown'
   /** It knows none of our keys, or we none of its. */
-  | 'keyRefused';
+  | 'keyRefused'
+  /** It takes connections and closes them before it has greeted: it is not there, and something before it is. */
+  | 'closed';
 
 const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   keyNeeded: 'wants keys',
   keyUnknown: 'has no keys, and this process has some',
   keyRefused: 'rejects this process’s key, or has another than we know',
+  closed: 'closes connections before the handshake: it is not running, or a proxy before it has no backend',
 };
 
 /** One has keys, the other has none. */
@@ -188,7 +192,7 @@ export class DealerCarrier implements Carrier {
         break;
       case 'handshake:error:other':
         // Who breaks off may not know our keys; of who brings none it wants none, and has just ended.
-        if (this.#isKeyed) this.#refused('keyRefused');
+        if (this.#isKeyed) this.#refused('closed');
         break;
       default:
         break;
@@ -200,22 +204,35 @@ export class DealerCarrier implements Carrier {
    *
    * @param keyed why, where we have keys
    */
-  #refused(keyed: 'keyUnknown' | 'keyRefused'): void {
-    const { endpoint, limits, log, onAuthFailure } = this.#options;
+  #refused(keyed: 'keyUnknown' | 'keyRefused' | 'closed'): void {
+    const { limits } = this.#options;
     const ways = this.#options.ways();
     this.#isAccepted = false;
     this.#refusals++;
     const rounds = Math.floor(this.#refusals / ways.length);
     if (this.#refusals % ways.length === 0) {
       const why = this.#isKeyed ? keyed : 'keyNeeded';
-      log.warn(endpoint, 'keys', `${endpoint} ${PROBLEMS[why]}`);
-      onAuthFailure(why);
+      if (why === 'closed') void this.#tellClosed();
+      else this.#tellRefused(why);
     }
     const pauseMs =
       rounds === 0 ? 0 : limits.reconnectIntervalMs * 2 ** Math.min(rounds, PAUSE_DOUBLINGS_MAX);
     this.#way = (this.#way + 1) % ways.length;
     this.#socket.close();
     this.#reopenIn(Math.min(pauseMs, limits.reconnectIntervalMaxMs));
+  }
+
+  #tellRefused(why: AuthFailure): void {
+    const { endpoint, log, onAuthFailure } = this.#options;
+    log.warn(endpoint, 'keys', `${endpoint} ${PROBLEMS[why]}`);
+    onAuthFailure(why);
+  }
+
+  /** Who closes a connection may not know our keys, or may not be there: who is there greets. */
+  async #tellClosed(): Promise<void> {
+    const { endpoint, limits } = this.#options;
+    const isThere = await greets(endpoint, limits.handshakeTimeoutMs);
+    if (this.#refusals > 0 && !this.#isClosed) this.#tellRefused(isThere ? 'keyRefused' : 'closed');
   }
 
   #reopenIn(pauseMs: number): void {

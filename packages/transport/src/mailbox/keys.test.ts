@@ -1,4 +1,5 @@
 import { sign } from 'node:crypto';
+import { type AddressInfo, createServer } from 'node:net';
 import type { Role } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair, Dealer, Router } from 'zeromq';
@@ -95,6 +96,17 @@ describe('with keys', () => {
     const client = await open('client', keys, { onAuthFailure: authFailure });
     tell(client, `${central.endpoint}!*/0`, ['let me in']);
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyUnknown']);
+  });
+
+  test('a port whose process is not there, and that a proxy closes, is no refusal of a key', async () => {
+    const proxy = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const endpoint = `tcp://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const authFailure = vi.fn();
+    const client = await open('client', keys, { onAuthFailure: authFailure });
+    tell(client, `${endpoint}!*/0`, ['let me in']);
+    await expect.poll(() => authFailure.mock.calls.at(0)).toEqual([endpoint, 'closed']);
+    proxy.close();
   });
 
   test('who has no key, another cluster’s, or not this process’s gets nothing, and is counted', async () => {
