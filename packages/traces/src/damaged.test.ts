@@ -30,6 +30,7 @@ const FILES = [
   'slurm.sacct',
   'small.tr',
   'stages.jsonl',
+  'task-events-sample.csv',
   'workflow.json',
 ];
 

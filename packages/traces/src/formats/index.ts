@@ -6,6 +6,7 @@ import { csv } from './csv.js';
 import { dax } from './dax.js';
 import { beginningOf, emptyTrace, isFolder, namesIn } from './files.js';
 import { google2011 } from './google2011/index.js';
+import { google2011Sample } from './google2011/sample.js';
 import { gtraceDag } from './gtrace-dag.js';
 import { journal } from './journal.js';
 import { jsonl } from './jsonl/index.js';
@@ -36,6 +37,7 @@ export const FORMATS = {
   alibaba2018,
   azure2019,
   google2011,
+  'google2011-sample': google2011Sample,
   'gtrace-dag': gtraceDag,
   csv,
 } as const satisfies Readonly<Record<string, TraceFormat>>;

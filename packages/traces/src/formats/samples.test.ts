@@ -132,6 +132,14 @@ const COUNTED: Readonly<Record<string, Counted>> = {
     demands: [{ gpu: 1 }, { gpu: 1 }],
     tallied: { 'attempts-before-last': 1, gangs: 1, 'jobs-failed': 1, 'jobs-never-run': 2 },
   },
+  'task-events-sample.csv': {
+    format: 'google2011-sample',
+    jobs: 1,
+    tasks: 2,
+    taskSeconds: 10 + 20,
+    demands: [undefined],
+    tallied: { 'jobs-cut-off': 1 },
+  },
   'jobs.sls': {
     format: 'sls',
     jobs: 2,

@@ -1,0 +1,78 @@
+import { type PackedJobs, packed } from '../../packed-jobs.js';
+import { Tally } from '../../tally.js';
+import { decimal } from '../fields.js';
+import { checkLength, type Row, readRecords, wrongCell } from '../table.js';
+import type { TraceFormat } from '../trace-format.js';
+import { EventType, TASK_EVENTS } from './events.js';
+import { Join } from './join.js';
+
+/** Time 0 means "before the trace began" in the official tables, and is the beginning of a sample. µs */
+const SHIFT_US = 1;
+
+/**
+ * A sample of `task_events` of the Google trace of 2011 in one file, with a header, as simulators ship them. Without
+ * `job_events` a job is submitted with its first task, and has ended when all its tasks have.
+ */
+export const google2011Sample = {
+  name: 'google2011-sample',
+  aJob: 'no job of the sample has a finished task',
+  endings: ['.csv'],
+  recognises: (firstLine) => {
+    const cells = firstLine.toLowerCase().split(',');
+    return cells.length === TASK_EVENTS.columns && /^#?\s*"?time/.test(cells[0]!) && /job/.test(cells[2]!);
+  },
+  read: readSample,
+} as const satisfies TraceFormat;
+
+/** @throws WorkloadError with file and line at the first row that is wrong */
+async function* readSample(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+  const join = new Join(tally);
+  const seen = new Set<number>();
+  let isHeader = true;
+  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true })) {
+    if (isHeader) {
+      isHeader = false;
+      continue;
+    }
+    checkLength(row, TASK_EVENTS.columns);
+    const timeUs = numberAt(row, 0, 'time') + SHIFT_US;
+    const [job, task] = [numberAt(row, 2, 'job id'), numberAt(row, 3, 'task index')];
+    const type = numberAt(row, 5, 'event type');
+    if (type > EventType.updateRunning) throw wrongCell(row, 5, 'event type', 'it is a number from 0 to 8');
+    if (!seen.has(job)) {
+      seen.add(job);
+      const schedulingClass = row.cells[7] === '' ? undefined : numberAt(row, 7, 'scheduling class');
+      const user = row.cells[6]!;
+      join.onJobEvent({
+        timeUs,
+        job,
+        type: EventType.submit,
+        user,
+        schedulingClass,
+        name: '',
+        logicalName: '',
+      });
+    }
+    const request = { cpu: shareAt(row, 9), memory: shareAt(row, 10), disk: shareAt(row, 11) };
+    join.onTaskEvent({ timeUs, job, task, type: type as EventType, request });
+  }
+  join.onEnd();
+  const jobs = join.take().map((job) => ({
+    ...job,
+    submitSeconds: Math.round(job.submitSeconds * 1e6 - SHIFT_US) / 1e6,
+  }));
+  yield packed(jobs);
+}
+
+function numberAt(row: Row, column: number, name: string): number {
+  const value = decimal(row.cells[column]!);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw wrongCell(row, column, name, 'it is a whole number');
+}
+
+function shareAt(row: Row, column: number): number {
+  const text = row.cells[column]!;
+  const value = text === '' ? 0 : decimal(text);
+  if (value >= 0 && value <= 1) return value;
+  throw wrongCell(row, column, 'request', 'it is a share of the largest machine, from 0 to 1');
+}
