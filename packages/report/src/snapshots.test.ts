@@ -52,8 +52,21 @@ describe('snapshots', () => {
     );
   });
 
-  test('refuse an interval of 0, and more instants than any run needs', () => {
+  test('refuse an interval of 0', () => {
     expect(() => new Snapshots(0)).toThrow(MeasurementError);
-    expect(() => new Snapshots(0.1).add(1.7e9, 1.7e9 + 1)).toThrow(/times count from the beginning/);
+  });
+
+  test('are further apart in a run that is very long, and count the same there', () => {
+    const snapshots = new Snapshots(1);
+    snapshots.add(3, 1_000);
+    snapshots.add(5, 5_000_000);
+    expect(snapshots.intervalSeconds).toBe(8);
+    const counts = snapshots.until(5_000_016);
+    expect([counts[0], counts[123], counts[124], counts[624_998]]).toEqual([2, 2, 1, 1]);
+    expect(counts.at(-1)).toBe(0);
+    const other = new Snapshots(1);
+    other.add(3, 1_000);
+    other.widenTo(8);
+    expect([...other.until(1_016).subarray(122)]).toEqual([1, 1, 0, 0, 0]);
   });
 });

@@ -1,8 +1,8 @@
 import { grown } from '@goshawk/core';
 import { MeasurementError } from './errors.js';
 
-/** Ten years of trace time at a snapshot each 100 s are 3 million; more is a wrong unit or a wrong start. */
-const SNAPSHOTS_MAX = 10_000_000;
+/** Of a longer run every second one is left out, as often as it takes: three years at a snapshot each 100 s. */
+const SNAPSHOTS_MAX = 1_000_000;
 
 /**
  * Counts, at regular instants, how many intervals are open: busy slots, or waiting tasks.
@@ -12,7 +12,7 @@ const SNAPSHOTS_MAX = 10_000_000;
  * stored, so an interval costs two additions however long it is and whenever it is reported.
  */
 export class Snapshots {
-  readonly intervalSeconds: number;
+  #intervalSeconds: number;
   #changes = new Float64Array(1024);
 
   constructor(intervalSeconds: number) {
@@ -21,11 +21,22 @@ export class Snapshots {
         `a snapshot each ${intervalSeconds} s is not possible: give an interval above 0`,
       );
     }
-    this.intervalSeconds = intervalSeconds;
+    this.#intervalSeconds = intervalSeconds;
+  }
+
+  /** Grows with the run. */
+  get intervalSeconds(): number {
+    return this.#intervalSeconds;
+  }
+
+  /** Leaves out snapshots until there is one each so many seconds, which is a multiple by a power of two. */
+  widenTo(intervalSeconds: number): void {
+    while (this.#intervalSeconds < intervalSeconds) this.#widen();
   }
 
   /** Adds one open interval, in seconds since the run began. */
   add(fromSeconds: number, toSeconds: number): void {
+    while (toSeconds / this.#intervalSeconds > SNAPSHOTS_MAX) this.#widen();
     const first = this.#indexAtOrAfter(fromSeconds);
     const end = this.#indexAtOrAfter(toSeconds);
     if (end <= first) return;
@@ -35,7 +46,8 @@ export class Snapshots {
 
   /** The count at each snapshot k ≥ 1 that is not after `untilSeconds`; that of snapshot k stands at k − 1. */
   until(untilSeconds: number): Float64Array {
-    const last = Math.floor(untilSeconds / this.intervalSeconds);
+    while (untilSeconds / this.#intervalSeconds > SNAPSHOTS_MAX) this.#widen();
+    const last = Math.floor(untilSeconds / this.#intervalSeconds);
     const counts = new Float64Array(Math.max(0, last));
     let open = this.#changes[0]!;
     for (let index = 1; index <= last; index += 1) {
@@ -45,20 +57,20 @@ export class Snapshots {
     return counts;
   }
 
+  #widen(): void {
+    const before = this.#changes;
+    this.#changes = new Float64Array((before.length >> 1) + 1);
+    // Of the snapshots that stay, the first one at or after the change.
+    for (const [index, by] of before.entries()) if (by !== 0) this.#changes[(index + 1) >> 1]! += by;
+    this.#intervalSeconds *= 2;
+  }
+
   #indexAtOrAfter(seconds: number): number {
-    return Math.max(0, Math.ceil(seconds / this.intervalSeconds));
+    return Math.max(0, Math.ceil(seconds / this.#intervalSeconds));
   }
 
   #change(index: number, by: number): void {
-    if (index >= this.#changes.length) {
-      if (index > SNAPSHOTS_MAX) {
-        throw new MeasurementError(
-          `a snapshot each ${this.intervalSeconds} s over this run makes more than ${SNAPSHOTS_MAX}: ` +
-            'take a longer interval, or check that times count from the beginning of the run',
-        );
-      }
-      this.#changes = grown(this.#changes, index + 1);
-    }
+    if (index >= this.#changes.length) this.#changes = grown(this.#changes, index + 1);
     this.#changes[index] = this.#changes[index]! + by;
   }
 }

@@ -106,28 +106,36 @@ export class RunTally {
 
   utilisation(): Utilisation {
     const { totalSlots } = this.#setup;
-    const { intervalSeconds } = this.#busy;
+    const snapshots = this.#busySlots().length;
     const until = (seconds: number): UtilisationLevels =>
       totalSlots === undefined ? NO_LEVELS : this.#busyTime.until(seconds, totalSlots);
     return {
       ...until(this.#lastEndSeconds),
       whileSubmitting: until(Math.min(this.#submittedSeconds, this.#lastEndSeconds)),
-      snapshots: this.#busySlots().length,
-      intervalSeconds,
+      snapshots,
+      intervalSeconds: this.#busy.intervalSeconds,
     };
   }
 
   /** @param readings of the cluster's counters, in the order of time */
   series(readings?: readonly CounterReading[]): Series {
+    const all = [
+      this.#busy,
+      ...Object.values(this.#waiting),
+      ...Object.values(this.#underway),
+    ] as Snapshots[];
+    const widest = Math.max(...all.map(({ intervalSeconds }) => intervalSeconds));
+    for (const snapshots of all) snapshots.widenTo(widest);
     const levels = (snapshots: ByClass<Snapshots>) => ({
       short: snapshots.short.until(this.#lastEndSeconds),
       long: snapshots.long.until(this.#lastEndSeconds),
     });
+    const busySlots = this.#busySlots();
     return buildSeries(
       this.#busy.intervalSeconds,
       this.#submittedSeconds,
       {
-        busySlots: this.#busySlots(),
+        busySlots,
         waitingTasks: levels(this.#waiting),
         jobsUnderway: levels(this.#underway),
       },
