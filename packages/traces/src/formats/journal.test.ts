@@ -105,4 +105,16 @@ describe('the export of a journal', () => {
       'the trace is empty',
     );
   });
+
+  it.each([
+    [accepted('abcde-1', 0, {}), /export:1: the record has a wrong spec\.stages; /],
+    [accepted('abcde-1', 0, spec({ count: 'many', run: { sleep: 1 } })), /wrong spec\.stages\[0\]/],
+    [accepted('abcde-1', 0, spec({ count: 2e9, run: { sleep: 1 } })), /wrong spec\.stages\[0\]/],
+    [accepted('abcde-1', 0, spec({})), /wrong spec\.stages\[0\]/],
+    [{ ...attempt('abcde-1', 0, 1), runMs: null }, /wrong runMs/],
+    [{ ...attempt('abcde-1', 0, 1), task: -1 }, /wrong task/],
+    [accepted('abcde-1', 1e300, spec({ count: 1 })), /no record of a journal/],
+  ])('whose record is damaged is refused: %o', async (record, message) => {
+    await expect(read(record)).rejects.toThrow(message);
+  });
 });

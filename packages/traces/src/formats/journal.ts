@@ -3,6 +3,7 @@ import {
   type JobRecord,
   type JobSpec,
   type JobState,
+  LIMITS,
   present,
   type Resources,
   type StageSpec,
@@ -105,8 +106,18 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
   } catch {
     // Said below.
   }
-  if (typeof entry?.id === 'string' && typeof entry.kind === 'string' && typeof entry.at === 'number')
-    return entry as JournalEntry;
+  if (typeof entry?.id === 'string' && typeof entry.kind === 'string' && isTime(entry.at)) {
+    const wrong = wrongIn(entry);
+    if (wrong === undefined) return entry as JournalEntry;
+    throw new WorkloadError(
+      `the record has a wrong ${wrong}`,
+      'export the journal again, or leave the line out',
+      {
+        file,
+        line,
+      },
+    );
+  }
   throw new WorkloadError(
     `no record of a journal: ${quote(text.trim())}`,
     '`goshawk journal export FOLDER` prints them',
@@ -115,6 +126,33 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
       line,
     },
   );
+}
+
+/** The field that is not what a journal holds: a file may have been written by others. */
+function wrongIn(entry: Partial<JournalEntry>): string | undefined {
+  if (entry.kind === 'attempt') {
+    if (!Number.isSafeInteger(entry.task) || entry.task! < 0) return 'task';
+    return entry.outcome?.kind === 'completed' && !isTime(entry.runMs) ? 'runMs' : undefined;
+  }
+  if (entry.kind !== 'accepted' || entry.spec === undefined) return undefined;
+  const { stages } = entry.spec as Partial<JobSpec>;
+  if (!Array.isArray(stages) || stages.length === 0) return 'spec.stages';
+  const place = stages.findIndex((stage: Partial<StageSpec> | null) => !isStage(stage, stages.length));
+  return place < 0 ? undefined : `spec.stages[${place}]`;
+}
+
+function isStage(stage: Partial<StageSpec> | null, stages: number): boolean {
+  const { name, after, tasks } = stage ?? {};
+  if (typeof name !== 'string' || !Array.isArray(after) || typeof tasks !== 'object' || tasks === null)
+    return false;
+  const isListed = 'each' in tasks ? Array.isArray(tasks.each) : 'sleepsMs' in tasks;
+  if (!isListed && !('count' in tasks && Number.isSafeInteger(tasks.count))) return false;
+  const count = countTasks(tasks);
+  return count >= 1 && count <= LIMITS.tasksPerJobMax && after.every((each) => each >= 0 && each < stages);
+}
+
+function isTime(ms: unknown): ms is number {
+  return typeof ms === 'number' && ms >= 0 && ms <= LIMITS.durationMaxMs;
 }
 
 function ranJobOf(
