@@ -72,6 +72,8 @@ export interface Context {
   readonly stderr: OutputStream;
   /** Colours on stderr. */
   readonly errorColor: boolean;
+  /** Asks the person at the terminal; undefined where there is none. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** All of stdin. */
   readInput(): Promise<Uint8Array>;
   /** Aborted by the first Ctrl-C, or SIGTERM. */

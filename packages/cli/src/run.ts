@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { InputError } from '@goshawk/core';
 import type { Command, Positionals } from './command.js';
 import { ExitCode } from './command.js';
@@ -145,11 +146,39 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     },
     stdout,
     stderr,
+    ask:
+      stderr.isTTY === true && isatty(0) && !global.json
+        ? (question) => answerOf(terminal, question)
+        : undefined,
     readInput: () => readAll(terminal.stdin),
     interrupted: terminal.interrupted,
     environment,
     cwd: terminal.cwd,
   };
+}
+
+/** The next line of stdin; empty once it has ended. */
+async function answerOf({ stdin, stderr, interrupted }: Terminal, question: string): Promise<string> {
+  stderr.write(question);
+  const answer = (async () => {
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const part of stdin) {
+      text += decoder.decode(part, { stream: true });
+      if (text.includes('\n')) break;
+    }
+    return text.split('\n')[0]!.trim();
+  })();
+  return Promise.race([
+    answer,
+    new Promise<never>((_, reject) => {
+      interrupted.addEventListener('abort', () => {
+        // An open stdin would keep the process from ending.
+        (stdin as { destroy?: () => void }).destroy?.();
+        reject(interrupted.reason);
+      });
+    }),
+  ]);
 }
 
 async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { ClusterSettings, ClusterShares, DrainAnswer, TakeoverAnswer, TaskResult } from '@goshawk/core';
+import { type CancelJobsOptions, type CancelledJobs, cancelJobs } from './cancelling.js';
 import { type ClusterView, clusterSettings, describeCluster } from './cluster-view.js';
 import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
 import { type ClusterWaiting, clusterWaiting } from './explanations.js';
@@ -87,6 +88,11 @@ export class Cluster implements AsyncDisposable {
   /** The jobs of all schedulers. */
   jobs(options: JobsOptions = {}): Promise<Jobs> {
     return listJobs(this.#session, options);
+  }
+
+  /** Cancels jobs by user, name and state. @throws InputError `usage` where none of these is given, and not `all` */
+  cancelJobs(options: CancelJobsOptions): Promise<CancelledJobs> {
+    return cancelJobs(this.#session, options);
   }
 
   /** What jobs have of the cluster, and what is due to them. @throws UnreachableError when central is away */

@@ -29,6 +29,13 @@ import type { TaskContext as Context } from '@goshawk/core';
 /** What the function of a module task is given as its second argument. */
 export type TaskContext = Context<AbortSignal>;
 
+export type {
+  CancelJobsOptions,
+  CancelledJobs,
+  CancelledTasks,
+  CancelTasksOptions,
+  TaskChoice,
+} from './cancelling.js';
 export { Cluster } from './cluster.js';
 export type { ClusterView, WorkerView } from './cluster-view.js';
 export { connect } from './connect.js';

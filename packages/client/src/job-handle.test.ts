@@ -88,6 +88,59 @@ test('a job is held, released and given another priority', async () => {
   expect(() => job.update({ priority: 'urgent' as 'high' })).toThrow('low, normal, high');
 });
 
+test('single tasks of a job are cancelled', async () => {
+  await using fake = await withOwner((message, { answer }) => {
+    if (message.type !== 'cancelTasks') return;
+    answer({ job: summary(message.id), cancelled: 3, killing: 1, ended: 0 });
+  });
+  await using cluster = await fake.connect();
+  const job = cluster.job('t0-1');
+  expect(await job.cancelTasks('7-9,3')).toMatchObject({ cancelled: 3, killing: 1, ended: 0 });
+  await job.cancelTasks([5, 6, { first: 1, last: 2 }], { stage: 'train' });
+  await job.cancelTasks(undefined, { stage: 'train' });
+  expect(fake.schedulers[0]!.of('cancelTasks')).toMatchObject([
+    {
+      tasks: [
+        { first: 3, last: 3 },
+        { first: 7, last: 9 },
+      ],
+      stage: undefined,
+    },
+    {
+      tasks: [
+        { first: 1, last: 2 },
+        { first: 5, last: 6 },
+      ],
+      stage: 'train',
+    },
+    { tasks: [], stage: 'train' },
+  ]);
+  await expect(job.cancelTasks([])).rejects.toMatchObject({ code: 'bad-tasks' });
+  await expect(job.cancelTasks('7-')).rejects.toMatchObject({ code: 'bad-tasks' });
+  await expect(job.cancelTasks([-1])).rejects.toMatchObject({ code: 'bad-tasks' });
+});
+
+test('jobs are cancelled at all schedulers, page by page, by what they are', async () => {
+  await using fake = await FakeCluster.start(2, () => (message, { answer }) => {
+    if (message.type !== 'cancelJobs') return;
+    answer({ jobs: 2, waiting: 3, running: 1, next: message.from === 0 ? 9 : undefined });
+  });
+  await using cluster = await fake.connect();
+  const filters = { user: 'ann', name: 'etl-*', states: ['running'] as const };
+  expect(await cluster.cancelJobs({ ...filters, dryRun: true })).toEqual({
+    jobs: 8,
+    waiting: 12,
+    running: 4,
+    silent: [],
+  });
+  const asked = { ...filters, dryRun: true };
+  expect(fake.schedulers[1]!.of('cancelJobs')).toMatchObject([
+    { ...asked, from: 0 },
+    { ...asked, from: 9 },
+  ]);
+  await expect(cluster.cancelJobs({})).rejects.toMatchObject({ code: 'usage' });
+});
+
 describe('waiting for a job', () => {
   test('gives how it ended and when that was heard', async () => {
     await using fake = await withOwner(ending(detail('t0-1', 'failed')));

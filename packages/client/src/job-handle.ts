@@ -18,6 +18,7 @@ import {
 } from '@goshawk/core';
 import { randomName } from '@goshawk/transport';
 import { onAbort } from './abort.js';
+import { type CancelledTasks, type CancelTasksOptions, rangesOf, type TaskChoice } from './cancelling.js';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { lineOf } from './explanations.js';
 import { jobEvents } from './job-events.js';
@@ -234,6 +235,31 @@ export class JobHandle<Value = unknown> {
   async cancel(options: CallOptions = {}): Promise<JobSummary> {
     const answer = await this.#ask(
       { what: 'to cancel a job', build: (request) => ({ type: 'cancelJob', request, id: this.id }) },
+      options,
+    );
+    return answer.value;
+  }
+
+  /**
+   * Cancels single tasks, by their numbers in the job; the job goes on with the others, and ends as cancelled. Stages after
+   * theirs cannot run any more.
+   *
+   * @param tasks all of them, or of the stage, where they are undefined
+   * @throws InputError `bad-tasks`, `unknown-task`, `unknown-stage`
+   */
+  async cancelTasks(
+    tasks: TaskChoice | undefined,
+    options: CancelTasksOptions = {},
+  ): Promise<CancelledTasks> {
+    const ranges = tasks === undefined ? [] : rangesOf(tasks);
+    if (tasks !== undefined && ranges.length === 0)
+      throw new InputError('bad-tasks', 'tasks: none are named');
+    const { stage } = options;
+    const answer = await this.#ask(
+      {
+        what: 'to cancel tasks',
+        build: (request) => ({ type: 'cancelTasks', request, id: this.id, tasks: ranges, stage }),
+      },
       options,
     );
     return answer.value;

@@ -25,6 +25,7 @@ export * from './durations.js';
 export * from './environment.js';
 export * from './errors.js';
 export { makeFolder } from './folders.js';
+export { matchesGlob } from './glob.js';
 export * from './gpus.js';
 export * from './hash.js';
 export * from './histogram.js';

@@ -27,6 +27,8 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   retryJob: CHANGING,
   cancelJob: CHANGING,
   updateJob: CHANGING,
+  cancelTasks: CHANGING,
+  cancelJobs: CHANGING,
   watchJob: READING,
   describeJob: READING,
   listJobs: READING,

@@ -109,6 +109,47 @@ it('a job is held, released and given another priority', async () => {
   expect(changes).toEqual(['hold', 'release', { priority: 'high' }]);
 });
 
+it('tasks of a job, and jobs by what they are, are cancelled', async () => {
+  const asked: unknown[] = [];
+  const url = await gatewayTo({
+    job: () => ({
+      cancel: async () => ({ state: 'cancelled' }),
+      cancelTasks: async (tasks: string, { stage }: { stage?: string }) => {
+        asked.push([tasks, stage]);
+        return { job: { id: 'a-1', ...SUMMARY }, cancelled: 3, killing: 1, ended: 2 };
+      },
+    }),
+    cancelJobs: async ({ signal: _, ...options }: { signal: AbortSignal }) => {
+      asked.push(options);
+      return { jobs: 2, waiting: 5, running: 1, silent: [] };
+    },
+  });
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const sent = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: sent.status, body: await sent.json() };
+  };
+  expect((await post('/v1/jobs/a-1/cancel', {})).body).toEqual({
+    schema: 'goshawk.cancel/1',
+    job: 'a-1',
+    state: 'cancelled',
+  });
+  expect((await post('/v1/jobs/a-1/cancel', { tasks: '7-9', stage: 'train' })).body).toEqual({
+    schema: 'goshawk.cancel/1',
+    job: 'a-1',
+    state: 'running',
+    tasks: { cancelled: 3, killing: 1, ended: 2 },
+  });
+  expect((await post('/v1/jobs/cancel', { user: 'ann', name: 'etl-*', state: 'running' })).body).toEqual({
+    schema: 'goshawk.cancelled/1',
+    jobs: 2,
+    tasks: { waiting: 5, running: 1 },
+    silent: [],
+  });
+  expect(asked).toEqual([['7-9', 'train'], { states: ['running'], user: 'ann', name: 'etl-*' }]);
+  expect(await post('/v1/jobs/cancel', { users: 'ann' })).toMatchObject({ status: 400 });
+});
+
 it('names and numbers that cannot be are said to be wrong', async () => {
   const url = await gatewayTo({});
   expect(await read(`${url}/v1/jobs/${'x'.repeat(600)}`)).toMatchObject({

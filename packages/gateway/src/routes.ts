@@ -214,14 +214,48 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/{id}/cancel',
     role: 'submit',
-    does: 'Cancel a job: waiting tasks never start, running tasks are killed',
+    does: 'Cancel a job, or tasks of it ("7-20,31", numbered as in the job): waiting tasks never start, running tasks are killed',
     path: id,
-    body: nothing,
+    body: z.strictObject({
+      tasks: z.string().min(1).max(100_000).optional(),
+      stage: z.string().min(1).max(256).optional(),
+    }),
     answer: shapes.cancelled,
-    errors: NO_JOB,
-    handle: async ({ cluster }, { path, signal }) => {
-      const { state } = await (await cluster()).job(path.id).cancel({ signal });
-      return { schema: 'goshawk.cancel/1', job: path.id, state };
+    errors: { 404: 'no scheduler knows the job, or it has no such task or stage' },
+    handle: async ({ cluster }, { path, body, signal }) => {
+      const job = (await cluster()).job(path.id);
+      if (body.tasks === undefined && body.stage === undefined) {
+        const { state } = await job.cancel({ signal });
+        return { schema: 'goshawk.cancel/1', job: path.id, state };
+      }
+      const { job: now, ...tasks } = await job.cancelTasks(body.tasks, { stage: body.stage, signal });
+      const { cancelled, killing, ended } = tasks;
+      return {
+        schema: 'goshawk.cancel/1',
+        job: path.id,
+        state: now.state,
+        tasks: { cancelled, killing, ended },
+      };
+    },
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/jobs/cancel',
+    role: 'submit',
+    does: 'Cancel the jobs that fit all that is given: a user, a name with * and ?, states; or all',
+    body: z.strictObject({
+      user: z.string().min(1).max(256).optional(),
+      name: z.string().min(1).max(256).optional(),
+      state: states.optional(),
+      all: z.boolean().optional(),
+      dryRun: z.boolean().optional().describe('only count'),
+    }),
+    answer: shapes.jobsCancelled,
+    handle: async ({ cluster }, { body, signal }) => {
+      const { state: states, ...rest } = body;
+      const done = await (await cluster()).cancelJobs({ states, ...rest, signal });
+      const { jobs, waiting, running, silent } = done;
+      return { schema: 'goshawk.cancelled/1', jobs, tasks: { waiting, running }, silent };
     },
   }),
   ...(['hold', 'release'] as const).map((verb) =>

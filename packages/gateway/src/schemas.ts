@@ -71,7 +71,17 @@ export const retried = jobStateAfter('goshawk.retry/1').extend({
   /** Chosen tasks that had completed, and do not run again. */
   completed: count,
 });
-export const cancelled = jobStateAfter('goshawk.cancel/1');
+export const cancelled = jobStateAfter('goshawk.cancel/1').extend({
+  /** Of the tasks that were named: `killing` run and are killed, `ended` had completed or failed before. */
+  tasks: z.object({ cancelled: count, killing: count, ended: count }).optional(),
+});
+export const jobsCancelled = z.object({
+  schema: z.literal('goshawk.cancelled/1'),
+  jobs: count,
+  tasks: z.object({ waiting: count, running: count }),
+  /** Schedulers that did not answer: their jobs may go on. */
+  silent: z.array(z.string()),
+});
 
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),

@@ -22,12 +22,13 @@ const FIELDS = {
   updated: ['held', 'beginAt', 'priority'],
   retried: ['key', 'choice'],
   appended: ['first', 'tasks', 'digest', 'close'],
+  tasksCancelled: ['tasks'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
-/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`; 4: `updated`, `retried`, `appended`. */
+/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`. */
 export const FORMAT = 4;
 
 const CRC_BYTES = 4;

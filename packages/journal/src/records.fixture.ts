@@ -99,6 +99,7 @@ export const BY_FORMAT: readonly JobRecord[] = [
     choice: { failedOnly: undefined, tasks: [{ first: 3, last: 7 }] },
   },
   { kind: 'appended', job: 1, at: AT + 170, first: 2, tasks: [{ sleep: 5 }], digest: 'd1', close: true },
+  { kind: 'tasksCancelled', job: 1, at: AT + 180, tasks: [{ first: 3, last: 7 }] },
 ];
 
 /** The same in an order in which they may be written: nothing follows a job's end. */

@@ -73,7 +73,7 @@ export function placed(s: SchedulerParts, from: Address, message: MessageOf<'pla
     if (task >= job.taskCount) continue;
     taskPlaced(job, task, attempt, worker);
     s.cluster.members.met(worker, now);
-    if (job.cancelling && job.tasks.states[task] === TaskState.cancelled)
+    if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
       s.cancelling.cancelAt(worker, job, task);
   }
 }

@@ -1,35 +1,109 @@
-import { isFinal } from '@goshawk/core';
+import type { Cluster } from '@goshawk/client';
+import { counted, formatCount, InputError, isFinal } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
+import { defineCommand, ExitCode } from '../command.js';
+import type { Context } from '../context.js';
 import { throwAll } from '../failure.js';
-import { jobNamed } from '../jobs/named.js';
-import { painter, paintState } from '../terminal/paint.js';
+import { jobNamed, parseTasksName } from '../jobs/named.js';
+import { statesIn } from '../jobs/states.js';
+import { painter, paintState, plain } from '../terminal/paint.js';
 
 export const cancelCommand = defineCommand({
   name: 'cancel',
-  words: 'ID…',
+  words: '[ID…]',
   completes: 'ids',
-  describe: 'cancel jobs: waiting tasks never start, running tasks are killed',
-  examples: [['goshawk cancel $id', 'does nothing to a job that has ended']],
-  options: {},
-  async run(context, _options, { words }) {
+  describe: 'cancel jobs, or tasks of a job (ID/TASKS): waiting tasks never start, running tasks are killed',
+  examples: [
+    ['goshawk cancel $id', 'does nothing to a job that has ended'],
+    ['goshawk cancel $id/7-20,31', 'these tasks, numbered as in `goshawk tasks`; the others go on'],
+    ['goshawk cancel $id/train', 'the tasks of a stage; $id/train/7-20 is an error if they are of another'],
+    ["goshawk cancel --user $USER --name 'etl-*'", 'all jobs that fit both'],
+  ],
+  options: {
+    user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'jobs of this user' },
+    name: { type: 'text', value: 'GLOB', flagOnly: true, describe: 'jobs of this name, with * and ?' },
+    state: {
+      type: 'text',
+      value: 'STATES',
+      flagOnly: true,
+      suggests: ['waiting', 'running'],
+      describe: 'jobs in these states: waiting, running, with commas',
+    },
+    all: { type: 'flag', flagOnly: true, describe: 'all jobs that have not ended' },
+    yes: { type: 'flag', alias: 'y', flagOnly: true, describe: 'do not ask before jobs are cancelled' },
+  },
+  async run(context, options, { words }) {
+    const { user, name, state, all, yes } = options;
+    const isBulk = user !== undefined || name !== undefined || state !== undefined || all;
+    if (isBulk && words.length > 0)
+      throw new InputError('usage', 'cancel: ids and filters exclude each other', 'give one of them');
+    if (!isBulk && words.length === 0)
+      throw new InputError('usage', 'cancel needs ID…', 'or --user, --name, --state or --all');
+    const states = state === undefined ? [] : statesIn(state);
     await using cluster = await openCluster(context);
-    const paint = painter(context);
+    if (isBulk) return await cancelMany(context, cluster, { user, name, states, all }, yes);
     const problems: unknown[] = [];
     for (const word of new Set(words)) {
       try {
-        const id = await jobNamed(context, cluster, word);
-        const { state } = await cluster.job(id).cancel({ signal: context.interrupted });
-        context.show({ schema: 'goshawk.cancel/1', job: id, state }, () =>
-          isFinal(state)
-            ? `${id} ${paintState(state, paint)}`
-            : `${id} is being cancelled: tasks that run are killed`,
-        );
+        await cancelOne(context, cluster, word);
       } catch (error) {
         // The others are cancelled all the same.
         problems.push(error);
       }
     }
     throwAll(context, problems);
+    return ExitCode.done;
   },
 });
+
+async function cancelOne(context: Context, cluster: Cluster, word: string): Promise<void> {
+  const signal = context.interrupted;
+  const paint = painter(context);
+  const { id: named, tasks, stage } = parseTasksName(word);
+  const id = await jobNamed(context, cluster, named);
+  if (tasks === undefined && stage === undefined) {
+    const { state } = await cluster.job(id).cancel({ signal });
+    return context.show({ schema: 'goshawk.cancel/1', job: id, state }, () =>
+      isFinal(state)
+        ? `${id} ${paintState(state, paint)}`
+        : `${id} is being cancelled: tasks that run are killed`,
+    );
+  }
+  const { job, cancelled, killing, ended } = await cluster.job(id).cancelTasks(tasks, { stage, signal });
+  const counts = { cancelled, killing, ended };
+  context.show({ schema: 'goshawk.cancel/1', job: id, state: job.state, tasks: counts }, () => {
+    const more = [
+      ...(killing > 0 ? [`${formatCount(killing)} running and being killed`] : []),
+      ...(ended > 0 ? [`${formatCount(ended)} had ended before`] : []),
+    ];
+    return `${plain(word)}: ${counted(cancelled, 'task')} cancelled${more.map((part) => `, ${part}`).join('')}`;
+  });
+}
+
+async function cancelMany(
+  context: Context,
+  cluster: Cluster,
+  filters: Omit<Parameters<Cluster['cancelJobs']>[0], 'signal' | 'dryRun'>,
+  isSure: boolean,
+): Promise<number> {
+  const signal = context.interrupted;
+  if (context.ask !== undefined && !isSure) {
+    const { jobs, waiting, running } = await cluster.cancelJobs({ ...filters, dryRun: true, signal });
+    if (jobs > 0) {
+      const tasks = `${formatCount(waiting)} waiting, ${formatCount(running)} running`;
+      const answer = await context.ask(`cancel ${counted(jobs, 'job')} (tasks: ${tasks})? [y/N] `);
+      if (!/^y(es)?$/i.test(answer)) {
+        context.note('nothing was cancelled');
+        return ExitCode.done;
+      }
+    }
+  }
+  const { jobs, waiting, running, silent } = await cluster.cancelJobs({ ...filters, signal });
+  context.show({ schema: 'goshawk.cancelled/1', jobs, tasks: { waiting, running }, silent }, () =>
+    jobs === 0
+      ? 'no such jobs'
+      : `${counted(jobs, 'job')} cancelled: ${counted(waiting, 'task')} never ${waiting === 1 ? 'starts' : 'start'}, ${formatCount(running)} running ${running === 1 ? 'is' : 'are'} killed`,
+  );
+  for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs may go on`);
+  return silent.length > 0 ? ExitCode.unreachable : ExitCode.done;
+}

@@ -456,6 +456,55 @@ describe('cancel', () => {
 /** A second try of the test must not find the jobs of the first. */
 let listTries = 0;
 
+describe('cancel of tasks, and of jobs by what they are', () => {
+  it('ends the tasks that are named, says how many, and leaves the others', async () => {
+    const tasks = { count: 4, run: { sleep: 60_000 } };
+    const id = await submit({
+      stages: [
+        { name: 'extract', tasks },
+        { name: 'train', after: ['extract'], tasks },
+      ],
+    });
+    expect(await stdoutOf(['cancel', `${id}/train/5-6`])).toBe(`${id}/train/5-6: 2 tasks cancelled\n`);
+    await expect.poll(async () => (await cluster.job(id).describe()).tasks.running).toBe(4);
+    expect(await jsonOf('cancel', `${id}/1,3`)).toMatchObject({
+      schema: 'goshawk.cancel/1',
+      job: id,
+      tasks: { cancelled: 0, killing: 2, ended: 0 },
+    });
+    await expect.poll(async () => (await cluster.job(id).describe()).tasks.cancelled).toBe(4);
+    const wrong = await up.goshawk(['cancel', `${id}/train/3-5`]);
+    expect(wrong).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('has no task 3; its 4 tasks are 4 to 7'),
+    });
+    await stdoutOf(['cancel', `${id}/extract`]);
+    expect((await cluster.job(id).wait()).tasks).toMatchObject({ cancelled: 8 });
+  });
+
+  it('ends the jobs that fit a name and a user, and no others', async () => {
+    const sleeper = { tasks: { count: 2, run: { sleep: 60_000 } } };
+    const [one, two] = [
+      await submit({ ...sleeper, name: 'bulk-1' }),
+      await submit({ ...sleeper, name: 'bulk-2' }),
+    ];
+    const other = await submit({ ...sleeper, name: 'other' });
+    expect(await jsonOf('cancel', '--name', 'bulk-*', '--user', 'nobody-here')).toMatchObject({ jobs: 0 });
+    expect(await jsonOf('cancel', '--name', 'bulk-*')).toMatchObject({
+      schema: 'goshawk.cancelled/1',
+      jobs: 2,
+      silent: [],
+    });
+    for (const id of [one, two]) expect((await cluster.job(id).wait()).state).toBe('cancelled');
+    expect((await cluster.job(other).describe()).state).toMatch(/waiting|running/);
+    expect(await stdoutOf(['cancel', '--all'])).toMatch(/^1 job cancelled: /);
+    expect(await up.goshawk(['cancel'])).toMatchObject({ exitCode: 2 });
+    expect(await up.goshawk(['cancel', other, '--all'])).toMatchObject({ exitCode: 2 });
+    const ended = await up.goshawk(['cancel', '--state', 'failed']);
+    expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('cannot be cancelled') });
+  });
+});
+
 describe('jobs', () => {
   it('are listed with filters before limits, and where to go on', async () => {
     const user = `list-tester-${++listTries}`;

@@ -1,5 +1,14 @@
 import type { Cluster } from '@goshawk/client';
-import { counted, formatCount, InputError, isFinal, type JobSummary, LIMITS } from '@goshawk/core';
+import {
+  counted,
+  formatCount,
+  InputError,
+  isFinal,
+  type JobSummary,
+  LIMITS,
+  parseTaskRanges,
+  type TaskRange,
+} from '@goshawk/core';
 import type { Context } from '../context.js';
 
 const EXAMPLES_SHOWN = 3;
@@ -64,6 +73,35 @@ export function parseTaskName(word: string): { readonly id: string; readonly tas
     'write ID, or ID/TASK with the number of a task, such as a1-3/17',
   );
 }
+
+/**
+ * `ID`, `ID/7-20,31`, `ID/STAGE` or `ID/STAGE/7-20`: tasks by their numbers in the job, wherever they are. The name of a stage
+ * that looks like numbers is written with them: `ID/3/0-9`.
+ *
+ * @throws InputError
+ */
+export function parseTasksName(word: string): {
+  readonly id: string;
+  readonly tasks: readonly TaskRange[] | undefined;
+  readonly stage: string | undefined;
+} {
+  const slash = word.indexOf('/');
+  if (slash < 0) return { id: word, tasks: undefined, stage: undefined };
+  const [id, rest] = [word.slice(0, slash), word.slice(slash + 1)];
+  if (id === '' || rest === '')
+    throw new InputError(
+      'usage',
+      `"${word}" names no job or task`,
+      'write ID, ID/7-20, ID/STAGE or ID/STAGE/7-20',
+    );
+  if (ARE_TASKS.test(rest)) return { id, tasks: parseTaskRanges(rest), stage: undefined };
+  const last = rest.lastIndexOf('/');
+  const numbers = rest.slice(last + 1);
+  if (last <= 0 || !ARE_TASKS.test(numbers)) return { id, tasks: undefined, stage: rest };
+  return { id, tasks: parseTaskRanges(numbers), stage: rest.slice(0, last) };
+}
+
+const ARE_TASKS = /^[\d,\s-]*\d[\d,\s-]*$/;
 
 /** Each once, in the order of the words. */
 export async function jobsNamed(

@@ -5,6 +5,7 @@ import type { Payload } from './payload.js';
 import type { Priority } from './priority.js';
 import type { RetryChoice } from './retry-choice.js';
 import type { JobSpec } from './spec.js';
+import type { TaskRange } from './task-ranges.js';
 import type { JobState } from './view.js';
 
 /**
@@ -87,6 +88,13 @@ export type JobRecord =
       readonly at: Millis;
       /** The other job's id. */
       readonly after: string;
+    }
+  | {
+      /** Somebody has cancelled single tasks of it. */
+      readonly kind: 'tasksCancelled';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly tasks: readonly TaskRange[];
     }
   | {
       /** What its user has said of the job since it was accepted: all of it, not what has changed. */

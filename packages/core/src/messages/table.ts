@@ -846,6 +846,54 @@ export const MESSAGES = {
     },
   ),
   appended: answer('scheduler', appended),
+
+  // ---- tasks, and jobs by what they are, are cancelled
+  cancelTasks: message('client', 'scheduler', 'Sent again until answered; cancelling twice is once.', {
+    request,
+    id: name,
+    /** `first` to `last`, both included, by their numbers in the job; none: all of the stage, or of the job. */
+    tasks: list(record({ first: task, last: task }), LIMITS.taskRangesMax),
+    /** They must be of this stage. */
+    stage: optional(name),
+  }),
+  tasksCancelled: answer(
+    'scheduler',
+    view({
+      job: jobSummary,
+      cancelled: count,
+      /** They run, and are killed. */
+      killing: count,
+      /** They had completed or failed before. */
+      ended: count,
+    }),
+  ),
+  cancelJobs: message(
+    'client',
+    'scheduler',
+    'Sent again until answered; the same request is answered the same.',
+    {
+      request,
+      /** Only jobs in these states; none: in any. */
+      states: list(name, 16),
+      user: optional(name),
+      /** With `*` and `?`. */
+      name: optional(name),
+      /** First number that is looked at; where to go on is in the answer. */
+      from: job,
+      /** Only counts. */
+      dryRun: flag,
+    },
+  ),
+  jobsCancelled: answer(
+    'scheduler',
+    view({
+      jobs: count,
+      /** Tasks of theirs that had not started, and those that ran. */
+      waiting: count,
+      running: count,
+      next: optional(job),
+    }),
+  ),
 } as const;
 
 /** What each question of a client is answered with, unless it is refused. */
@@ -855,6 +903,8 @@ export const ANSWERS = {
   retryJob: ['accepted'],
   cancelJob: ['jobSummary'],
   updateJob: ['jobSummary'],
+  cancelTasks: ['tasksCancelled'],
+  cancelJobs: ['jobsCancelled'],
   describeJob: ['jobDetail'],
   listJobs: ['jobList'],
   listTasks: ['taskPage'],

@@ -142,13 +142,16 @@ export class Predecessors {
     this.#arm();
   }
 
-  /** Every active job is held until a job that has failed is retried, directly or through other jobs here: none can go on. */
+  /** Every active job is held by its user, or until a job that has failed is retried, directly or through other jobs here: none can go on. */
   get areAllStuck(): boolean {
     const stuck = new Set<string>();
     for (const job of this.#s.jobs.active()) {
-      const isStuck = [...job.awaited].some(
-        (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
-      );
+      const isKept = job.isHeld && job.runningCount === 0;
+      const isStuck =
+        isKept ||
+        [...job.awaited].some(
+          (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
+        );
       if (!isStuck) return false;
       stuck.add(job.id);
     }

@@ -13,11 +13,13 @@ import {
 } from '@goshawk/core';
 import { append } from '../accepting/appending.js';
 import { retry, submit } from '../accepting/submissions.js';
+import { cancelTasks } from '../ending/task-cancelling.js';
 import { type Job, TaskState } from '../job/job.js';
 import { isAnswerable, Page, type Weight, weigh } from '../keeping/heap-bytes.js';
 import type { Refusal } from '../keeping/ledger.js';
 import type { IsOwner } from '../keeping/traces.js';
 import type { SchedulerParts } from '../parts.js';
+import { BulkCancelling, notCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
 import { QueryBudget } from './query-budget.js';
 import { taskPage } from './task-list.js';
@@ -26,11 +28,13 @@ import { taskPage } from './task-list.js';
 export class ClientApi {
   readonly #parts: SchedulerParts;
   readonly #budget = new QueryBudget();
+  readonly #bulk: BulkCancelling;
   /** The user whose jobs alone the request at hand may be about. */
   #onlyOf: string | undefined;
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
+    this.#bulk = new BulkCancelling(parts);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -74,6 +78,17 @@ export class ClientApi {
           s.cancelling.cancel(job, now);
           s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
         });
+      case 'cancelTasks':
+        return this.#withJob(from, message, (job) => {
+          const outcome = cancelTasks(s, job, message, now);
+          if ('code' in outcome) return s.answers.refuse(from, message.request, outcome);
+          s.answers.acknowledge(from, message.request, 'tasksCancelled', {
+            job: s.views.summary(job),
+            ...outcome,
+          });
+        });
+      case 'cancelJobs':
+        return this.#cancelJobs(from, message, now);
       case 'updateJob':
         return this.#withJob(from, message, (job) => {
           const refusal = s.holds.update(from, message, job, now);
@@ -208,6 +223,22 @@ export class ClientApi {
       .sort((one, other) => other.waiting - one.waiting);
     const { name: scheduler } = config;
     return { quotas: held.slice(0, QUOTAS_LISTED_MAX).map((each) => ({ ...each, max, scheduler })) };
+  }
+
+  #cancelJobs(from: Address, message: MessageOf<'cancelJobs'>, now: Millis): void {
+    const { jobs, answers } = this.#parts;
+    const wrong = notCancellable(message.states);
+    if (wrong !== undefined)
+      return answers.refuse(from, message.request, {
+        code: 'bad-state',
+        message: `jobs that are ${wrong} cannot be cancelled`,
+        hint: 'waiting and running ones can',
+      });
+    this.#looking(from, message.request, now, () => {
+      this.#budget.took(jobs.activeCount);
+      const answer = this.#bulk.cancel(from, message, this.#onlyOf, now);
+      answers.acknowledge(from, message.request, 'jobsCancelled', answer);
+    });
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {

@@ -36,7 +36,8 @@ export class Cancelling {
 
   /** Tells the workers of what still runs once more. */
   repeat(job: Job): void {
-    for (const task of job.tasks.in(TaskState.running)) this.cancelAt(job.tasks.workerOf(task), job, task);
+    for (const task of job.tasks.in(TaskState.running))
+      if (job.isCancelling(task)) this.cancelAt(job.tasks.workerOf(task), job, task);
   }
 
   cancelAt(worker: Address, job: Job, task: TaskIndex): void {

@@ -87,7 +87,8 @@ export class Endings {
   /** An attempt that counts has ended. */
   ended(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
-    const { tasks, history, cancelling } = job;
+    const { tasks, history } = job;
+    const cancelling = job.isCancelling(task);
     const how = howEnded(outcome, cancelling);
     const failedAt = history.blame?.failedAt(task);
     // Nearly all attempts complete, and names of workers lie far apart.
@@ -113,9 +114,14 @@ export class Endings {
   /** The attempt has not started, and will not: it was none. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
-    if (job.cancelling) return this.#end(job, task, TaskState.cancelled, now);
+    if (job.isCancelling(task)) return this.#end(job, task, TaskState.cancelled, now);
     this.#s.ledger.declined(job, task, now);
     this.#tryAgain(job, task, 0, now);
+  }
+
+  /** The task was cancelled before it started. */
+  cancelled(job: Job, task: TaskIndex, now: Millis): void {
+    this.#end(job, task, TaskState.cancelled, now);
   }
 
   endIfDone(job: Job, now: Millis): void {

@@ -86,6 +86,16 @@ export class Routing {
     this.findAll(job, now);
   }
 
+  /** Tasks of it that waited were cancelled. */
+  fewerWait(job: Job, now: Millis): void {
+    for (const batch of job.batches) {
+      if (batch.waiting > 0) continue;
+      this.offers.drop(batch);
+      this.allBound(job, batch, now);
+    }
+    this.findAll(job, now);
+  }
+
   /** Its priority is another one: who knows of it hears so. Probes that wait in queues of workers are sent anew. */
   reordered(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;

@@ -16,6 +16,7 @@ import {
   sumOf,
   type TaskCounts,
   type TaskIndex,
+  type TaskRange,
 } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Judgement } from '@goshawk/predictor';
 import type { Decision } from '../accepting/classify.js';
@@ -66,6 +67,8 @@ export class Job {
   #decision: Decision;
   /** Its tasks of which some run first, so that it can be decided what the others are. */
   #sample: Sample | undefined;
+  /** 1 for those that were cancelled one by one; made when one is. */
+  #cancelledTasks: Uint8Array | undefined;
   /** When its class was decided by its pilots. */
   decidedAt: Millis | undefined;
   cancelling = false;
@@ -360,6 +363,8 @@ export class Job {
     this.isOpen = false;
     this.cancelling = false;
     this.cancelReason = undefined;
+    this.#cancelledTasks = undefined;
+    this.hold = undefined;
     this.endedAt = undefined;
     this.reopenedAt = now;
     this.arrivedAt = now;
@@ -375,6 +380,39 @@ export class Job {
     this.isAwaiting = false;
     this.passedAt = now;
     this.arrivedAt = now;
+  }
+
+  /** Somebody has cancelled the task, or the job: it is to be tried no more. */
+  isCancelling(task: TaskIndex): boolean {
+    return this.cancelling || this.#cancelledTasks?.[task] === 1;
+  }
+
+  /** Some of its tasks were cancelled one by one. */
+  get hasCancelledTasks(): boolean {
+    return this.#cancelledTasks !== undefined;
+  }
+
+  /** Single tasks are to end, unless they have. @returns whether any of them was not to before */
+  cancelTasks(ranges: readonly TaskRange[]): boolean {
+    let isNew = false;
+    for (const { first, last } of ranges) {
+      for (let task = first; task <= Math.min(last, this.taskCount - 1); task++) {
+        if (this.tasks.isFinal(task) || this.isCancelling(task)) continue;
+        this.#cancelled()[task] = 1;
+        isNew = true;
+      }
+    }
+    return isNew;
+  }
+
+  /** As long as there are tasks: clients may append some. */
+  #cancelled(): Uint8Array {
+    const marks = this.#cancelledTasks;
+    if (marks !== undefined && marks.length >= this.taskCount) return marks;
+    const longer = new Uint8Array(this.taskCount);
+    if (marks !== undefined) longer.set(marks);
+    this.#cancelledTasks = longer;
+    return longer;
   }
 
   /** Its user wants that nothing of it is given out. */
@@ -457,7 +495,8 @@ export class Job {
    * @returns what becomes of the task: `waiting` where it is to be tried again
    */
   attemptEnded(end: AttemptEnd, how: HowEnded, worker: string, now: Millis): TaskState {
-    const { history, cancelling } = this;
+    const { history } = this;
+    const cancelling = this.isCancelling(end.task);
     const { waiting, completed, failed, cancelled } = TaskState;
     switch (how) {
       case 'completed':

@@ -11,6 +11,7 @@ import {
   type OverloadReason,
   type RetryChoice,
   type TaskIndex,
+  type TaskRange,
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
@@ -23,6 +24,9 @@ const HELD_BYTES = 200;
 
 /** What a record takes that waits for the disk, beside what a task returned. In bytes. */
 const RECORD_BYTES = 300;
+
+/** What a range of tasks takes. In bytes. */
+const RANGE_BYTES = 64;
 
 interface Deferred {
   /** Happens when so many records are durable. */
@@ -181,6 +185,13 @@ export class Ledger {
   /** A job that this one waits for has ended as it should. */
   passed(job: Job, id: string, now: Millis): void {
     this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
+  }
+
+  tasksCancelled({ number }: Job, tasks: readonly TaskRange[], now: Millis): void {
+    this.#write(
+      { kind: 'tasksCancelled', job: number, at: this.#wall(now), tasks },
+      RANGE_BYTES * tasks.length,
+    );
   }
 
   /** Its user holds or releases it, or gives it another priority. */

@@ -131,6 +131,9 @@ class Rebuild {
         return this.#updated(record);
       case 'appended':
         return this.#appended(record);
+      case 'tasksCancelled':
+        this.job.cancelTasks(record.tasks);
+        return;
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
         return;
@@ -191,7 +194,7 @@ class Rebuild {
       job.history.counted(task);
       job.startedAt(startedAt);
     }
-    const how = howEnded(outcome, job.cancelling);
+    const how = howEnded(outcome, job.isCancelling(task));
     const state = job.attemptEnded({ task, outcome, runMs, place }, how, worker, now);
     if (state === TaskState.waiting) {
       const restMs = how === 'failed' ? job.restMsOf(task) : 0;
@@ -231,6 +234,18 @@ class Rebuild {
       if (job.tasks.isFinal(task)) continue;
       if (isOver) job.set(task, TaskState.cancelled);
       else job.tasks.setWorker(task, NOBODY);
+    }
+    if (!isOver && job.hasCancelledTasks) this.#endCancelled();
+  }
+
+  /** Tasks that were cancelled one by one are not started again, and neither are the stages after them. */
+  #endCancelled(): void {
+    const { job } = this;
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.tasks.isFinal(task) || !job.isCancelling(task)) continue;
+      job.set(task, TaskState.cancelled);
+      const stage = job.dag.stageOf(task);
+      if (stage.unfinished === 0) job.stageEnded(stage);
     }
   }
 

@@ -1,0 +1,118 @@
+import {
+  InputError,
+  type JobState,
+  type JobSummary,
+  type MessageOf,
+  mergedRanges,
+  parseTaskRanges,
+  type TaskRange,
+  UnreachableError,
+} from '@goshawk/core';
+import { badAnswer } from './errors.js';
+import type { CallOptions } from './options.js';
+import type { KnownScheduler } from './roster.js';
+import { type Session, someSchedulers } from './session.js';
+
+/** Tasks of a job by their numbers, as `7-20` or `3,7-9`, as a list, or as ranges of which both ends belong to them. */
+export type TaskChoice = string | readonly (number | TaskRange)[];
+
+export interface CancelTasksOptions extends CallOptions {
+  /** All tasks of this stage; with tasks: they must be of it. */
+  readonly stage?: string | undefined;
+}
+
+export interface CancelledTasks {
+  readonly job: JobSummary;
+  /** Of the tasks that were named: those that are cancelled, those that run and are killed, those that had ended before. */
+  readonly cancelled: number;
+  readonly killing: number;
+  readonly ended: number;
+}
+
+/** At least one of them; a job is cancelled that all of them fit. */
+export interface CancelJobsOptions extends CallOptions {
+  readonly user?: string | undefined;
+  /** Of the name of the job, with `*` and `?`. */
+  readonly name?: string | undefined;
+  /** `waiting`, `running`. */
+  readonly states?: readonly JobState[] | undefined;
+  /** All jobs, whatever they are. */
+  readonly all?: boolean | undefined;
+  /** Only counts them. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface CancelledJobs {
+  readonly jobs: number;
+  /** Tasks of theirs that had not started, and those that ran and are killed. */
+  readonly waiting: number;
+  readonly running: number;
+  /** Schedulers that did not answer: their jobs may go on. */
+  readonly silent: readonly string[];
+}
+
+/** @throws InputError `bad-tasks` */
+export function rangesOf(tasks: TaskChoice): TaskRange[] {
+  if (typeof tasks === 'string') return parseTaskRanges(tasks);
+  const ranges = tasks.map((each) => (typeof each === 'number' ? { first: each, last: each } : each));
+  for (const { first, last } of ranges)
+    if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last) || first < 0 || last < first)
+      throw new InputError('bad-tasks', `tasks: ${first} to ${last} are no tasks`);
+  return mergedRanges(ranges);
+}
+
+/** Cancels the jobs of all schedulers that are meant. */
+export async function cancelJobs(session: Session, options: CancelJobsOptions): Promise<CancelledJobs> {
+  const { user, name, states = [], all = false } = options;
+  if (user === undefined && name === undefined && states.length === 0 && !all)
+    throw new InputError(
+      'usage',
+      'which jobs to cancel was not said',
+      'name a user, a name or a state, or say that all are meant',
+    );
+  const everyone = await someSchedulers(session, options);
+  const settled = await Promise.allSettled(everyone.map((one) => cancelAt(session, one, options)));
+  const sums = { jobs: 0, waiting: 0, running: 0 };
+  const silent: string[] = [];
+  settled.forEach((outcome, index) => {
+    if (outcome.status === 'fulfilled') {
+      for (const sum of ['jobs', 'waiting', 'running'] as const) sums[sum] += outcome.value[sum];
+    } else if (outcome.reason instanceof UnreachableError) silent.push(everyone[index]!.title);
+    else throw outcome.reason;
+  });
+  const first = settled[0];
+  if (silent.length === everyone.length && first?.status === 'rejected') throw first.reason;
+  return { ...sums, silent: [...silent, ...session.roster.missing] };
+}
+
+type Count = Omit<MessageOf<'jobsCancelled'>['value'], 'next'>;
+
+async function cancelAt(
+  { requests, timings }: Session,
+  scheduler: KnownScheduler,
+  { user, name, states = [], dryRun = false, signal }: CancelJobsOptions,
+): Promise<Count> {
+  const sums = { jobs: 0, waiting: 0, running: 0 };
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const first: number = from;
+    const { value, whom } = await requests.ask<'cancelJobs'>({
+      what: 'to cancel jobs',
+      build: (request) => ({
+        type: 'cancelJobs',
+        request,
+        states,
+        user,
+        name,
+        from: first as MessageOf<'cancelJobs'>['from'],
+        dryRun,
+      }),
+      to: () => scheduler,
+      timeoutMs: timings.requestTimeoutMs,
+      signal,
+    });
+    for (const sum of ['jobs', 'waiting', 'running'] as const) sums[sum] += value[sum];
+    if (value.next !== undefined && value.next <= first) throw badAnswer(whom, 'further jobs');
+    from = value.next;
+  }
+  return sums;
+}

@@ -1,0 +1,67 @@
+import {
+  type Address,
+  isFinal,
+  JOB_STATES,
+  type MessageOf,
+  type Millis,
+  matchesGlob,
+  setLatest,
+} from '@goshawk/core';
+import type { Job } from '../job/job.js';
+import type { SchedulerParts } from '../parts.js';
+
+type Answer = MessageOf<'jobsCancelled'>['value'];
+
+/** Jobs that one request cancels: what takes longer is done in several. */
+const JOBS_MAX = 500;
+
+/** Clients of which the last answer is remembered. */
+const CLIENTS_MAX = 1_000;
+
+/** Cancels jobs by their users, names and states. */
+export class BulkCancelling {
+  readonly #parts: SchedulerParts;
+  /** A request that comes again gets the same answer: what it has cancelled is counted once. */
+  readonly #answered = new Map<Address, { readonly request: number; readonly answer: Answer }>();
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+  }
+
+  /** @param onlyOf the user whose jobs alone the client may cancel; undefined: anybody's */
+  cancel(from: Address, message: MessageOf<'cancelJobs'>, onlyOf: string | undefined, now: Millis): Answer {
+    const known = this.#answered.get(from);
+    if (known?.request === message.request) return known.answer;
+    const matching = [...this.#parts.jobs.active()].filter(
+      (job) => job.number >= message.from && !job.cancelling && isMeant(job, message, onlyOf),
+    );
+    const chosen = matching.slice(0, JOBS_MAX);
+    let waiting = 0;
+    let running = 0;
+    for (const job of chosen) {
+      waiting += job.counts.waiting;
+      running += job.counts.running;
+      if (!message.dryRun) this.#parts.cancelling.cancel(job, now);
+    }
+    const answer = { jobs: chosen.length, waiting, running, next: matching[JOBS_MAX]?.number };
+    setLatest(this.#answered, from, { request: message.request, answer }, CLIENTS_MAX);
+    return answer;
+  }
+}
+
+function isMeant(
+  { spec, state }: Job,
+  { user, name, states }: MessageOf<'cancelJobs'>,
+  onlyOf: string | undefined,
+): boolean {
+  if (user !== undefined && spec.user !== user) return false;
+  if (onlyOf !== undefined && spec.user !== onlyOf) return false;
+  if (name !== undefined && !matchesGlob(name, spec.name)) return false;
+  return states.length === 0 || states.includes(state);
+}
+
+/** A state in which nothing can be cancelled any more, or that is none. */
+export function notCancellable(states: readonly string[]): string | undefined {
+  const active = JOB_STATES.filter((state) => !isFinal(state)) as readonly string[];
+  return states.find((state) => !active.includes(state));
+}
