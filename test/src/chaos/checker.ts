@@ -113,6 +113,11 @@ export class Checker {
     this.#hasLostCentral = true;
   }
 
+  /** What was cancelled may run again. */
+  retryAsked(jobId: string): void {
+    this.#cancelled.delete(jobId);
+  }
+
   cancelAsked(jobId: string): void {
     this.#askedToCancel.add(jobId);
   }
@@ -144,8 +149,7 @@ export class Checker {
       this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
     if (this.#isCalm && !this.#isShared && attempts.lost > 0)
       this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
-    // A retry is a job of the tasks that have failed, in stages of its own.
-    if (order.retryOf === undefined) this.#checkPrecedence(jobId!, job);
+    this.#checkPrecedence(jobId!, job);
     const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
     if (state === 'failed' && !mayFail)
       this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);

@@ -40,12 +40,15 @@ export interface ClientWorld {
   readonly isShared: boolean;
   /** Ids of the jobs that it starts after; undefined while one of them is none yet, null when it will never be. */
   predecessorsOf(order: Order): readonly string[] | undefined | null;
+  /** It needs a job to complete that has ended otherwise and will not be retried. */
+  isHeldForGood(order: Order): boolean;
   accepted(order: Order, jobId: string): void;
+  retryAsked(jobId: string): void;
   cancelAsked(jobId: string): void;
   cancelConfirmed(order: Order): void;
   ended(order: Order): void;
   wrong(complaint: string): void;
-  /** Another job of what has failed. */
+  /** What has failed of the job is to run again. */
   tryAgain(order: Order): void;
 }
 
@@ -139,7 +142,8 @@ export class Client implements Machine {
     const to = this.#world.schedulerAt(owner);
     const id = order.jobId!;
     const cancelAt = order.acceptedAt + (order.cancelAfterMs ?? Number.POSITIVE_INFINITY);
-    if (this.#world.now() >= cancelAt && !order.cancelConfirmed && order.end === undefined) {
+    const isToEnd = this.#world.now() >= cancelAt || this.#world.isHeldForGood(order);
+    if (isToEnd && !order.cancelConfirmed && order.end === undefined) {
       this.#world.cancelAsked(id);
       this.#env.send(to, { type: 'cancelJob', request: this.#ask({ kind: 'cancel', order }), id });
     }
@@ -163,7 +167,8 @@ export class Client implements Machine {
     if (retryOf !== undefined) {
       const owner = this.#world.ownerOf(retryOf);
       if (owner === undefined) order.state = this.#world.isShared ? order.state : 'gone';
-      else
+      else {
+        this.#world.retryAsked(retryOf);
         this.#env.send(this.#world.schedulerAt(owner), {
           type: 'retryJob',
           request: ask(),
@@ -173,6 +178,7 @@ export class Client implements Machine {
           tasks: undefined,
           asNew: undefined,
         });
+      }
       return;
     }
     const after = this.#world.predecessorsOf(order);

@@ -493,10 +493,10 @@ export class Cluster {
     const worker = new Worker(config, {
       ...process.environment(),
       execute: (slot, order) => {
-        const { jobId, task, attempt } = order;
+        const { jobId, task, attempt, execution: started = attempt } = order;
         const value = `${jobId}/${task}/${attempt} by ${process.id}, run ${++this.#runs}`;
         const startedAt = this.#calendar.now;
-        const of = { worker: process.id, jobId, task, attempt, value };
+        const of = { worker: process.id, jobId, task, attempt, started, value };
         const execution: Execution = { ...of, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
         this.#checker.executed(execution);

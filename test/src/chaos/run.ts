@@ -167,13 +167,29 @@ class ChaosRun {
         if (!this.#jobOf.has(order.key)) this.#jobOf.set(order.key, jobId);
         checker.accepted(order, jobId);
       },
+      isHeldForGood: (order) => this.#isHeldForGood(order),
+      retryAsked: (jobId) => checker.retryAsked(jobId),
       cancelAsked: (jobId) => checker.cancelAsked(jobId),
       cancelConfirmed: (order) => checker.cancelConfirmed(order),
       ended: (order) => checker.ended(order),
       wrong: (complaint) => checker.wrong(complaint),
       tryAgain: (order) =>
-        this.#order(0, { ...order, key: `${order.key} again`, after: [], retryOf: order.jobId }),
+        this.#order(0, {
+          ...order,
+          key: `${order.key} again`,
+          retryOf: order.jobId,
+          cancelAfterMs: undefined,
+        }),
     };
+  }
+
+  #isHeldForGood({ after, afterOk }: Order): boolean {
+    if (!afterOk) return false;
+    return after.some((key) => {
+      const jobId = this.#jobOf.get(key);
+      const those = this.#orders.filter((order) => order.key === key || order.retryOf === jobId);
+      return those.length > 0 && those.every(isOver) && !those.some(({ end }) => end?.state === 'completed');
+    });
   }
 
   #predecessorsOf({ after }: Order): readonly string[] | undefined | null {
@@ -188,10 +204,15 @@ class ChaosRun {
 
   /** What has completed had done so before anything began of those that were to start after it. */
   #checkPredecessors(order: Order): void {
-    const { after, afterOk, jobId, retryOf, end } = order;
-    if (jobId === undefined || retryOf !== undefined) return;
+    const { after, afterOk, jobId, end } = order;
+    if (jobId === undefined) return;
     const ends = after.map((key) => {
-      const before = this.#orders.find((other) => other.key === key && other.jobId === this.#jobOf.get(key));
+      const those = this.#orders.filter(
+        (other) => other.jobId !== undefined && other.jobId === this.#jobOf.get(key),
+      );
+      // A retry may complete it after its first end, which is all that `after` waits for.
+      const completed = afterOk ? those.find((other) => other.end?.state === 'completed') : undefined;
+      const before = completed ?? those[0];
       if (before?.end?.state === 'completed')
         this.#checker.follows(jobId, before.jobId!, before.end.tasks.total);
       return before?.end?.state;
@@ -404,13 +425,13 @@ class ChaosRun {
    * As far as its owner is there, knows the job, and belongs to the cluster: before, it asks nobody what runs, and has given
    * nothing up. That takes half a minute where the last words of its predecessor come after its own first ones.
    */
-  #isWanted({ jobId, task, attempt }: Execution): boolean {
+  #isWanted({ jobId, task, started }: Execution): boolean {
     const owner = this.#cluster.ownerOf(tagOf(jobId));
     const process = owner === undefined ? undefined : this.#cluster.at(owner);
     if (process === undefined || !(process.machine as unknown as Scheduler).isReady) return true;
     const detail = readJob(process, jobId) as Partial<JobDetail>;
     if (detail.running === undefined) return true;
-    return detail.running.some((run) => run.task === task && run.attempt === attempt);
+    return detail.running.some((run) => run.task === task && run.attempt === started);
   }
 
   #complainOfOpenOrders(): void {

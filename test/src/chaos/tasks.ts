@@ -27,6 +27,8 @@ export interface Execution {
   readonly jobId: string;
   readonly task: number;
   readonly attempt: number;
+  /** How often the task has started, as its owner counts. */
+  readonly started: number;
   readonly value: string;
   /** True time. */
   readonly startedAt: Millis;
