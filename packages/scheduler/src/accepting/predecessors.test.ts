@@ -194,6 +194,17 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail(held).state).toBe('completed');
   });
 
+  test('runs when it was cancelled just before its start, and is retried', () => {
+    submit(ONE);
+    const held = submit({ ...ONE, afterOk: ['s-1'] });
+    bench.end(W1, bench.ask(W1, 1)!);
+    bench.receive(CLIENT, { type: 'cancelJob', request: 99, id: held });
+    bench.commit();
+    retry(held);
+    run(2);
+    expect(detail(held).state).toBe('completed');
+  });
+
   test('does not keep a scheduler from draining while only a retry could release it', () => {
     let isDrained = false;
     bench = benched(

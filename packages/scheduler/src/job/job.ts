@@ -366,6 +366,8 @@ export class Job {
     this.#cancelledTasks = undefined;
     this.hold = undefined;
     this.endedAt = undefined;
+    // It may have ended between the end of the last job before it and its own start.
+    this.isAwaiting = this.awaited.size > 0;
     this.reopenedAt = now;
     this.arrivedAt = now;
     this.#runStartedAt = undefined;
