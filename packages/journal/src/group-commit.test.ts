@@ -89,6 +89,24 @@ describe('group commit', () => {
     expect(heard.states.at(-1)).toEqual({ kind: 'full', message: 'there is little room' });
   });
 
+  test('a record that cannot be encoded is refused, and what follows becomes durable', async () => {
+    const { commits, heard, turn } = setUp();
+    const spec = {
+      get stages(): never {
+        throw new RangeError('Packed buffer would be larger than maximum buffer size');
+      },
+    };
+    expect(() => commits.append({ ...accepted(1), spec } as never)).toThrow(
+      /cannot write this record of job 1/,
+    );
+    expect(commits.appended).toBe(0);
+    commits.append(accepted(2));
+    await turn();
+    commits.groups[0]!.end();
+    await turn();
+    expect(heard.counts).toEqual([1]);
+  });
+
   test('whoever closes does not wait for room', async () => {
     const { commits, heard, turn } = setUp();
     commits.hasRoom = false;

@@ -1,5 +1,6 @@
 import {
   Histogram,
+  InputError,
   invariant,
   type JobNumber,
   type JobRecord,
@@ -24,6 +25,15 @@ export function entryOf(record: JobRecord, place: number): Entry {
   const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
   const key = record.kind === 'accepted' ? record.key : undefined;
   return { job: record.job, place, bytes, key };
+}
+
+function encodedEntry(record: JobRecord, place: number): Entry {
+  try {
+    return entryOf(record, place);
+  } catch (cause) {
+    const problem = `the journal cannot write this record of job ${record.job}: ${(cause as Error).message}`;
+    throw new InputError('record-too-large', problem, 'submit smaller jobs', { cause });
+  }
 }
 
 /** How a group commit gets on after this turn of the event loop, and after a while. */
@@ -86,14 +96,16 @@ export abstract class GroupCommit {
     this.listener = listener;
   }
 
-  /** @returns the record's place */
+  /** @returns the record's place @throws InputError `record-too-large` where it cannot be encoded: nothing is appended then */
   append(record: JobRecord): number {
     invariant(this.nextPlace !== undefined, 'a journal was written to before it was read');
+    // A record that cannot be encoded throws here: it has no place, and counts nowhere.
+    const entry = encodedEntry(record, this.nextPlace);
     const place = this.nextPlace++;
     if (this.#isClosed) return place;
     this.appended++;
     if (this.state.kind === 'failed') return place;
-    this.#waiting.push(entryOf(record, place));
+    this.#waiting.push(entry);
     if (this.#isBusy) return place;
     this.#isBusy = true;
     this.#pace.soon(() => void this.#commit());

@@ -11,6 +11,7 @@ import { decide } from './classify.js';
  * Makes a job of what was submitted, writes it down and starts to look for workers.
  *
  * @param key chosen by the client; a key that is known gives the job that has it
+ * @throws InputError where the journal cannot write it
  */
 export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined, now: Millis): Job {
   const { cluster, jobs, ledger, sampler } = s;
@@ -24,8 +25,9 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
   if (judgement.kind === 'sample') sampler.start(job, judgement);
   job.heardAt = now;
-  jobs.add(job);
+  // First, since a record that cannot be encoded throws: nothing is known of the job then.
   ledger.accepted(job, now);
+  jobs.add(job);
   if (ledger.isShared) s.unwritten.add(job);
   else s.events.accepted(job);
   if (!job.isAwaiting) s.routing.startJob(job, now);

@@ -1,4 +1,11 @@
-import type { Address, JobInput, MessageOf, RetryChoice } from '@goshawk/core';
+import {
+  type Address,
+  InputError,
+  type JobInput,
+  type JobRecord,
+  type MessageOf,
+  type RetryChoice,
+} from '@goshawk/core';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
@@ -301,6 +308,22 @@ describe('a retry', () => {
       { numRuns: 300 },
     );
   });
+});
+
+test('a job that the journal cannot write is refused, leaves no trace, and the next one is taken', () => {
+  const records: JobRecord[] = [];
+  const record = (each: JobRecord) => {
+    if (records.length === 0 && each.job === 1)
+      throw new InputError('record-too-large', 'too large', 'submit smaller jobs');
+    return records.push(each) - 1;
+  };
+  bench = benched(new DurableBench(undefined, 0, true, {}, { record }));
+  bench.submit(TEN, 'a', 1);
+  expect(bench.take()).toMatchObject([{ type: 'refused', code: 'record-too-large' }]);
+  expect(bench.scheduler.activeJobs).toBe(0);
+  bench.submit(TEN, 'b', 2);
+  bench.scheduler.recorded(records.length, bench.now);
+  expect(bench.take().find(({ type }) => type === 'accepted')).toMatchObject({ value: { job: 's-2' } });
 });
 
 describe('attempt numbers', () => {

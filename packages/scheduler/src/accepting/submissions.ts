@@ -69,15 +69,11 @@ function submitted(
   const recent = s.recentSubmissions.get(key);
   if (known !== undefined && recent?.client === from && recent.request === message.request)
     return accepted(s, known);
-  let spec: JobSpec;
-  try {
+  const spec = refusedIfInvalid((): JobSpec => {
     const given = parseJobSpec(message.spec);
-    spec = owner === undefined ? given : { ...given, user: owner };
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    const { code, message, hint } = error;
-    return { code, message, hint };
-  }
+    return owner === undefined ? given : { ...given, user: owner };
+  });
+  if ('code' in spec) return spec;
   if (known !== undefined) return again(s, key, known, spec);
   const refusal = whyTooMuch(s, spec);
   if (refusal !== undefined) return refusal;
@@ -87,8 +83,21 @@ function submitted(
     const retryMs = s.cluster.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
     return { code: 'impossible-demand', ...impossible, retryMs };
   }
+  const job = refusedIfInvalid(() => accept(s, spec, key, now));
+  if ('code' in job) return job;
   setLatest(s.recentSubmissions, key, { client: from, request: message.request }, REMEMBERED);
-  return accepted(s, accept(s, spec, key, now));
+  return accepted(s, job);
+}
+
+/** @returns the refusal that an InputError stands for */
+function refusedIfInvalid<T extends object>(make: () => T): T | Refusal {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const { code, message, hint } = error;
+    return { code, message, hint };
+  }
 }
 
 function retried(

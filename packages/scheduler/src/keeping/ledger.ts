@@ -17,6 +17,7 @@ import type { SchedulerEnvironment } from '../contract.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Job } from '../job/job.js';
 import { heapBytes } from './heap-bytes.js';
+import { bytesOf } from './job-bytes.js';
 import type { MemoryShares } from './memory-shares.js';
 
 /** What an answer takes that is held, beside what is in it. In bytes. */
@@ -143,7 +144,7 @@ export class Ledger {
   accepted(job: Job, now: Millis): void {
     const { key, spec, class: jobClass, classifiedBy, route, stagesMs } = job;
     const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs };
-    this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, job.bytes);
+    this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, bytesOf(spec));
     if (this.isKept) this.#acceptances.push(this.#written);
   }
 
@@ -226,10 +227,12 @@ export class Ledger {
 
   #write(record: JobRecord, bytes = 0): number | undefined {
     if (this.#env.record === undefined) return undefined;
+    // It throws where the record cannot be encoded: what was not appended will never be durable, and must not count.
+    const place = this.#env.record(record);
     this.#written++;
     this.#sizes.push(RECORD_BYTES + bytes);
     this.#unwrittenBytes += RECORD_BYTES + bytes;
-    return this.#env.record(record);
+    return place;
   }
 
   #wall(now: Millis): Millis {
