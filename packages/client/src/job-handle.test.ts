@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { JobEvent } from '@goshawk/core';
+import { InputError } from '@goshawk/core';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { detail, FAST, FakeCluster, obligingScheduler, summary } from './fake-cluster.fixture.js';
@@ -84,7 +85,12 @@ test('a job is held, released and given another priority', async () => {
     { held: false },
     { held: undefined, priority: 'high' },
   ]);
-  await expect(cluster.job('t0-2').hold()).rejects.toMatchObject({ code: 'has-ended' });
+  const refused = await cluster
+    .job('t0-2')
+    .hold()
+    .catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(InputError);
+  expect(refused).toMatchObject({ code: 'has-ended' });
   expect(() => job.update({ priority: 'urgent' as 'high' })).toThrow('low, normal, high');
 });
 
