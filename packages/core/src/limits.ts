@@ -83,6 +83,8 @@ export const LIMITS = {
   lastLinesBytesMax: 4_096,
   /** A task's return value, encoded. In bytes. */
   resultBytesMax: 256 * 1024,
+  /** Values of earlier stages that a task is given, as JSON lines. In characters. */
+  inputLengthMax: 4 * 1024 * 1024,
   /** Parties in one membership message. */
   membersMax: 200_000,
   /** Incarnations of one scheduler that workers may still hold tasks of. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { AttemptNumber, KillReason, TaskContext } from '@goshawk/core';
 
 /** Between two lines of progress. ms */
@@ -9,6 +10,7 @@ export class ThreadContext implements TaskContext<AbortSignal> {
   readonly index: number;
   readonly attempt: AttemptNumber;
   readonly gpus: readonly string[];
+  readonly #inputs: string | undefined;
   readonly #listens: () => void;
   readonly #abort = new AbortController();
   #isListening = false;
@@ -21,7 +23,17 @@ export class ThreadContext implements TaskContext<AbortSignal> {
     this.index = Number(GOSHAWK_TASK);
     this.attempt = Number(GOSHAWK_ATTEMPT);
     this.gpus = GOSHAWK_GPUS === '' ? [] : GOSHAWK_GPUS.split(',');
+    this.#inputs = env.GOSHAWK_INPUTS;
     this.#listens = listens;
+  }
+
+  results(stage: string): readonly unknown[] {
+    const text = this.#inputs === undefined ? '' : readFileSync(this.#inputs, 'utf8');
+    const lines = text.split('\n').filter((line) => line !== '');
+    const inputs = lines.map((line) => JSON.parse(line) as { stage: string; value: unknown });
+    const values = inputs.filter((input) => input.stage === stage).map(({ value }) => value);
+    if (values.length > 0) return values;
+    throw new Error(`no results of "${stage}": the stage of this task does not name it in "inputs"`);
   }
 
   get signal(): AbortSignal {

@@ -1,4 +1,12 @@
-import type { Address, AttemptNumber, Environment, KillReason, Resources, TaskIndex } from '@goshawk/core';
+import type {
+  Address,
+  AttemptNumber,
+  Environment,
+  KillReason,
+  MessageOf,
+  Resources,
+  TaskIndex,
+} from '@goshawk/core';
 
 export type WorkerTimer =
   /** Register, or renew the lease. */
@@ -31,6 +39,8 @@ export interface TaskOrder {
   readonly attempt: AttemptNumber;
   /** How often the task has started, this time included: the attempt that the task itself sees. As `attempt` where it is missing. */
   readonly execution?: AttemptNumber | undefined;
+  /** What it is given of earlier stages; undefined: nothing. */
+  readonly inputs?: MessageOf<'run'>['inputs'];
   /** Of a job that is taken for long. */
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */

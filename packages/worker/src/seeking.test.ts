@@ -77,6 +77,7 @@ function run(ask: number): MessageOf<'run'> {
     apartMs: undefined,
     expectedMs: undefined,
     execution: undefined,
+    inputs: undefined,
     ask,
   };
 }

@@ -23,6 +23,7 @@ function given(task: number, long: boolean): MessageOf<'run'> {
     apartMs: undefined,
     expectedMs: undefined,
     execution: undefined,
+    inputs: undefined,
   };
 }
 

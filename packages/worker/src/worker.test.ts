@@ -53,6 +53,7 @@ const run: MessageOf<'run'> = {
   apartMs: undefined,
   expectedMs: undefined,
   execution: undefined,
+  inputs: undefined,
   ask: 0,
 };
 
@@ -129,6 +130,7 @@ class Bench {
       apartMs,
       expectedMs: undefined,
       execution: undefined,
+      inputs: undefined,
     });
   }
 
@@ -312,6 +314,7 @@ describe('a match', () => {
     apartMs: undefined,
     expectedMs: undefined,
     execution: undefined,
+    inputs: undefined,
     ask: 0,
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });

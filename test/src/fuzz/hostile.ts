@@ -78,7 +78,13 @@ function hostileJob(draw: Draw): unknown {
     draw.chance(0.5) ? [task] : { count: draw.pick([1, 2, 0, 1e9, 0.5]), run: task };
   const stages = (): unknown => [
     { name: 'a', tasks: tasks() },
-    { name: 'b', after: draw.pick([['a'], ['b'], ['c'], 'a']), tasks: tasks(), ...some('demand', demand) },
+    {
+      name: 'b',
+      after: draw.pick([['a'], ['b'], ['c'], 'a']),
+      tasks: tasks(),
+      ...some('demand', demand),
+      ...some('inputs', () => draw.pick([['a'], ['b'], [], 'a'])),
+    },
   ];
   return {
     ...(draw.chance(0.7) ? { tasks: tasks() } : { stages: stages() }),

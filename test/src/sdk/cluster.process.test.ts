@@ -151,6 +151,39 @@ describe('against a real cluster', () => {
     expect(error.values[6]).toBeUndefined();
   });
 
+  test('a stage is given the values of earlier ones: a module by its context, a command as a file', async () => {
+    const module = join(folder, 'stages.mjs');
+    await writeFile(
+      module,
+      'export const square = (n) => ({ n, squared: n * n });\n' +
+        'export const sum = (_, context) => context.results("extract").reduce((sum, { squared }) => sum + squared, 0);\n' +
+        'export const none = (_, context) => context.results("sum");\n',
+    );
+    const script = 'cat "$GOSHAWK_INPUTS"; echo "$GOSHAWK_INPUTS" >&2';
+    const job = await cluster.submit({
+      stages: [
+        { name: 'extract', tasks: [1, 2, 3].map((input) => ({ module, export: 'square', input })) },
+        { name: 'sum', after: ['extract'], inputs: ['extract'], tasks: [{ module, export: 'sum' }] },
+        { name: 'show', after: ['sum'], inputs: ['extract', 'sum'], tasks: [{ exec: ['sh', '-c', script] }] },
+        { name: 'none', after: ['sum'], tasks: [{ module, export: 'none' }] },
+      ],
+    });
+    const results = await job.results();
+    expect(results[3]).toMatchObject({ stage: 'sum', value: 14 });
+    expect(results[5]).toMatchObject({
+      state: 'failed',
+      error: { message: expect.stringContaining('"inputs"') },
+    });
+    const { stdout, stderr } = await job.output(4);
+    const lines = text(stdout).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      ...[1, 2, 3].map((n, index) => ({ stage: 'extract', index, value: { n, squared: n * n } })),
+      { stage: 'sum', index: 3, value: 14 },
+    ]);
+    // The file goes with its task.
+    expect(existsSync(text(stderr).trim())).toBe(false);
+  });
+
   test('results of a job that goes on have states, and those of one that was cancelled what there was', async () => {
     const job = await cluster.submit({ tasks: [{ exec: ['true'] }, { sleep: 600_000 }] });
     for await (const result of job.eachResult({ order: 'completed' })) {

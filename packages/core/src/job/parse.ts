@@ -218,6 +218,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       name: 'tasks',
       after: [],
       tasks: job.tasks ?? [],
+      inputs: undefined,
       demand: undefined,
       require: undefined,
       estimate: undefined,
@@ -259,10 +260,28 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
   written.forEach((_, i) => {
     visit(i, []);
   });
-  return order.map((index) => {
+  const before = new Map<number, Set<number>>();
+  return order.map((index, place) => {
     const stage = written[index]!;
+    const earlier = new Set(
+      stage.after.flatMap((of) => {
+        const at = placeOf.get(byName.get(of)!)!;
+        return [at, ...before.get(at)!];
+      }),
+    );
+    before.set(place, earlier);
+    const inputs = stage.inputs?.map((of) => {
+      const at = placeOf.get(byName.get(of) ?? -1);
+      if (at !== undefined && earlier.has(at)) return at;
+      throw new InputError(
+        'bad-job',
+        `${source}: stage "${stage.name}" has inputs of "${of}", which is no stage that it comes after`,
+        'name it in "after"',
+      );
+    });
     return {
       name: stage.name,
+      ...(inputs === undefined ? {} : { inputs: [...new Set(inputs)] }),
       after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),

@@ -82,6 +82,14 @@ const stage = () =>
       .default([])
       .describe('names of the stages that must have completed before this one starts'),
     tasks: tasks().describe('the tasks of the stage, as those of a job'),
+    inputs: z
+      .array(name())
+      .min(1)
+      .max(LIMITS.stagesPerJobMax)
+      .optional()
+      .describe(
+        'names of earlier stages whose return values its tasks are given: `context.results(name)` in a module, a file of JSON lines in GOSHAWK_INPUTS for a command',
+      ),
     demand: demand()
       .optional()
       .describe('what each task of this stage needs beside a slot; overrides the job’s'),
@@ -252,6 +260,8 @@ export interface StageSpec {
   /** Indices of the stages that come before; always smaller than this stage's own index. */
   readonly after: readonly number[];
   readonly tasks: TaskList;
+  /** Indices of earlier stages whose values its tasks are given. */
+  readonly inputs?: readonly number[];
   readonly demand: Resources;
   /** Attributes that a worker must have; values of which one will do are joined by commas. Absent: any worker. */
   readonly requires?: Readonly<Record<string, string>>;

@@ -12,6 +12,8 @@ export interface TaskContext<Signal> {
   readonly attempt: number;
   /** GPUs that are the task's until it ends, as its worker names them: indices, from 0. */
   readonly gpus: readonly string[];
+  /** What the tasks of an earlier stage returned, in order, where its stage names that one in `inputs`; null for nothing. */
+  results(stage: string): readonly unknown[];
   /**
    * Aborts when the task is to end: cancelled, out of time, preempted, or its worker stops. Who has looked at it has 2 s from
    * then to return; the thread of others ends at once.

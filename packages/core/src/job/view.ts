@@ -56,7 +56,7 @@ const taskCounts = view({
 export type TaskCounts = NonNullable<(typeof taskCounts)['infer']>;
 
 /** A folder and a path within it, with the job's id and two numbers filled in. */
-const outputFile = optional(text(LIMITS.argumentLengthMax + 2 * LIMITS.pathLengthMax));
+const outputFile = optional(text(LIMITS.pathLengthMax));
 
 const taskFailure = view({
   task,
@@ -308,8 +308,8 @@ const taskResult = view({
   exitCode: optional(integer),
   signal: optional(text(32)),
   /** Files that a command writes in place of the log, where the job names them. */
-  stdout: optional(text(LIMITS.argumentLengthMax)),
-  stderr: optional(text(LIMITS.argumentLengthMax)),
+  stdout: optional(text(LIMITS.pathLengthMax)),
+  stderr: optional(text(LIMITS.pathLengthMax)),
 });
 /** What one task came to. */
 export type ResultRow = NonNullable<(typeof taskResult)['infer']>;

@@ -310,6 +310,8 @@ export const MESSAGES = {
       expectedMs: optional(ms),
       /** How often the task has started, this time included. The task sees it as its attempt; `attempt` also counts what never started. */
       execution: optional(attempt),
+      /** Values of earlier stages, a JSON line each; or why the task cannot have them. */
+      inputs: optional(view({ lines: text(LIMITS.inputLengthMax), problem: optional(line) })),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),

@@ -163,6 +163,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             apartMs: undefined,
             expectedMs: undefined,
             execution: undefined,
+            inputs: undefined,
           });
         });
       },

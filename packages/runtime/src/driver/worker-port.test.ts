@@ -82,6 +82,7 @@ const order = (payload: unknown) => ({
   apartMs: undefined,
   expectedMs: undefined,
   execution: undefined,
+  inputs: undefined,
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
@@ -264,6 +265,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     apartMs: undefined,
     expectedMs: undefined,
     execution: undefined,
+    inputs: undefined,
   });
   const { sink } = executor.runs[0]!;
   sink.started?.();

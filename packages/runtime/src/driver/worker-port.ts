@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   describeIssue,
   type KillReason,
@@ -60,6 +63,8 @@ interface CurrentRun {
   run: Run | undefined;
   /** Names of those that are its own. */
   readonly gpus: readonly string[];
+  /** Folder of what it is given of earlier stages. */
+  inputs?: string;
 }
 
 /**
@@ -83,7 +88,13 @@ class WorkerPort {
     const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
     const current: CurrentRun = { run: undefined, gpus: names ?? [] };
     this.#bySlot.set(slot, current);
-    const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand);
+    const { inputs } = order;
+    const problem = inputs?.problem ?? (inputs === undefined ? undefined : spill(inputs.lines, current));
+    if (problem !== undefined) {
+      this.#ended(slot, order, current, failedOutcome('bad-inputs', problem), 0);
+      return;
+    }
+    const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand, current.inputs);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
       return;
@@ -104,6 +115,7 @@ class WorkerPort {
   }
 
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
+    if (current.inputs !== undefined) rmSync(current.inputs, { recursive: true, force: true });
     this.#report(slot, current, 'taskEnded', (worker, now) => {
       // Before the machine hears of it, since it may give the slot its next task at once.
       this.#bySlot.delete(slot);
@@ -126,12 +138,29 @@ class WorkerPort {
   }
 }
 
+/** Writes what the run is given of earlier stages. @returns why it cannot */
+function spill(lines: string, current: CurrentRun): string | undefined {
+  try {
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-inputs-'));
+    current.inputs = folder;
+    writeFileSync(inputsFile(folder), lines);
+    return undefined;
+  } catch (error) {
+    return `the values of earlier stages cannot be written: ${(error as Error).message}`;
+  }
+}
+
+function inputsFile(folder: string): string {
+  return join(folder, 'inputs.jsonl');
+}
+
 /** The order for the executor. The payload comes unchecked from the submitter. */
 function runOrder(
   { payload, jobId, task, attempt, execution = attempt }: TaskOrder,
   gpus: string | undefined,
   traceparent: string | undefined,
   { cpu, memory }: Resources,
+  inputs: string | undefined,
 ): RunOrder | { readonly problem: string } {
   const parsed = payloadSchemaOf(payload).safeParse(payload);
   if (!parsed.success) {
@@ -144,6 +173,7 @@ function runOrder(
     GOSHAWK_TASK: `${task}`,
     GOSHAWK_ATTEMPT: `${execution}`,
     ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+    ...(inputs === undefined ? {} : { GOSHAWK_INPUTS: inputsFile(inputs) }),
     // Where GPUs are given out, a task that has none is to see none.
     ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),
   };

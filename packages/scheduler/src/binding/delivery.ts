@@ -3,6 +3,7 @@ import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
+import { inputsOf } from './stage-inputs.js';
 
 /** Ends of tasks that take so long are worth foreseeing: shorter ones are too unsure, and of longer ones little is gained. */
 const FORESEEN_MS = { min: 10, max: 1_000 };
@@ -97,6 +98,7 @@ export class Delivery {
       apartMs,
       expectedMs: by === AssignedBy.match && !this.#s.cluster.isCalm ? expectedOf(job) : undefined,
       execution: execution === attempt ? undefined : execution,
+      inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.recall),
     });
   }
 }

@@ -276,7 +276,9 @@ function outputOf(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow, '
   const pathOf = (path: string | undefined) => {
     if (path === undefined) return undefined;
     const filled = outputPath(path, { job: job.id, index: task, attempt });
-    return cwd === undefined || filled.startsWith('/') ? filled : `${cwd}/${filled}`;
+    const whole = cwd === undefined || filled.startsWith('/') ? filled : `${cwd}/${filled}`;
+    // No system opens a longer one.
+    return whole.length <= LIMITS.pathLengthMax ? whole : undefined;
   };
   return present({ stdout: pathOf(stdout), stderr: pathOf(stderr) });
 }

@@ -2,6 +2,7 @@ import {
   countTasks,
   type JobSpec,
   type Lane,
+  type MessageOf,
   type Millis,
   type Payload,
   type Scope,
@@ -82,6 +83,8 @@ export class Stage extends Batch {
   readonly #specified: number;
   /** What they take of the memory, estimated. */
   appendedBytes = 0;
+  /** What its tasks are given of earlier stages, while some of them are to run. */
+  inputs: MessageOf<'run'>['inputs'];
 
   constructor(index: StageIndex, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
     super(index, spec, lane);

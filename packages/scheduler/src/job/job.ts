@@ -454,6 +454,7 @@ export class Job {
 
   /** All tasks of the stage have ended. @returns the stages that may start, or ended with it */
   stageEnded(stage: Stage): Stage[] {
+    stage.inputs = undefined;
     return this.dag.ended(stage, this.tasks, this.cancelling, (task) => this.set(task, TaskState.cancelled));
   }
 

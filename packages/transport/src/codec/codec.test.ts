@@ -67,6 +67,7 @@ const run: MessageOf<'run'> = {
   apartMs: undefined,
   expectedMs: undefined,
   execution: undefined,
+  inputs: undefined,
 };
 
 /** Where a field of a message stands in its body. */

@@ -1,0 +1,40 @@
+import { LIMITS, type MessageOf } from '@goshawk/core';
+import type { Stage } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+import type { Recall } from '../job/task-reports.js';
+
+/**
+ * What tasks of the stage are given of earlier stages: `{"stage","index","value"}` a line, in order. Those stages have
+ * completed, so all tasks of this one are given the same, and a later owner reads it from the journal again.
+ */
+export function inputsOf(job: Job, stage: Stage, recall: Recall | undefined): MessageOf<'run'>['inputs'] {
+  const { inputs } = stage.spec;
+  if (inputs === undefined) return undefined;
+  stage.inputs ??= linesOf(job, inputs, recall);
+  return stage.inputs;
+}
+
+function linesOf(
+  job: Job,
+  stages: readonly number[],
+  recall: Recall | undefined,
+): MessageOf<'run'>['inputs'] {
+  const lines: string[] = [];
+  let length = 0;
+  for (const index of stages) {
+    const { spec, first, count } = job.stages[index]!;
+    for (let task = first; task < first + count; task++) {
+      const value = job.history.reports.valueOf(task, recall) ?? null;
+      const line = `${JSON.stringify({ stage: spec.name, index: task, value })}\n`;
+      length += line.length;
+      if (length > LIMITS.inputLengthMax) return tooLarge();
+      lines.push(line);
+    }
+  }
+  return { lines: lines.join('') };
+}
+
+function tooLarge(): MessageOf<'run'>['inputs'] {
+  const problem = `what the stages in "inputs" returned is more than ${LIMITS.inputLengthMax / 2 ** 20} MiB as JSON lines; return less, such as paths of files`;
+  return { lines: '', problem };
+}
