@@ -34,6 +34,8 @@ export interface ExecutorOptions {
   readonly cgroup?: string | undefined;
   /** Where commands run that name no folder, while it is there; else in `/`. Default: this process's. */
   readonly folder?: string | undefined;
+  /** Soft limit of open files of commands, where it is lower than this process's. Default: this process's. */
+  readonly openFiles?: number | undefined;
   /** Names of the worker's environment that tasks see, `LC_*` for a prefix. Default: `INHERITED_NAMES`. */
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
@@ -73,6 +75,7 @@ export class Executors implements Executor {
         warn,
         cgroup: options.cgroup,
         folder: options.folder,
+        openFiles: options.openFiles,
       }),
       module: new ModuleExecutor({
         threads: options.moduleThreads ?? availableParallelism(),

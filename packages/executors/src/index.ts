@@ -12,4 +12,5 @@ export {
   VALUE_BYTES_MAX,
   WORKER_BYTES,
 } from './limits.js';
+export { inheritedOpenFiles } from './open-files.js';
 export { SleepExecutor } from './sleep.js';

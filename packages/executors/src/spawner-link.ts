@@ -43,6 +43,7 @@ interface ExecExecutorOptions {
   /** See `ExecutorOptions`. */
   readonly cgroup?: string | undefined;
   readonly folder?: string | undefined;
+  readonly openFiles?: number | undefined;
 }
 
 /** A run that the spawner has not been given. */
@@ -135,12 +136,13 @@ export class ExecExecutor implements Executor {
   #startSpawner(): boolean {
     const recordId = `${process.pid}-${randomBytes(6).toString('hex')}`;
     const file = recordFile(this.#options.dataFolder, recordId);
-    const { graceMs, cgroup, folder } = this.#options;
+    const { graceMs, cgroup, folder, openFiles } = this.#options;
     const settings: SpawnerSettings = {
       recordFile: file,
       recordId,
       graceMs,
       folder: folder ?? process.cwd(),
+      ...(openFiles === undefined ? {} : { openFiles }),
       ...(cgroup === undefined ? {} : { cgroup }),
     };
     let child: ChildProcess | undefined;

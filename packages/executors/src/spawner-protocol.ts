@@ -48,6 +48,8 @@ export interface SpawnerSettings {
   readonly graceMs: number;
   /** Where commands run that name no folder, while it is there. */
   readonly folder: string;
+  /** Soft limit of open files of commands. */
+  readonly openFiles?: number;
   /** Where commands have cgroups of their own. */
   readonly cgroup?: string;
 }

@@ -8,6 +8,7 @@ import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
 import { FrameReader, FrameWriter } from './framing.js';
 import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
+import { OpenFiles } from './open-files.js';
 import { GroupRecord, RECORD_VARIABLE } from './process-groups.js';
 import { SpawnedRun } from './spawned-run.js';
 import {
@@ -33,6 +34,7 @@ const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name, value]) => MALLOC_ENVIRONMENT[name] !== value),
 );
 
+const openFiles = new OpenFiles(settings.openFiles);
 const watch = new GroupWatch();
 const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
@@ -83,6 +85,7 @@ function begin(run: number, body: Buffer): void {
       writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs }));
     },
   });
+  openFiles.makeRoom(live.size);
   live.set(run, spawned);
   spawned.start(order, stdin, environmentOf(order));
 }

@@ -14,6 +14,7 @@ import {
   allowedBytes,
   type ExecutorOptions,
   Executors,
+  inheritedOpenFiles,
   moduleHeapMiB,
   prepareCgroup,
   WORKER_BYTES,
@@ -141,6 +142,7 @@ function checkCgroup(folder: string | undefined): void {
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const { logger, names, slots, capacity } = options;
   const executor = new Executors({
+    openFiles: inheritedOpenFiles(),
     ...options.executors,
     dataFolder: options.dataFolder,
     valueBytesMax: LIMITS.resultBytesMax,

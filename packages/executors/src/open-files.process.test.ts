@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { compiledFile } from './compiled.js';
+import { Executors } from './executors.js';
+import { outcomeOf, record } from './recording.fixture.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-open-files-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const sh = (line: string) => ({ exec: [line], shell: true });
+
+it('a command has the soft limit of open files that it is to have, and the hard one of the worker', async () => {
+  const hard = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' });
+  const executors = new Executors({ dataFolder: folder, openFiles: 512 });
+  const { sink } = await outcomeOf(executors, sh('ulimit -Sn; ulimit -Hn'));
+  expect(sink.text()).toBe(`512\n${hard}`);
+  await executors.close();
+});
+
+it('more commands run at once than such a limit has room for', async () => {
+  const executors = new Executors({ dataFolder: folder, openFiles: 80 });
+  const first = await outcomeOf(executors, sh('ulimit -Sn'));
+  expect(first.sink.text()).toBe('80\n');
+  const many = Array.from({ length: 60 }, () => record(executors, sh('read line || true; sleep 1000')));
+  await Promise.all(many.map(({ sink }) => sink.isStarted));
+  for (const { run } of many) run.kill('cancelled');
+  for (const { sink } of many) expect((await sink.end).outcome.kind).toBe('killed');
+  await executors.close();
+});
+
+it('the limit that a worker is started with is known, though Node raises it', () => {
+  const file = compiledFile('./open-files.js', import.meta.url);
+  const script = `import { inheritedOpenFiles } from ${JSON.stringify(file)}; console.log(inheritedOpenFiles());`;
+  // A process of Node between the shell and the worker, as `up` is, has raised it already.
+  const outer = `require('child_process').execFileSync(process.execPath, ['--input-type=module', '-e', process.argv[1]], { stdio: 'inherit' })`;
+  const line = 'ulimit -Sn 300; "$0" -e "$1" "$2"; exit 0';
+  const said = execFileSync('sh', ['-c', line, process.execPath, outer, script], { encoding: 'utf8' });
+  expect(said).toBe('300\n');
+});
+
+it('a command ignores and blocks no signal, and has the umask of the worker', async () => {
+  const executors = new Executors({ dataFolder: folder });
+  const { sink } = await outcomeOf(executors, sh('umask; grep -E "^Sig(Blk|Ign)" /proc/self/status'));
+  const umask = process.umask().toString(8).padStart(4, '0');
+  expect(sink.text()).toMatch(new RegExp(`^${umask}\nSigBlk:\\s0{16}\nSigIgn:\\s0{16}\n$`));
+  await executors.close();
+});

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+
+/** Descriptors that the spawner needs for one command, and for itself. */
+const [PER_RUN, OWN] = [3, 64];
+
+/** Soft and hard limit of open files of a process; undefined where the system does not tell, or there is none. */
+export function openFilesLimit(
+  pid: number | 'self',
+): { readonly soft: number; readonly hard: string } | undefined {
+  try {
+    const [, soft, hard] = /^Max open files +(\d+) +(\d+|unlimited)/m.exec(
+      readFileSync(`/proc/${pid}/limits`, 'latin1'),
+    )!;
+    return { soft: Number(soft), hard: hard! };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The soft limit that this process, or the first of its ancestors that run Node, was started with; undefined where that was
+ * the first process of the machine, whose limits are its own. Node raises it to the hard limit, which breaks `select`.
+ */
+export function inheritedOpenFiles(): number | undefined {
+  try {
+    const node = readlinkSync('/proc/self/exe');
+    let pid = process.ppid;
+    while (pid > 1 && exeOf(pid) === node) pid = parentOf(pid);
+    return pid > 1 ? openFilesLimit(pid)?.soft : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function exeOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    // Another user's.
+    return undefined;
+  }
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))![1]);
+}
+
+/**
+ * Gives the commands of this process the soft limit of open files that a shell would give them. This process has it too, so
+ * it is raised again when more commands run than fit.
+ */
+export class OpenFiles {
+  #soft = Number.POSITIVE_INFINITY;
+  readonly #hard: string;
+
+  /** @param soft undefined: as it is */
+  constructor(soft: number | undefined) {
+    const now = openFilesLimit('self');
+    this.#hard = now?.hard ?? '';
+    if (soft !== undefined && now !== undefined && soft < now.soft && soft >= OWN + PER_RUN) this.#set(soft);
+  }
+
+  /** A command is about to start beside so many. */
+  makeRoom(running: number): void {
+    if (PER_RUN * (running + 1) + OWN <= this.#soft) return;
+    this.#set(Number.POSITIVE_INFINITY);
+  }
+
+  #set(soft: number): void {
+    const limit = `--nofile=${Number.isFinite(soft) ? soft : this.#hard}:${this.#hard}`;
+    this.#soft = soft;
+    try {
+      execFileSync('prlimit', ['--pid', `${process.pid}`, limit], { stdio: 'ignore' });
+    } catch {
+      // Where there is no prlimit (util-linux), commands have the limit that Node has raised.
+      this.#soft = Number.POSITIVE_INFINITY;
+    }
+  }
+}
