@@ -35,6 +35,13 @@ export function allowedBytes(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
+/** Between looks at what modules take outside of their heaps. */
+export const MEMORY_LOOK_MS = 50;
+/** A thread that was ended for its memory gives it back within this; no other is ended for it meanwhile. */
+export const MEMORY_CALM_MS = 1_000;
+/** Of what the process may use: above, a module that computes is ended before the system ends the process. */
+export const MEMORY_SHARE_MAX = 0.85;
+
 /** An idle module thread is ended after this time; starting one takes some 40 ms. */
 export const MODULE_THREAD_IDLE_MS = 30_000;
 

@@ -19,12 +19,18 @@ export interface ThreadOrder {
 
 /** What the worker says to a thread. */
 export type ToThread =
+  /** Answered with `usage` as soon as the thread does not compute. */
+  | { readonly kind: 'measure' }
   | { readonly kind: 'run'; readonly order: ThreadOrder }
   /** The run is to end: only said where it listens. */
   | { readonly kind: 'kill'; readonly reason: KillReason };
 
 /** What a thread says. It is `ready` once, and takes runs from then on; one that came before starts now. */
-export type FromThread = { readonly kind: 'ready' } | FromRun;
+export type FromThread =
+  | { readonly kind: 'ready' }
+  /** Bytes outside of the heap, such as those of Buffers. */
+  | { readonly kind: 'usage'; readonly externalBytes: number }
+  | FromRun;
 
 /** What a thread says of a run, `ended` last. */
 export type FromRun =

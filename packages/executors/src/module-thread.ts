@@ -36,6 +36,7 @@ let context: ThreadContext | undefined;
 
 port.on('message', (message: ToThread) => {
   if (message.kind === 'run') void run(message.order);
+  else if (message.kind === 'measure') post({ kind: 'usage', externalBytes: process.memoryUsage().external });
   else context?.kill(message.reason);
 });
 post({ kind: 'ready' });

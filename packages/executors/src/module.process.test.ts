@@ -44,6 +44,15 @@ const WORK = `
   export const throwsLate = () => { count(); throw new Error('late'); };
   export const exitsLate = () => { count(); process.exit(3); };
   export const loopsLate = () => { count(); console.error('looping'); for (;;); };
+  export const hoards = () => { const all = []; for (let i = 0; i < 1500; i++) all.push(Buffer.alloc(1 << 20, 1)); return all.length; };
+  export const hoardsSlowly = async () => {
+    const all = [];
+    for (let i = 0; i < 1500; i++) {
+      all.push(Buffer.alloc(1 << 20, 1));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return all.length;
+  };
   export const environment = () => { const seen = { ...process.env }; process.env.LEFT = 'behind'; return seen; };
   export const eats = () => { const all = []; for (;;) all.push({ all: [all.length] }); };
   export const told = (_, { job, index, attempt, log, progress }) => {
@@ -505,6 +514,22 @@ describe('a module in a native call that does not return', () => {
     });
     expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
     expect(said).toMatch(/native call/);
+  });
+});
+
+describe('a module that takes memory outside of its heap', () => {
+  it.each(['hoards', 'hoardsSlowly'])('is ended for it, and the worker goes on (%s)', async (name) => {
+    const other = new Executors({ dataFolder: folder, moduleThreads: 2, moduleHeapMiBMax: 64 });
+    const beside = record(other, call('hangs'));
+    await beside.sink.isStarted;
+    const { outcome } = await outcomeOf(other, call(name));
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { code: 'out-of-memory', message: expect.stringMatching(/outside of the heap/) },
+    });
+    expect(beside.sink.calls).not.toContain('ended');
+    expect((await outcomeOf(other, call('add', { a: 1, b: 2 }))).outcome).toMatchObject({ value: 3 });
+    await other.close();
   });
 });
 

@@ -10,6 +10,7 @@ import {
   type RunSink,
 } from './contract.js';
 import { CLOSE_MARGIN_MS, STUCK_THREADS_MAX } from './limits.js';
+import { ModuleMemory } from './module-memory.js';
 import type { FromRun, ThreadOrder, ThreadResult } from './module-protocol.js';
 import { tailChunks } from './output-limit.js';
 import { OutputTail } from './output-tail.js';
@@ -39,8 +40,13 @@ export class ModuleExecutor implements Executor {
   /** With those that are to end, and do so when a native call returns. */
   readonly #alive = new Set<ThreadLink>();
 
+  readonly #memory: ModuleMemory;
+
   constructor(options: ModuleExecutorOptions) {
     this.#options = options;
+    this.#memory = new ModuleMemory(options.heapMiBMax, () =>
+      [...this.#threads].filter(({ isIdle }) => !isIdle),
+    );
   }
 
   /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
@@ -70,6 +76,7 @@ export class ModuleExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.#memory.close();
     const ended = Promise.all([...this.#alive].map((thread) => thread.end()));
     await new Promise<void>((resolve) => {
       const margin = setTimeout(resolve, CLOSE_MARGIN_MS);
@@ -97,6 +104,7 @@ export class ModuleExecutor implements Executor {
   #begin(run: ModuleRun, idle: ThreadLink | undefined): void {
     try {
       run.begin(idle ?? this.#startThread());
+      this.#memory.watch();
     } catch (error) {
       const { name, message } = error as Error;
       if (name === 'DataCloneError') {

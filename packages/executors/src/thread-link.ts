@@ -39,6 +39,9 @@ export class ThreadLink {
   #run: LinkedRun | undefined;
   #isReady = false;
   #idleTimer: NodeJS.Timeout | undefined;
+  #startedAt = 0;
+  #unanswered = 0;
+  #externalBytes = 0;
   #thrown: unknown;
 
   /** @throws Error of the system, which has no thread to give */
@@ -76,11 +79,40 @@ export class ThreadLink {
     return this.#run === undefined;
   }
 
+  /** When its run began. */
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
+  /** Bytes outside of the heap, when it was asked last. */
+  get externalBytes(): number {
+    return this.#externalBytes;
+  }
+
+  /** It has not answered for two looks: it computes. */
+  get isDeaf(): boolean {
+    return this.#unanswered > 2;
+  }
+
+  measure(): void {
+    if (this.#unanswered++ === 0) this.#post({ kind: 'measure' });
+  }
+
+  /** Ends the thread, for its run takes too much memory. */
+  outgrown(message: string): void {
+    const run = this.#run;
+    void this.end();
+    run?.broke(failed('out-of-memory', message));
+  }
+
   /** @throws DataCloneError for an input that cannot be handed to a thread */
   start(run: LinkedRun): void {
     this.#post({ kind: 'run', order: run.order });
     clearTimeout(this.#idleTimer);
     this.#run = run;
+    this.#startedAt = performance.now();
+    this.#unanswered = 0;
+    this.#externalBytes = 0;
     if (this.#isReady) run.started();
   }
 
@@ -110,6 +142,11 @@ export class ThreadLink {
       this.#isReady = true;
       return this.#run?.started();
     }
+    if (message.kind === 'usage') {
+      this.#unanswered = 0;
+      this.#externalBytes = message.externalBytes;
+      return;
+    }
     if (message.kind === 'stale') {
       const run = this.#run;
       void this.end();
@@ -137,7 +174,7 @@ export class ThreadLink {
     this.#port.off('message', this.#heard);
     for (let left = receiveMessageOnPort(this.#port); left; left = receiveMessageOnPort(this.#port)) {
       const message = left.message as FromThread;
-      if (message.kind !== 'ready') this.#run?.heard(message);
+      if (message.kind !== 'ready' && message.kind !== 'usage') this.#run?.heard(message);
     }
     this.#port.close();
     clearTimeout(this.#idleTimer);
