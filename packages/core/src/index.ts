@@ -132,4 +132,5 @@ export * from './start-fault.js';
 export * from './states.js';
 export * from './sums.js';
 export * from './table.js';
+export * from './terminal-text.js';
 export * from './vector.js';

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { cellWidth } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { buildRun, job, measurements, sample } from './sample-runs.fixture.js';
 import { renderTable } from './table.js';
@@ -32,6 +33,18 @@ describe('the table of a comparison', () => {
   test('says in words what the first policy gains over the other', () => {
     expect(text).toMatch(/hawk against sparrow:\s+short p50 0\.\d+×, p90 0\.\d+×, mean 0\.\d+×/);
     expect(text).toContain('below 1×: hawk is faster');
+  });
+
+  test('shows names of policies as they are read, in columns of their width', () => {
+    const { comparison } = sample();
+    const runs = comparison.runs.map((run) =>
+      run.policy === 'sparrow' ? { ...run, policy: '策略\u202e漢.mjs' } : run,
+    );
+    const shown = renderTable({ ...comparison, runs, ratios: [] }, { color: false, columns: 100 });
+    expect(shown).not.toMatch(/[\u202a-\u202e]/);
+    const rows = shown.split('\n\n')[1]!.split('\n');
+    expect(rows.some((row) => row.startsWith('策略漢.mjs'))).toBe(true);
+    expect(new Set(rows.slice(1).map(cellWidth)).size).toBe(1);
   });
 
   test('names workload and cluster, messages a task, steals and utilisation', () => {

@@ -15,7 +15,7 @@ import {
 } from './numbers.js';
 import { renderStages } from './stages.js';
 import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
-import { type Painter, painter, plain, textTable, widthOf, wrapped } from './terminal.js';
+import { type Painter, painter, plain, textTable, widthOf, wrapWords } from './terminal.js';
 
 interface TableStyle {
   /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
@@ -40,7 +40,7 @@ export function renderTable(comparison: Comparison, style: TableStyle): string {
   const paint = painter(style.color);
   const summaries = summarisePolicies(comparison);
   const sections = [
-    wrapped(headline(comparison, paint), columns - 2).join(HANG),
+    wrapWords(headline(comparison, paint), columns - 2).join(HANG),
     runtimes(summaries, columns, paint),
     ...(comparison.ratios.length === 0 ? [] : [ratioLines(comparison, columns, paint)]),
     costs(summaries, columns, paint),
@@ -91,14 +91,14 @@ function ratioLines(comparison: Comparison, columns: number, paint: Painter): st
     const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, comparison, of, paint)}`);
     const oneLine = `${pair} ${classes.join('; ')}`;
     if (widthOf(oneLine) <= columns) return oneLine;
-    const lines = classes.map((line) => `  ${wrapped(line, columns - 4).join(`${HANG}  `)}`);
+    const lines = classes.map((line) => `  ${wrapWords(line, columns - 4).join(`${HANG}  `)}`);
     return [pair, ...lines].join('\n');
   });
   const brackets = bracketsInWords(comparison);
   const isOne = ratios.every(({ policy }) => policy === ratios[0]!.policy);
   const faster = isOne ? plain(ratios[0]!.policy) : 'the one named first';
   const legend = [`below 1×: ${faster} is faster`, ...(brackets === '' ? [] : [brackets])];
-  return [...blocks, paint(wrapped(legend.join('; '), columns - 2).join(HANG), 'dim')].join('\n');
+  return [...blocks, paint(wrapWords(legend.join('; '), columns - 2).join(HANG), 'dim')].join('\n');
 }
 
 function ratiosInWords(
@@ -149,7 +149,7 @@ function failures(summaries: readonly PolicySummary[], columns: number, paint: P
   const lines = summaries
     .filter(({ jobs }) => jobs.failed > 0)
     .map(({ policy, jobs }) =>
-      wrapped(
+      wrapWords(
         `${plain(policy)}: ${threeOrWhole(jobs.failed)} of ${whole(jobs.submitted)} jobs failed; run times are those of the others`,
         columns - 2,
       ).join(HANG),

@@ -99,7 +99,7 @@ describe('goshawk run', () => {
   it('does not pass on a part of the output as if it were all', () => {
     const { status, stderr } = sh('goshawk run -- head -c 3000000 /dev/zero > /dev/null');
     expect(stderr).toMatch(
-      /goshawk: run: the command printed more than \d+ bytes, and not all of it was kept; /,
+      /goshawk: run: the command printed more than \d+ bytes to stdout, and not all of it was kept; /,
     );
     expect(status).toBe(1);
   });

@@ -103,10 +103,14 @@ async function passOn(
   cancel: (why: Reason) => void,
 ): Promise<void> {
   const sink = rawOutput(context);
-  const printed = { stdout: 0, stderr: 0 };
+  let printed = 0;
+  let isWhole = true;
+  const onDropped = (): void => {
+    isWhole = false;
+  };
   let attempt: number | undefined;
-  for await (const chunk of handle.logs({ follow: true, signal })) {
-    if (attempt !== undefined && chunk.attempt !== attempt && printed.stdout > 0) {
+  for await (const chunk of handle.logs({ follow: true, signal, onDropped })) {
+    if (attempt !== undefined && chunk.attempt !== attempt && printed > 0) {
       cancel({
         error: new GoshawkError(
           'worker-lost',
@@ -117,14 +121,15 @@ async function passOn(
       return;
     }
     attempt = chunk.attempt;
-    printed[chunk.stream] += chunk.bytes.length;
+    if (chunk.stream === 'stdout') printed += chunk.bytes.length;
     sink.write(chunk);
   }
   sink.end();
-  if (printed.stdout + printed.stderr < LIMITS.outputBytesMax) return;
+  // What is left out is marked in the stream, which is longer than the limit then. In stderr the mark is enough.
+  if (isWhole && printed <= LIMITS.outputBytesMax) return;
   throw new GoshawkError(
     'output-too-long',
-    `run: the command printed more than ${LIMITS.outputBytesMax} bytes, and not all of it was kept`,
+    `run: the command printed more than ${LIMITS.outputBytesMax} bytes to stdout, and not all of it was kept`,
     'let it write to a file',
   );
 }

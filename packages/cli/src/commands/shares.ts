@@ -116,7 +116,7 @@ function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[
     { title: 'share', align: 'right' },
     { title: 'of' },
     ...(sharedBy === undefined ? [] : [{ title: 'due', align: 'right' as const }]),
-    { title: 'has', shrinkTo: 12 },
+    { title: 'has', shrinkTo: 12, wraps: true },
   ];
 }
 

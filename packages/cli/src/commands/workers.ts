@@ -64,7 +64,7 @@ export const workersCommand = defineCommand({
       return strictly(options.strict, silent);
     }
     const paint = painter(context);
-    if (workers.length > 0) context.out(table(workers, paint));
+    if (workers.length > 0) context.out(workersTable(workers, paint));
     for (const { name, cause, running, lostMsAgo } of lost.slice(0, LOST_SHOWN))
       context.note(
         plain(
@@ -97,15 +97,15 @@ const BY_NAME = new Intl.Collator('en', { numeric: true });
 const COLUMNS: readonly Column[] = [
   { title: 'name', shrinkTo: 12 },
   { title: 'state' },
-  { title: 'partition' },
+  { title: 'partition', dropFirst: 0 },
   { title: 'slots', align: 'right' },
   { title: 'busy', align: 'right' },
   { title: 'queued', align: 'right' },
-  { title: 'resources', shrinkTo: 12 },
+  { title: 'resources', shrinkTo: 12, wraps: true },
 ];
-const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12 };
+const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12, wraps: true };
 
-function table(workers: readonly WorkerView[], paint: Painter): string {
+export function workersTable(workers: readonly WorkerView[], paint: Painter): string {
   const states = {
     active: (text: string) => text,
     draining: paint.yellow,

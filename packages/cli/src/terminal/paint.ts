@@ -1,5 +1,8 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { JobState, JobSummary } from '@goshawk/core';
+
+export { plain } from '@goshawk/core';
+
+export { plain } from '@goshawk/core';
 
 type Paint = (text: string) => string;
 
@@ -55,14 +58,4 @@ export function paintStanding(
 
 export function paintState(state: JobState, paint: Painter): string {
   return paint[STATE_STYLES[state]](state);
-}
-
-/** What turns the direction of writing: it shows other words than there are. */
-const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Others' words on one line: without what would move the cursor, break or turn the line, or change colours. */
-export function plain(text: string): string {
-  return stripVTControlCharacters(text)
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .replaceAll(TURNS, '');
 }

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { painter } from './paint.js';
+import { painter, plain } from './paint.js';
 import { type Column, renderTable } from './table.js';
+import { cellWidth } from './width.js';
 
 const columns: Column[] = [
   { title: 'id' },
@@ -52,6 +54,29 @@ describe('a table', () => {
     const empty = [['a', 'b', 'c', 'd', '']];
     const titled = renderTable([...columns.slice(0, 4), { title: '' }], empty, painter({ color: true }));
     expect(titled).toBe('\u001b[2mid  name  user  class\u001b[22m\na   b     c     d');
+  });
+
+  it('is aligned for words of any script, and in its width as far as its columns allow', () => {
+    const word = fc.string({
+      unit: fc.constantFrom('a', '漢', '😀', 'é', '\u202e', '\u200b', ' ', '\u001b[31m'),
+      maxLength: 30,
+    });
+    const amounts = fc.array(fc.constantFrom('cpu 4,', 'memory 2.5 GiB,', 'gpu 1,'), { maxLength: 6 });
+    const table: Column[] = [
+      { title: 'name', shrinkTo: 8 },
+      { title: 'n', align: 'right' },
+      { title: 'has', shrinkTo: 12, wraps: true },
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, fc.nat(), amounts), { minLength: 1, maxLength: 4 }), (given) => {
+        const cells = given.map(([name, n, has]) => [plain(name), String(n), has.join(' ')]);
+        const text = renderTable(table, cells, screen(40));
+        for (const line of text.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(40);
+        // Nothing of numbers and amounts is cut.
+        for (const [, n, has] of cells)
+          for (const each of [n!, ...has!.split(' ')]) expect(text).toContain(each);
+      }),
+    );
   });
 
   it('goes on below where a column wraps', () => {

@@ -9,7 +9,7 @@ export interface Column {
   readonly width?: number;
   /** It may be cut to this width when the terminal is too narrow. */
   readonly shrinkTo?: number;
-  /** There, its text goes on below instead of being cut. */
+  /** When the terminal is too narrow, its text goes on below at spaces; no word is cut. */
   readonly wraps?: boolean;
   /** Left out when the terminal is too narrow, those with the highest number first. */
   readonly dropFirst?: number;
@@ -28,7 +28,11 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   paint: Painter,
 ): string {
-  const shown = columns.map((column, index) => ({ ...column, index, width: widest(column, rows, index) }));
+  const shown = columns.map((column, index) => {
+    const width = widest(column, rows, index);
+    const shrinkTo = column.wraps ? widestWord(column, rows, index) : (column.shrinkTo ?? width);
+    return { ...column, index, width, shrinkTo };
+  });
   const droppable = shown
     .filter((column) => column.dropFirst !== undefined)
     .sort((a, b) => b.dropFirst! - a.dropFirst!);
@@ -74,6 +78,11 @@ function fitted(text: string, { align, width }: Shown): string {
   const cell = shortened(text, width);
   const padding = ' '.repeat(width - cellWidth(cell));
   return align === 'right' ? `${padding}${cell}` : `${cell}${padding}`;
+}
+
+function widestWord(column: Column, rows: readonly (readonly string[])[], index: number): number {
+  const words = [column.title, ...rows.flatMap((row) => row[index]!.split(' '))];
+  return words.reduce((max, word) => Math.max(max, cellWidth(word)), column.shrinkTo ?? 0);
 }
 
 function widest(column: Column, rows: readonly (readonly string[])[], index: number): number {

@@ -1,5 +1,5 @@
 import { aligned, counted } from '@goshawk/core';
-import { type Ink, type Painter, painter, wrapped } from '@goshawk/report';
+import { type Ink, type Painter, painter, wrapWords } from '@goshawk/report';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
@@ -35,8 +35,8 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
   return [
     [
       ink(`${id}: ${title}`, 'bold'),
-      ...wrapped(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink(line, 'dim')),
-      ...wrapped(ran, width).map((line) => ink(line, 'dim')),
+      ...wrapWords(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink(line, 'dim')),
+      ...wrapWords(ran, width).map((line) => ink(line, 'dim')),
     ],
     ...result.panels.flatMap((panel) => {
       const lines = panelLines(result, panel, ink);
@@ -89,10 +89,10 @@ function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number
     VERDICT_INKS[verdict],
   );
   const hang = ' '.repeat('✗ does not hold'.length + GAP.length);
-  const [first, ...others] = wrapped(`${section}: ${text}`, width - hang.length);
+  const [first, ...others] = wrapWords(`${section}: ${text}`, width - hang.length);
   return [
     `${mark}${GAP}${first}`,
     ...others.map((line) => hang + line),
-    ...wrapped(`here: ${ours}`, width - hang.length).map((line) => hang + ink(line, 'dim')),
+    ...wrapWords(`here: ${ours}`, width - hang.length).map((line) => hang + ink(line, 'dim')),
   ];
 }

@@ -1,4 +1,4 @@
-import { aligned, counted, type SixNumbers } from '@goshawk/core';
+import { aligned, counted, plain, type SixNumbers } from '@goshawk/core';
 import type { TraceStats } from './stats.js';
 
 const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
@@ -45,7 +45,7 @@ function durationRatios(stats: TraceStats): string[] {
 
 function userLines(users: NonNullable<TraceStats['users']>): string[] {
   const rows = users.heaviest.map((user) => [
-    user.user,
+    plain(user.user),
     number(user.jobs),
     number(user.tasks),
     percent(user.taskSecondsShare),

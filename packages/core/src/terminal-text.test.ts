@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { painter } from './paint.js';
-import { page } from './sections.js';
-import { cellWidth, shortened, wrapProse, wrapWords } from './width.js';
+import { cellWidth, plain, shortened, wrapProse, wrapWords } from './terminal-text.js';
 
 it('breaks at spaces, and never within a word', () => {
   expect(wrapWords('all of it fits', 14)).toEqual(['all of it fits']);
@@ -31,9 +29,25 @@ it('shortens text of any scripts to its columns', () => {
   );
 });
 
-it('a page keeps its lines beside their labels', () => {
-  const sections = [['line', ['one after another', 'two']]] as const;
-  expect(page('title', sections, painter({ color: false, columns: 20 }))).toBe(
-    ['title', '  line  one after', '        another', '        two'].join('\n'),
+it('words of others neither move the cursor, nor break, turn or hide anything of the line', () => {
+  expect(plain('a\u001b[31mb\u001b]0;title\u0007c\r\nd')).toBe('abc d');
+  expect(plain('\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\ \u009b2Jx\u001bcy\u001b(0z\u001b')).toBe(
+    'link xyz ',
   );
+  expect(plain('user\u202Etxt.exe\u2066x\u200f')).toBe('usertxt.exex');
+  expect(plain('a\u200bb\ufeffc\u2060d\u00ade\u{e0041}f\u2028g')).toBe('abcdef g');
+  expect(plain('👩‍💻 é 東京 \u0646\u200c\u0645')).toBe('👩‍💻 é 東京 \u0646\u200c\u0645');
+});
+
+it('plain text is as wide as it looks, whatever it was made of', () => {
+  const any = fc.string({ unit: 'binary', maxLength: 30 });
+  fc.assert(
+    fc.property(any, (text) => {
+      const shown = plain(text);
+      expect(plain(shown)).toBe(shown);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be left
+      expect(shown).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u200e\u200f]/);
+    }),
+  );
+  expect(['東京', '👩‍💻', 'e\u0301', '🇩🇪', 'ab'].map(cellWidth)).toEqual([4, 2, 1, 2, 2]);
 });
