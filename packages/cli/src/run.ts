@@ -11,11 +11,11 @@ import {
   type OutputStream,
 } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
-import { readConfigFile, resolveOptions, type Sources } from './options.js';
+import { type OptionSpecs, readConfigFile, resolveOptions, type Sources } from './options.js';
 import { isOwn } from './own-names.js';
 import { parse } from './parser.js';
 import { checkArguments } from './raw-arguments.js';
-import { checkSettingNames } from './stray-settings.js';
+import { checkFileNames, strayVariables } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
 import { wrapProse } from './terminal/width.js';
 
@@ -96,11 +96,13 @@ async function runCommand(
   const fileName = (flags.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
   const file = fileName === undefined ? {} : readConfigFile(fileName);
   const sources = { flags, environment, file, fileName: fileName ?? '' };
-  await checkSettings(command, sources);
+  const warnings = await checkSettings(command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
   const { values, origins } = resolveOptions(command.options, sources);
   const options = namesOwn(values) ? await withOwn(values, terminal.cwd) : values;
-  return (await command.run(contextOf(global, terminal), options, positionals, origins)) ?? ExitCode.done;
+  const context = contextOf(global, terminal);
+  for (const warning of warnings) context.note(plain(warning));
+  return (await command.run(context, options, positionals, origins)) ?? ExitCode.done;
 }
 
 /** Policies and estimators are loaded by the commands that need them. */
@@ -115,16 +117,26 @@ async function withOwn<O extends Readonly<Record<string, unknown>>>(options: O, 
   return withOwnModules(options, cwd);
 }
 
-/** @throws InputError that names a setting in the file or the environment that no command would read */
-async function checkSettings(command: Command, sources: Sources): Promise<void> {
-  const check = (commands: readonly Command[]): void =>
-    checkSettingNames([GLOBAL_OPTIONS, ...commands.map(({ options }) => options)], sources);
+/**
+ * Looks for settings that no command would read.
+ *
+ * @returns warnings about variables
+ * @throws InputError that names one in the file
+ */
+async function checkSettings(command: Command, sources: Sources): Promise<string[]> {
+  const specsOf = (commands: readonly Command[]): OptionSpecs[] => [
+    GLOBAL_OPTIONS,
+    ...commands.map(({ options }) => options),
+  ];
   try {
-    check([command]);
+    checkFileNames(specsOf([command]), sources);
+    if (strayVariables(specsOf([command]), sources).length === 0) return [];
   } catch {
-    // All share files and the environment; but the others are loaded only for what this one does not know.
-    check(await allCommands());
+    // Another command may know it. All share files and the environment, but the others are loaded only now.
   }
+  const all = specsOf(await allCommands());
+  checkFileNames(all, sources);
+  return strayVariables(all, sources);
 }
 
 function contextOf(global: GlobalOptions, terminal: Terminal): Context {

@@ -15,7 +15,7 @@ export function setOptions(chosen: string, preset: Preset, texts: readonly strin
   const each = texts.flatMap((text) => text.split(/,(?=\s*\w+=)/)).map((text) => text.trim());
   const pairs = pairsIn(each, {
     option: '--set',
-    hint: 'such as stall=true',
+    hint: exampleOf(module),
     isGood: (value) => value !== '',
   });
   for (const [name, value] of pairs) {
@@ -26,6 +26,11 @@ export function setOptions(chosen: string, preset: Preset, texts: readonly strin
   }
   optionsOf(chosen, module, options);
   return options;
+}
+
+function exampleOf({ options }: PolicyModule): string {
+  const [name, option] = Object.entries(options).find(([, { flag }]) => flag === undefined) ?? [];
+  return name === undefined ? 'the policy has no options' : `such as ${name}=${option!.default}`;
 }
 
 /**

@@ -32,53 +32,71 @@ const SERVICE_OF_KUBERNETES =
 
 const OTHER_VARIABLES = [...READ_BESIDE_OPTIONS, ...READ_BY_COMPOSE, ...READ_BY_TESTS, ...TOLD_TO_TASKS];
 
-/**
- * Looks for what no command would read in a file and in the environment, where empty ones are not there.
- *
- * @param specs of all commands, whichever of them is to run: they share files and the environment
- * @throws InputError that names it
- */
-export function checkSettingNames(
-  specs: readonly OptionSpecs[],
-  { file, fileName, environment }: Pick<Sources, 'file' | 'fileName' | 'environment'>,
-): void {
+/** Names that commands know: settings, and options that only a command line has. */
+function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {
   const all = specs.flatMap((each) => Object.entries(each));
   const settings = new Set(all.flatMap(([name, { flagOnly }]) => (flagOnly ? [] : [name])));
-  // Those that no command takes from anywhere but its command line.
-  const flags = all.flatMap(([name]) => (settings.has(name) ? [] : [name]));
+  return { settings, flags: all.flatMap(([name]) => (settings.has(name) ? [] : [name])) };
+}
+
+/**
+ * Looks for what no command would read in a file.
+ *
+ * @param specs of all commands, whichever of them is to run: they share files
+ * @throws InputError that names it
+ */
+export function checkFileNames(
+  specs: readonly OptionSpecs[],
+  { file, fileName }: Pick<Sources, 'file' | 'fileName'>,
+): void {
+  const { settings, flags } = namesIn(specs);
   for (const key of Object.keys(file)) {
     const isCalled = (name: string): boolean => name === key || kebab(name) === key;
     if ([...settings].some(isCalled)) continue;
     const flag = flags.find(isCalled);
-    if (flag !== undefined) throw onlyFlag(`${fileName}: "${key}"`, flag, 'take it out');
+    if (flag !== undefined) {
+      throw new InputError(
+        'bad-config',
+        `${fileName}: "${key}": ${onlyFlag(flag)}`,
+        `take it out, and give ${flagOf(flag)} where it is meant`,
+      );
+    }
     const names = [...settings].flatMap((name) => [name, kebab(name)]);
-    throw noSetting(`${fileName}: there is no setting "${key}"`, nearest(key, names), 'take it out');
+    const what = `${fileName}: there is no setting "${key}"${question(nearest(key, names))}`;
+    throw new InputError('bad-config', what, `take it out, or correct it: ${HOW_NAMED}`);
   }
+}
+
+/**
+ * Variables that no command would read, each in one line. They are ignored: a task of a newer worker may find one that
+ * this version does not know.
+ *
+ * @param specs of all commands
+ */
+export function strayVariables(
+  specs: readonly OptionSpecs[],
+  { environment }: Pick<Sources, 'environment'>,
+): string[] {
+  const { settings, flags } = namesIn(specs);
   const known = new Set([...[...settings].map(variableOf), ...OTHER_VARIABLES]);
-  for (const [variable, value] of Object.entries(environment)) {
-    if (!variable.startsWith(PREFIX) || !value || known.has(variable)) continue;
-    if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) continue;
+  return Object.entries(environment).flatMap(([variable, value]) => {
+    if (!variable.startsWith(PREFIX) || !value || known.has(variable)) return [];
+    if (SERVICE_OF_KUBERNETES.test(`${variable}=${value}`)) return [];
     const flag = flags.find((name) => variableOf(name) === variable);
-    if (flag !== undefined) throw onlyFlag(variable, flag, 'unset it');
+    if (flag !== undefined) return [`${variable} is ignored: ${onlyFlag(flag)}`];
     const words = [...known].map((name) => name.slice(PREFIX.length));
     const meant = nearest(variable.slice(PREFIX.length), words);
-    throw noSetting(`there is no setting ${variable}`, meant && `${PREFIX}${meant}`, 'unset it');
-  }
+    return [`${variable} is ignored: there is no such setting${question(meant && `${PREFIX}${meant}`)}`];
+  });
 }
 
-function noSetting(what: string, meant: string | undefined, remedy: string): InputError {
-  return new InputError(
-    'bad-config',
-    meant === undefined ? what : `${what}; did you mean ${meant}?`,
-    `${remedy}, or correct it: \`goshawk COMMAND --help\` lists the options; --steal-cap is steal-cap in a file, and GOSHAWK_STEAL_CAP`,
-  );
+const HOW_NAMED =
+  '`goshawk COMMAND --help` lists the options; --steal-cap is steal-cap in a file, and GOSHAWK_STEAL_CAP';
+
+function question(meant: string | undefined): string {
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
 }
 
-function onlyFlag(where: string, name: string, remedy: string): InputError {
-  const flag = flagOf(name);
-  return new InputError(
-    'bad-config',
-    `${where}: ${flag} is for one command line and cannot be a setting`,
-    `${remedy}, and give ${flag} where it is meant`,
-  );
+function onlyFlag(name: string): string {
+  return `${flagOf(name)} is for one command line and cannot be a setting`;
 }

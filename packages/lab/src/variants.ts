@@ -107,6 +107,10 @@ function axisOf(text: string, specs: OptionSpecs): Change[] {
     );
   }
   const values = list.split(list.includes(';') ? ';' : ',').map((value) => value.trim());
+  // `set=ageing=0,1` are two values of one option of the policy.
+  const [option, first] = name === 'set' ? values[0]!.split('=') : [];
+  if (first !== undefined)
+    return values.map((value) => changeOf(name, value.includes('=') ? value : `${option}=${value}`, specs));
   return values.map((value) => changeOf(name, value, specs));
 }
 

@@ -32,6 +32,19 @@ describe('completion', () => {
     expect(offered('workers', '--js')).toEqual(['--json']);
   });
 
+  test('looks past options before the command, and past their values', () => {
+    expect(offered('--json', 'submit', '--sl')).toEqual(['--sleep']);
+    expect(offered('-q', 'trace', 's')).toEqual(['stats', 'sample']);
+    expect(offered('--config', 'jobs', 'submit', '--sl')).toEqual(['--sleep']);
+    expect(offered('--progress', '=', 'bar', 'trace', 'stats', '--wor')).toEqual(['--workers']);
+    expect(offered('trace', '--json', 'stats', '--wor')).toEqual(['--workers']);
+    expect(offered('--json', 'jobs', '--')).toContain('--limit');
+    expect(offered('--json', 'su')).toEqual(['submit']);
+    expect(offered('--js')).toEqual(['--json']);
+    expect(offered('--progress', 'b')).toEqual(['bar']);
+    expect(offered('submit', '--name', 'trace', '--sl')).toEqual(['--sleep']);
+  });
+
   test('offers the values of an option that are known, and files for others', () => {
     expect(offered('replay', 'x', '--policy', 'goshawk-')).toEqual(['goshawk-peer']);
     expect(offered('simulate', 'x', '--policy', 'omni')).toEqual(['omniscient']);
@@ -63,6 +76,11 @@ describe('completion', () => {
     const script = completionScript('fish', commands);
     expect(script).toContain("-a submit -d 'submit a job");
     expect(script).toContain("-n '__fish_seen_subcommand_from submit' -l sleep -r -d");
+    // Both groups have an export, with other options.
+    expect(script).toContain(
+      "-n '__fish_seen_subcommand_from journal; and __fish_seen_subcommand_from export' -l tag ",
+    );
+    expect(script).not.toMatch(/-n '__fish_seen_subcommand_from export'/);
     expect(script).toContain("-l progress -x -a 'auto bar plain none'");
   });
 });

@@ -4,7 +4,7 @@ import { openCluster } from '../cluster.js';
 import { COMPLETED, type Command, type Completed, defineCommand } from '../command.js';
 import { type Context, GLOBAL_OPTIONS } from '../context.js';
 import { laboratoryFor } from '../laboratory.js';
-import { kebab, type OptionSpec } from '../options.js';
+import { flagOf, kebab, type OptionSpec } from '../options.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -75,13 +75,23 @@ function bashScript(commands: readonly Command[]): string {
     const group = seconds.length > 0 ? [`    ${first}) flags='${seconds.join(' ')}' ;;`] : [];
     return [...group, ...ofGroup.map(bashCase)];
   });
+  const valued = Object.entries(GLOBAL_OPTIONS).filter(([, { type }]) => type !== 'flag');
+  const globals = valued.map(([name]) => `--${kebab(name)}`).join('|');
   return [
     '_goshawk() {',
-    `  local current=${word('COMP_CWORD')} previous=${word('COMP_CWORD-1')} flags= words=`,
-    `  local first=${word('1')} second=${word('2')}`,
-    `  if [ "$COMP_CWORD" -eq 1 ]; then flags='${[...groupsOf(commands).keys()].join(' ')}'`,
+    `  local current=${word('COMP_CWORD')} previous=${word('COMP_CWORD-1')} flags= words= first= second= i`,
+    // Options may stand before the command, and some of them take a value.
+    '  for ((i = 1; i < COMP_CWORD; i++)); do',
+    `    case "${word('i')}" in`,
+    `      ${globals}) [ "${word('i+1')}" = = ] && i=$((i+1)); i=$((i+1)) ;;`,
+    '      -*|=) ;;',
+    `      *) if [ -z "$first" ]; then first=${word('i')}; elif [ -z "$second" ]; then second=${word('i')}; fi ;;`,
+    '    esac',
+    '  done',
+    `  if [ -z "$first" ]; then case "$previous" in ${valued.map(valuesOf).join(' ')} *)`,
+    `    case "$current" in -*) flags='${Object.keys(GLOBAL_OPTIONS).map(flagOf).join(' ')}' ;; *) flags='${[...groupsOf(commands).keys()].join(' ')}' ;; esac ;; esac`,
     '  else case "$first" in',
-    `    ${twoWorded(commands).join('|') || '-'}) [ "$COMP_CWORD" -gt 2 ] && first="$first $second" ;;`,
+    `    ${twoWorded(commands).join('|') || '-'}) [ -n "$second" ] && first="$first $second" ;;`,
     '  esac',
     '  case "$first" in',
     ...cases,
@@ -102,10 +112,9 @@ function word(place: string): string {
 
 /** Its options, what they take, and what its words are; those the cluster is asked for once they are wanted. */
 function bashCase(command: Command): string {
-  const values = optionsOf(command).flatMap(([name, spec]) => {
-    if (spec.type === 'flag') return [];
-    return [`--${kebab(name)}) words='${listed(spec)?.join(' ') ?? 'FILES'}' ;;`];
-  });
+  const values = optionsOf(command).flatMap((option) =>
+    option[1].type === 'flag' ? [] : [valuesOf(option)],
+  );
   const { completes } = command;
   const asked =
     completes === undefined
@@ -113,6 +122,11 @@ function bashCase(command: Command): string {
       : ` *) case "$current" in -*) ;; *) words="$(goshawk completion ${completes} 2>/dev/null)" ;; esac ;;`;
   const flags = flagsOf(command).join(' ');
   return `    '${command.name}') flags='${flags}'; case "$previous" in ${values.join(' ')}${asked} esac ;;`;
+}
+
+/** What bash offers behind an option that takes a value. */
+function valuesOf([name, spec]: readonly [string, OptionSpec]): string {
+  return `--${kebab(name)}) words='${listed(spec)?.join(' ') ?? 'FILES'}' ;;`;
 }
 
 /** The values of an option, where they are known. */
@@ -130,7 +144,8 @@ function fishScript(commands: readonly Command[]): string {
         lines.push(
           `complete -c goshawk -n '__fish_seen_subcommand_from ${first}' -f -a ${second} -d ${quoted(command.describe)}`,
         );
-      const seen = `'__fish_seen_subcommand_from ${second ?? first}'`;
+      const both = second === undefined ? '' : `; and __fish_seen_subcommand_from ${second}`;
+      const seen = `'__fish_seen_subcommand_from ${first}${both}'`;
       if (command.completes !== undefined)
         lines.push(
           `complete -c goshawk -n ${seen} -a '(goshawk completion ${command.completes} 2>/dev/null)'`,

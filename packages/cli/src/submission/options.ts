@@ -47,7 +47,13 @@ const WORK = {
     flagOnly: true,
     describe: 'tasks that call a function of an ES module',
   },
-  input: { type: 'text', value: 'JSON', flagOnly: true, describe: 'argument of the function of --module' },
+  input: {
+    type: 'text',
+    value: 'JSON',
+    flagOnly: true,
+    rare: true,
+    describe: 'argument of the function of --module',
+  },
   shell: { type: 'flag', flagOnly: true, describe: 'run the command with /bin/sh; more words are $1, $2, …' },
   env: {
     type: 'texts',
@@ -149,7 +155,7 @@ const JOB = {
     describe:
       'start when that job has completed; held while it has failed, until a retry of it completes; repeatable',
   },
-  hold: { type: 'flag', flagOnly: true, describe: 'start nothing until `goshawk release ID`' },
+  hold: { type: 'flag', flagOnly: true, rare: true, describe: 'start nothing until `goshawk release ID`' },
   begin: {
     type: 'text',
     value: 'TIME',

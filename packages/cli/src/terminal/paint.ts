@@ -2,8 +2,6 @@ import type { JobState, JobSummary } from '@goshawk/core';
 
 export { plain } from '@goshawk/core';
 
-export { plain } from '@goshawk/core';
-
 type Paint = (text: string) => string;
 
 const STYLES = {
