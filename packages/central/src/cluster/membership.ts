@@ -318,7 +318,8 @@ export class Membership {
   acknowledge(party: Address, matching: boolean): void {
     // What is about to be published has not been missed.
     if (this.#publisher.owes(party)) return;
-    const { version, ownersVersion } = this.#publisher;
+    const { ownersVersion } = this.#publisher;
+    const version = this.#publisher.versionFor(party);
     this.#env.send(party, { type: 'heartbeatAck', version, ownersVersion, matching });
   }
 

@@ -32,7 +32,10 @@ export class Publisher {
   readonly #publishesOwners: boolean;
   /** Workers are told of each other: they may steal. Nobody else reads lists of thousands, told to thousands. */
   readonly #publishesVictims: boolean;
+  /** Of the list of workers, for schedulers. */
   #version = 1;
+  /** Of victims and schedulers, for workers: thousands of them, who need not hear of most changes. */
+  #peersVersion = 1;
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
   readonly #ownersLost = new Set<Address>();
@@ -63,8 +66,9 @@ export class Publisher {
     this.#timings = timings;
   }
 
-  get version(): number {
-    return this.#version;
+  /** Of what the party is told. */
+  versionFor(party: Address): number {
+    return this.#registry.workers.has(party) ? this.#peersVersion : this.#version;
   }
 
   get ownersVersion(): number {
@@ -84,6 +88,12 @@ export class Publisher {
   #hasChanges(): boolean {
     const ofOwners = this.#ownersLost.size + this.#owners.size + this.#ownersAway.size;
     return this.#changed.size + this.#left.size + ofOwners > 0;
+  }
+
+  /** Of what workers are told. */
+  #hasPeerChanges(): boolean {
+    const victims = this.#publishesVictims ? this.#changed.size + this.#left.size : 0;
+    return victims + this.#ownersLost.size + this.#owners.size + this.#ownersAway.size > 0;
   }
 
   changed(worker: Address): void {
@@ -167,7 +177,9 @@ export class Publisher {
   publish(): void {
     this.#armed = false;
     const since = this.#version;
+    const peersSince = this.#peersVersion;
     if (this.#hasChanges()) this.#version++;
+    if (this.#hasPeerChanges()) this.#peersVersion++;
     const isNews = this.#version !== since;
     // Made for the first who gets it, and one object for all: receivers do not change what they receive.
     const members: Record<number, MessageOf<'members'>> = {};
@@ -179,8 +191,8 @@ export class Publisher {
     }
     const peers: Record<number, MessageOf<'peers'>> = {};
     for (const worker of this.#registry.workers.keys()) {
-      const known = this.#newcomers.has(worker) ? 0 : since;
-      if (known > 0 && !isNews) continue;
+      const known = this.#newcomers.has(worker) ? 0 : peersSince;
+      if (known > 0 && this.#peersVersion === peersSince) continue;
       peers[known] ??= this.#peers(known);
       this.#env.send(worker, peers[known]);
     }
@@ -218,7 +230,7 @@ export class Publisher {
     const all = this.#publishesOwners ? this.#registry.schedulers.keys() : [];
     return {
       type: 'peers',
-      version: this.#version,
+      version: this.#peersVersion,
       since,
       ...(this.#publishesVictims ? this.#victims(since) : NO_VICTIMS),
       ownersLost: [...(since === 0 ? this.#lostBefore : this.#ownersLost)],

@@ -187,3 +187,22 @@ test.each([0, 2 * publishMs])(
     ).toEqual([]);
   },
 );
+
+test('workers that do not steal hear nothing of each other, and need not ask either', () => {
+  const bench = new Bench(PRESETS.goshawk);
+  for (let worker = 0; worker < 50; worker++) bench.register(worker);
+  bench.runTo(heartbeatMs);
+  bench.told.length = 0;
+  bench.register(50);
+  bench.runTo(2 * heartbeatMs);
+  expect(bench.peers.map(({ to }) => to)).toEqual([51]);
+  const version = (bench.peers[0]!.message as { version: number }).version;
+  bench.heartbeat(0);
+  bench.heartbeat(50);
+  const acks = bench.told.flatMap(({ message }) => (message.type === 'heartbeatAck' ? message.version : []));
+  expect(acks).toEqual([version, version]);
+  bench.enlist(200 as Address);
+  bench.leave(200 as Address);
+  bench.runTo(3 * heartbeatMs);
+  expect(new Set(bench.peers.map(({ to }) => to)).size).toBe(51);
+});

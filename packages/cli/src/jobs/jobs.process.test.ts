@@ -676,7 +676,7 @@ describe('goshawk why', () => {
     expect(why).toMatchObject({ schema: 'goshawk.why/1', id, waiting: [{ reason: 'job-limit', tasks: 2 }] });
     expect(why.line).toMatchObject({ slots: 20, needs: [] });
     expect(await stdoutOf(['why', id])).toMatch(
-      /2 tasks, for .*: as many tasks of their job run as it allows/,
+      /2 tasks, waiting for .*; now: as many tasks of their job run as it allows/,
     );
     // Which one runs is drawn: its pilot.
     const pages = [

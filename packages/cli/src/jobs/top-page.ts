@@ -6,6 +6,8 @@ import { page, type Section, section } from '../terminal/sections.js';
 /** Characters of a bar. */
 const BAR = 30;
 
+const UNKNOWN = 'unknown: central does not answer';
+
 /** What `goshawk top` shows. */
 export function topPage(
   {
@@ -14,7 +16,7 @@ export function topPage(
   }: { readonly overview: Overview; readonly history: { readonly points: readonly Point[] } },
   paint: Painter,
 ): string {
-  const { cluster, policy, slots, busy, queued, jobs, schedulers, attention, waiting } = overview;
+  const { cluster, policy, reachable, slots, busy, queued, jobs, schedulers, attention, waiting } = overview;
   const share = slots > 0 ? busy / slots : 0;
   const point = history.points.at(-1);
   const most = Math.max(1, ...waiting.map(({ tasks }) => tasks));
@@ -23,10 +25,17 @@ export function topPage(
     [
       [
         'slots',
-        `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued)} queued`,
+        reachable
+          ? `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued)} queued`
+          : UNKNOWN,
       ],
       ['workers', workersLine(overview)],
-      ['jobs', `${formatCount(jobs)} that have not ended, at ${counted(schedulers, 'scheduler')}`],
+      [
+        'jobs',
+        reachable && schedulers > 0
+          ? `${formatCount(jobs)} that have not ended, at ${counted(schedulers, 'scheduler')}`
+          : `unknown: ${reachable ? 'no scheduler is there' : 'central does not answer'}`,
+      ],
       ...section(
         'needs you',
         attention.map(({ level, what, hint }) => {

@@ -132,7 +132,7 @@ function waitLine(
   const { why } = WAITING_WORDS[reason];
   const known = requires === undefined || workers === undefined ? undefined : whoHas(requires, workers);
   const who = missing === undefined ? known : plain(missing);
-  return `${counted(tasks, 'task')}${inStage(stage)}, for ${formatDuration(waitedMs)}: ${why} (${reason})${who === undefined ? '' : `; ${who}`}`;
+  return `${counted(tasks, 'task')}${inStage(stage)}, waiting for ${formatDuration(waitedMs)}; now: ${why} (${reason})${who === undefined ? '' : `; ${who}`}`;
 }
 
 /** `2 workers have zone=eu, both are full` */
@@ -180,7 +180,7 @@ function taskLines({
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
   const head = `${task}${inStage(stage)}${pilot}: ${state}${where}${again}`;
   if (reason !== undefined)
-    return [head, `for ${formatDuration(waitedMs)}: ${WAITING_WORDS[reason].why} (${reason})`];
+    return [head, `waiting for ${formatDuration(waitedMs)}; now: ${WAITING_WORDS[reason].why} (${reason})`];
   return ranMs === undefined
     ? [head]
     : [head, `waited ${formatDuration(waitedMs)}, ran ${formatDuration(ranMs)}`];

@@ -21,7 +21,7 @@ import { byteaArray, int8Array } from './arrays.js';
 import { PostgresJournals } from './journals.js';
 import { Link } from './link.js';
 import { checkSchema, migrate } from './migrate.js';
-import { importStored, initStore, storedJournals } from './offline.js';
+import { importStored, initStore, journalOwners, storedJournals } from './offline.js';
 import { FENCED, MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 import { databases } from './server.fixture.js';
 import { isJournalUrl, parseJournalUrl } from './url.js';
@@ -102,6 +102,26 @@ describe('the URL of a journal', () => {
 });
 
 describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
+  test('say who has each, and that nobody has one whose scheduler is gone', async () => {
+    const url = await initiated();
+    const owner = await processOf(url, 'a');
+    const journal = await owner.own();
+    const { tag, epoch } = journal;
+    expect(await owner.all()).toEqual([]);
+    const heard = listenTo(journal);
+    journal.append(accepted(1));
+    await until(() => expect(heard.count).toBe(1));
+    expect(await owner.all()).toEqual([{ name: 'a', tag, epoch }]);
+    const held = { name: 'a', tag, holder: 'a', epoch, isHeld: true };
+    expect(await journalOwners(url)).toEqual([held]);
+    await owner.close();
+    expect(await journalOwners(url)).toEqual([{ ...held, isHeld: false }]);
+    const other = await processOf(url, 'b');
+    await other.takeOver(tag, epoch);
+    expect(await journalOwners(url)).toEqual([{ ...held, holder: 'b', epoch: epoch + 1 }]);
+    expect(await other.all()).toEqual([{ name: 'a', tag, epoch: epoch + 1 }]);
+  });
+
   test('what was read of a journal is not kept', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;

@@ -2,6 +2,7 @@ import { type Address, InputError, LIMITS, present, quoted, type Role } from '@g
 import {
   anyIncarnationOf,
   Directory,
+  describeAuthFailure,
   incarnationOf,
   type KeyRing,
   type Logger,
@@ -63,6 +64,8 @@ export interface DaemonProcess {
   addressNamed(name: string): Address;
   /** The address of the central scheduler that is at an endpoint now. */
   centralAt(endpoint: string): Address;
+  /** Why the process at an endpoint does not take our connection, in words; undefined where it does, or nobody is there. */
+  refusalBy(endpoint: string): string | undefined;
   /** What its HTTP server shows of its role from now on; until then, that it is starting. */
   show(view: () => RoleView): void;
   close(): Promise<void>;
@@ -81,6 +84,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const incarnation = incarnationOf(role, randomName());
   const tracing = await openTracing(role, incarnation, options.logger);
   const directory = new Directory();
+  const refusals = new Map<string, string>();
   const mailbox = await openMailbox({
     bind: options.bind,
     ...present({ advertise: options.advertise, keys: options.keys }),
@@ -88,6 +92,10 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     directory,
     logger: options.logger,
     onDisconnected: (parties) => host.disconnected(parties),
+    onAuthFailure: (endpoint, why) => {
+      if (why === undefined) refusals.delete(endpoint);
+      else refusals.set(endpoint, describeAuthFailure(endpoint, why));
+    },
   });
   // Of centrals behind one name, which come and go with their names, there are other rules.
   const isAdvertised = options.advertise !== undefined && role !== 'central';
@@ -141,6 +149,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     tracing,
     http: http && reachableAt(http.url, mailbox.endpoint),
     ended,
+    refusalBy: (endpoint) => refusals.get(endpoint),
     show: (ofRole) => {
       view = ofRole;
     },

@@ -272,7 +272,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   process.show(() => ({
     notReady: [
-      ...(machine.isReady ? [] : notJoined(taken.problem)),
+      ...(machine.isReady ? [] : notJoined(taken.problem ?? process.refusalBy(options.central))),
       ...new Set([...(own?.notReady ?? []), ...(adopted?.notReady ?? [])]),
     ],
     readings: () =>

@@ -204,7 +204,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const whyNot = () =>
     taken.find(({ problem }, at) => problem !== undefined && !machines[at]!.isMember)?.problem;
   process.show(() => ({
-    notReady: areMembers() ? [] : notJoined(whyNot()),
+    notReady: areMembers() ? [] : notJoined(whyNot() ?? process.refusalBy(options.central)),
     readings: () => workerReadings(machines, tallies),
   }));
   const joined = whenJoined(areMembers, process.ended, options);

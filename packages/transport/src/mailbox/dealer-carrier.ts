@@ -29,6 +29,11 @@ const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   closed: 'closes connections before the handshake: it is not running, or a proxy before it has no backend',
 };
 
+/** As in `tcp://… wants keys`. */
+export function describeAuthFailure(endpoint: string, why: AuthFailure): string {
+  return `${endpoint} ${PROBLEMS[why]}`;
+}
+
 /** One has keys, the other has none. */
 function isMismatch(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_ZMTP_MECHANISM_MISMATCH';
@@ -224,7 +229,7 @@ export class DealerCarrier implements Carrier {
 
   #tellRefused(why: AuthFailure): void {
     const { endpoint, log, onAuthFailure } = this.#options;
-    log.warn(endpoint, 'keys', `${endpoint} ${PROBLEMS[why]}`);
+    log.warn(endpoint, 'keys', describeAuthFailure(endpoint, why));
     onAuthFailure(why);
   }
 

@@ -9,7 +9,7 @@ export {
   type RejectionReason,
   type Traffic,
 } from './counters.js';
-export type { AuthFailure } from './dealer-carrier.js';
+export { type AuthFailure, describeAuthFailure } from './dealer-carrier.js';
 export { Directory } from './directory.js';
 export {
   endpointOn,
