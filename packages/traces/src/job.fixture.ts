@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import type { TraceJob } from './job.js';
 
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
-const name = fc.string({ minLength: 1, maxLength: 20, unit: 'binary' });
+/** Without NUL, which no cluster takes. */
+const name = fc
+  .string({ minLength: 1, maxLength: 20, unit: 'binary' })
+  .filter((text) => !text.includes('\u0000'));
 const resource = fc.stringMatching(/^[a-z]{1,8}$/);
 const attributes = fc.dictionary(resource, name, { maxKeys: 2, noNullPrototype: true });
 const demand = fc.dictionary(resource, seconds, { maxKeys: 4, noNullPrototype: true });
@@ -49,6 +52,7 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
       slowdown: fc.double({ min: 1, max: 100, noNaN: true }),
       retries: fc.nat({ max: LIMITS.retriesMax }),
       maxRunning: fc.integer({ min: 1 }),
+      waitSeconds: seconds,
       schedulingClass: fc.nat({ max: 3 }),
       demand,
       machineShare: fc.record({ cpu: seconds, memory: seconds, disk: seconds }),

@@ -49,7 +49,7 @@ describe('a simulated figure', () => {
 
   it('of too few jobs for its clusters says that what is claimed of loaded ones cannot come out', async () => {
     // At its busiest moment each of them is full.
-    const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '900,1200');
+    const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '3000,4000');
     expect(stdout).toMatch(
       /^hawk-5: 100 jobs keep no more than \d+% of the slots busy for half of the time: nothing waits for long, .* give more --jobs/m,
     );
