@@ -144,6 +144,8 @@ export interface StageView {
   readonly requires: Attributes | undefined;
   /** Its tasks start together or not at all. */
   readonly gang: boolean;
+  /** Workers that its owner had no task for just now, mostly since a retry is to go elsewhere; undefined: none. */
+  readonly declinedBy: ReadonlyMap<WorkerView, Millis> | undefined;
 }
 
 export interface WorkerView {

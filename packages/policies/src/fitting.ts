@@ -1,8 +1,16 @@
-import { fitsIn, mayRun } from '@goshawk/core';
+import { fitsIn, mayRun, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
 
+/** What makes a worker fit a stage. */
+type Fitting = Pick<StageView, 'demand' | 'requires'> & Partial<Pick<StageView, 'declinedBy'>>;
+
+/** Whether the worker may run a task of the stage, has room for one now, and was not declined by its owner just now. */
+export function fitsNow(stage: Fitting, worker: WorkerView): boolean {
+  return hasRoom(stage, worker) && stage.declinedBy?.has(worker) !== true;
+}
+
 /** Whether the worker may run a task of the stage, and has room for one now. */
-export function fitsNow(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
+export function hasRoom(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
   return fitsIn(stage.demand, worker.free) && mayRun(worker, stage);
 }
 
@@ -24,4 +32,14 @@ export function mayRunAt(stage: Pick<StageView, 'requires'>, worker: WorkerView)
 /** Tasks of the stage that start together: all of a gang. */
 export function togetherOf({ gang, waiting }: StageView): number {
   return gang ? Math.max(1, waiting) : 1;
+}
+
+/** Tasks of the stage for which these amounts are enough, so many at most. */
+export function countIn({ demand }: Pick<StageView, 'demand'>, amounts: Vector, most: number): number {
+  let count = most;
+  for (let index = 0; index < demand.length; index++) {
+    const each = demand[index]!;
+    if (each > 0) count = Math.min(count, Math.floor((amounts[index] ?? 0) / each));
+  }
+  return Math.max(0, count);
 }

@@ -44,7 +44,8 @@ export function serve(
     const worker = fitNowhere.has(needs)
       ? undefined
       : free.find(stage, context, (each) => reservations.admits(stage, each, now));
-    if (worker === undefined && reservations.size === 0) fitNowhere.add(needs);
+    if (worker === undefined && reservations.size === 0 && stage.declinedBy === undefined)
+      fitNowhere.add(needs);
     if (worker === undefined || !serving.start(stage, worker)) order.passOverFirst();
     else reservations.started(stage, worker, now);
   }

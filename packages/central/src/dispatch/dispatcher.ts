@@ -324,6 +324,7 @@ export class Dispatcher {
       stage.matches = matches;
       if (!long) this.#around.came(tasks);
     }
+    this.books.reconsider(stage, now);
     const onTheWay = this.#matchesOnTheWay(stage, matches, now);
     stage.matches = matches + onTheWay;
     this.books.setWaiting(stage, Math.max(0, tasks - onTheWay), now);

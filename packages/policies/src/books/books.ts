@@ -14,7 +14,7 @@ import {
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
-import { fitsEver, fitsNow } from '../fitting.js';
+import { fitsEver, hasRoom } from '../fitting.js';
 import {
   BookedJob,
   BookedRun,
@@ -276,7 +276,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Whether one more task of the stage could start there. */
   canStart(stage: BookedStage, worker: BookedWorker): boolean {
-    return stage.waiting > 0 && worker.open && fitsNow(stage, worker);
+    return stage.waiting > 0 && worker.open && hasRoom(stage, worker);
   }
 
   /** @returns undefined where `canStart` says no */
@@ -368,6 +368,10 @@ export class ClusterBooks implements ClusterView {
     // What was found in this turn cannot end before it.
     if (run.isFoundInNews) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
     else this.#ended = added(this.#ended, { kind: 'ended', run, how });
+    if (how === 'declined') {
+      stage.declinedBy ??= new Map();
+      stage.declinedBy.set(worker, now);
+    }
     if (!run.isQueued) {
       if (how !== 'declined') stage.job.attained += Math.max(0, now - run.startedAt);
       if (run.isConfirmed) worker.confirmedSlots -= stage.demand[SLOT]!;
@@ -414,6 +418,16 @@ export class ClusterBooks implements ClusterView {
     else if (news.kind === 'waiting') (news.stage as BookedStage).isInNews = false;
     else if (news.kind === 'found') (news.run as BookedRun).isFoundInNews = false;
     else if (news.kind === 'ended') this.#ids.run.free(news.run.id);
+  }
+
+  /** The owner asks for workers once more: those that it declined some time ago may be offered again. */
+  reconsider({ declinedBy }: BookedStage, now: Millis): void {
+    if (declinedBy === undefined) return;
+    for (const [worker, at] of declinedBy) {
+      if (now - at < DECLINED_MS) continue;
+      declinedBy.delete(worker);
+      this.#freed(worker as BookedWorker);
+    }
   }
 
   /** Nothing is in two places, and nothing was lost between them. */
@@ -521,6 +535,9 @@ export class ClusterBooks implements ClusterView {
     this.#ofJobs = added(this.#ofJobs, news);
   }
 }
+
+/** The need that follows a declined worker at once says nothing new. */
+const DECLINED_MS = 100;
 
 const NO_NEWS: News[] = [];
 

@@ -176,6 +176,8 @@ export class BookedStage implements StageView {
   distribution: readonly Segment[] | undefined;
   requires: Attributes | undefined;
   gang = false;
+  /** And when it was declined. */
+  declinedBy: Map<WorkerView, Millis> | undefined;
   waitsSince: Millis = 0;
   /** Workers that its owner has been sent. */
   matches = 0;

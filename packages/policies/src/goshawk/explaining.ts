@@ -1,8 +1,7 @@
 import { fitsIn, formatAttributes, type Millis } from '@goshawk/core';
 import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
-import { mayRunAt, togetherOf } from '../fitting.js';
+import { countIn, mayRunAt, togetherOf } from '../fitting.js';
 import type { Reservation, Reservations } from '../reservations.js';
-import { countIn } from './placement.js';
 
 /** What the policy knows of why a stage waits. */
 export interface Facts {

@@ -658,6 +658,10 @@ test('whatever happens, no slot idles while a task waits, and no start is refuse
             const [run] = worker!.runs;
             if (run !== undefined) bench.books.end(run, 'declined', bench.now);
           }
+          // Owners ask again now and then, and may be offered what they declined.
+          bench.now += SECOND;
+          for (const job of bench.books.jobs)
+            for (const stage of job.allStages) bench.books.reconsider(stage, bench.now);
           bench.settle();
           const isFree = [...bench.books.workers].some(({ open, free }) => open && free[0]! > 0);
           expect(isFree && bench.books.waitingTasks > 0).toBe(false);
@@ -666,4 +670,25 @@ test('whatever happens, no slot idles while a task waits, and no start is refuse
       },
     ),
   );
+});
+
+test('a worker that the owner declined is not offered for the stage again at once, and another is', () => {
+  const bench = cluster(2, 0, { capacity: { cpu: 1 } });
+  const say = bench.books.declare.bind(bench.books);
+  bench.books.declare = (owner, number, facts) => say(owner, number, { ...facts, isDeclared: true });
+  bench.need(1, { demand: { cpu: 1 } });
+  const [[, first]] = bench.takePlaces() as [[number, number]];
+  bench.books.end(bench.runOf(1), 'declined', bench.now);
+  bench.need(1, { demand: { cpu: 1 } });
+  expect(bench.takePlaces()).toEqual([[1, 1 - first]]);
+  bench.books.end(bench.runOf(1), 'declined', bench.now);
+  bench.need(1, { demand: { cpu: 1 } });
+  expect(bench.takePlaces()).toEqual([]);
+  // Another stage may have it, and the owner's next need but one offers both again.
+  bench.need(2, { demand: { cpu: 1 } });
+  expect(bench.count(2)).toBe(1);
+  bench.now += 5 * SECOND;
+  bench.books.reconsider(bench.stage(1), bench.now);
+  bench.settle();
+  expect(bench.count(1)).toBe(1);
 });

@@ -369,7 +369,8 @@ export class Goshawk implements CentralPolicy {
       }
     }
     // Others of the same needs may be admitted where this one is not: they end earlier, or prefer other workers.
-    const mayDiffer = this.#reservations.size > 0 || hasPreference(stage.job);
+    const isChoosy = hasPreference(stage.job) || stage.declinedBy !== undefined;
+    const mayDiffer = this.#reservations.size > 0 || isChoosy;
     const count = (passedOver.get(needs) ?? 0) + 1;
     if (mayDiffer) passedOver.set(needs, count);
     if (mayDiffer && count < CANDIDATES_MAX) line.passOverFirst();

@@ -1,7 +1,7 @@
-import { type Millis, meetsWishes, type Vector } from '@goshawk/core';
+import { type Millis, meetsWishes } from '@goshawk/core';
 import { alignment } from '../carbyne/amounts.js';
 import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
-import { fitsNow, togetherOf } from '../fitting.js';
+import { countIn, fitsNow, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
@@ -42,8 +42,8 @@ export class Placement {
   holds(stage: StageView): boolean {
     let left = togetherOf(stage);
     for (const worker of this.#free.all) {
-      if (fitsNow(stage, worker)) left -= countIn(stage, worker.free, left);
-      if (left === 0) return true;
+      if (fitsNow(stage, worker)) left -= worker.roomFor(stage.demand);
+      if (left <= 0) return true;
     }
     return false;
   }
@@ -88,7 +88,8 @@ export class Placement {
       const isPreferred = meetsWishes(prefers, worker.attributes);
       if ((onlyPreferred && !isPreferred) || !fitsNow(stage, worker)) continue;
       if (!this.#reservations.admits(stage, worker, now)) continue;
-      const count = countIn(stage, this.#reservations.roomFor(stage, worker, now), together);
+      const free = this.#reservations.roomFor(stage, worker, now);
+      const count = Math.min(worker.roomFor(stage.demand), countIn(stage, free, together));
       if (count > 0) counts.push({ worker, count, isPreferred });
     }
     counts.sort(
@@ -104,16 +105,6 @@ export class Placement {
     }
     return undefined;
   }
-}
-
-/** Tasks of the stage for which these amounts are enough, so many at most. */
-export function countIn({ demand }: StageView, amounts: Vector, most: number): number {
-  let count = most;
-  for (let index = 0; index < demand.length; index++) {
-    const each = demand[index]!;
-    if (each > 0) count = Math.min(count, Math.floor((amounts[index] ?? 0) / each));
-  }
-  return Math.max(0, count);
 }
 
 export function hasPreference({ prefers }: JobView): boolean {

@@ -1,8 +1,7 @@
 import { addVector, type Millis, meetsWishes } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
-import { mayRunAt } from '../fitting.js';
+import { countIn, mayRunAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
-import { countIn } from './placement.js';
 
 /** Tasks that end together: one, or all of a gang. */
 interface Victim {

@@ -24,8 +24,8 @@ class Placing {
   readonly books = new ClusterBooks();
   readonly #runs = new Map<number, BookedRun>();
 
-  join(address: Address, slots: number): void {
-    const worker = this.books.addWorker(address, this.books.names.capacityOf(slots, {}));
+  join(address: Address, slots: number, capacity: Resources = NO_RESOURCES): void {
+    const worker = this.books.addWorker(address, this.books.names.capacityOf(slots, capacity));
     this.books.setOpen(worker, true);
     this.queue.setOpen(worker, true, 0);
   }
@@ -290,4 +290,15 @@ test('decides as a model does that computes every waiting time anew at each deci
     }),
     { numRuns: 400 },
   );
+});
+
+test('a task that needs much waits for what others hold at a worker, not for its slots: each goes to a worker of its own', () => {
+  const placing = new Placing();
+  for (const address of [W1, W2, W3]) placing.join(address, 4, { gpu: 1 });
+  const placed = [1, 2, 3].map((task) => placing.place(taskOf(task, 5_000, { gpu: 1 }), 0));
+  expect(new Set(placed).size).toBe(3);
+  placing.place(taskOf(4, 1_000, { gpu: 1 }), 0);
+  // The last two of the next go where no third waits.
+  const next = [5, 6].map((task) => placing.place(taskOf(task, 1_000, { gpu: 1 }), 0));
+  expect(new Set(next).size).toBe(2);
 });

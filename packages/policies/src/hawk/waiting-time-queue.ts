@@ -1,4 +1,13 @@
-import { IndexedHeap, invariant, type Millis, SLOT, sumOf } from '@goshawk/core';
+import {
+  addVector,
+  fitsIn,
+  IndexedHeap,
+  invariant,
+  type Millis,
+  SLOT,
+  sumOf,
+  type Vector,
+} from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
 
@@ -165,7 +174,9 @@ export class WaitingTimeQueue {
     let least = Number.POSITIVE_INFINITY;
     for (const server of this.#servers) {
       if (server === undefined || !server.open || !fitsEver(stage, server.worker)) continue;
-      const waiting = isEmpty(server) ? EMPTY : this.#waitingMs(server, now);
+      const forRoom = roomAfterMs(stage, server, now);
+      const forSlot = isEmpty(server) ? EMPTY : this.#waitingMs(server, now);
+      const waiting = Math.max(forSlot, forRoom === 0 ? EMPTY : forRoom);
       if (waiting >= least) continue;
       least = waiting;
       best = server;
@@ -245,6 +256,40 @@ export class WaitingTimeQueue {
       this.#enqueue(placement, idle);
     }
   }
+}
+
+/**
+ * When what the worker has is enough for one more task of the stage: tasks that run there keep what they demand until they
+ * are believed to end, and those in its queues come first. ms from now
+ */
+function roomAfterMs(
+  { demand }: Pick<StageView, 'demand'>,
+  { worker, siblings }: Server,
+  now: Millis,
+): Millis {
+  const free = [...worker.capacity];
+  const ends: { readonly at: Millis; readonly demand: Vector }[] = [];
+  for (const { running, startedAt } of siblings) {
+    if (running === undefined) continue;
+    addVector(free, running.run.stage.demand, -1);
+    ends.push({ at: Math.max(now, startedAt + running.estimateMs), demand: running.run.stage.demand });
+  }
+  let at = now;
+  const waitForRoom = (needed: Vector): void => {
+    ends.sort((one, other) => one.at - other.at);
+    while (!fitsIn(needed, free) && ends.length > 0) {
+      const end = ends.shift()!;
+      at = Math.max(at, end.at);
+      addVector(free, end.demand, 1);
+    }
+  };
+  for (const { run, estimateMs } of siblings.flatMap(({ queued }) => queued)) {
+    waitForRoom(run.stage.demand);
+    addVector(free, run.stage.demand, -1);
+    ends.push({ at: at + estimateMs, demand: run.stage.demand });
+  }
+  waitForRoom(demand);
+  return at - now;
 }
 
 /** The waiting time of a server without any task: less than that of every other. */

@@ -146,6 +146,7 @@ export function freeWorkers({ workers }: WorkerGroup, stage: StageView, count: n
   if (!mayRun(workers[0]!, stage)) return found;
   for (const worker of workers) {
     if (found.length === count) break;
+    if (stage.declinedBy?.has(worker)) continue;
     for (let i = Math.min(worker.roomFor(demand), count - found.length); i > 0; i--) found.push(worker);
   }
   return found;

@@ -1,5 +1,6 @@
-import { type Millis, mayRun } from '@goshawk/core';
-import type { CentralPolicy, ClusterView, Draft, News, RunView, StageView } from '../contract.js';
+import { addVector, type Millis, mayRun } from '@goshawk/core';
+import type { CentralPolicy, ClusterView, Draft, News, RunView, StageView, WorkerView } from '../contract.js';
+import { countIn } from '../fitting.js';
 import {
   freeWorkers,
   groupWorkers,
@@ -60,10 +61,7 @@ export class Prio implements CentralPolicy {
 
   /** Free nodes and those that are being made free, less what is awaited. */
   #roomFor(stage: StageView, groups: readonly WorkerGroup[], cluster: ClusterView): number {
-    const free = groups.reduce(
-      (sum, group) => sum + freeWorkers(group, stage, Number.POSITIVE_INFINITY).length,
-      countAt(preemptedRuns(cluster), stage),
-    );
+    const free = roomWith(preemptedRuns(cluster), stage, groups);
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
 
@@ -76,18 +74,19 @@ export class Prio implements CentralPolicy {
     now: Millis,
   ): void {
     if (stage.waiting === 0 || this.#awaited.includes(stage)) return;
-    let missing = stage.waiting - this.#roomFor(stage, groups, cluster);
-    if (missing <= 0 && startIn(stage, groups, draft)) return;
+    const room = this.#roomFor(stage, groups, cluster);
+    if (room >= stage.waiting && startIn(stage, groups, draft)) return;
+    const ending = preemptedRuns(cluster);
+    const before = roomWith(ending, stage, groups);
+    let missing = stage.waiting - room;
     const victims: RunView[] = [];
     const latestFirst = runningStages(cluster.jobs)
       .filter(({ stage: { job }, runs }) => !isInTime(job, now) && !runs[0]!.isPreempted)
       .sort((a, b) => b.startedAt - a.startedAt);
     for (const { runs } of latestFirst) {
       if (missing <= 0) break;
-      const made = countAt(runs, stage);
-      if (made === 0) continue;
       victims.push(...runs);
-      missing -= made;
+      missing = stage.waiting - room - (roomWith([...ending, ...victims], stage, groups) - before);
     }
     if (missing > 0) return;
     this.#awaited.push(stage);
@@ -95,11 +94,21 @@ export class Prio implements CentralPolicy {
   }
 }
 
-/** Runs that make room for the stage when they end. */
-function countAt(runs: Iterable<RunView>, stage: StageView): number {
-  let count = 0;
-  for (const { worker } of runs) if (worker.open && mayRun(worker, stage)) count++;
-  return count;
+/** Tasks of the stage for which there will be room when the runs have ended: a slot without what the stage demands is none. */
+function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly WorkerGroup[]): number {
+  const freed = new Map<WorkerView, number[]>();
+  for (const { worker, stage: ended } of ending) {
+    const free = freed.get(worker) ?? [...worker.free];
+    addVector(free, ended.demand, 1);
+    freed.set(worker, free);
+  }
+  let room = 0;
+  for (const { workers } of groups) {
+    if (!mayRun(workers[0]!, stage)) continue;
+    for (const worker of workers)
+      room += countIn(stage, freed.get(worker) ?? worker.free, Number.POSITIVE_INFINITY);
+  }
+  return room;
 }
 
 /** On workers that it prefers, else anywhere, at once. */
