@@ -692,3 +692,48 @@ test('a worker that the owner declined is not offered for the stage again at onc
   bench.settle();
   expect(bench.count(1)).toBe(1);
 });
+
+describe('why', () => {
+  const why = (bench: PolicyBench, job: number) =>
+    bench.policy.explain!(bench.stage(job), bench.books, bench.now)?.sentence;
+
+  test('says how many long tasks run of how many: fewer, and the task starts', () => {
+    const bench = cluster(10, 0.2);
+    bench.need(1, { long: true, tasks: 9, estimateMs: 5_000 });
+    expect(bench.count(1)).toBe(8);
+    expect(why(bench, 1)).toBe('8 of at most 8 long tasks are running');
+    bench.end(1);
+    expect(bench.stage(1).waiting).toBe(0);
+  });
+
+  test('says for whom what is free is reserved: without that job, the task starts', () => {
+    const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4 } });
+    bench.need(9, { demand: { cpu: 2 }, estimateMs: 60_000 });
+    bench.need(1, { demand: { cpu: 3 }, estimateMs: 100 });
+    bench.now = 200 * SECOND;
+    bench.need(2, { demand: { cpu: 2 }, estimateMs: 90_000 });
+    expect(why(bench, 2)).toContain('reserved for job 1 of scheduler');
+    bench.withdraw(1);
+    expect(bench.count(2)).toBe(1);
+  });
+
+  test('names the resource that is used up, and none that is free: with more of it, the task starts', () => {
+    const bench = cluster(2, 0, { slots: 4, capacity: { cpu: 4, gpu: 1 } });
+    bench.need(1, { tasks: 2, demand: { gpu: 1 }, estimateMs: 60_000 });
+    bench.need(2, { demand: { gpu: 1 } });
+    expect(why(bench, 2)).toMatch(/^no worker has enough gpu free/);
+    bench.end(1);
+    expect(bench.count(2)).toBe(1);
+  });
+
+  test('says of a gang how many of its tasks would fit', () => {
+    const bench = cluster(2);
+    const say = bench.books.stage.bind(bench.books);
+    bench.books.stage = (job, index, facts) => say(job, index, { ...facts, gang: true });
+    bench.need(1, { tasks: 1 });
+    bench.need(2, { tasks: 2 });
+    expect(why(bench, 2)).toBe('all 2 tasks of a gang start together, and 1 of them would fit now');
+    bench.end(1);
+    expect(bench.count(2)).toBe(2);
+  });
+});

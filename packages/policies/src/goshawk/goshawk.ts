@@ -88,6 +88,8 @@ export class Goshawk implements CentralPolicy {
   #cpu = SLOT;
   /** Tasks of one CPU, or of one slot, that the cluster can run at a time. */
   #units = 0;
+  /** Tasks that were started so far. */
+  #starts = 0;
   /** Those of which shares and due times were worked out. */
   #sized: Vector = [];
 
@@ -142,15 +144,24 @@ export class Goshawk implements CentralPolicy {
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#measure(cluster, now);
     this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
-    this.#unblock();
     if (this.#waiting.size > 0) {
       this.#reorder(now);
       this.#startHeld(draft, now);
       this.#serveUrgent(cluster, draft, now);
+      let hasMore = this.#unblock(now);
       // Before anything starts: else what has just become free would be taken bit by bit.
       this.#reserve(cluster, draft, now);
-      this.#serve(draft, now);
-    } else this.#reservations.renew();
+      for (;;) {
+        const starts = this.#starts;
+        this.#serve(draft, now);
+        if (!hasMore || this.#starts === starts) break;
+        hasMore = this.#unblock(now);
+      }
+      this.#roomier.clear();
+    } else {
+      this.#reservations.renew();
+      this.#roomier.clear();
+    }
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
     // By cutoffs.
@@ -276,18 +287,31 @@ export class Goshawk implements CentralPolicy {
 
   // ---- starting
 
-  /** What fitted nowhere is tried again where a worker has more room than before. */
-  #unblock(): void {
-    if (this.#roomier.size === 0) return;
+  /**
+   * What fitted nowhere is tried again where a worker has more room than before: the first hundred needs in the order of all.
+   *
+   * @returns whether there are more
+   */
+  #unblock(now: Millis): boolean {
+    if (this.#roomier.size === 0) return false;
+    const mayRun = this.#runnableKinds(now);
+    const workers = [...this.#roomier].filter(({ open }) => open);
+    const found: Contender[] = [];
+    let count = 0;
     for (const needs of this.#waiting.needs.values()) {
-      if (!needs.isBlocked) continue;
-      for (const worker of this.#roomier) {
-        if (!worker.open || !fitsNow(needs, worker)) continue;
-        this.#waiting.block(needs, false);
-        break;
+      if (!needs.isBlocked || !workers.some((worker) => fitsNow(needs, worker))) continue;
+      count++;
+      for (const line of needs.lines) {
+        const stage = mayRun.has(line.kind) ? line.firstOf(needs) : undefined;
+        if (stage !== undefined) keepFirst(found, stage, needs, line, CANDIDATES_MAX);
       }
     }
-    this.#roomier.clear();
+    for (const { needs } of found) this.#waiting.block(needs, false);
+    return count > CANDIDATES_MAX;
+  }
+
+  #runnableKinds(now: Millis): ReadonlySet<Kind> {
+    return new Set(KINDS.filter((kind) => this.#mayRun(kind, now)));
   }
 
   #serve(draft: Draft, now: Millis): void {
@@ -370,7 +394,7 @@ export class Goshawk implements CentralPolicy {
     }
     // Others of the same needs may be admitted where this one is not: they end earlier, or prefer other workers.
     const isChoosy = hasPreference(stage.job) || stage.declinedBy !== undefined;
-    const mayDiffer = this.#reservations.size > 0 || isChoosy;
+    const mayDiffer = isChoosy || (this.#reservations.size > 0 && this.#placement.hasRoom(stage));
     const count = (passedOver.get(needs) ?? 0) + 1;
     if (mayDiffer) passedOver.set(needs, count);
     if (mayDiffer && count < CANDIDATES_MAX) line.passOverFirst();
@@ -414,6 +438,7 @@ export class Goshawk implements CentralPolicy {
 
   /** Fewer of its tasks wait. Of a job of one stage the place in the order is worked out at once, of others at the next plan. */
   #started(stage: StageView, now: Millis): void {
+    this.#starts++;
     if (stage.waiting === 0) return this.#forget(stage);
     const { job } = stage;
     if (job.stages.length > 1) this.#stale.add(job);
@@ -520,21 +545,17 @@ export class Goshawk implements CentralPolicy {
     return stuck;
   }
 
-  /** The first stage of each needs that may run, in the order of all; a few hundred at most. */
+  /** Of each needs the first stage, if it may run and has waited so long, in the order of all; a few hundred at most. */
   #firstOfNeeds(now: Millis): readonly Contender[] {
     const first: Contender[] = [];
+    const mayRun = this.#runnableKinds(now);
     const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
     for (const needs of this.#waiting.needs.values()) {
       if (needs.together === 1 && (isPlain || needs.demand.length <= 1)) continue;
       for (const line of needs.lines) {
-        const head = this.#mayRun(line.kind, now) ? line.firstOf(needs) : undefined;
-        if (head === undefined) continue;
-        const contender = { ...head, needs, share: line.user.share };
-        if (first.length === CONTENDERS_MAX && !comesBefore(contender, first[first.length - 1]!)) continue;
-        let place = first.length;
-        while (place > 0 && comesBefore(contender, first[place - 1]!)) place--;
-        first.splice(place, 0, contender);
-        if (first.length > CONTENDERS_MAX) first.pop();
+        const stage = mayRun.has(line.kind) ? line.firstOf(needs) : undefined;
+        if (stage === undefined || now - stage.waitsSince < this.#beliefs.taskMs(stage, now)) continue;
+        keepFirst(first, stage, needs, line, CONTENDERS_MAX);
       }
     }
     return first;
@@ -699,9 +720,19 @@ interface Contender {
   readonly share: number;
 }
 
-function comesBefore(one: Contender, other: Contender): boolean {
-  if (one.share !== other.share) return one.share < other.share;
-  return one.key === other.key ? one.stage.id < other.stage.id : one.key < other.key;
+/** Puts the first stage of those needs in the line where it belongs among the first ones, of which so many are kept at most. */
+function keepFirst(first: Contender[], stage: StageView, needs: Needs, line: Line, most: number): void {
+  const { share } = line.user;
+  const key = line.keyOf(stage, needs);
+  const comesBefore = (other: Contender): boolean => {
+    if (share !== other.share) return share < other.share;
+    return key === other.key ? stage.id < other.stage.id : key < other.key;
+  };
+  if (first.length === most && !comesBefore(first[most - 1]!)) return;
+  let place = first.length;
+  while (place > 0 && comesBefore(first[place - 1]!)) place--;
+  first.splice(place, 0, { stage, needs, key, share });
+  if (first.length > most) first.pop();
 }
 
 /** CPUs are counted in thousandths. */

@@ -76,11 +76,9 @@ export class Line {
     return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The first of those needs, blocked or not, and its key. */
-  firstOf(needs: Needs): { readonly stage: StageView; readonly key: number } | undefined {
-    const order = this.#queues[needs.id]?.order;
-    const stage = order?.first();
-    return stage === undefined ? undefined : { stage, key: order!.firstKey };
+  /** The first of those needs, blocked or not. */
+  firstOf(needs: Needs): StageView | undefined {
+    return this.#queues[needs.id]?.order.first();
   }
 
   /** The first leaves the line until all that were passed over are taken back. */
