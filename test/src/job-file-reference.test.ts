@@ -69,6 +69,6 @@ test('job files of docs/USE.md are jobs', () => {
   const page = readFileSync(PATH, 'utf8');
   const fenced = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => text!);
   const written = [...page.matchAll(/<<'END'\n([\s\S]*?)\nEND\n/g)].map(([, text]) => text!);
-  expect([...fenced, ...written]).toHaveLength(2);
+  expect([...fenced, ...written]).toHaveLength(3);
   for (const text of [...fenced, ...written]) expect(() => parseJobSpec(JSON.parse(text))).not.toThrow();
 });
