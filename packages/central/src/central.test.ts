@@ -493,6 +493,7 @@ test('short work of which central is only told what came counts in the reserve',
       demand: {},
       requires: undefined,
       attainedMs: undefined,
+      gang: undefined,
     };
     bench.receive(OWNER, { type: 'need', ...need });
     return bench.take('matched').flatMap(({ workers }) => workers).length;
@@ -583,6 +584,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     priority: undefined,
     requires: undefined,
     attainedMs: undefined,
+    gang: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('notRegistered')).toHaveLength(1);
@@ -608,6 +610,7 @@ test('an owner that has not been told of a worker hears its name with the match'
     demand: {},
     requires: undefined,
     attainedMs: undefined,
+    gang: undefined,
   };
   bench.receive(OWNER, { type: 'need', ...need });
   const newcomersAt = (worker: Address) => {

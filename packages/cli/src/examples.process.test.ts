@@ -50,6 +50,12 @@ describe('examples', () => {
     expect(stdout).toBe(`${words.length} words in 2 files\n`);
   });
 
+  it('gang: ranks that connect to the first of them', async () => {
+    const gang = ['submit', '--gang', '--tasks', '4', '--logs', '--', process.execPath, 'examples/gang.js'];
+    const { stdout } = await output(process.execPath, [GOSHAWK, ...gang]);
+    expect(stdout).toBe('the sum of 4 ranks is 30\n');
+  });
+
   it('cluster: real processes inside a vitest test', async () => {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
 

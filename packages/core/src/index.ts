@@ -49,7 +49,7 @@ export {
 } from './job/explanation.js';
 export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
-export { countTasks, describeIssue, parseJobSpec, parseTasks } from './job/parse.js';
+export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/priority.js';
 export * from './job/record.js';

@@ -70,6 +70,8 @@ export const LIMITS = {
   segmentsMax: 128,
   /** Of one worker that are given out by index. */
   gpusMax: 1_024,
+  /** Tasks of one gang: the environment variable with their hosts is bounded by the system. */
+  gangTasksMax: 1_024,
   slotsMax: 4_096,
   /** Tasks at a time of a worker without a fixed number of slots. */
   placesWithoutSlots: 256,

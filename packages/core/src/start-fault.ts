@@ -29,9 +29,6 @@ export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' |
   return kind === 'lost' ? startFaultOf(errorCode) : undefined;
 }
 
-/** The worker was told to stop, for good or for an update, or the task to make room for another job. */
-const STOPPED: ReadonlySet<string> = new Set(['worker-stopped', 'executor-closed', 'preempted']);
-
 /** Its worker was lost, and another task that ran there is taken to be at fault. */
 export const LOST_BESIDE_ANOTHER = 'worker-lost-beside';
 
@@ -44,10 +41,15 @@ export const DEADLINE_MISSED = 'deadline-missed';
 /** The job had not ended within its time limit. */
 export const TIME_LIMIT = 'time-limit';
 
+/** Another task of its gang came to nothing, which ends the attempt for all. */
+export const GANG_ENDED = 'gang-ended';
+
 /** The owner has ended the task, of its own accord. */
 export function isOwnersEnd({ errorCode }: Outcome): boolean {
-  return errorCode === JOB_GIVEN_UP || errorCode === DEADLINE_MISSED || errorCode === TIME_LIMIT;
+  return OWNERS_ENDS.has(errorCode);
 }
+
+const OWNERS_ENDS: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISSED, TIME_LIMIT, GANG_ENDED]);
 
 /**
  * Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. One is
@@ -55,7 +57,14 @@ export function isOwnersEnd({ errorCode }: Outcome): boolean {
  */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;
-  return (
-    outcome.kind === 'lost' && (STOPPED.has(outcome.errorCode) || outcome.errorCode === LOST_BESIDE_ANOTHER)
-  );
+  return outcome.kind === 'lost' && EXCUSES.has(outcome.errorCode);
 }
+
+/** The worker was told to stop, or the task to make room for another job; or another task is at fault. */
+const EXCUSES: ReadonlySet<string> = new Set([
+  'worker-stopped',
+  'executor-closed',
+  'preempted',
+  LOST_BESIDE_ANOTHER,
+  GANG_ENDED,
+]);

@@ -197,7 +197,8 @@ export interface Draft {
   /**
    * Starts one waiting task of the stage at the worker.
    *
-   * @returns the run; undefined where nothing waits, the worker is closed or lacks what is required, or the demand does not fit
+   * @returns the run; undefined where nothing waits, the worker is closed or lacks what is required, the demand does not fit, or
+   *   the stage is a gang
    */
   start(stage: StageView, worker: WorkerView): RunView | undefined;
   /**
@@ -207,7 +208,7 @@ export interface Draft {
    * @returns the run; undefined where no such task waits, the worker is closed or lacks what is required, or could never hold the demand
    */
   place(stage: StageView, worker: WorkerView): RunView | undefined;
-  /** Starts all of these or none. @returns the runs, in order */
+  /** Starts all of these or none; of a stage that is a gang, all tasks that wait. @returns the runs, in order */
   gang(
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
   ): readonly RunView[] | undefined;

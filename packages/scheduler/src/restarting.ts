@@ -62,6 +62,7 @@ function* startRecovered(s: SchedulerParts): Iterable<number> {
   for (const job of s.recovery.toStart()) {
     const { now } = s.pieces;
     s.sampler.resume(job, now);
+    s.endings.breakPartialGangs(job, now);
     s.routing.findAll(job, now);
     watchDeadline(job, s.cluster.policy, s.env);
     watchTimeLimit(job, s.env);

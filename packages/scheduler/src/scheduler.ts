@@ -31,7 +31,7 @@ import type { Tallies } from './observing/tallies.js';
 import { SchedulerParts } from './parts.js';
 import { holding, takeIn } from './restarting.js';
 import { sweep } from './sweeping.js';
-import { attemptEnded, declined, placed, preempted, printed } from './task-news.js';
+import { attemptEnded, declined, gangReady, placed, preempted, printed } from './task-news.js';
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -83,6 +83,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'ended':
         attemptEnded(s, from, message, now);
         return s.binder.continueSeries(from, message, now);
+      case 'gangReady':
+        return gangReady(s, from, message);
       case 'output':
         return printed(s, from, message);
       case 'declined':

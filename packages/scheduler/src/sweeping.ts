@@ -15,6 +15,7 @@ export function sweep(s: SchedulerParts, now: Millis): void {
   if (s.delivery.resendDoubtful(now)) open = true;
   for (const job of s.jobs.active()) {
     if (s.routing.askAgain(job, retryMs, now)) open = true;
+    if (s.endings.repeatBreaking(job)) open = true;
     if (!job.cancelling && !job.hasCancelledTasks) continue;
     open = true;
     s.cancelling.repeat(job);

@@ -13,11 +13,24 @@ export function attemptEnded(
   message: MessageOf<'ended'>,
   now: Millis,
 ): void {
-  const { task, attempt, runMs } = message;
+  const { task, attempt } = message;
   const job = s.jobs.byNumber(message.job);
   const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
   // Its worker keeps it, and sends it again.
   if (counts ? s.ledger.isBehind : s.recovery.awaits(from)) return;
+  const gang = counts ? job.gangStageOf(task)?.gang : undefined;
+  if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
+    const { unfinished } = job!.dag.stageOf(task);
+    if (gang.waitsForOthers(task, unfinished, (then) => takeEnd(s, from, message, then))) return;
+  }
+  takeEnd(s, from, message, now);
+  if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
+}
+
+function takeEnd(s: SchedulerParts, from: Address, message: MessageOf<'ended'>, now: Millis): void {
+  const { task, attempt, runMs } = message;
+  const job = s.jobs.byNumber(message.job);
+  const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
   const outcome = counts ? s.endings.judged(job, task, message.outcome) : message.outcome;
   const end: AttemptEnd = { task, outcome, runMs, place: undefined };
   if (counts) s.endings.writeDown(job, end, now);
@@ -32,6 +45,26 @@ export function attemptEnded(
   job.history.reports.isBrief = s.jobs.isShort;
   s.endings.ended(job, end, now);
   if (!job.hasEnded) s.jobs.weigh(job);
+}
+
+/** A member of a gang has its slot. All start once all have. */
+export function gangReady(s: SchedulerParts, from: Address, message: MessageOf<'gangReady'>): void {
+  const { task, attempt } = message;
+  if (s.recovery.awaits(from)) return;
+  const job = s.jobs.byNumber(message.job);
+  const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+  const stage = counts ? job.gangStageOf(task) : undefined;
+  if (stage === undefined || stage.gang!.broken !== undefined || job!.cancelling) {
+    const { job: number } = message;
+    return s.ledger.send(from, { type: 'cancelTask', job: number, task, attempt });
+  }
+  const gang = stage.gang!;
+  const { isStarted } = gang;
+  gang.ready(task, message);
+  const where = gang.start(stage.unfinished);
+  if (where === undefined) return;
+  for (const member of isStarted ? [task] : job!.membersOut(stage))
+    s.ledger.send(job!.tasks.workerOf(member), { type: 'startGang', ...job!.tasks.ref(member), ...where });
 }
 
 /** A running task has printed something. */

@@ -45,6 +45,18 @@ export interface TaskOrder {
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
+  /** Undefined where it runs by itself. */
+  readonly gang?: GangPlace | undefined;
+}
+
+/** The place of a task in its gang, and where the members are. */
+export interface GangPlace {
+  readonly rank: number;
+  readonly ranks: number;
+  /** By rank; undefined while the gang has not started. */
+  readonly hosts?: readonly string[];
+  /** Free on the host of rank 0. */
+  readonly port?: number;
 }
 
 export interface WorkerEnvironment extends Environment<WorkerTimer> {
@@ -57,6 +69,8 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
+  /** Looks for a free port; `portFound` follows. Without it port 0 is told. */
+  findPort?(slot: number): void;
   /** The worker takes nothing for a while. @param reason one line for people */
   quarantined?(reason: string, forMs: number): void;
   /** Another worker has the name; this one goes on asking for it. */
@@ -83,6 +97,8 @@ export interface WorkerConfig {
   readonly registerRetryMs: number;
   /** `HOST:PORT` where others may look at its process over HTTP. */
   readonly http?: string | undefined;
+  /** Where tasks of other workers reach those of this one. */
+  readonly host?: string | undefined;
 }
 
 /** How things stand at a worker. */

@@ -1,5 +1,6 @@
 import { type Address, findsWork, type MessageOf, type Millis, NOBODY, patienceMsOf } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
+import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
 import { handOver, orphanTasksOf, readdress } from './held-tasks.js';
 import { noticeGap, sayIfDrained } from './lifecycle.js';
@@ -103,6 +104,7 @@ export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'
 function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);
+  giveBackMembers(w, (each) => each === owner);
   orphanTasksOf(w, owner);
   serveOrFind(w, now);
   sayIfDrained(w);
@@ -132,5 +134,7 @@ export function resumed(
   serveOrFind(w, now);
   // Central keeps account of what it has placed by its owner.
   if (readdress(w, owner, previousIncarnations, now)) register(w, now);
+  // An owner that was started again does not know who was ready.
+  if (audit === 0 && giveBackMembers(w, (each) => each === owner)) serveOrFind(w, now);
   handOver(w, owner, audit, now);
 }

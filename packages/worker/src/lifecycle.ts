@@ -1,5 +1,6 @@
 import { type KillReason, type Millis, NOBODY } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
+import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import { register } from './registering.js';
@@ -39,6 +40,7 @@ export function sayIfDrained(w: WorkerParts): void {
 export function giveBackAll(w: WorkerParts): void {
   giveBack(w, w.queue.removeAll());
   giveBackKept(w);
+  giveBackMembers(w);
   w.stealing?.end();
   w.finder?.end();
 }
@@ -64,6 +66,7 @@ function lookForWork(w: WorkerParts, now: Millis): void {
 /** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
 export function killAll(w: WorkerParts, reason: KillReason): void {
   giveBackKept(w);
+  giveBackMembers(w);
   for (const slot of w.slots.running()) w.env.kill(slot, reason);
 }
 

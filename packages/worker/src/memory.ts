@@ -5,6 +5,7 @@ import {
   Gpus,
   LANES,
   LinkedLists,
+  type MessageOf,
   type Millis,
   NO_RESOURCES,
   placesOf,
@@ -15,6 +16,15 @@ import type { Entry } from './entry.js';
 import type { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 import { SharedProbes } from './shared-probes.js';
+
+/** A member of a gang that has its slot, and waits there for the others. */
+export interface HeldMember {
+  readonly message: MessageOf<'run'>;
+  /** Undefined while one is looked for. */
+  port: number | undefined;
+  /** When the owner was last told. */
+  toldAt: Millis;
+}
 
 /**
  * Where workers keep what changes all the time: tables with a row for each worker and each slot, and lists of what waits. The
@@ -66,6 +76,8 @@ export class WorkerMemory {
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   readonly series = new Map<number, Series>();
+  /** By slot: members of gangs that wait there for the others. */
+  readonly members = new Map<number, HeldMember>();
 
   /** What waits: for each worker a list for each lane. */
   readonly waiting = new LinkedLists<Entry>();

@@ -78,6 +78,7 @@ function run(ask: number): MessageOf<'run'> {
     expectedMs: undefined,
     execution: undefined,
     inputs: undefined,
+    gang: undefined,
     ask,
   };
 }

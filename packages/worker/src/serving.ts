@@ -2,6 +2,7 @@ import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
 import type { KeptTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
 import { endCame, foresee, giveBackKeptTask } from './foreseeing.js';
+import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
 import { hasHad } from './held-tasks.js';
 import { giveBackAll, noticeGap, sayIfDrained, takeAgain } from './lifecycle.js';
@@ -146,10 +147,21 @@ function run(
   w.stealing?.foundWork();
   w.finder?.started();
   if (entry.placed !== undefined) tellCentral(w, 'placementStarted', owner, message);
+  if (message.gang !== undefined) return holdMember(w, slot, message, now);
   w.env.execute(slot, message, w.slots.gpusOf(slot), entry.demand);
   if (message.expectedMs !== undefined) foresee(w, slot, message.expectedMs, now);
   const { apartMs, jobId, task } = message;
   if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
+}
+
+/** All members of its gang have their slots: the task starts. */
+export function startMember(w: WorkerParts, from: Address, message: MessageOf<'startGang'>): void {
+  const slot = w.slots.indexOfTask(from, message);
+  const member = slot < 0 ? undefined : takeMember(w, slot);
+  if (member === undefined) return;
+  const { hosts, port } = message;
+  const order = { ...member, gang: { ...member.gang!, hosts, port } };
+  w.env.execute(slot, order, w.slots.gpusOf(slot), w.slots.entryAt(slot)!.demand);
 }
 
 // ---- what becomes of a task that runs
@@ -170,10 +182,12 @@ export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
 }
 
 /** Its owner has it wait again, elsewhere or later: a policy wants the room. */
-export function evict(w: WorkerParts, from: Address, task: TaskRef): void {
+export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
-  if (slot >= 0) w.env.kill(slot, 'preempted');
+  if (slot < 0) return;
+  if (giveBackMember(w, slot)) serveOrFind(w, now);
+  else w.env.kill(slot, 'preempted');
 }
 
 /** Nothing is left for these probes. What waited behind them may fit. */
@@ -189,7 +203,11 @@ export function cancelProbes(
 /** A task is not wanted any more. */
 export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   const slot = w.slots.indexOfTask(from, task);
-  if (slot >= 0) return w.env.kill(slot, 'cancelled');
+  if (slot >= 0) {
+    if (giveBackMember(w, slot)) serveOrFind(w, now);
+    else w.env.kill(slot, 'cancelled');
+    return;
+  }
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
   const waiting = w.queue.removePlaced(from, task);
   if (waiting !== undefined) placementOver(w, waiting);

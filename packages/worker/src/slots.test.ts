@@ -24,6 +24,7 @@ function given(task: number, long: boolean): MessageOf<'run'> {
     expectedMs: undefined,
     execution: undefined,
     inputs: undefined,
+    gang: undefined,
   };
 }
 

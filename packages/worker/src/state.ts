@@ -121,8 +121,9 @@ export class WorkerState {
   }
 
   /** The task came for a slot that will be free in a moment, and can run in it then. */
-  mayKeep({ demand, apartMs }: Pick<MessageOf<'run'>, 'demand' | 'apartMs'>): boolean {
-    const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && apartMs === undefined;
+  mayKeep({ demand, apartMs, gang }: Pick<MessageOf<'run'>, 'demand' | 'apartMs' | 'gang'>): boolean {
+    const isAlike = apartMs === undefined && gang === undefined;
+    const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && isAlike;
     return isOpen && this.slots.idleCount === 0 && this.slots.fits(demand) && this.takesWork;
   }
 

@@ -54,6 +54,7 @@ const run: MessageOf<'run'> = {
   expectedMs: undefined,
   execution: undefined,
   inputs: undefined,
+  gang: undefined,
   ask: 0,
 };
 
@@ -131,6 +132,7 @@ class Bench {
       expectedMs: undefined,
       execution: undefined,
       inputs: undefined,
+      gang: undefined,
     });
   }
 
@@ -315,6 +317,7 @@ describe('a match', () => {
     expectedMs: undefined,
     execution: undefined,
     inputs: undefined,
+    gang: undefined,
     ask: 0,
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });
@@ -647,5 +650,47 @@ describe('a slot that is idle, since what waits first does not fit', () => {
     robbed.receive(OWNER, { type: 'nowLong', job: 1, task: 0, attempt: 1 });
     robbed.receive(OTHER, { type: 'steal', round: 1, attributes: undefined });
     expect(robbed.take('steal')).toHaveLength(1);
+  });
+});
+
+describe('a member of a gang', () => {
+  const member = { ...run, gang: { rank: 1, ranks: 2 } };
+  const [ref, hosts] = [{ job: 1, task: 0, attempt: 1 }, ['a', 'b']];
+
+  function holding(): Bench {
+    const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk } });
+    bench.receive(OWNER, member);
+    return bench;
+  }
+
+  test('has its slot, says that it is ready until it is heard, and starts when its owner says so', () => {
+    const bench = holding();
+    expect(bench.take('gangReady')).toMatchObject([ref]);
+    expect(bench.orders).toEqual([]);
+    bench.pass(2 * retryMs);
+    expect(bench.take('gangReady').length).toBeGreaterThan(0);
+    bench.receive(OWNER, { type: 'startGang', ...ref, hosts, port: 9 });
+    bench.receive(OWNER, { type: 'startGang', ...ref, hosts, port: 9 });
+    const order = { gang: { rank: 1, ranks: 2, hosts, port: 9 } };
+    expect(bench.orders).toMatchObject([{ slot: 0, order }]);
+  });
+
+  test('that has not started is given back when it is cancelled, and its slot is free', () => {
+    const bench = holding();
+    bench.receive(OWNER, { type: 'cancelTask', ...ref });
+    expect(bench.take('declined')).toMatchObject([{ placed: { task: 0, attempt: 1 } }]);
+    expect([bench.kills, bench.worker.standing.busy]).toEqual([[], { long: 0, short: 0 }]);
+    bench.receive(OWNER, { type: 'startGang', ...ref, hosts, port: 9 });
+    expect(bench.orders).toEqual([]);
+  });
+
+  test('that has not started is given back when its worker drains, or its owner was started again', () => {
+    const drained = holding();
+    drained.receive(CENTRAL, { type: 'drain', on: true });
+    expect(drained.take('declined')).toHaveLength(1);
+    const resumed = holding();
+    resumed.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 0 });
+    expect(resumed.take('holding')).toMatchObject([{ tasks: [] }]);
+    expect(resumed.worker.standing.busy).toEqual({ long: 0, short: 0 });
   });
 });

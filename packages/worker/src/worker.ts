@@ -12,6 +12,7 @@ import {
 } from '@goshawk/core';
 import type { WorkerCounters, WorkerStanding, WorkerTimer } from './contract.js';
 import { endIsNear } from './foreseeing.js';
+import { portFound, sweepMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
 import { checkWorker } from './invariants.js';
 import {
@@ -43,6 +44,7 @@ import {
   serve,
   serveOrFind,
   started,
+  startMember,
 } from './serving.js';
 import { nothingToSteal } from './stealing.js';
 
@@ -82,7 +84,9 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'cancelTask':
         return cancel(this, from, message, now);
       case 'evict':
-        return evict(this, from, message);
+        return evict(this, from, message, now);
+      case 'startGang':
+        return startMember(this, from, message);
       case 'assign':
         return assigned(this, message, now);
       case 'resume':
@@ -146,6 +150,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
 
   taskOutput(slot: number, stream: 'stdout' | 'stderr', bytes: Uint8Array, now: Millis): void {
     print(this, slot, stream, bytes, now + this.timings.progressMs);
+  }
+
+  /** The port that `findPort` has found for the task in the slot. */
+  portFound(slot: number, port: number, now: Millis): void {
+    portFound(this, slot, port, now);
   }
 
   /** @param runMs as the executor measured it */
@@ -230,13 +239,14 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     this.isSweepArmed = false;
     if (retryMs === 0) return;
     const hasFreed = sweepQuestions(this, now);
+    const holdsMembers = sweepMembers(this, now);
     this.reports.resend(retryMs, now, (to, message) => this.env.send(to, message));
     this.stealing?.sweep(retryMs, now);
     this.finder?.sweep(retryMs, retriesMax, now);
     if (hasFreed) serveOrFind(this, now);
     else serve(this, now);
     const isWaiting = this.stealing?.inRound || this.finder?.isWaiting || this.reports.size > 0;
-    if (isWaiting || this.slots.isAsking) this.armSweep(now);
+    if (isWaiting || holdsMembers || this.slots.isAsking) this.armSweep(now);
     sayIfDrained(this);
   }
 }

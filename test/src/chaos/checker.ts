@@ -150,9 +150,34 @@ export class Checker {
     if (this.#isCalm && !this.#isShared && attempts.lost > 0)
       this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
     this.#checkPrecedence(jobId!, job);
+    this.#checkGangs(jobId!, job, values);
     const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
     if (state === 'failed' && !mayFail)
       this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);
+  }
+
+  /** Results of a gang are of one attempt; where nothing happens, all members of an attempt start. */
+  #checkGangs(jobId: string, { gang, stages, tasks }: Order['job'], values: Order['values']): void {
+    if (gang !== true) return;
+    const counts = (stages ?? [{ tasks }]).map((stage) =>
+      Array.isArray(stage.tasks) ? stage.tasks.length : 0,
+    );
+    let first = 0;
+    for (const count of counts) {
+      const members = Array.from({ length: count }, (_, rank) => first + rank);
+      const attempts = new Set(members.map((task) => this.#executions.get(String(values.get(task)))?.gang));
+      if (members.every((task) => values.has(task)) && attempts.size > 1)
+        this.wrong(`gang: results of ${jobId} are of ${attempts.size} attempts of tasks ${members}`);
+      const runs = [...this.#executions.values()].filter(
+        (run) => run.jobId === jobId && members.includes(run.task),
+      );
+      for (const attempt of new Set(runs.map((run) => run.gang))) {
+        const started = runs.filter((run) => run.gang === attempt).length;
+        if (this.#isCalm && !this.#isShared && !this.#askedToCancel.has(jobId) && started < count)
+          this.wrong(`gang: ${started} of ${count} tasks of ${jobId} started together`);
+      }
+      first += count;
+    }
   }
 
   /** No task ran before each task of the stages before its own had completed somewhere. */
@@ -293,7 +318,8 @@ export class Checker {
     const { jobId, task, attempt } = execution;
     const before = this.#latestRun.get(`${jobId}/${task}`);
     this.#latestRun.set(`${jobId}/${task}`, execution);
-    if (before?.kind === 'running' || before?.kind === 'completed')
+    const isDone = before?.kind === 'completed' && execution.gang === undefined;
+    if (before?.kind === 'running' || isDone)
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
   }
 

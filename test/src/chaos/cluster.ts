@@ -438,6 +438,7 @@ export class Cluster {
     return { ...this.#config(process, tag, found), epoch, adopted };
   }
 
+  #ports = 0;
   /** Until a scheduler is back whose disk has failed. */
   #downMs: Millis = 0;
 
@@ -496,10 +497,12 @@ export class Cluster {
         const { jobId, task, attempt, execution: started = attempt } = order;
         const value = `${jobId}/${task}/${attempt} by ${process.id}, run ${++this.#runs}`;
         const startedAt = this.#calendar.now;
-        const of = { worker: process.id, jobId, task, attempt, started, value };
+        const of = { worker: process.id, jobId, task, attempt, started, value, gang: order.gang?.port };
         const execution: Execution = { ...of, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
         this.#checker.executed(execution);
+        if (order.gang !== undefined && order.gang.hosts?.length !== order.gang.ranks)
+          this.#checker.wrong(`gang: ${jobId}/${task} starts, and not all of its gang are ready`);
         const { key } = (order.payload as { input: TaskInput }).input;
         const required = this.plan.orders.find((of) => of.key === key)?.job.require?.zone;
         if (required !== undefined && !required.includes(zone ?? ''))
@@ -507,6 +510,8 @@ export class Cluster {
         if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         tasks.start(slot, order, execution);
       },
+      // Of each attempt of a gang another one, so that its members can be told from those of other attempts.
+      findPort: (slot) => worker.portFound(slot, ++this.#ports % 65_536, process.now),
       kill: (slot, reason) => tasks.kill(slot, reason),
       drained: () => this.#drained(process, worker),
     });

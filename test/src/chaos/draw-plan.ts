@@ -1,3 +1,4 @@
+import { present, startsGangs, sumOf } from '@goshawk/core';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
@@ -90,7 +91,7 @@ function drawPrivate(seed: string): Plan {
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
-  return withGpus(withZones(withPredecessors(plan)));
+  return withGangs(withGpus(withZones(withPredecessors(plan))));
 }
 
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
@@ -120,6 +121,27 @@ function withGpus(plan: Plan): Plan {
     return { ...order, job: { ...order.job, demand: { ...order.job.demand, gpu } } };
   });
   return { ...plan, workers, orders };
+}
+
+/** Some jobs are gangs, as many tasks as fit on the workers that stay. */
+function withGangs(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/gangs`);
+  if (!startsGangs(plan.settings.policy.preset) || !draw.chance(0.4)) return plan;
+  const removed = plan.faults.flatMap((fault) => (fault.kind === 'remove' ? [fault.process] : []));
+  const room = sumOf(
+    plan.workers.filter(({ name }) => !removed.includes(name)),
+    ({ slots }) => slots,
+  );
+  const orders = plan.orders.map((order) => {
+    const { demand, require, maxRunning: _, stages, tasks, ...job } = order.job;
+    const sizes = (stages ?? [{ tasks }]).map((stage) =>
+      Array.isArray(stage.tasks) ? stage.tasks.length : 0,
+    );
+    const isSmall = demand === undefined && require === undefined && Math.max(...sizes) <= room;
+    if (!isSmall || !draw.chance(0.6)) return order;
+    return { ...order, job: { ...job, ...present({ stages, tasks }), gang: true } };
+  });
+  return { ...plan, orders };
 }
 
 const ZONES = ['a', 'b', 'c'] as const;

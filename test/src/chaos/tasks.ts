@@ -30,6 +30,8 @@ export interface Execution {
   /** How often the task has started, as its owner counts. */
   readonly started: number;
   readonly value: string;
+  /** Of a member of a gang: which attempt of the whole it is a part of. */
+  readonly gang?: number | undefined;
   /** True time. */
   readonly startedAt: Millis;
   endedAt?: Millis;

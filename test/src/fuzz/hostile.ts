@@ -94,6 +94,8 @@ function hostileJob(draw: Draw): unknown {
     ...some('estimate', quantity),
     ...some('timeout', quantity),
     ...some('deadline', quantity),
+    ...some('gang', () => draw.pick<unknown>([true, false, 1])),
+    ...some('preemptible', () => draw.pick<unknown>([true, false, 'yes'])),
     ...some('weight', quantity),
     ...some('open', quantity),
     ...some('retries', () => draw.pick(NUMBERS)),

@@ -60,7 +60,7 @@ class Bench {
 
   declare(from: Address, job: number, deadlineMs: number | undefined): void {
     const stage = { tasks: 1, ended: 0, after: [], demand: {}, estimateMs: 60_000, distribution: [] };
-    const more = { user: '', weight: 1, value: 0, prefers: [], ageMs: 0 };
+    const more = { user: '', weight: 1, value: 0, prefers: [], ageMs: 0, preemptible: undefined };
     const stages = [{ ...stage, requires: undefined }];
     this.receive(from, { type: 'declare', job, deadlineMs, stages, ...more });
   }
@@ -82,6 +82,7 @@ class Bench {
       priority: 'normal',
       requires: undefined,
       attainedMs: undefined,
+      gang: undefined,
     };
     this.receive(from, message);
   }

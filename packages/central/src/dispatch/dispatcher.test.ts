@@ -104,6 +104,7 @@ class Bench {
       priority: undefined,
       requires: undefined,
       attainedMs: undefined,
+      gang: undefined,
       ...fields,
     };
     this.dispatcher.needed(owner, message, this.now);
@@ -324,7 +325,15 @@ describe('an owner that goes', () => {
 describe('a job that its owner declares', () => {
   const stage = { tasks: 2, ended: 0, after: [], demand: NO_RESOURCES, estimateMs: 100, distribution: [] };
   const declare = (bench: Bench, job: number, more: Partial<MessageOf<'declare'>> = {}) => {
-    const nothing = { user: 'ann', weight: 2, deadlineMs: undefined, value: 0, prefers: [], ageMs: 0 };
+    const nothing = {
+      user: 'ann',
+      weight: 2,
+      deadlineMs: undefined,
+      value: 0,
+      prefers: [],
+      ageMs: 0,
+      preemptible: undefined,
+    };
     bench.dispatcher.declared(
       OWNER,
       { type: 'declare', job, stages: [stage], ...nothing, ...more },

@@ -269,7 +269,7 @@ export class Dispatcher {
   // ---- jobs
 
   declared(owner: Address, message: MessageOf<'declare'>, now: Millis): void {
-    const { user, weight, deadlineMs, value, prefers, ageMs, stages } = message;
+    const { user, weight, deadlineMs, value, prefers, ageMs, stages, preemptible = false } = message;
     const arrivedAt = now - ageMs;
     const known = this.books.job(owner, message.job)?.deadlineAt ?? Number.POSITIVE_INFINITY;
     const job = this.books.declare(owner, message.job, {
@@ -277,6 +277,7 @@ export class Dispatcher {
       user,
       weight,
       value,
+      preemptible,
       prefers: attributesByName(prefers),
       // Told again it may have been on its way for longer, which is no news.
       deadlineAt: Math.min(
@@ -286,11 +287,13 @@ export class Dispatcher {
       tasks: stages.reduce((sum, { tasks }) => sum + tasks, 0),
       isDeclared: true,
     });
-    stages.forEach(({ tasks, ended, after, demand, estimateMs, distribution, requires }, index) => {
+    stages.forEach((stage, index) => {
+      const { tasks, ended, after, demand, estimateMs, distribution, requires, gang = false } = stage;
       this.books.stage(job, index, {
         tasks,
         ended,
         after,
+        gang,
         estimateMs,
         demand: this.books.names.demandOf(demand),
         distribution: distribution.length === 0 ? undefined : distribution,
@@ -319,6 +322,7 @@ export class Dispatcher {
       estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
+      gang: message.gang ?? false,
     });
     if (known === undefined) {
       stage.matches = matches;

@@ -98,6 +98,8 @@ function wholeJob(
     prefer,
     hold,
     begin,
+    gang,
+    preemptible,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
   const required = { ...file.require, ...attributesIn(options.require, '--require', 'zone=eu,us') };
@@ -109,6 +111,8 @@ function wholeJob(
     ...(hold ? { hold } : {}),
     ...(begin === undefined ? {} : { begin: beginOf(begin, '--begin', Date.now()) }),
     ...present({ priority, maxRunning, deadline, value }),
+    ...(gang ? { gang } : {}),
+    ...(preemptible ? { preemptible } : {}),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),
     ...(prefer.length === 0 ? {} : { prefer: attributesIn(prefer, '--prefer', 'rack=r1,r2') }),
   };

@@ -200,6 +200,19 @@ const JOB = {
     choices: PRIORITIES,
     describe: 'priority of the job; policies without priorities ignore it [normal]',
   },
+  gang: {
+    type: 'flag',
+    flagOnly: true,
+    rare: true,
+    describe:
+      'start all tasks together or none; each finds $GOSHAWK_RANK, _RANKS, _HOSTS and _MASTER, and if one fails all start again',
+  },
+  preemptible: {
+    type: 'flag',
+    flagOnly: true,
+    rare: true,
+    describe: 'tasks that run may be killed, and start again later, for a job that would miss its deadline',
+  },
   maxRunning: { type: 'count', min: 1, rare: true, describe: 'running tasks of the job at most' },
 } as const satisfies OptionSpecs;
 

@@ -35,6 +35,9 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     );
   }
   checkOutputFiles(stages, source);
+  for (const stage of stages) checkGang(stage, job.maxRunning, source);
+  if (job.open !== undefined && stages.some(({ gang }) => gang))
+    throw new InputError('bad-job', `${source}: an open job, to which tasks are appended, is no gang`);
   return {
     name: job.name,
     user: job.user,
@@ -52,8 +55,14 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     weight: job.weight,
     ...present({ priority: job.priority, value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
+    ...(job.preemptible === true ? { preemptible: true as const } : {}),
     ...present({ slowdown: job.slowdown, traceparent: job.traceparent }),
   };
+}
+
+/** Whether tasks of some stage start together. */
+export function hasGangs({ stages }: Pick<JobSpec, 'stages'>): boolean {
+  return stages.some(({ gang }) => gang === true);
 }
 
 function joinedValues(named: Readonly<Record<string, string | string[]>>): Record<string, string> {
@@ -88,6 +97,23 @@ function isFields(value: unknown): value is object {
 export function countTasks(tasks: TaskList): number {
   if ('count' in tasks) return tasks.count;
   return 'each' in tasks ? tasks.each.length : tasks.sleepsMs.length;
+}
+
+/** A gang that can never start. */
+function checkGang(
+  { name, tasks, gang }: StageSpec,
+  maxRunning = Number.POSITIVE_INFINITY,
+  source: string,
+): void {
+  const count = countTasks(tasks);
+  const most = Math.min(maxRunning, LIMITS.gangTasksMax);
+  if (gang === undefined || count <= most) return;
+  const limit = most === maxRunning ? `maxRunning is ${most}` : `a gang has ${most} tasks at most`;
+  throw new InputError(
+    'bad-job',
+    `${source}: the ${count} tasks of stage "${name}" start together, and ${limit}`,
+    most === maxRunning ? 'leave maxRunning out, or "gang"' : 'use fewer tasks, or leave "gang" out',
+  );
 }
 
 /** Two tasks that write one file would overwrite each other. */
@@ -221,6 +247,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       inputs: undefined,
       demand: undefined,
       require: undefined,
+      gang: undefined,
       estimate: undefined,
     },
   ];
@@ -287,6 +314,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
       ...requirements(stage.require ?? job.require),
       ...present({ estimateMs: stage.estimate }),
+      ...((stage.gang ?? job.gang) ? { gang: true as const } : {}),
     };
   });
 }

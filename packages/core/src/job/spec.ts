@@ -96,6 +96,10 @@ const stage = () =>
     require: attributes()
       .optional()
       .describe('attributes that workers must have for this stage; overrides the job’s'),
+    gang: z
+      .boolean()
+      .optional()
+      .describe('the tasks of this stage start together or not at all; overrides the job’s'),
     estimate: duration('estimate')
       .refine((ms) => ms > 0, 'a stage takes time; leave the estimate out where nothing is known')
       .optional()
@@ -197,6 +201,18 @@ const jobSpecSchema = z.lazy(() =>
         .describe(
           'nothing of the job starts before: a delay from its acceptance, "2h", or a time with its zone, "2026-11-25T22:00:00+01:00"',
         ),
+      gang: z
+        .boolean()
+        .optional()
+        .describe(
+          'the tasks of each stage start together or not at all; if one fails or is lost, all of them start again',
+        ),
+      preemptible: z
+        .boolean()
+        .optional()
+        .describe(
+          'running tasks of the job may be killed, and start again later, for a job that would miss its deadline',
+        ),
       maxRunning: wholeNumber().min(1).optional().describe('at most so many tasks of the job run at a time'),
       deadline: duration('deadline')
         .refine((ms) => ms > 0, 'a deadline of 0 has passed already')
@@ -267,6 +283,8 @@ export interface StageSpec {
   readonly requires?: Readonly<Record<string, string>>;
   /** Mean run time of its tasks, as the submitter believes it; absent: the job's. */
   readonly estimateMs?: number;
+  /** Its tasks start together or not at all, and one that comes to nothing ends the attempt for all. */
+  readonly gang?: true;
 }
 
 /**
@@ -312,6 +330,8 @@ export interface JobSpec {
   readonly value?: number;
   /** Values of which one will do are joined by commas. */
   readonly prefer?: Readonly<Record<string, string>>;
+  /** Its running tasks may be killed for a job that would miss its deadline. */
+  readonly preemptible?: true;
   /** How many times as long tasks take on workers without what is preferred. */
   readonly slowdown?: number;
   /** The submitter's span, as W3C Trace Context writes it. */

@@ -312,6 +312,8 @@ export const MESSAGES = {
       execution: optional(attempt),
       /** Values of earlier stages, a JSON line each; or why the task cannot have them. */
       inputs: optional(view({ lines: text(LIMITS.inputLengthMax), problem: optional(line) })),
+      /** It is one of so many tasks that start together: it takes its slot, and waits there for `startGang`. */
+      gang: optional(record({ rank: count, ranks: count })),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),
@@ -486,6 +488,8 @@ export const MESSAGES = {
     requires,
     /** Slot time of the job’s attempts that have ended; undefined: none. Who has just heard of the job knows nothing of them. */
     attainedMs: optional(ms),
+    /** The tasks start together or not at all. */
+    gang: optional(flag),
   }),
   pull: message('worker', 'central', 'Sent again while a slot is free; it says all, not what changed.', {
     /**
@@ -667,9 +671,13 @@ export const MESSAGES = {
           /** How run times are spread, where the estimator knows; else none. */
           distribution: list(record({ from: ms, to: ms, p: number }), LIMITS.segmentsMax),
           requires,
+          /** Its tasks start together or not at all. */
+          gang: optional(flag),
         }),
         LIMITS.stagesPerJobMax,
       ),
+      /** Its running tasks may be ended for a job that would otherwise miss its deadline. */
+      preemptible: optional(flag),
     },
   ),
   preempt: message(
@@ -895,6 +903,35 @@ export const MESSAGES = {
       running: count,
       next: optional(job),
     }),
+  ),
+
+  // ---- gangs: all members have their slots before any starts
+  gangReady: message(
+    'worker',
+    'scheduler',
+    'Sent again until the task starts or is cancelled. Doubled: answered again if the gang has started.',
+    {
+      job,
+      task,
+      attempt,
+      /** Where other members reach this one; the port is free on the worker of rank 0, and 0 on others. */
+      host: text(512),
+      port: countTo(65_535),
+    },
+  ),
+  startGang: message(
+    'scheduler',
+    'worker',
+    'Lost: sent again when the worker says again that it is ready. Doubled: the task runs already.',
+    {
+      job,
+      task,
+      attempt,
+      /** Of each rank. */
+      hosts: list(text(512), LIMITS.gangTasksMax),
+      /** Free on the host of rank 0, for the member that the others connect to. */
+      port: countTo(65_535),
+    },
   ),
 } as const;
 

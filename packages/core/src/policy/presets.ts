@@ -164,6 +164,11 @@ export function ablate(preset: Preset, keep: Ablations): Preset {
   };
 }
 
+/** Whether central starts the tasks of a stage together where a job asks for it. */
+export function startsGangs({ gangs, decidedBy, long }: Preset): boolean {
+  return gangs || (decidedBy.policy === 'goshawk' && long.by === 'matching');
+}
+
 /** Whether workers may come to ask schedulers for short tasks: always, or while central is silent; a gang waits for central. */
 export function maySeek({ short, gangs }: Preset): boolean {
   return !gangs && (short.by === 'seeking' || short.by === 'matching');

@@ -28,6 +28,7 @@ export class BookedDraft implements Draft {
   }
 
   start(stage: StageView, worker: WorkerView): RunView | undefined {
+    if (stage.gang) return this.#note(undefined);
     return this.#note(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now));
   }
 
@@ -38,6 +39,10 @@ export class BookedDraft implements Draft {
   gang(
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
   ): readonly RunView[] | undefined {
+    if (starts.some(({ stage }) => stage.gang && countOf(stage, starts) !== stage.waiting)) {
+      this.refused++;
+      return undefined;
+    }
     const runs: BookedRun[] = [];
     const waitedSince = starts.map(({ stage }) => stage.waitsSince);
     for (const { stage, worker } of starts) {
@@ -87,6 +92,10 @@ export class BookedDraft implements Draft {
     else this.started.push(run);
     return run;
   }
+}
+
+function countOf(stage: StageView, starts: Parameters<Draft['gang']>[0]): number {
+  return starts.filter((start) => start.stage === stage).length;
 }
 
 /** What would keep central busy for ever, or what it cannot tell others. */

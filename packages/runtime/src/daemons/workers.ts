@@ -64,6 +64,11 @@ function noSlots(policy: string): InputError {
   );
 }
 
+/** Of `tcp://HOST:PORT`. */
+function hostOf(endpoint: string): string {
+  return endpoint.replace(/^tcp:\/\//, '').replace(/:\d+$/, '');
+}
+
 /** Until the timings of the cluster are known. ms */
 const REGISTER_RETRY_MS = 500;
 
@@ -186,7 +191,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         onDrained: () => draining.get(name)?.(),
       },
       (environment) => {
-        const at = { self: process.addressOf(index), http: process.http };
+        const host = hostOf(process.mailbox.endpoint);
+        const at = { self: process.addressOf(index), http: process.http, host };
         const attributes = options.attributes?.[index];
         const config = { name, ...at, slots, capacity, attributes, central };
         const needsSlots = (policy: string): void => process.fail(noSlots(policy));

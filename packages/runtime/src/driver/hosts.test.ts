@@ -164,6 +164,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             expectedMs: undefined,
             execution: undefined,
             inputs: undefined,
+            gang: undefined,
           });
         });
       },

@@ -83,6 +83,7 @@ const order = (payload: unknown) => ({
   expectedMs: undefined,
   execution: undefined,
   inputs: undefined,
+  gang: undefined,
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
@@ -266,6 +267,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     expectedMs: undefined,
     execution: undefined,
     inputs: undefined,
+    gang: undefined,
   });
   const { sink } = executor.runs[0]!;
   sink.started?.();

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -12,13 +13,15 @@ import {
   type Resources,
 } from '@goshawk/core';
 import type { Executor, Run, RunOrder } from '@goshawk/executors';
-import type { TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
+import type { GangPlace, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
 import { failedOutcome, taskOutcome } from './task-outcome.js';
 
 /** A machine with the entries through which a worker hears of its tasks. */
-export type WorkerEntries = Machine<never> & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
+export type WorkerEntries = Machine<never> &
+  Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'> &
+  Partial<Pick<Worker, 'portFound'>>;
 
 export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   /** May be shared by all workers of the process. Closing it is its owner's. */
@@ -52,6 +55,7 @@ export function addWorker<M extends WorkerEntries>(
       ...environment,
       execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
       kill: (slot, reason) => port.kill(slot, reason),
+      findPort: (slot) => port.findPort(slot),
       drained: onDrained,
     });
   });
@@ -110,6 +114,19 @@ class WorkerPort {
     });
   }
 
+  /** Of those that the system gives out: it was free a moment ago. */
+  findPort(slot: number): void {
+    const server = createServer();
+    const found = (port: number): void => {
+      this.#enter(`port for slot ${slot}`, (worker, now) => worker.portFound?.(slot, port, now));
+    };
+    server.once('error', () => found(0));
+    server.listen(0, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => found(port));
+    });
+  }
+
   kill(slot: number, reason: KillReason): void {
     this.#bySlot.get(slot)?.run?.kill(reason);
   }
@@ -154,9 +171,19 @@ function inputsFile(folder: string): string {
   return join(folder, 'inputs.jsonl');
 }
 
+/** For programs whose tasks find each other: torchrun, mpirun. */
+function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Record<string, string> {
+  return {
+    GOSHAWK_RANK: `${rank}`,
+    GOSHAWK_RANKS: `${ranks}`,
+    GOSHAWK_HOSTS: hosts.join(','),
+    GOSHAWK_MASTER: `${hosts[0] ?? ''}:${port}`,
+  };
+}
+
 /** The order for the executor. The payload comes unchecked from the submitter. */
 function runOrder(
-  { payload, jobId, task, attempt, execution = attempt }: TaskOrder,
+  { payload, jobId, task, attempt, execution = attempt, gang }: TaskOrder,
   gpus: string | undefined,
   traceparent: string | undefined,
   { cpu, memory }: Resources,
@@ -172,6 +199,7 @@ function runOrder(
     GOSHAWK_JOB: jobId,
     GOSHAWK_TASK: `${task}`,
     GOSHAWK_ATTEMPT: `${execution}`,
+    ...(gang === undefined ? {} : gangEnvironment(gang)),
     ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
     ...(inputs === undefined ? {} : { GOSHAWK_INPUTS: inputsFile(inputs) }),
     // Where GPUs are given out, a task that has none is to see none.

@@ -3,6 +3,7 @@ import {
   effectiveScope,
   formatAttributes,
   formatResources,
+  hasGangs,
   type JobClass,
   type JobSpec,
   type Member,
@@ -12,6 +13,7 @@ import {
   type Resources,
   type Scope,
   type StageSpec,
+  startsGangs,
 } from '@goshawk/core';
 import {
   couldFit,
@@ -39,6 +41,8 @@ export function whyImpossible(
   policy: PolicySettings,
   members: Members,
 ): Impossible | undefined {
+  if (hasGangs(spec) && !startsGangs(policy.preset))
+    return { message: `the policy ${policy.policy} starts no gangs`, hint: STARTS_GANGS };
   for (const stage of spec.stages) {
     const message = whyTooLarge(members, stage.demand);
     if (message !== undefined) return { message, hint: ASK_FOR_LESS };
@@ -55,7 +59,7 @@ export function whyImpossible(
       if (message !== undefined) return { message, hint: ASK_FOR_LESS };
     }
   }
-  return policy.preset.gangs ? whyNoGang(spec, members) : undefined;
+  return whyNoGang(spec, policy, members);
 }
 
 /**
@@ -74,9 +78,7 @@ export function whyUnmet(
     missingRequirement(members, over, stage) ??
     whyTooLarge(members, stage.demand) ??
     whyOutside(members, over, jobClass, stage.demand) ??
-    (policy.preset.gangs
-      ? whyNoGang({ stages: [stage], ...present({ prefer }) }, members)?.message
-      : undefined)
+    whyNoGang({ stages: [stage], ...present({ prefer }) }, policy, members)?.message
   );
 }
 
@@ -92,23 +94,26 @@ function whyOutside(
   return `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
 }
 
+const STARTS_GANGS = 'the default policy, goshawk, does, and so do those of 3Sigma (`goshawk policies`)';
 const ASK_FOR_LESS = 'ask for less, or add a larger worker';
 
 /** Tasks of a stage start together, and a job waits for workers that it prefers. */
 function whyNoGang(
   { stages, prefer = {} }: Pick<JobSpec, 'stages' | 'prefer'>,
+  { preset }: PolicySettings,
   members: Members,
 ): Impossible | undefined {
-  for (const { tasks, demand } of stages) {
-    const count = countTasks(tasks);
-    const room = roomFor(members, demand, count);
+  for (const stage of stages) {
+    if (stage.gang !== true && !preset.gangs) continue;
+    const count = countTasks(stage.tasks);
+    const room = roomFor(members, stage, count);
     if (room >= count) continue;
     return {
       message: `its ${count} tasks start together, and the cluster has room for ${room} of them`,
       hint: 'submit fewer tasks, or add workers',
     };
   }
-  if (mayMeet(members, prefer)) return undefined;
+  if (!preset.gangs || mayMeet(members, prefer)) return undefined;
   return {
     message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
     hint: '`goshawk workers --json` shows what they have; leave the preference out where any will do',

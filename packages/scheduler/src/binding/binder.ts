@@ -15,7 +15,7 @@ import { watchTimeLimit } from '../ending/job-timers.js';
 import { matchArrived } from '../finding/needing.js';
 import type { Offer } from '../finding/offers.js';
 import type { Routing } from '../finding/routing.js';
-import type { Batch } from '../job/batch.js';
+import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { JobEvents } from '../observing/job-events.js';
@@ -189,6 +189,8 @@ export class Binder {
     }
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
+    if (job !== undefined && batch?.stage.gang !== undefined)
+      return this.#matchedGang(central, message, job, batch.stage, now);
     let wasPassedOver = false;
     for (const { worker, match } of message.workers) {
       if (!this.#matches.isNew(worker, match)) continue;
@@ -203,6 +205,34 @@ export class Binder {
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
     else if (wasPassedOver && job.history.mayLook(now)) this.#routing.find(job, batch, now);
+  }
+
+  /** Central has found workers for all members of a gang: each gets its task, or all are given back. */
+  #matchedGang(
+    central: Address,
+    { workers }: MessageOf<'matched'>,
+    job: Job,
+    stage: Stage,
+    now: Millis,
+  ): void {
+    const fresh = workers.filter(({ worker, match }) => this.#matches.isNew(worker, match));
+    for (const _ of fresh) matchArrived(stage, now);
+    const { members } = this.#s.cluster;
+    const mayStart = job.isWritten && !job.hasEnded && !job.cancelling && job.mayStartTogether(stage);
+    const isWhole = fresh.length === stage.waiting && !fresh.some(({ worker }) => members.isGone(worker));
+    if (mayStart && isWhole) stage.gang!.begin();
+    for (const { worker, match } of fresh) {
+      const task = mayStart && isWhole ? job.waiting.take(stage) : -1;
+      if (task < 0) {
+        this.#s.env.send(central, { type: 'unused', worker, match });
+        continue;
+      }
+      members.met(worker, now);
+      job.tasks.nextAttempt(task);
+      this.#bind(job, task, worker, { by: AssignedBy.match, number: match }, now);
+    }
+    if (stage.waiting === 0) this.#routing.allBound(job, stage, now);
+    else if (job.history.mayLook(now)) this.#routing.find(job, stage, now);
   }
 
   /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */

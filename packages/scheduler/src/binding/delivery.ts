@@ -67,7 +67,8 @@ export class Delivery {
    * told that it was, until it says that it has ended.
    */
   send(job: Job, task: TaskIndex): void {
-    if (job.cancelling) return;
+    const gang = job.gangStageOf(task);
+    if (job.cancelling || gang?.gang?.broken !== undefined) return;
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attempts[task]!;
     const execution = job.tasks.executions[task]!;
@@ -78,7 +79,8 @@ export class Delivery {
     const long = job.class === 'long';
     const { timeoutMs } = job.spec;
     const { number: jobNumber, id: jobId } = job;
-    const apartMs = job.history.blame?.apartMsOf(task, attempt);
+    // Members of a gang may share a worker.
+    const apartMs = gang === undefined ? job.history.blame?.apartMsOf(task, attempt) : undefined;
     // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
     // twice, the end of the one before it must be on the disk.
     const out = attempt > 1 ? this.#s.ledger : this.#s.env;
@@ -96,9 +98,13 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
-      expectedMs: by === AssignedBy.match && !this.#s.cluster.isCalm ? expectedOf(job) : undefined,
+      expectedMs:
+        by === AssignedBy.match && !this.#s.cluster.isCalm && gang === undefined
+          ? expectedOf(job)
+          : undefined,
       execution: execution === attempt ? undefined : execution,
       inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.recall),
+      gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },
     });
   }
 }

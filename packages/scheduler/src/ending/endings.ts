@@ -11,6 +11,7 @@ import {
 import type { Routing } from '../finding/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
+import { whyBroken } from '../job/gang.js';
 import { type Job, TaskState } from '../job/job.js';
 import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
 import type { JobEvents } from '../observing/job-events.js';
@@ -67,11 +68,16 @@ export class Endings {
 
   /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
   judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
+    const gang = job.gangStageOf(task)?.gang;
+    if (gang?.broken !== undefined) return gang.broken;
     // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
-    const isClear = startFault(outcome) === undefined;
-    const judged = isClear
-      ? outcome
-      : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
+    const fault = startFault(outcome);
+    // A gang cannot try one worker after another for one of its members.
+    if (fault === 'unclear' && gang !== undefined) return { ...outcome, kind: 'failed' };
+    const judged =
+      fault === undefined
+        ? outcome
+        : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
     // Where there is a journal nothing more is kept in memory.
     return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
@@ -92,7 +98,18 @@ export class Endings {
     const how = howEnded(outcome, cancelling);
     const failedAt = history.blame?.failedAt(task);
     // Nearly all attempts complete, and names of workers lie far apart.
-    const state = job.attemptEnded(end, how, how === 'completed' ? '' : this.#workerOf(job, task), now);
+    const worker = how === 'completed' ? '' : this.#workerOf(job, task);
+    const state = job.attemptEnded(end, how, worker, now);
+    const gang = how === 'completed' ? undefined : job.gangStageOf(task);
+    if (gang !== undefined)
+      this.#breakUp(
+        job,
+        gang,
+        task,
+        whyBroken(task - gang.first, worker, outcome),
+        state !== TaskState.waiting,
+        now,
+      );
     if (how === 'completed') {
       this.#unfit.completed(job, tasks.workerOf(task), failedAt);
       this.#s.usage.worked(job.class === 'long', runMs);
@@ -108,20 +125,88 @@ export class Endings {
       const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
       if (isNowhere) this.#failAlike(job, task, outcome, now);
     }
+    if (gang !== undefined) this.#settle(job, gang);
     if (how === 'lost' && history.isGivenUp && !cancelling) this.#giveUp(job, GIVEN_UP, now);
   }
 
   /** The attempt has not started, and will not: it was none. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
+    const gang = job.gangStageOf(task);
+    const reason =
+      gang === undefined ? '' : whyBroken(task - gang.first, this.#workerOf(job, task), undefined);
     if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
-    if (job.isCancelling(task)) return this.#end(job, task, TaskState.cancelled, now);
+    if (job.isCancelling(task)) {
+      if (gang !== undefined) this.#breakUp(job, gang, task, reason, true, now);
+      return this.#end(job, task, TaskState.cancelled, now);
+    }
+    if (gang === undefined) return this.#waitAgain(job, task, now);
+    const broken = gang.gang!.broken;
+    if (broken?.kind === 'failed') this.#fail(job, task, broken, 0, now);
+    else {
+      this.#breakUp(job, gang, task, reason, false, now);
+      this.#waitAgain(job, task, now);
+    }
+    this.#settle(job, gang);
+  }
+
+  #waitAgain(job: Job, task: TaskIndex, now: Millis): void {
     this.#s.ledger.declined(job, task, now);
     this.#tryAgain(job, task, 0, now);
   }
 
   /** The task was cancelled before it started. */
   cancelled(job: Job, task: TaskIndex, now: Millis): void {
-    this.#end(job, task, TaskState.cancelled, now);
+    const gang = job.gangStageOf(task);
+    if (gang !== undefined)
+      this.#breakUp(job, gang, task, `rank ${task - gang.first} of its gang was cancelled`, true, now);
+    if (!job.tasks.isFinal(task)) this.#end(job, task, TaskState.cancelled, now);
+    if (gang !== undefined) this.#settle(job, gang);
+  }
+
+  /** A member of a gang has come to nothing: the others end, too, and all start again, or all have failed. */
+  #breakUp(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
+    const gang = stage.gang!;
+    if (job.cancelling || job === this.#givenUp || gang.broken !== undefined || gang.areAllCompleted) return;
+    const completed = gang.takeCompleted(task);
+    gang.break(reason, isFinal);
+    const others = job.membersOut(stage).filter((other) => other !== task);
+    for (const other of others) this.#endMember(job, other);
+    for (const goOn of completed) goOn(now);
+    if (!isFinal) return;
+    for (let other = stage.first; other < stage.first + stage.count; other++) {
+      const state = job.tasks.stateOf(other);
+      if (other === task || state >= TaskState.running) continue;
+      job.tasks.setWorker(other, NOBODY);
+      this.#fail(job, other, gang.broken!, 0, now);
+    }
+  }
+
+  #endMember(job: Job, task: TaskIndex): void {
+    // Behind the task itself, which may wait for the disk.
+    this.#s.ledger.send(job.tasks.workerOf(task), { type: 'cancelTask', ...job.tasks.ref(task) });
+  }
+
+  /** Gangs of which members are to end are told once more. @returns whether there are any */
+  repeatBreaking(job: Job): boolean {
+    if (!job.hasGangs || job.cancelling) return false;
+    const breaking = job.stages.filter(({ gang }) => gang?.broken !== undefined);
+    for (const stage of breaking) for (const task of job.membersOut(stage)) this.#endMember(job, task);
+    return breaking.length > 0;
+  }
+
+  /** After a restart of the owner: a gang of which only some members run starts again. */
+  breakPartialGangs(job: Job, now: Millis): void {
+    if (!job.hasGangs || job.cancelling) return;
+    for (const stage of job.stages) {
+      const out = stage.gang === undefined ? [] : job.membersOut(stage);
+      if (out.length === 0 || out.length === stage.unfinished) continue;
+      this.#breakUp(job, stage, -1, 'its scheduler was started again while the gang started', false, now);
+    }
+  }
+
+  /** The attempt of a gang is over once no member has a worker. */
+  #settle(job: Job, stage: Stage): void {
+    if (stage.gang!.broken !== undefined && job.membersOut(stage).length === 0) stage.gang!.settle();
   }
 
   endIfDone(job: Job, now: Millis): void {

@@ -27,7 +27,8 @@ export function loseTasks(s: SchedulerParts, workers: ReadonlySet<Address>, now:
     }
     const others = suspects.get(worker);
     const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
-    const outcome = isBeside ? LOST_BESIDE : LOST;
+    const gang = job.gangStageOf(task)?.gang;
+    const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
     const runMs = now - job.tasks.startedAt[task]!;
     s.abandoned.add(job, task);
     const end = { task, outcome, runMs, place: undefined };
@@ -46,7 +47,8 @@ function tasksAt(gone: ReadonlySet<Address>, jobs: JobStore): LostTask[] {
       const hasRun = tasks.some((task) => job.tasks.stateOf(task) === TaskState.running);
       if (hasRun && !job.cancelling) workersOf.set(job, (workersOf.get(job) ?? 0) + 1);
     }
-  for (const [job, workers] of workersOf) job.history.workersLost(workers);
+  // A gang loses all its workers at once, and cannot run one task at a time.
+  for (const [job, workers] of workersOf) if (!job.hasGangs) job.history.workersLost(workers);
   return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
 }
 

@@ -49,7 +49,9 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
       // A stage of which more is known is not like the whole job.
       distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
       requires: listAttributes(stage.spec.requires),
+      gang: stage.spec.gang,
     })),
+    preemptible: job.spec.preemptible,
   });
 }
 
@@ -124,6 +126,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     priority: job.priority === 'normal' ? undefined : job.priority,
     requires: listAttributes(batch.spec.requires),
     attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
+    gang: batch.spec.gang,
   });
 }
 
@@ -138,7 +141,9 @@ function batchesInNeed(job: Job): readonly Batch[] {
 
 /** A job that limits how many of its tasks run needs no more workers than that. */
 function tasksInNeed(job: Job, batch: Batch): number {
-  return job.cancelling ? 0 : Math.min(batch.waiting, job.headroom);
+  if (job.cancelling) return 0;
+  if (batch.stage.gang !== undefined) return job.mayStartTogether(batch.stage) ? batch.waiting : 0;
+  return Math.min(batch.waiting, job.headroom);
 }
 
 function partOf(job: Job, batch: Batch): BatchPart {

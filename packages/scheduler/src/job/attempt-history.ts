@@ -1,5 +1,6 @@
 import {
   type Address,
+  GANG_ENDED,
   isOwnersEnd,
   type JobSpec,
   LIMITS,
@@ -119,8 +120,18 @@ export class AttemptHistory {
       this.#blame?.reviewTrial(now - this.#tasks.startedAt[trial.task]!);
   }
 
-  /** The current attempt failed by the task's own fault. @returns whether the task may be tried again */
-  failed(end: AttemptEnd, worker: string, now: Millis): boolean {
+  /**
+   * The current attempt failed by the task's own fault.
+   *
+   * @param gang of whose members the failures count together
+   * @returns whether the task may be tried again
+   */
+  failed(
+    end: AttemptEnd,
+    worker: string,
+    now: Millis,
+    gang?: { readonly first: TaskIndex; readonly count: number },
+  ): boolean {
     const { task, outcome, place } = end;
     if (isOwnersEnd(outcome)) {
       if (end.runMs > 0) this.#noteSetback(end, worker, now);
@@ -134,7 +145,8 @@ export class AttemptHistory {
     blame.failed(task, this.#tasks.workerOf(task), now);
     // What is not there is not there the next time either.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
-    return blame.failuresOf(task) <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
+    const failures = gang === undefined ? blame.failuresOf(task) : blame.failuresOfAll(gang);
+    return failures <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
   }
 
   /** The current attempt completed. */
@@ -172,6 +184,7 @@ export class AttemptHistory {
   /** The current attempt came to nothing, and says nothing of the task. */
   excused(end: AttemptEnd, worker: string, now: Millis): void {
     this.#noteSetback(end, worker, now);
+    if (end.outcome.errorCode === GANG_ENDED) return;
     if (startFault(end.outcome) === undefined) {
       this.lostCount++;
       return;

@@ -12,6 +12,7 @@ import {
 } from '@goshawk/core';
 import { heapBytes } from '../keeping/heap-bytes.js';
 import { TASK_BYTES } from '../keeping/job-bytes.js';
+import { Gang } from './gang.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
@@ -85,6 +86,8 @@ export class Stage extends Batch {
   appendedBytes = 0;
   /** What its tasks are given of earlier stages, while some of them are to run. */
   inputs: MessageOf<'run'>['inputs'];
+  /** Undefined where its tasks start one by one. */
+  readonly gang: Gang | undefined;
 
   constructor(index: StageIndex, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
     super(index, spec, lane);
@@ -95,6 +98,7 @@ export class Stage extends Batch {
     this.unfinished = this.count;
     this.#specified = this.count;
     this.nextFresh = first;
+    this.gang = spec.gang === true ? new Gang() : undefined;
   }
 
   grow(payloads: readonly Payload[]): void {

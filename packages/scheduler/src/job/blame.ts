@@ -81,6 +81,13 @@ export class Blame {
     return this.#tasks.get(task)?.failures ?? 0;
   }
 
+  /** How often tasks of these have failed by their own fault. */
+  failuresOfAll({ first, count }: { readonly first: TaskIndex; readonly count: number }): number {
+    let failures = 0;
+    for (const [task, of] of this.#tasks) if (task >= first && task < first + count) failures += of.failures;
+    return failures;
+  }
+
   /** How often the task was cut short with its worker. */
   lossesOf(task: TaskIndex): number {
     return this.#tasks.get(task)?.losses ?? 0;

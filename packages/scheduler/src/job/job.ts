@@ -1,5 +1,6 @@
 import {
   type Address,
+  hasGangs,
   invariant,
   isOwnersEnd,
   type JobClass,
@@ -36,6 +37,7 @@ export { TASK_STATE_NAMES, TaskState };
 
 /** A client repeats one request at a time: more keys than this are never outstanding. */
 const RETRY_KEYS_MAX = 16;
+const GANG_ROUTE: Route = { by: 'matching', over: 'all' };
 
 /** Everything an owner knows of one job. */
 export class Job {
@@ -51,6 +53,8 @@ export class Job {
   priority: Priority;
   /** Undefined where its user has never held it. */
   hold: Hold | undefined;
+  /** Tasks of some stage start together. */
+  readonly hasGangs: boolean;
   readonly tasks: TaskTable;
   readonly history: AttemptHistory;
   #dag: Dag;
@@ -128,6 +132,7 @@ export class Job {
     this.priority = fields.spec.priority ?? 'normal';
     this.hold = fields.hold;
     this.#dag = new Dag(fields.spec, fields.decision.lane, fields.acceptedAt);
+    this.hasGangs = hasGangs(fields.spec);
     this.tasks = new TaskTable(
       fields.number,
       sumOf(this.#dag.stages, ({ count }) => count),
@@ -205,8 +210,9 @@ export class Job {
     return this.#decision.distribution;
   }
 
+  /** Gangs start by central alone, which sees all workers at once. */
   get route(): Route {
-    return this.#decision.route;
+    return this.hasGangs ? GANG_ROUTE : this.#decision.route;
   }
 
   /** Central has been told of the whole job, and has to be told when it is over. */
@@ -214,14 +220,14 @@ export class Job {
 
   /** Central finds its workers, while it is there. */
   get needsCentral(): boolean {
-    const { by } = this.#decision.route;
+    const { by } = this.route;
     return by === 'central' || by === 'matching';
   }
 
   /** Its tasks may go to workers that seek any: always, or while central is silent. */
   get maySeek(): boolean {
-    const { by } = this.#decision.route;
-    return by === 'seeking' || (by === 'matching' && this.#decision.class === 'short');
+    const { by } = this.route;
+    return !this.hasGangs && (by === 'seeking' || (by === 'matching' && this.#decision.class === 'short'));
   }
 
   get sample(): Sample | undefined {
@@ -324,6 +330,27 @@ export class Job {
       failed: tasks.countOf(TaskState.failed),
       cancelled: tasks.countOf(TaskState.cancelled),
     };
+  }
+
+  /** Tasks of the gang that have a worker. */
+  membersOut({ first, count }: Stage): TaskIndex[] {
+    const out: TaskIndex[] = [];
+    for (let task = first; task < first + count; task++)
+      if (this.tasks.stateOf(task) === TaskState.running) out.push(task);
+    return out;
+  }
+
+  /** The gang that the task is of; undefined: it starts by itself. */
+  gangStageOf(task: TaskIndex): Stage | undefined {
+    if (!this.hasGangs) return undefined;
+    const stage = this.dag.stageOf(task);
+    return stage.gang === undefined ? undefined : stage;
+  }
+
+  /** Whether all that is left of a gang may be given to workers together. */
+  mayStartTogether(stage: Stage): boolean {
+    const { maxRunning = Number.POSITIVE_INFINITY } = this.spec;
+    return stage.waiting === stage.unfinished && stage.waiting <= maxRunning - this.runningCount;
   }
 
   /** The one place where a task changes state; keeps every count in step. */
@@ -517,7 +544,7 @@ export class Job {
       }
       case 'failed':
         if (!isOwnersEnd(end.outcome)) this.#sample?.attemptFailed(end.task, end.runMs);
-        return history.failed(end, worker, now) && !cancelling ? waiting : failed;
+        return history.failed(end, worker, now, this.gangStageOf(end.task)) && !cancelling ? waiting : failed;
     }
   }
 

@@ -31,16 +31,20 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
   for (const { index, spec, first, count: size } of dag.stages) {
     const broken = spec.after.find((before) => !isWhole[before]);
     const follows = broken === undefined && spec.after.some((before) => hasMarks[before]);
+    const isChosen = (task: TaskIndex): boolean =>
+      marks[task] === 1 || (choice.tasks === undefined && isMeant(tasks.stateOf(task), choice));
+    // A gang runs again as a whole.
+    const isGang = spec.gang === true && someIn(first, size, isChosen);
     let marked = 0;
     let left = 0;
     for (let task = first; task < first + size; task++) {
       const state = tasks.stateOf(task);
       if (state === TaskState.completed) continue;
-      const isChosen = marks[task] === 1 || (choice.tasks === undefined && isMeant(state, choice));
-      if (isChosen && broken !== undefined) {
+      const isMember = isGang || isChosen(task);
+      if (isMember && broken !== undefined) {
         if (choice.tasks !== undefined) return { task, stage: dag.stages[broken]!.spec.name };
         left++;
-      } else if (isChosen || (follows && state === TaskState.cancelled)) {
+      } else if (isMember || (follows && state === TaskState.cancelled)) {
         marks[task] = 1;
         marked++;
       } else left++;
@@ -50,6 +54,11 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
     count += marked;
   }
   return { marks, count, completed };
+}
+
+function someIn(first: TaskIndex, count: number, is: (task: TaskIndex) => boolean): boolean {
+  for (let task = first; task < first + count; task++) if (is(task)) return true;
+  return false;
 }
 
 function isMeant(state: TaskState, { failedOnly }: RetryChoice): boolean {

@@ -6,10 +6,14 @@ import {
   fits,
   formatAttributes,
   formatResources,
+  GPU,
+  GPU_PARTS,
+  Gpus,
   type Member,
   mayRun,
   meetsWishes,
   NO_RESOURCES,
+  placesOf,
   type Requiring,
   type Resources,
   requiresOf,
@@ -112,21 +116,30 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
 }
 
 /** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
-export function roomFor(workers: KnownWorkers, demand: Resources, most: number): number {
-  return workers.remember(question('room', { demand }, String(most)), () => countRoom(workers, demand, most));
+export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number): number {
+  return workers.remember(question('room', needs, String(most)), () => countRoom(workers, needs, most));
 }
 
-function countRoom(workers: KnownWorkers, demand: Resources, most: number): number {
+function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number): number {
+  const { demand } = needs;
   let room = 0;
-  for (const { slots, capacity } of workers.all()) {
-    let here = slots;
+  for (const member of workers.all()) {
+    if (!hasRequired(member, needs)) continue;
+    const { slots, capacity } = member;
+    let here = placesOf(slots);
     for (const name in demand) {
-      if (demand[name]! > 0) here = Math.min(here, Math.floor(amountOf(capacity, name) / demand[name]!));
+      if (demand[name]! > 0) here = Math.min(here, timesIn(demand[name]!, amountOf(capacity, name), name));
     }
     room += here;
     if (room >= most) break;
   }
   return room;
+}
+
+/** A fraction of a GPU spans no two of them. */
+function timesIn(demand: number, capacity: number, name: string): number {
+  const gpus = name === GPU ? Gpus.of<number>(Math.round(capacity * GPU_PARTS), GPU_PARTS) : undefined;
+  return gpus?.countOf(Math.round(demand * GPU_PARTS)) ?? Math.floor(capacity / demand);
 }
 
 /** Whether a worker has all that is wished for; also where it is not known what workers have. */

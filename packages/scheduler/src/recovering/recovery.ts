@@ -125,6 +125,8 @@ export class Recovery {
     if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
     const isRunning = job.tasks.stateOf(task) === TaskState.running;
     if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
+    // A gang starts as a whole, without members of an earlier attempt.
+    if (job.gangStageOf(task) !== undefined && !this.holds(job)) return false;
     // The others have ended, or a later one is held, or was given out since.
     if (job.number > this.#lastJob || attempt <= job.tasks.attempts[task]!) return false;
     // What this incarnation has given out counts.

@@ -1,6 +1,7 @@
 import {
   drawDistinct,
   effectiveScope,
+  hasGangs,
   type JobSpec,
   type Millis,
   type PolicySettings,
@@ -77,9 +78,11 @@ export class Sampler {
     }
   }
 
-  judge(arriving: ArrivingJob, { openMs }: Pick<JobSpec, 'openMs'> = {}): Judgement {
+  /** An open job and a gang have no tasks that could run before the others, as pilots. */
+  judge(arriving: ArrivingJob, spec: Partial<Pick<JobSpec, 'openMs' | 'stages'>> = {}): Judgement {
     const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
-    const hasPilots = openMs === undefined && !this.#policy?.preset.gangs;
+    const { openMs, stages = [] } = spec;
+    const hasPilots = openMs === undefined && !hasGangs({ stages }) && !this.#policy?.preset.gangs;
     return hasPilots ? judgement : withoutPilots(judgement);
   }
 

@@ -68,6 +68,7 @@ const run: MessageOf<'run'> = {
   expectedMs: undefined,
   execution: undefined,
   inputs: undefined,
+  gang: undefined,
 };
 
 /** Where a field of a message stands in its body. */

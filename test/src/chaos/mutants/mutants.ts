@@ -281,4 +281,18 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'are left`);\n        free[GPU] = gpus.room / GPU_PARTS;',
     replace: 'are left`);',
   },
+  {
+    name: 'gang-starts-partially',
+    what: 'a gang starts when one of its members is ready',
+    file: 'scheduler/job/gang',
+    find: 'if (this.#ready.size < members)\n            return undefined;',
+    replace: '',
+  },
+  {
+    name: 'gang-goes-on-without-a-member',
+    what: 'the others of a gang go on when a member has come to nothing',
+    file: 'scheduler/ending/endings',
+    find: 'for (const other of others)\n            this.#endMember(job, other);',
+    replace: 'gang.settle();',
+  },
 ];

@@ -1,0 +1,198 @@
+import {
+  type Address,
+  COMPLETED,
+  type JobInput,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type MessageType,
+  type Outcome,
+  PRESETS,
+  parseJobSpec,
+} from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import type { Job } from '../job/job.js';
+import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+
+const W3 = 13 as Address;
+const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exited with 3' };
+
+/** A scheduler under goshawk with a gang of three, and three workers that the test plays. */
+class Bench {
+  now = 0;
+  readonly job: Job;
+  readonly #sent: { readonly to: Address; readonly message: Message }[] = [];
+  readonly #scheduler = loneScheduler(
+    {},
+    { send: (to, message) => this.#sent.push({ to, message }), setTimer() {}, clearTimer() {} },
+  );
+  #matches = 0;
+  #reports = 0;
+
+  constructor(spec: Partial<JobInput> = {}) {
+    this.#scheduler.start(0);
+    this.receive(CENTRAL, welcome({ policy: 'goshawk', preset: { ...PRESETS.goshawk } }));
+    this.receive(CENTRAL, joined(1, [W1, W2, W3]));
+    const tasks = { count: 3, run: { sleep: 1 } };
+    this.job = this.#scheduler.submit(parseJobSpec({ gang: true, tasks, ...spec }), undefined, 0);
+  }
+
+  receive(from: Address, message: Message): void {
+    this.#scheduler.receive(from, message, this.now);
+    this.#scheduler.checkInvariants();
+  }
+
+  /** What was sent since this was asked last, of one type. */
+  take<T extends MessageType>(type: T): (MessageOf<T> & { readonly to: Address })[] {
+    const taken = this.#sent.filter(({ message }) => message.type === type);
+    for (const each of taken) this.#sent.splice(this.#sent.indexOf(each), 1);
+    return taken.map(({ to, message }) => ({ to, ...(message as MessageOf<T>) }));
+  }
+
+  match(...workers: Address[]): void {
+    const match = ++this.#matches;
+    const matched = workers.map((worker) => ({ worker, match }));
+    const more = { job: 1, stage: 0, calm: undefined, newcomers: undefined };
+    this.receive(CENTRAL, { type: 'matched', workers: matched, ...more });
+  }
+
+  ready(worker: Address, task: number, attempt = 1): void {
+    this.receive(worker, { type: 'gangReady', job: 1, task, attempt, host: `h${worker}`, port: 9 });
+  }
+
+  started(): this {
+    this.match(W1, W2, W3);
+    [W1, W2, W3].forEach((worker, task) => {
+      this.ready(worker, task, this.job.tasks.attempts[task]);
+    });
+    return this;
+  }
+
+  end(worker: Address, task: number, outcome: Outcome = COMPLETED): void {
+    const attempt = this.job.tasks.attempts[task]!;
+    const run = { report: ++this.#reports, job: 1, task, attempt, runMs: 1, ask: 0 };
+    this.receive(worker, { type: 'ended', ...run, outcome, output: [], outputBytes: 0 });
+  }
+
+  decline(worker: Address, task: number): void {
+    const placed = { task, attempt: this.job.tasks.attempts[task]! };
+    this.receive(worker, { type: 'declined', job: 1, stage: 0, probes: 0, placed });
+  }
+
+  sweep(): void {
+    this.now += LIVE_TIMINGS.retryMs;
+    this.#scheduler.wake('sweep', 0, this.now);
+  }
+
+  get states(): string {
+    return [...this.job.tasks.states].join('');
+  }
+}
+
+describe('a gang', () => {
+  test('asks central for all its workers at once, and starts when all members have their slots', () => {
+    const bench = new Bench();
+    expect(bench.take('need')).toMatchObject([{ tasks: 3, gang: true }]);
+    bench.match(W1, W2, W3);
+    expect(bench.take('run').map(({ to, gang }) => [to, gang])).toEqual([
+      [W1, { rank: 0, ranks: 3 }],
+      [W2, { rank: 1, ranks: 3 }],
+      [W3, { rank: 2, ranks: 3 }],
+    ]);
+    bench.ready(W1, 0);
+    bench.ready(W3, 2);
+    expect(bench.take('startGang')).toEqual([]);
+    bench.ready(W2, 1);
+    const where = { hosts: ['h11', 'h12', 'h13'], port: 9 };
+    expect(bench.take('startGang')).toMatchObject([W1, W2, W3].map((to, task) => ({ to, task, ...where })));
+    // The word that it starts was lost.
+    bench.ready(W2, 1);
+    expect(bench.take('startGang')).toMatchObject([{ to: W2, task: 1, ...where }]);
+  });
+
+  test('takes no workers that are fewer than its tasks', () => {
+    const bench = new Bench();
+    bench.match(W1, W2);
+    expect([bench.take('run'), bench.take('unused').length]).toEqual([[], 2]);
+    expect(bench.take('need').at(-1)).toMatchObject({ tasks: 3 });
+  });
+
+  test('of which a worker gives back its member starts again as a whole', () => {
+    const bench = new Bench();
+    bench.match(W1, W2, W3);
+    bench.take('need');
+    bench.ready(W1, 0);
+    bench.decline(W2, 1);
+    expect(bench.take('cancelTask').map(({ to }) => to)).toEqual([W1, W3]);
+    bench.ready(W3, 2);
+    expect(bench.take('startGang')).toEqual([]);
+    bench.decline(W1, 0);
+    expect(bench.take('need')).toEqual([]);
+    bench.sweep();
+    expect(bench.take('cancelTask').map(({ to }) => to)).toContain(W3);
+    bench.decline(W3, 2);
+    expect(bench.take('need')).toMatchObject([{ tasks: 3 }]);
+    expect(bench.job.history.failedCount).toBe(0);
+  });
+
+  test('has completed when all members have: until then no result counts', () => {
+    const bench = new Bench().started();
+    bench.end(W1, 0);
+    bench.end(W3, 2);
+    expect([bench.job.counts.completed, bench.take('confirm')]).toEqual([0, []]);
+    bench.end(W2, 1);
+    expect([bench.job.state, bench.take('confirm').length]).toEqual(['completed', 3]);
+  });
+
+  test('fails as a whole, with the reason of the member that failed', () => {
+    const bench = new Bench().started();
+    bench.end(W1, 0);
+    bench.end(W2, 1, FAILED);
+    expect(bench.take('cancelTask').map(({ to }) => to)).toEqual([W1, W3]);
+    bench.end(W3, 2, { ...COMPLETED, kind: 'cancelled' });
+    expect([bench.job.state, bench.job.counts.failed]).toEqual(['failed', 3]);
+    const reason = 'rank 1 of its gang failed on w12: exited with 3';
+    for (const task of [0, 2])
+      expect(bench.job.history.reports.errorOf(task, undefined)).toMatchObject({
+        outcome: { errorMessage: reason },
+      });
+  });
+
+  test('is tried again as a whole, and whichever member fails, retries are counted once for each attempt', () => {
+    const bench = new Bench({ retries: 2 }).started();
+    for (const failing of [0, 1]) {
+      bench.take('need');
+      [W1, W2, W3].forEach((worker, task) => {
+        bench.end(worker, task, task === failing ? FAILED : COMPLETED);
+      });
+      expect(bench.take('need')).toMatchObject([{ tasks: 3 }]);
+      bench.started();
+    }
+    expect([...bench.job.tasks.attempts]).toEqual([3, 3, 3]);
+    bench.end(W1, 2, FAILED);
+    bench.end(W3, 2, FAILED);
+    [W1, W2].forEach((worker, task) => {
+      bench.end(worker, task);
+    });
+    expect([bench.job.state, bench.job.counts.failed]).toEqual(['failed', 3]);
+  });
+
+  test('of which a worker is lost starts again as a whole, and no retry is used', () => {
+    const bench = new Bench().started();
+    bench.take('need');
+    const left = {
+      type: 'members',
+      version: 2,
+      since: 1,
+      changed: [],
+      owners: [],
+      ownersVersion: 0,
+    } as const;
+    bench.receive(CENTRAL, { ...left, left: [W2] });
+    expect(bench.take('cancelTask').map(({ to }) => to)).toEqual(expect.arrayContaining([W1, W3]));
+    bench.end(W1, 0, { ...COMPLETED, kind: 'cancelled' });
+    bench.end(W3, 2, { ...COMPLETED, kind: 'cancelled' });
+    expect(bench.take('need')).toMatchObject([{ tasks: 3 }]);
+    expect([bench.job.state, bench.job.history.failedCount]).toEqual(['running', 0]);
+  });
+});

@@ -1,0 +1,75 @@
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { giveBackTask } from './giving-back.js';
+import type { HeldMember } from './memory.js';
+import type { WorkerState } from './state.js';
+
+// A member of a gang takes its slot, says that it is ready, and starts when its owner says that all members are. Until then
+// nothing of it runs, so it can be given back like any task that has not started.
+
+/** The member has its slot. */
+export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run'>, now: Millis): void {
+  const needsPort = message.gang!.rank === 0 && w.env.findPort !== undefined;
+  const member: HeldMember = { message, port: needsPort ? undefined : 0, toldAt: now };
+  w.memory.members.set(w.slots.rowOf(slot), member);
+  if (needsPort) w.env.findPort!(slot);
+  else sayReady(w, slot, member, now);
+  w.armSweep(now);
+}
+
+/** @param port 0: none was found, which the task will notice */
+export function portFound(w: WorkerState, slot: number, port: number, now: Millis): void {
+  const member = w.memory.members.get(w.slots.rowOf(slot));
+  if (member === undefined || member.port !== undefined) return;
+  member.port = port;
+  sayReady(w, slot, member, now);
+}
+
+/** @returns the member that waited in the slot and is to start; undefined: none does */
+export function takeMember(w: WorkerState, slot: number): MessageOf<'run'> | undefined {
+  const { members } = w.memory;
+  if (members.size === 0) return undefined;
+  const row = w.slots.rowOf(slot);
+  const member = members.get(row);
+  members.delete(row);
+  return member?.message;
+}
+
+/** The slot is free again, if a member waited there. @returns whether one did */
+export function giveBackMember(w: WorkerState, slot: number): boolean {
+  const message = takeMember(w, slot);
+  if (message === undefined) return false;
+  const { owner } = w.slots.taskAt(slot);
+  w.slots.release(slot);
+  giveBackTask(w, owner, message, message.stage);
+  return true;
+}
+
+/** @returns whether there were any */
+export function giveBackMembers(w: WorkerState, isMeant: (owner: Address) => boolean = () => true): boolean {
+  const slots = heldSlots(w).filter((slot) => isMeant(w.slots.taskAt(slot).owner));
+  for (const slot of slots) giveBackMember(w, slot);
+  return slots.length > 0;
+}
+
+/** Owners that have not answered are told again. @returns whether any member waits */
+export function sweepMembers(w: WorkerState, now: Millis): boolean {
+  const slots = heldSlots(w);
+  for (const slot of slots) {
+    const member = w.memory.members.get(w.slots.rowOf(slot))!;
+    if (member.port !== undefined && now - member.toldAt >= w.timings.retryMs) sayReady(w, slot, member, now);
+  }
+  return slots.length > 0;
+}
+
+function heldSlots(w: WorkerState): number[] {
+  const { members } = w.memory;
+  if (members.size === 0) return [];
+  return [...w.slots.running()].filter((slot) => members.has(w.slots.rowOf(slot)));
+}
+
+function sayReady(w: WorkerState, slot: number, member: HeldMember, now: Millis): void {
+  const { owner, job, task, attempt } = w.slots.taskAt(slot);
+  member.toldAt = now;
+  const { host = '' } = w.config;
+  w.env.send(owner, { type: 'gangReady', job, task, attempt, host, port: member.port! });
+}
