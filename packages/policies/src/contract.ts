@@ -198,7 +198,7 @@ export interface Draft {
    * Starts one waiting task of the stage at the worker.
    *
    * @returns the run; undefined where nothing waits, the worker is closed or lacks what is required, the demand does not fit, or
-   *   the stage is a gang
+   *   several tasks of a gang wait
    */
   start(stage: StageView, worker: WorkerView): RunView | undefined;
   /**

@@ -28,7 +28,7 @@ export class BookedDraft implements Draft {
   }
 
   start(stage: StageView, worker: WorkerView): RunView | undefined {
-    if (stage.gang) return this.#note(undefined);
+    if (stage.gang && stage.waiting > 1) return this.#note(undefined);
     return this.#note(this.#books.start(stage as BookedStage, worker as BookedWorker, this.#now));
   }
 
