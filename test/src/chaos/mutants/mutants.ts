@@ -196,8 +196,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'told-to-end-and-goes-on',
     what: 'a worker does not end what its owner has given up',
     file: 'worker/serving',
-    find: "else w.env.kill(slot, 'cancelled');",
-    replace: 'else return;',
+    find: "w.env.kill(slot, 'cancelled');",
+    replace: 'return;',
   },
   {
     name: 'aside-for-ever',
