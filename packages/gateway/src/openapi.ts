@@ -71,14 +71,15 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
   };
 }
 
-/** `GET /v1/jobs/{id}/logs` is `getJobsLogs`. */
+/** `GET /v1/jobs/{id}/logs` is `getJobsLogs`; an action on many, `POST /v1/jobs/cancel`, is `postJobsCancelMany`. */
 function nameOf(method: string, url: string): string {
   const words = url.split('/').filter((part) => part !== '' && part !== 'v1');
   const isOne = words.at(-1)?.startsWith('{');
+  const isMany = method === 'POST' && words.length > 1 && !words.some((word) => word.startsWith('{'));
   const named = words
     .filter((part) => !part.startsWith('{'))
     .map((part) => part[0]!.toUpperCase() + part.slice(1));
-  return `${method.toLowerCase()}${named.join('')}${isOne ? 'One' : ''}`;
+  return `${method.toLowerCase()}${named.join('')}${isOne ? 'One' : isMany ? 'Many' : ''}`;
 }
 
 function parameters(shape: z.ZodType | undefined, place: 'path' | 'query') {

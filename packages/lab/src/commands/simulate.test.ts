@@ -173,7 +173,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'workers without slots for a policy that counts them',
       ['--policy', 'bfjs,hawk', '--slots', 'none', '--resources', 'cpu=1'],
-      '--slots none: policy hawk needs slots; give a number of slots, or a policy that packs: fifo-ff, bfjs, vqs, vqs-bf',
+      '--slots none: policy hawk needs slots; give a number of slots, or a policy that packs: goshawk, goshawk-peer, fifo-ff, bfjs, vqs, vqs-bf',
     ],
     [
       'workers without slots or resources',
