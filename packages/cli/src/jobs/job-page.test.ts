@@ -138,7 +138,7 @@ describe('the page of a job', () => {
         '  lost       40 ms to 2 attempts that failed',
         '  failed     task 1 on w1, the last of 2 attempts: exit code 3',
         '             goshawk logs a1-3 --failed    what they printed',
-        '             goshawk retry a1-3 --failed   a new job of what did not complete',
+        '             goshawk retry a1-3 --failed   run the failed tasks again',
       ].join('\n'),
     );
   });

@@ -86,14 +86,14 @@ describe('after a failure', () => {
   it('of which all is in files nothing points to the log', () => {
     const failures = [failure(0, { stderrFile: '/tmp/0' })];
     expect(remedyLines(jobDetail({ tasks: taskCounts({ failed: 1 }), failures }))).toEqual([
-      'goshawk retry a1-3 --failed   a new job of what did not complete',
+      'goshawk retry a1-3 --failed   run the failed tasks again',
     ]);
   });
 
   it('there are commands to go on with, and none when nothing failed', () => {
     expect(remedyLines(jobDetail({ tasks }))).toEqual([
       'goshawk logs a1-3 --failed    what they printed',
-      'goshawk retry a1-3 --failed   a new job of what did not complete',
+      'goshawk retry a1-3 --failed   run the failed tasks again',
     ]);
     expect(remedyLines(jobDetail())).toEqual([]);
   });

@@ -88,7 +88,7 @@ export function remedyLines(job: JobDetail): string[] {
     );
   return alignedCommands([
     ...(isInFiles ? [] : [[`goshawk logs ${job.id} --failed`, 'what they printed'] as const]),
-    [`goshawk retry ${job.id} --failed`, 'a new job of what did not complete'],
+    [`goshawk retry ${job.id} --failed`, 'run the failed tasks again'],
   ]);
 }
 
