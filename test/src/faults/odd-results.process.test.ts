@@ -40,7 +40,9 @@ test('of output beyond what is kept both ends are there, with a line between the
   expect((await job.wait()).state).toBe('completed');
   const { stdout, stderr } = await job.output(0);
   expect(stdout.length + stderr.length).toBeLessThan(LIMITS.outputBytesMax + 1_000);
-  const [head, ...tail] = Buffer.from(stdout).toString().split(/^goshawk: .*\n/m);
+  const [head, ...tail] = Buffer.from(stdout)
+    .toString()
+    .split(/^goshawk: .*\n/m);
   expect([head!.startsWith('y\ny\n'), tail.at(-1)!.endsWith('y\ny\n')]).toEqual([true, true]);
   expect(Buffer.from(stderr).toString()).toBe('last\n');
 });
