@@ -113,8 +113,8 @@ describe('against a real cluster', () => {
     expect(error).toBeInstanceOf(JobFailed);
     expect((error as JobFailed).failures).toMatchObject([{ task: 1, attempts: 2, exitCode: 3 }]);
     const again = await job.retry();
-    expect(again.id).not.toBe(job.id);
-    expect((await again.wait()).tasks).toMatchObject({ total: 1, failed: 1 });
+    expect(again).toMatchObject({ id: job.id, tasksAgain: 1, tasksCompleted: 0 });
+    expect((await again.wait()).tasks).toMatchObject({ total: 2, completed: 1, failed: 1 });
   });
 
   test('results are a value or an error of each task, all at the end or as tasks end', async () => {
