@@ -55,8 +55,6 @@ export interface RetryOptions extends CallOptions {
   readonly tasks?: string | readonly number[] | undefined;
   /** Leaves out tasks that were cancelled, unless a failed task kept their stage from running. */
   readonly failed?: boolean | undefined;
-  /** Runs them as a new job, whose tasks keep their numbers. */
-  readonly asNew?: boolean | undefined;
   /** The same key again is the same retry. */
   readonly key?: string | undefined;
 }
@@ -304,7 +302,7 @@ export class JobHandle<Value = unknown> {
    *   `stage-not-completed` where a chosen task runs after a stage that has failed
    */
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
-    const { key = randomName(), tasks, failed, asNew } = options;
+    const { key = randomName(), tasks, failed } = options;
     checkKey(key);
     const ranges = tasks === undefined ? undefined : chosenRanges(tasks);
     let sentAtMs: Millis | undefined;
@@ -313,7 +311,7 @@ export class JobHandle<Value = unknown> {
         what: 'to retry a job',
         build: (request) => {
           sentAtMs ??= performance.now();
-          return { type: 'retryJob', request, key, id: this.id, failedOnly: failed, tasks: ranges, asNew };
+          return { type: 'retryJob', request, key, id: this.id, failedOnly: failed, tasks: ranges };
         },
       },
       options,

@@ -301,7 +301,6 @@ export const ROUTES: readonly Route[] = [
         .optional()
         .describe('only these tasks, such as 3,7-9; without it all that did not complete'),
       failed: z.boolean().optional().describe('leaves out tasks that were cancelled'),
-      asNew: z.boolean().optional().describe('runs them as a new job, whose tasks keep their numbers'),
     }),
     answer: shapes.retried,
     errors: { ...NO_JOB, 409: 'the job goes on, or all chosen tasks have completed' },

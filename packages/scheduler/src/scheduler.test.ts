@@ -241,7 +241,6 @@ describe('clients', () => {
       id: job.id,
       failedOnly: undefined,
       tasks: undefined,
-      asNew: undefined,
     } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
   });
@@ -380,7 +379,6 @@ describe('clients', () => {
       id: failed.id,
       failedOnly: undefined,
       tasks: undefined,
-      asNew: undefined,
     } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });

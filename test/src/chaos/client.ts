@@ -176,7 +176,6 @@ export class Client implements Machine {
           id: retryOf,
           failedOnly: undefined,
           tasks: undefined,
-          asNew: undefined,
         });
       }
       return;

@@ -19,18 +19,13 @@ export const retryCommand = defineCommand({
       flagOnly: true,
       describe: 'leave out tasks that were cancelled, unless a failed task kept their stage from running',
     },
-    'as-new': {
-      type: 'flag',
-      flagOnly: true,
-      describe: 'run them as a new job, whose tasks keep their numbers and which names this one as `retryOf`',
-    },
   },
-  async run(context, { failed, 'as-new': asNew }, { words }) {
+  async run(context, { failed }, { words }) {
     const signal = context.interrupted;
     const [name, tasks] = words;
     await using cluster = await openCluster(context);
     const job = cluster.job(await jobNamed(context, cluster, name!));
-    const again = await job.retry({ tasks, failed, asNew, signal });
+    const again = await job.retry({ tasks, failed, signal });
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
       context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });

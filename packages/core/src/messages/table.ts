@@ -443,8 +443,6 @@ export const MESSAGES = {
     key: name,
     id: name,
     ...retryChoiceFields,
-    /** A new job with the same indices, instead of further attempts of the same job. */
-    asNew: optional(flag),
   }),
   findSchedulers: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
   drainWorker: message('client', 'central', 'Sent again until answered; draining twice is once.', {

@@ -152,7 +152,7 @@ describe('an open job', () => {
     for (const outcome of [COMPLETED, FAILED, COMPLETED]) run(outcome);
     expect(detail().state).toBe('failed');
     restart();
-    const choice = { failedOnly: true, tasks: undefined, asNew: undefined };
+    const choice = { failedOnly: true, tasks: undefined };
     bench.receive(CLIENT, { type: 'retryJob', request: 60, key: 'again', id: 's-1', ...choice });
     bench.commit();
     bench.take();

@@ -60,7 +60,7 @@ function retry(
 ): MessageOf<'accepted'>['value'] | MessageOf<'refused'> {
   const { failedOnly, tasks } = choice;
   bench.take();
-  bench.receive(CLIENT, { type: 'retryJob', request: 90, key, id, failedOnly, tasks, asNew: undefined });
+  bench.receive(CLIENT, { type: 'retryJob', request: 90, key, id, failedOnly, tasks });
   bench.commit();
   const answer = bench.take().find(({ type }) => type === 'accepted' || type === 'refused');
   return answer?.type === 'accepted' ? answer.value : (answer as MessageOf<'refused'>);
@@ -212,7 +212,7 @@ describe('a retry', () => {
     runAll(({ task }) => task === 7);
     bench.receive(CLIENT, {
       ...{ type: 'retryJob', request: 91, key: 'r', id: 's-1' },
-      ...{ failedOnly: undefined, tasks: undefined, asNew: undefined },
+      ...{ failedOnly: undefined, tasks: undefined },
     });
     expect(bench.ask(W1, 1)).toBeUndefined();
     expect(bench.take().some(({ type }) => type === 'accepted')).toBe(false);

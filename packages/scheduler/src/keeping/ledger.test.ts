@@ -95,7 +95,6 @@ describe('with a journal', () => {
       id: 's-1',
       failedOnly: undefined,
       tasks: undefined,
-      asNew: undefined,
     });
     expect(bench.take()).toMatchObject([{ type: 'refused', request: 9, code: 'not-ready' }]);
   });
