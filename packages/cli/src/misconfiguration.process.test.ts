@@ -37,12 +37,6 @@ function expectOneLine({ exitCode, stdout, stderr }: Finished, pattern: RegExp):
 describe('a daemon ends with one line and code 2', () => {
   it.each<[what: string, args: string[], variables: NodeJS.ProcessEnv, line: RegExp]>([
     [
-      'a variable that there is not',
-      ['central', ...SOMEWHERE],
-      { GOSHAWK_POLICI: 'hawk' },
-      /GOSHAWK_POLICI; did you mean GOSHAWK_POLICY\?/,
-    ],
-    [
       'a variable of a wrong value',
       ['worker', ...NOBODY_THERE],
       { GOSHAWK_SLOTS: 'four' },

@@ -19,7 +19,6 @@ const CASES: readonly (readonly [
     { KEYS: '/etc/goshawk/keys/worker.key' },
     /cannot read the key file \/etc\/goshawk\/keys\/worker\.key/,
   ],
-  ['a variable that is none', 'worker', { SLOT: '4' }, /there is no setting GOSHAWK_SLOT/],
   ['a port that is none', 'central', { BIND: 'tcp://127.0.0.1:70700' }, /port 70700 is above 65535/],
   ['a journal that cannot be read', 'scheduler', { DATA_FOLDER: '/root/journal' }, /\/root\/journal/],
   [
