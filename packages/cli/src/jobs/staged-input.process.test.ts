@@ -66,7 +66,7 @@ const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
       { name: 'a', after: ['b'], durationsSeconds: [1] },
       { name: 'b', after: ['a'], durationsSeconds: [1] },
     ],
-    /jobs.jsonl:2: stages\[0\].after\[0\] is 'b', which is no stage above this one/,
+    /jobs.jsonl:2: stage 'a' comes after itself, directly or through others; break the circle/,
   ],
   [
     'a stage that no worker can hold',
