@@ -79,6 +79,10 @@ class Bench {
     this.receive(worker, { type: 'declined', job: 1, stage: 0, probes: 0, placed });
   }
 
+  cancel(): void {
+    this.#scheduler.cancel(this.job, this.now);
+  }
+
   sweep(): void {
     this.now += LIVE_TIMINGS.retryMs;
     this.#scheduler.wake('sweep', 0, this.now);
@@ -142,6 +146,16 @@ describe('a gang', () => {
     expect([bench.job.counts.completed, bench.take('confirm')]).toEqual([0, []]);
     bench.end(W2, 1);
     expect([bench.job.state, bench.take('confirm').length]).toEqual(['completed', 3]);
+  });
+
+  test('is cancelled as a whole, also where a member had completed', () => {
+    const bench = new Bench().started();
+    bench.end(W1, 0);
+    bench.cancel();
+    bench.end(W2, 1, { ...COMPLETED, kind: 'cancelled' });
+    bench.end(W3, 2, { ...COMPLETED, kind: 'cancelled' });
+    bench.end(W1, 0);
+    expect([bench.job.state, bench.job.counts.cancelled]).toEqual(['cancelled', 3]);
   });
 
   test('fails as a whole, with the reason of the member that failed', () => {

@@ -1,6 +1,7 @@
 import {
   type Address,
   COMPLETED,
+  GANG_ENDED,
   type Millis,
   NOBODY,
   type Outcome,
@@ -70,6 +71,14 @@ export class Endings {
   judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
     if (gang?.broken !== undefined) return gang.broken;
+    // A gang completes as a whole: no member of a cancelled one has, so that a retry runs all of it.
+    if (gang !== undefined && job.cancelling && outcome.kind === 'completed')
+      return {
+        ...COMPLETED,
+        kind: 'cancelled',
+        errorCode: GANG_ENDED,
+        errorMessage: 'its gang was cancelled',
+      };
     // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
     const fault = startFault(outcome);
     // A gang cannot try one worker after another for one of its members.
