@@ -233,6 +233,21 @@ describe('a retry', () => {
     expect(detail()).toMatchObject({ state: 'completed', tasks: { total: 6, completed: 6 } });
   });
 
+  test('never reuses the number of an attempt that started before a cancel and a crash', () => {
+    submit({ tasks: [{ sleep: 1 }] });
+    const first = bench.ask(W1, 1)!;
+    cancel();
+    restart();
+    retry();
+    const second = bench.ask(W2, 1)!;
+    expect(second.attempt).toBeGreaterThan(first.attempt);
+    cancel();
+    restart();
+    restart();
+    retry();
+    expect(bench.ask(W1, 1)!.attempt).toBeGreaterThan(second.attempt);
+  });
+
   test('of a job that lies in the journal alone is one of a job like any other', () => {
     bench = benched(new DurableBench(undefined, 0, true, { memoryBytes: 200_000 }));
     submit(TEN);

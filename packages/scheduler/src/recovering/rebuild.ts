@@ -222,13 +222,14 @@ class Rebuild {
 
   done(rebuilt: Rebuilt): void {
     this.#settle();
-    this.#mayHaveStarted();
     rebuilt(this.job);
   }
 
   /** Nothing of a job that was cancelled, or has ended, is started again. */
   #settle(): void {
     const { job } = this;
+    // Before tasks become final: a retry numbers even cancelled ones beyond attempts that may have started.
+    this.#mayHaveStarted();
     const isOver = job.cancelling || job.hasEnded;
     for (let task = 0; task < job.taskCount; task++) {
       if (job.tasks.isFinal(task)) continue;
