@@ -1,0 +1,134 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/** Installs what `npm run release` builds, as people do, and runs a first job with it. */
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+};
+const QUIET = ['--prefer-offline', '--no-audit', '--no-fund'];
+
+let folder: string;
+let release: string;
+/** The command as `npm install -g` leaves it. */
+let command: string;
+
+async function run(cwd: string, program: string, ...args: string[]): Promise<string> {
+  const options = { cwd, env: environment(), maxBuffer: 2 ** 26 };
+  return (await promisify(execFile)(program, args, options)).stdout;
+}
+
+/** The environment without what the npm that runs the tests says of its own project, and without settings. */
+function environment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(npm_|GOSHAWK_)/i.test(name));
+  return { ...Object.fromEntries(kept), XDG_STATE_HOME: join(folder, 'state') };
+}
+
+async function emptyFolder(name: string): Promise<string> {
+  const path = join(folder, name);
+  await mkdir(path, { recursive: true });
+  return path;
+}
+
+/** A cluster of `goshawk up`; `program` is the command with what stands before it. */
+async function up(
+  cwd: string,
+  program: readonly string[],
+): Promise<{ cluster: string; child: ChildProcess }> {
+  const [file, ...before] = program as [string, ...string[]];
+  const args = [...before, 'up', '--json', '--workers', '2', '--schedulers', '1'];
+  const child = spawn(file, args, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`goshawk up ended: ${code}`))),
+  ])) as [string];
+  return { cluster: (JSON.parse(line) as { cluster: string }).cluster, child };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGINT');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
+/** The `node` program of a version, from npm. */
+async function nodeOf(version: string): Promise<string> {
+  const args = ['--yes', '--package', `node@${version}`, '--', 'node', '-p', 'process.execPath'];
+  return (await run(folder, 'npx', ...args)).trim();
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'goshawk-release-'));
+  release = join(folder, 'dist');
+  await run(ROOT, process.execPath, 'scripts/release.mjs', '--out', release);
+  const prefix = await emptyFolder('prefix');
+  const cwd = await emptyFolder('elsewhere');
+  const tarball = join(release, `goshawk-${VERSION}.tgz`);
+  await run(cwd, 'npm', 'install', '--global', '--prefix', prefix, ...QUIET, tarball);
+  command = join(prefix, 'bin/goshawk');
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }));
+
+test('a release has checksums that fit and a bill of materials', async () => {
+  expect(readdirSync(release).length).toBeGreaterThanOrEqual(5);
+  await run(release, 'sha256sum', '--check', '--strict', 'SHA256SUMS');
+  const sbom = JSON.parse(readFileSync(join(release, `goshawk-${VERSION}.cdx.json`), 'utf8'));
+  expect(sbom).toMatchObject({ bomFormat: 'CycloneDX' });
+});
+
+test.each(['20.19.0', '22', '24'])(
+  'the command, installed from its tarball, runs a first job in an empty folder with Node %s',
+  async (version) => {
+    const program = [await nodeOf(version), command];
+    const cwd = await emptyFolder(`node-${version}`);
+    await writeFile(join(cwd, 'work.mjs'), 'export default ({ n }) => n * n\n');
+    const { child } = await up(cwd, program);
+    try {
+      const submit = ['submit', '--module', './work.mjs', '--input', '{"n": 3}', '--results'];
+      expect(await run(cwd, program[0]!, program[1]!, ...submit)).toBe('9\n');
+    } finally {
+      await stop(child);
+    }
+  },
+);
+
+test('the installed command simulates', async () => {
+  const args = ['simulate', 'google-like:jobs=20,seed=1', '--workers', '50', '--json', '--quiet'];
+  expect(JSON.parse(await run(folder, command, ...args))).toHaveProperty('schema');
+});
+
+test('the SDK, installed from its tarball, submits from an empty project', async () => {
+  const project = await emptyFolder('project');
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  await run(project, 'npm', 'install', ...QUIET, join(release, `goshawk-client-${VERSION}.tgz`));
+  for (const file of ['squares.mjs', 'submits-squares.mjs'])
+    await cp(join(import.meta.dirname, file), join(project, file));
+  const { cluster, child } = await up(await emptyFolder('cluster'), [command]);
+  try {
+    const submitted = await run(project, process.execPath, 'submits-squares.mjs', cluster);
+    expect(JSON.parse(submitted)).toEqual([1, 4, 9]);
+  } finally {
+    await stop(child);
+  }
+});
+
+test('the Debian package has the command, a unit for each role, and no dependency that it lacks', async () => {
+  const deb = readdirSync(release).find((name) => name.endsWith('.deb'))!;
+  const root = await emptyFolder('debian');
+  await run(folder, 'dpkg-deb', '--extract', join(release, deb), root);
+  const bin = join(root, 'usr/lib/goshawk/node_modules/@goshawk/cli/bin/goshawk.js');
+  expect((await run(root, process.execPath, bin, '--version')).trim()).toBe(VERSION);
+  expect(readdirSync(join(root, 'usr/lib/systemd/system')).sort()).toEqual(
+    ['central', 'dashboard', 'scheduler', 'worker'].map((role) => `goshawk-${role}.service`),
+  );
+  const { child } = await up(await emptyFolder('debian-cluster'), [process.execPath, bin]);
+  await stop(child);
+});
