@@ -126,6 +126,12 @@ const execPayload = () =>
         'a file of the worker that stdout goes to, in place of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
       ),
     stderr: outputFile().optional().describe('the same for stderr; it may be the file of `stdout`'),
+    returns: z
+      .boolean()
+      .optional()
+      .describe(
+        'the value of the task is the JSON that the command writes to the file named by GOSHAWK_RESULT',
+      ),
   });
 
 /** Call an exported function of an ES module with a JSON-like input; its result is the task's value. */

@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import {
   type Address,
   type InvariantError,
@@ -194,6 +196,48 @@ describe('a task in a slot', () => {
     expect(executor.runs[0]!.kills).toEqual([]);
     executor.runs[1]!.sink.ended({ kind: 'completed' }, 2);
     expect(machine.heard).toEqual(['0 completed 0 after 1', '0 completed 0 after 2']);
+  });
+});
+
+describe('a command that returns a value', () => {
+  function endWith(write: (file: string) => void) {
+    const { machine, environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ exec: ['x'], returns: true }));
+    const { order: given, sink } = executor.runs[0]!;
+    const file = given.env.GOSHAWK_RESULT!;
+    write(file);
+    sink.ended({ kind: 'completed', exitCode: 0 }, 1);
+    expect(existsSync(dirname(file))).toBe(false);
+    return machine.outcomes[0];
+  }
+
+  test('has the JSON that it wrote as its value, and nothing else is left of it', () => {
+    const outcome = endWith((file) => writeFileSync(file, '{"n": [1, null]}'));
+    expect(outcome).toMatchObject({ kind: 'completed', exitCode: 0, value: { n: [1, null] } });
+  });
+
+  test('has no value where it wrote none', () => {
+    const outcome = endWith(() => {});
+    expect(outcome).toMatchObject({ kind: 'completed', value: undefined });
+  });
+
+  test.each([
+    ['no JSON', '{', 'result-not-serialisable', 'left no JSON in GOSHAWK_RESULT'],
+    ['nothing', '', 'result-not-serialisable', 'left no JSON'],
+    ['too much', `"${'x'.repeat(256 * 1024)}"`, 'result-too-large', 'write it to a file'],
+  ])('fails where it wrote %s', (_, text, errorCode, message) => {
+    const outcome = endWith((file) => writeFileSync(file, text));
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      errorCode,
+      errorMessage: expect.stringContaining(message),
+    });
+  });
+
+  test('gets no file for it where it was not asked for', () => {
+    const { environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ exec: ['x'] }));
+    expect(executor.runs[0]!.order.env).toEqual(IDENTITY);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,13 @@ import {
   payloadSchemaOf,
   type Resources,
 } from '@goshawk/core';
-import type { Executor, Run, RunOrder } from '@goshawk/executors';
+import {
+  type Executor,
+  failed,
+  type Run,
+  type RunOrder,
+  type Outcome as RunOutcome,
+} from '@goshawk/executors';
 import type { GangPlace, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
@@ -67,8 +73,8 @@ interface CurrentRun {
   run: Run | undefined;
   /** Names of those that are its own. */
   readonly gpus: readonly string[];
-  /** Folder of what it is given of earlier stages. */
-  inputs?: string;
+  /** Folder of the files that a command exchanges with its worker; it goes with the run. */
+  folder?: string;
 }
 
 /**
@@ -92,15 +98,16 @@ class WorkerPort {
     const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
     const current: CurrentRun = { run: undefined, gpus: names ?? [] };
     this.#bySlot.set(slot, current);
-    const { inputs } = order;
-    const problem = inputs?.problem ?? (inputs === undefined ? undefined : spill(inputs.lines, current));
-    if (problem !== undefined) {
-      this.#ended(slot, order, current, failedOutcome('bad-inputs', problem), 0);
-      return;
-    }
-    const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand, current.inputs);
+    const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand);
     if ('problem' in checked) {
       this.#ended(slot, order, current, failedOutcome('bad-payload', checked.problem), 0);
+      return;
+    }
+    const { inputs } = order;
+    const returns = 'exec' in checked.payload && checked.payload.returns === true;
+    const problem = inputs?.problem ?? exchangeFiles(inputs?.lines, returns, checked, current);
+    if (problem !== undefined) {
+      this.#ended(slot, order, current, failedOutcome('bad-inputs', problem), 0);
       return;
     }
     current.run = executor.start(checked, {
@@ -110,7 +117,11 @@ class WorkerPort {
         this.#report(slot, current, 'taskOutput', (worker, now) =>
           worker.taskOutput(slot, stream, bytes, now),
         ),
-      ended: (outcome, runMs) => this.#ended(slot, order, current, taskOutcome(outcome), runMs),
+      ended: (outcome, runMs) => {
+        const withValue =
+          returns && outcome.kind === 'completed' ? returned(resultFile(current.folder!)) : outcome;
+        this.#ended(slot, order, current, taskOutcome(withValue), runMs);
+      },
     });
   }
 
@@ -132,7 +143,7 @@ class WorkerPort {
   }
 
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
-    if (current.inputs !== undefined) rmSync(current.inputs, { recursive: true, force: true });
+    if (current.folder !== undefined) rmSync(current.folder, { recursive: true, force: true });
     this.#report(slot, current, 'taskEnded', (worker, now) => {
       // Before the machine hears of it, since it may give the slot its next task at once.
       this.#bySlot.delete(slot);
@@ -155,21 +166,53 @@ class WorkerPort {
   }
 }
 
-/** Writes what the run is given of earlier stages. @returns why it cannot */
-function spill(lines: string, current: CurrentRun): string | undefined {
+/**
+ * Makes the folder for values of earlier stages and for the command's own value, and names the files to the run.
+ *
+ * @returns why it cannot
+ */
+function exchangeFiles(
+  lines: string | undefined,
+  returns: boolean,
+  order: MutableOrder,
+  current: CurrentRun,
+): string | undefined {
+  if (lines === undefined && !returns) return undefined;
   try {
-    const folder = mkdtempSync(join(tmpdir(), 'goshawk-inputs-'));
-    current.inputs = folder;
-    writeFileSync(inputsFile(folder), lines);
+    const folder = mkdtempSync(join(tmpdir(), 'goshawk-task-'));
+    current.folder = folder;
+    if (returns) order.env.GOSHAWK_RESULT = resultFile(folder);
+    if (lines === undefined) return undefined;
+    const file = join(folder, 'inputs.jsonl');
+    writeFileSync(file, lines);
+    order.env.GOSHAWK_INPUTS = file;
     return undefined;
   } catch (error) {
-    return `the values of earlier stages cannot be written: ${(error as Error).message}`;
+    return `the files of the task cannot be written: ${(error as Error).message}`;
   }
 }
 
-function inputsFile(folder: string): string {
-  return join(folder, 'inputs.jsonl');
+function resultFile(folder: string): string {
+  return join(folder, 'result.json');
 }
+
+/** The end of a command that completed, with the value that it wrote to its file. */
+function returned(file: string): RunOutcome {
+  try {
+    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+    if (bytes === undefined) return { kind: 'completed', exitCode: 0 };
+    if (bytes > LIMITS.resultBytesMax) {
+      const message = `the value takes ${bytes} bytes as JSON, more than ${LIMITS.resultBytesMax}: write it to a file and return its path`;
+      return failed('result-too-large', message);
+    }
+    return { kind: 'completed', exitCode: 0, value: JSON.parse(readFileSync(file, 'utf8')) };
+  } catch (error) {
+    const message = `the command left no JSON in GOSHAWK_RESULT: ${(error as Error).message}`;
+    return failed('result-not-serialisable', message);
+  }
+}
+
+type MutableOrder = RunOrder & { readonly env: Record<string, string> };
 
 /** For programs whose tasks find each other: torchrun, mpirun. */
 function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Record<string, string> {
@@ -187,8 +230,7 @@ function runOrder(
   gpus: string | undefined,
   traceparent: string | undefined,
   { cpu, memory }: Resources,
-  inputs: string | undefined,
-): RunOrder | { readonly problem: string } {
+): MutableOrder | { readonly problem: string } {
   const parsed = payloadSchemaOf(payload).safeParse(payload);
   if (!parsed.success) {
     return {
@@ -201,7 +243,6 @@ function runOrder(
     GOSHAWK_ATTEMPT: `${execution}`,
     ...(gang === undefined ? {} : gangEnvironment(gang)),
     ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
-    ...(inputs === undefined ? {} : { GOSHAWK_INPUTS: inputsFile(inputs) }),
     // Where GPUs are given out, a task that has none is to see none.
     ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),
   };
