@@ -1,4 +1,4 @@
-import { GoshawkError } from '@goshawk/core';
+import { GoshawkError, InputError } from '@goshawk/core';
 import { readerHasGone } from './broken-pipe.js';
 import { ExitCode } from './command.js';
 import { START_FOLDER } from './local/start-folder.js';
@@ -33,6 +33,23 @@ process.on('exit', () => {
   process.exitCode ??= ExitCode.failed;
 });
 
+/** A shell may stand in a folder that was removed meanwhile. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    const failure = new InputError(
+      'no-folder',
+      'the current folder does not exist any more',
+      'change to another one',
+      {
+        cause,
+      },
+    );
+    process.exit(tellFailure(failure, argv, process.stderr));
+  }
+}
+
 void run(argv, {
   stdout: process.stdout,
   stderr: process.stderr,
@@ -41,7 +58,7 @@ void run(argv, {
     return process.stdin;
   },
   environment: process.env,
-  cwd: startFolder ?? process.cwd(),
+  cwd: startFolder ?? currentFolder(),
   interrupted: interrupt.signal,
 }).then((code) => {
   process.exitCode = code;

@@ -41,6 +41,20 @@ describe('what the command runs', () => {
   });
 });
 
+describe.runIf(process.platform === 'linux')('a current folder that was removed', () => {
+  it('is an error of one line', () => {
+    const real = join(import.meta.dirname, '../bin/goshawk.js');
+    const gone = mkdtempSync(join(home, 'gone-'));
+    const { status, stdout, stderr } = spawnSync(
+      'sh',
+      ['-c', 'cd "$3" && rmdir "$3" && "$1" "$2" run -- pwd', 'sh', process.execPath, real, gone],
+      { encoding: 'utf8', env: { PATH: process.env.PATH } },
+    );
+    expect(stderr).toBe('goshawk: the current folder does not exist any more; change to another one\n');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  });
+});
+
 describe.runIf(process.platform === 'linux')('an argument that is not UTF-8', () => {
   it.each([
     ['--name "$(printf \'a\\377\')" --sleep 1ms', 'a�'],

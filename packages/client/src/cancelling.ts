@@ -2,6 +2,7 @@ import {
   InputError,
   type JobState,
   type JobSummary,
+  LIMITS,
   type MessageOf,
   mergedRanges,
   parseTaskRanges,
@@ -55,10 +56,20 @@ export interface CancelledJobs {
 export function rangesOf(tasks: TaskChoice): TaskRange[] {
   if (typeof tasks === 'string') return parseTaskRanges(tasks);
   const ranges = tasks.map((each) => (typeof each === 'number' ? { first: each, last: each } : each));
+  if (ranges.length === 0)
+    throw new InputError('bad-tasks', 'tasks: the list is empty', 'leave it out for all');
   for (const { first, last } of ranges)
-    if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last) || first < 0 || last < first)
-      throw new InputError('bad-tasks', `tasks: ${first} to ${last} are no tasks`);
+    if (!isTask(first) || !isTask(last) || last < first)
+      throw new InputError(
+        'bad-tasks',
+        `tasks: ${first} to ${last} are no tasks`,
+        'tasks are numbered from 0',
+      );
   return mergedRanges(ranges);
+}
+
+function isTask(number: number): boolean {
+  return Number.isSafeInteger(number) && number >= 0 && number < LIMITS.tasksPerJobMax;
 }
 
 /** Cancels the jobs of all schedulers that are meant. */

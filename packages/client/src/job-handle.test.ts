@@ -330,6 +330,34 @@ describe('the result of a job', () => {
   });
 });
 
+describe('results as tasks end', () => {
+  const row = (task: number) => ({ task, stage: 'tasks', state: 'completed', attempt: 1, value: task });
+
+  /** So many results are there at each question, with news of more. */
+  async function gaps(together: number): Promise<number[]> {
+    const readAt: number[] = [];
+    await using fake = await withOwner((message, { answer, event }) => {
+      if (message.type === 'watchJob')
+        setInterval(() => event({ kind: 'progress', job: summary('t0-1') }), 2).unref();
+      if (message.type !== 'readResults') return;
+      readAt.push(performance.now());
+      const tasks = Array.from({ length: together }, (_, at) => row(message.from + at));
+      answer({ values: [], tasks, next: undefined });
+    });
+    await using cluster = await fake.connect();
+    let read = 0;
+    for await (const _ of cluster.job('t0-1').eachResult({ order: 'completed' }))
+      if (++read === 6 * together) break;
+    return readAt.slice(1).map((at, index) => at - readAt[index]!);
+  }
+
+  test('are read less often where many come together', async () => {
+    // A busy machine makes gaps longer, never shorter.
+    expect(Math.min(...(await gaps(20)))).toBeGreaterThan(40);
+    expect(Math.min(...(await gaps(1)))).toBeLessThan(40);
+  });
+});
+
 describe('a question about a job', () => {
   const silentOwner = () =>
     FakeCluster.start(2, (index) => (index === 0 ? () => {} : obligingScheduler('t1')));

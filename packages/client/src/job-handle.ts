@@ -10,9 +10,7 @@ import {
   type Millis,
   PRIORITIES,
   type Priority,
-  parseTaskRanges,
   type Question,
-  type TaskRange,
   type TaskResult,
   type TaskRow,
 } from '@goshawk/core';
@@ -51,8 +49,8 @@ export interface ExplainedJob extends JobExplanation {
 }
 
 export interface RetryOptions extends CallOptions {
-  /** Only these tasks: `'3,7-9'`, or their numbers. */
-  readonly tasks?: string | readonly number[] | undefined;
+  /** Only these. */
+  readonly tasks?: TaskChoice | undefined;
   /** Leaves out tasks that were cancelled, unless a failed task kept their stage from running. */
   readonly failed?: boolean | undefined;
   /** The same key again is the same retry. */
@@ -250,8 +248,6 @@ export class JobHandle<Value = unknown> {
     options: CancelTasksOptions = {},
   ): Promise<CancelledTasks> {
     const ranges = tasks === undefined ? [] : rangesOf(tasks);
-    if (tasks !== undefined && ranges.length === 0)
-      throw new InputError('bad-tasks', 'tasks: none are named');
     const { stage } = options;
     const answer = await this.#ask(
       {
@@ -304,7 +300,7 @@ export class JobHandle<Value = unknown> {
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
     const { key = randomName(), tasks, failed } = options;
     checkKey(key);
-    const ranges = tasks === undefined ? undefined : chosenRanges(tasks);
+    const ranges = tasks === undefined ? undefined : rangesOf(tasks);
     let sentAtMs: Millis | undefined;
     const answer = await this.#ask(
       {
@@ -362,10 +358,6 @@ export class JobHandle<Value = unknown> {
   #ask<Q extends Question>(order: Ask<Q>, options: CallOptions): Promise<Answer<Q>> {
     return askOwner(this.#session, this.id, order, options);
   }
-}
-
-function chosenRanges(tasks: string | readonly number[]): TaskRange[] {
-  return parseTaskRanges(typeof tasks === 'string' ? tasks : tasks.join(','));
 }
 
 function withTasks({ job, starts = [], runs = [] }: EndedEvent, endedAtMs: Millis): EndedJobWithTasks {

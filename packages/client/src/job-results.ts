@@ -3,11 +3,13 @@ import {
   type JobEvent,
   type JobState,
   type MessageOf,
+  type Millis,
   type ResultPage,
   type ResultRow,
   resultJson,
   type TaskResult,
 } from '@goshawk/core';
+import { pause } from './abort.js';
 import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
@@ -27,6 +29,9 @@ export async function readValues(
   }
   return values;
 }
+
+const READ_EVERY_MS: Millis = 50;
+const READ_MS_PER_RESULT: Millis = 5;
 
 /** `index`: by index; `completed`: as tasks end. */
 export type ResultOrder = 'index' | 'completed';
@@ -72,17 +77,20 @@ export async function* eachResult(
   options: CallOptions,
 ): AsyncGenerator<TaskResult, void, undefined> {
   const yielded = new AttemptsYielded();
+  const pace = new Pace();
   let from = 0;
   let owner: string | undefined;
   let isOver = false;
   try {
     for (;;) {
+      if (!isOver) await pace.next(options.signal);
       for (let hasMore = true; hasMore; ) {
         const page = await readPage(session, id, from, order === 'index' ? 'prefix' : 'ended', options);
         // Another process of the scheduler may list the tasks in another order.
         if (order === 'completed' && owner !== undefined && owner !== page.from && from > 0) from = 0;
         else {
           from += page.tasks.length;
+          pace.took(page.tasks.length);
           hasMore = page.next !== undefined;
           for (const row of page.tasks) if (yielded.isNew(row)) yield resultJson(id, row);
         }
@@ -94,6 +102,27 @@ export async function* eachResult(
     }
   } finally {
     await news.return?.();
+  }
+}
+
+/**
+ * Time between reads: none where results come one by one, and more the more come at a time. A message for each handful
+ * would cost client and scheduler more than the results do.
+ */
+class Pace {
+  #took = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  took(results: number): void {
+    this.#took += results;
+  }
+
+  async next(signal: AbortSignal | undefined): Promise<void> {
+    const at = this.#readAt + Math.min(READ_EVERY_MS, this.#took * READ_MS_PER_RESULT);
+    const now = performance.now();
+    if (at > now) await pause(at - now, signal);
+    this.#readAt = performance.now();
+    this.#took = 0;
   }
 }
 

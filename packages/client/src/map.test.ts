@@ -152,6 +152,24 @@ describe('map', () => {
     expect([job.closed, job.cancels, job.messages.length]).toEqual([true, 0, 1]);
   });
 
+  it.each(['index', 'completed'] as const)(
+    'by %s gives the later of two results that came before it was read',
+    async (order) => {
+      const job = new OpenJob();
+      const options = { order, onError: 'collect' } as const;
+      const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], options));
+      await job.has(1, 2, 3, 4);
+      job.end(1);
+      expect((await next).value).toMatchObject({ value: 1 });
+      job.fail(2);
+      job.end(2, 3);
+      for (let turn = 0; turn < 20; turn++) await setImmediate();
+      const taken = [await values.next(), await values.next()];
+      expect(taken.map(({ value }) => (value as TaskResult).value)).toEqual([4, 9]);
+      await values.return(undefined);
+    },
+  );
+
   it('gives values as they come, where that is asked for', async () => {
     const job = new OpenJob();
     const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3], { order: 'completed' }));
@@ -369,6 +387,34 @@ describe('map', () => {
         code: 'key-conflict',
       });
       expect(job.cancels).toBe(0);
+    });
+  });
+
+  describe('while many inputs are in flight', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+    afterEach(() => void vi.useRealTimers());
+
+    it('appends few others together, after a moment, and many at once', async () => {
+      const job = new OpenJob();
+      const count = 800;
+      const { next, values } = reader(mapInputs(job, WORK, Array(100_000).keys(), { inFlight: count }));
+      await job.has(...Array(count).keys());
+      const { length } = job.messages;
+      const read = async (from: number, to: number) => {
+        for (let n = from; n < to; n++) {
+          job.end(n);
+          await (n === 0 ? next : values.next());
+        }
+        for (let turn = 0; turn < 20; turn++) await setImmediate();
+      };
+      await read(0, 10);
+      expect(job.messages).toHaveLength(length);
+      await vi.advanceTimersByTimeAsync(50);
+      await expect.poll(() => job.messages.slice(length).map((each) => each.length)).toEqual([10]);
+      await read(10, 210);
+      expect(job.messages.length - length).toBeGreaterThanOrEqual(2);
+      expect(job.messages.length - length).toBeLessThanOrEqual(6);
+      await values.return(undefined);
     });
   });
 

@@ -48,6 +48,9 @@ const APPENDED_BYTES = 1024 * 1024;
 const OPEN = '1h';
 /** A map that is left waits no longer for a scheduler that does not answer. */
 const LEAVE_MS: Millis = 2_000;
+/** Inputs that are few beside those that are out wait so long for others: a message each would cost more than they do. */
+const GATHER_MS: Millis = 50;
+const FEW = 1 / 8;
 /** After a refusal for which the cluster was asked as often as it said. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
 
@@ -95,17 +98,18 @@ class MapRun<Input> {
   #job: MapJob | undefined;
   /** Taken, and not appended yet. */
   readonly #gathered = new Deque<{ readonly input: Input; readonly bytes: number }>();
-  /** Inputs that were taken, that the job has, and whose results were read. */
+  /** Inputs that were taken, that the job has, whose results came, and whose results were read. */
   #taken = 0;
   #appended = 0;
+  #came = 0;
   #read = 0;
   /** Size of each input whose result was not read, from the first index on that has none. */
   readonly #sizes = new Deque<number>();
   #bytes = 0;
   #hasAll = false;
-  /** By index where they are read in this order, or as they came. */
+  /** Results that came and were not read, and their indices as they came where they are read in this order. */
   readonly #byIndex = new Map<number, TaskResult>();
-  readonly #asCame = new Deque<TaskResult>();
+  readonly #asCame = new Deque<number>();
   /** Results from this index on, but for those beyond, were not read. */
   #readUpTo = 0;
   readonly #readBeyond = new Set<number>();
@@ -197,6 +201,7 @@ class MapRun<Input> {
       await this.#whenever(() => this.#gathered.length > 0 || this.#hasAll || this.#lastly !== undefined);
       // Inputs that are there are taken in the same turn.
       await setImmediate();
+      await this.#gather();
       const batch: Input[] = [];
       for (
         let bytes = 0;
@@ -215,6 +220,19 @@ class MapRun<Input> {
         return this.#endAfter(this.#appended, error);
       }
     }
+  }
+
+  /** Waits for more inputs while tasks have enough to do without those that are there. */
+  async #gather(): Promise<void> {
+    const out = this.#appended - this.#came;
+    const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#lastly !== undefined;
+    if (isEnough()) return;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.#wake();
+    }, GATHER_MS);
+    await this.#whenever(() => isEnough() || isLate).finally(() => clearTimeout(timer));
   }
 
   /** @throws InputError of the first input that no task can have, once those before it were appended */
@@ -260,8 +278,11 @@ class MapRun<Input> {
     for await (const result of job.results({ signal: this.#until })) {
       const { index } = result;
       if (index < this.#readUpTo || this.#readBeyond.has(index)) continue;
-      if (this.#options.order === 'completed') this.#asCame.push(result);
-      else this.#byIndex.set(index, result);
+      if (!this.#byIndex.has(index)) {
+        this.#came++;
+        if (this.#options.order === 'completed') this.#asCame.push(index);
+      }
+      this.#byIndex.set(index, result);
       this.#wake();
     }
     this.#hasEnded = true;
@@ -289,8 +310,8 @@ class MapRun<Input> {
   }
 
   #takeResult(): TaskResult | undefined {
-    const result =
-      this.#options.order === 'completed' ? this.#asCame.shift() : this.#byIndex.get(this.#readUpTo);
+    const index = this.#options.order === 'completed' ? this.#asCame.shift() : this.#readUpTo;
+    const result = index === undefined ? undefined : this.#byIndex.get(index);
     if (result === undefined) return undefined;
     this.#byIndex.delete(result.index);
     this.#read++;

@@ -25,7 +25,7 @@ export const runCommand = defineCommand({
   ],
   options: RUN_OPTIONS,
   async run(context, options, { afterDashes }) {
-    if (afterDashes === undefined)
+    if (!afterDashes?.[0])
       throw new InputError(
         'usage',
         'run: the command is written after --',

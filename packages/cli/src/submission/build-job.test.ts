@@ -182,7 +182,7 @@ describe('a command', () => {
       timeLimit: '10m',
       priority: 'high',
       retryBackoff: '1s',
-      retryOn: '75, 137',
+      retryOn: '75, 137, SIGXCPU, term',
       cpus: '0.5',
       memory: '1GiB',
       resource: ['gpu=1'],
@@ -196,7 +196,7 @@ describe('a command', () => {
       key: 'k',
       retries: 2,
       retryBackoff: 1_000,
-      retryOn: [75, 137],
+      retryOn: [75, 137, 152, 143],
       timeout: 30_000,
       timeLimit: 600_000,
       priority: 'high',
@@ -339,6 +339,10 @@ describe('columns and parameters', () => {
       { eachLine: 'g', colsep: ',', header: true, command: ['x'] },
       'line 2 of g has 3 columns, and the header names 2',
     ],
+    [
+      { eachLine: 'i', colsep: ',', header: true, command: ['x'] },
+      'line 3 of i has 1 column, and the header names 2',
+    ],
     [{ eachLine: 'h', header: true, command: ['x'] }, 'h has no lines after its header'],
     [{ eachLine: 'd', colsep: ',', header: true, command: ['x'] }, '"a" cannot be the name of column 2'],
     [{ colsep: ',', command: ['x'] }, '--colsep needs --each-line'],
@@ -355,7 +359,7 @@ describe('columns and parameters', () => {
       '--array: 200,000 tasks with their own arguments are too large',
     ],
   ])('that cannot be: %j', async (line, message) => {
-    const files = { f: 'a,b\nc,d', g: 'a,b\n1,2,3', h: 'a', d: 'a,a\n1,2' };
+    const files = { f: 'a,b\nc,d', g: 'a,b\n1,2,3', h: 'a', d: 'a,a\n1,2', i: 'a,b\n1,2\n\n' };
     await expect(job({ ...line, files })).rejects.toThrow(message);
   });
 });

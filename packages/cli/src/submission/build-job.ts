@@ -129,7 +129,8 @@ function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, num
 function parseExitCodes(text: string): number[] {
   return text.split(',').map((given) => {
     const code = given.trim();
-    const parsed = /^\d{1,3}$/.test(code) ? Number(code) : exitCodeOfSignal(code.toUpperCase());
+    const signal = code.toUpperCase().replace(/^(?!SIG)/, 'SIG');
+    const parsed = /^\d{1,3}$/.test(code) ? Number(code) : exitCodeOfSignal(signal);
     if (parsed !== undefined && parsed >= 1 && parsed <= 255) return parsed;
     throw new InputError(
       'bad-option',

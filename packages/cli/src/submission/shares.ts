@@ -1,4 +1,4 @@
-import { InputError, LIMITS } from '@goshawk/core';
+import { counted, InputError, LIMITS } from '@goshawk/core';
 import { valueListsIn } from '../pairs.js';
 import { parseArray } from './array.js';
 
@@ -73,7 +73,9 @@ export function lineShares(
       return { ...share, columns: [], named: {}, input: 'text' in text ? text.text : undefined };
     const columns = cells(index);
     if (header && columns.length !== names.length)
-      throw bad(`${where(index)} has ${columns.length} columns, and the header names ${names.length}`);
+      throw bad(
+        `${where(index)} has ${counted(columns.length, 'column')}, and the header names ${names.length}`,
+      );
     const named = Object.fromEntries(names.map((name, i) => [name, columns[i]!]));
     return { ...share, columns, named, input: header ? named : columns };
   });

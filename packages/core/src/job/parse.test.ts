@@ -148,6 +148,12 @@ describe('a job as people write it', () => {
     expect(() => parseJobSpec({ tasks })).toThrow(line);
   });
 
+  test('both streams of a task may go to one file, however it is spelled', () => {
+    const one = { exec: ['a'], stdout: 'out/o', stderr: './out//o', cwd: '/x' };
+    expect(parseJobSpec({ tasks: [one] }).stages).toHaveLength(1);
+    expect(() => parseJobSpec({ tasks: [one, one] })).toThrow('several tasks would write to "./out//o"');
+  });
+
   test.each([
     [{ name: 'a\0b' }, 'name: a NUL byte cannot be passed'],
     [{ name: '\ud800' }, 'name: half of a character'],

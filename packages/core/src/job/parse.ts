@@ -121,9 +121,13 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
   const written = new Set<string>();
   const take = (task: Payload, times: number): void => {
     if (!('exec' in task) || (task.stdout === undefined && task.stderr === undefined)) return;
-    for (const path of new Set([task.stdout, task.stderr])) {
+    // Both streams of a task may go to one file.
+    const files = new Map<string, string>();
+    for (const path of [task.stdout, task.stderr]) {
       if (path === undefined || path.includes('{index}')) continue;
-      const file = normalized(path.startsWith('/') ? path : `${task.cwd ?? '.'}/${path}`);
+      files.set(normalized(path.startsWith('/') ? path : `${task.cwd ?? '.'}/${path}`), path);
+    }
+    for (const [file, path] of files) {
       if (file.startsWith('/dev/')) continue;
       if (times === 1 && !written.has(file)) {
         written.add(file);

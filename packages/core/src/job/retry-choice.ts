@@ -1,9 +1,6 @@
 import { LIMITS } from '../limits.js';
 import { flag, list, optional, record } from '../messages/fields.js';
-import { task } from '../messages/records.js';
-
-/** Tasks `first` to `last`, both included. */
-export const taskRange = record({ first: task, last: task });
+import { taskRange } from '../messages/records.js';
 
 export const retryChoiceFields = {
   /** Only tasks that failed, and stages that could not run because of them. Otherwise also tasks that were cancelled. */

@@ -1,5 +1,6 @@
 /** What the fields of messages are made of: parts that several messages share. */
 import type { AttemptNumber, JobNumber, Millis, StageIndex, TaskIndex } from '../ids.js';
+import type { TaskRange } from '../job/task-ranges.js';
 import { LIMITS } from '../limits.js';
 import { parseClusterSettings } from '../policy/settings.js';
 import {
@@ -27,6 +28,8 @@ export const line = text(LIMITS.lineLengthMax);
 export const job: Field<JobNumber> = count;
 export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
+
+export const taskRange: Field<TaskRange> = record({ first: task, last: task });
 /** Of a worker; 0: no fixed number, as many tasks as fit its resources. */
 export const slots = countTo(LIMITS.slotsMax);
 export const attempt: Field<AttemptNumber> = count;

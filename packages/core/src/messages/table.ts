@@ -77,6 +77,7 @@ import {
   stage,
   task,
   taskAttempt,
+  taskRange,
   wish,
 } from './records.js';
 
@@ -860,7 +861,7 @@ export const MESSAGES = {
     request,
     id: name,
     /** `first` to `last`, both included, by their numbers in the job; none: all of the stage, or of the job. */
-    tasks: list(record({ first: task, last: task }), LIMITS.taskRangesMax),
+    tasks: list(taskRange, LIMITS.taskRangesMax),
     /** They must be of this stage. */
     stage: optional(name),
   }),
