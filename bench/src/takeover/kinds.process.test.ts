@@ -85,15 +85,18 @@ describe.runIf(isPostgresThere())('whoever goes on with the jobs of a scheduler'
 
         if (how === 'killed') await cluster.schedulers.get(name)!.kill();
         else await client.takeOverFrom(name);
-        expect((await held.describe()).state).toBe('held');
-        expect((await held.describe()).priority).toBe('high');
-        expect((await after.describe()).state).toBe('held');
+        expect(await held.describe()).toMatchObject({ state: 'waiting', held: true, priority: 'high' });
+        expect((await after.describe()).state).toBe('waiting');
         expect((await later.describe()).state).toBe('waiting');
         const results: TaskResult<number>[] = [];
         for await (const result of mapped()) results.push(result);
         expect(results.map(({ index }) => index)).toEqual([...inputs.keys()]);
         for (const { index, state, value, error } of results) {
-          if (index % 10 === 7) expect([state, error?.message]).toEqual(['failed', `${index} is unlucky`]);
+          if (index % 10 === 7)
+            expect([state, error?.message]).toEqual([
+              'failed',
+              expect.stringContaining(`${index} is unlucky`),
+            ]);
           else expect([state, value]).toEqual(['completed', index]);
         }
         expect(readdirSync(folder).filter((file) => file.startsWith('call-'))).toHaveLength(200);
