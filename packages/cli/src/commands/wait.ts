@@ -43,8 +43,9 @@ export const waitCommand = defineCommand({
         any: options.any,
         timeoutMs: options.waitTimeout,
         ended: (job) => {
-          if (!json) context.out(outcomeText(job, context.color));
-          else if (!options.results) context.json(jobJson(job, Date.now()));
+          if (json && !options.results) context.json(jobJson(job, Date.now()));
+          else if (!json && options.results) context.note(outcomeText(job, context.errorColor));
+          else if (!json) context.out(outcomeText(job, context.color));
         },
       });
       for (const job of options.results ? ended : []) {

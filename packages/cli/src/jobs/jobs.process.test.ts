@@ -300,6 +300,10 @@ describe('modules', () => {
       { index: 1, state: 'failed', attempt: 1, error: { message: expect.stringContaining('two') } },
       3,
     ]);
+    // The outcome goes to stderr, or a program could not read the lines.
+    const text = await up.goshawk(['wait', id!, '--results']);
+    expect([text.exitCode, text.stdout]).toEqual([1, stdout]);
+    expect(text.stderr).toContain('1 of 3 tasks failed');
     const again = await up.goshawk(['wait', id!, '--results', '--json']);
     expect(again.exitCode).toBe(1);
     expect(JSON.parse(again.stdout).results).toMatchObject([

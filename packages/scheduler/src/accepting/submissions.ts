@@ -14,6 +14,7 @@ import {
   type RetryChoice,
   setLatest,
   sumOf,
+  tasksInRanges,
 } from '@goshawk/core';
 import { refused } from '../clients/answers.js';
 import { Job } from '../job/job.js';
@@ -139,7 +140,12 @@ function retried(
 }
 
 function nothingToRetry({ id, state }: Job, { tasks, failedOnly }: RetryChoice): string {
-  if (tasks !== undefined) return `tasks ${formatTaskRanges(tasks)} of ${id} have completed`;
+  if (tasks !== undefined) {
+    const named = formatTaskRanges(tasks);
+    return tasksInRanges(tasks) === 1
+      ? `task ${named} of ${id} has completed`
+      : `tasks ${named} of ${id} have completed`;
+  }
   return state === 'completed' || failedOnly !== true
     ? `no task of ${id} failed`
     : `no task of ${id} failed; it was cancelled`;
