@@ -65,7 +65,8 @@ export class Cluster implements AsyncDisposable {
       const handle = await this.submit(job, callOptions);
       return {
         append: (tasks, of) => appendTasks(this.#session, handle.id, tasks, of),
-        results: (of) => handle.eachResult({ ...of, order: 'completed' }),
+        results: (of) => handle.eachResult(of),
+        retry: (of) => handle.retry(of),
         describe: (of) => handle.describe(of),
         cancel: () => handle.cancel(),
       };

@@ -106,19 +106,23 @@ export async function* eachResult(
 }
 
 /**
- * Time between reads: none where results come one by one, and more the more come at a time. A message for each handful
- * would cost client and scheduler more than the results do.
+ * Time between reads: none where results come one by one, and more the more come at a time, or the more often none did. A
+ * message for each handful would cost client and scheduler more than the results do.
  */
 class Pace {
   #took = 0;
   #readAt = Number.NEGATIVE_INFINITY;
+  /** Reads without a result since the last one. */
+  #inVain = 0;
 
   took(results: number): void {
     this.#took += results;
   }
 
   async next(signal: AbortSignal | undefined): Promise<void> {
-    const at = this.#readAt + Math.min(READ_EVERY_MS, this.#took * READ_MS_PER_RESULT);
+    this.#inVain = this.#took > 0 ? 0 : this.#inVain + 1;
+    const waitMs = READ_MS_PER_RESULT * (this.#took > 0 ? this.#took : this.#inVain - 1);
+    const at = this.#readAt + Math.min(READ_EVERY_MS, waitMs);
     const now = performance.now();
     if (at > now) await pause(at - now, signal);
     this.#readAt = performance.now();

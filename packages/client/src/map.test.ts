@@ -4,6 +4,7 @@ import { InputError, type TaskResult } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { JobCancelled, JobFailed, refusal } from './errors.js';
 import { detail } from './fake-cluster.fixture.js';
+import type { ResultOrder } from './job-results.js';
 import { type MapCluster, type MapJob, type MapOptions, mapInputs } from './map.js';
 import type { Appended, Appending } from './open-jobs.js';
 
@@ -18,6 +19,9 @@ class OpenJob implements MapCluster, MapJob {
   closed = false;
   cancels = 0;
   taken = 0;
+  /** Results that each reader has had, and requests to retry what failed. */
+  readonly yielded: number[] = [];
+  retries = 0;
   /** So many times it has enough for now. */
   refusals = 0;
   code = 'overloaded';
@@ -66,13 +70,31 @@ class OpenJob implements MapCluster, MapJob {
     return { tasks: this.inputs.length, digest: this.digest, closed: this.closed, state: this.#state };
   }
 
-  async *results(): AsyncGenerator<TaskResult> {
+  async *results({ order }: { readonly order: ResultOrder }): AsyncGenerator<TaskResult> {
+    const reader = this.yielded.push(0) - 1;
     for (let at = 0; ; at++) {
       const hasEnded = () => this.#state !== 'running' || (this.closed && at === this.inputs.length);
-      while (this.#results.length <= at && !hasEnded()) await once(this.#news, 'news');
-      if (this.#results.length <= at) return;
-      yield this.#results[at]!;
+      const result = () =>
+        order === 'index' ? this.#results.find(({ index }) => index === at) : this.#results[at];
+      while (result() === undefined && !hasEnded()) await once(this.#news, 'news');
+      if (result() === undefined) return;
+      this.yielded[reader]!++;
+      yield result()!;
     }
+  }
+
+  async retry(): Promise<void> {
+    this.retries++;
+    const hasFailed = ({ state }: TaskResult) => state === 'failed';
+    if (!this.#results.some(hasFailed)) throw new InputError('nothing-failed', 'none failed');
+    const again = { state: 'completed', value: 'again', error: null } as const;
+    for (const result of this.#results.splice(0))
+      this.#results.push(hasFailed(result) ? { ...result, ...again } : result);
+  }
+
+  endAsFailed(): void {
+    this.#state = 'failed';
+    this.#news.emit('news');
   }
 
   async describe() {
@@ -152,23 +174,20 @@ describe('map', () => {
     expect([job.closed, job.cancels, job.messages.length]).toEqual([true, 0, 1]);
   });
 
-  it.each(['index', 'completed'] as const)(
-    'by %s gives the later of two results that came before it was read',
-    async (order) => {
-      const job = new OpenJob();
-      const options = { order, onError: 'collect' } as const;
-      const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], options));
-      await job.has(1, 2, 3, 4);
-      job.end(1);
-      expect((await next).value).toMatchObject({ value: 1 });
-      job.fail(2);
-      job.end(2, 3);
-      for (let turn = 0; turn < 20; turn++) await setImmediate();
-      const taken = [await values.next(), await values.next()];
-      expect(taken.map(({ value }) => (value as TaskResult).value)).toEqual([4, 9]);
-      await values.return(undefined);
-    },
-  );
+  it('gives one result of an input whose task was retried before that was read', async () => {
+    const job = new OpenJob();
+    const options = { order: 'completed', onError: 'collect' } as const;
+    const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], options));
+    await job.has(1, 2, 3, 4);
+    job.end(1);
+    expect((await next).value).toMatchObject({ value: 1 });
+    job.fail(2);
+    job.end(2, 3);
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    const taken = [await values.next(), await values.next()];
+    expect(taken.map(({ value }) => (value as TaskResult).index)).toEqual([1, 2]);
+    await values.return(undefined);
+  });
 
   it('gives values as they come, where that is asked for', async () => {
     const job = new OpenJob();
@@ -212,6 +231,22 @@ describe('map', () => {
     expect(Math.max(...job.messages.map(({ length }) => length))).toBeLessThanOrEqual(2);
     stop.abort(new Error('enough'));
     await expect(next).rejects.toThrow('enough');
+  });
+
+  it('goes on with other inputs while one takes long, however large they are, by order of completion', async () => {
+    const job = new OpenJob();
+    function* endless() {
+      for (let n = 0; ; n++) yield { n, text: 'x'.repeat(500_000), toJSON: () => n };
+    }
+    const options = { order: 'completed', inFlight: 8 } as const;
+    const { next, values } = reader(mapInputs(job, WORK, endless(), options));
+    // The first one never ends.
+    for (let n = 1; n <= 50; n++) {
+      await expect.poll(() => job.inputs.length).toBeGreaterThan(n);
+      job.end(job.inputs[n]!);
+      await (n === 1 ? next : values.next());
+    }
+    await values.return(undefined);
   });
 
   it('gives a value that is there while the next input is not', async () => {
@@ -376,6 +411,33 @@ describe('map', () => {
       const more = all(mapInputs(job, WORK, [1, 2, 3, 4, 5], { key: 'k' }), taken);
       await expect(more).rejects.toMatchObject({ code: 'not-open' });
       expect(taken).toEqual([1, 4, 9, 16]);
+    });
+
+    it('reads no more results ahead than may be in flight, however many an earlier run left', async () => {
+      for (const order of ['index', 'completed'] as const) {
+        const job = await leftBehind();
+        job.end(2, 3, 4);
+        const options = { key: 'k', order, inFlight: 2 } as const;
+        const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], options));
+        expect((await next).value).toBe(1);
+        for (let turn = 0; turn < 50; turn++) await setImmediate();
+        expect(job.yielded.at(-1)).toBeLessThanOrEqual(3);
+        expect(await all(values)).toEqual([4, 9, 16]);
+      }
+    });
+
+    it('runs what failed again where that is asked for and the job has ended', async () => {
+      for (const retryFailed of [false, true]) {
+        const job = await leftBehind();
+        job.fail(2);
+        job.end(3, 4);
+        job.closed = true;
+        job.endAsFailed();
+        const options = { key: 'k', onError: 'collect', retryFailed } as const;
+        const results = (await all(mapInputs(job, WORK, [1, 2, 3, 4], options))) as TaskResult[];
+        expect([results[1]!.value, job.retries]).toEqual(retryFailed ? ['again', 1] : [null, 0]);
+        expect(job.submitted.at(-1)).not.toHaveProperty('retryFailed');
+      }
     });
 
     it.each([

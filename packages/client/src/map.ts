@@ -1,8 +1,17 @@
 import { createHash, type Hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { Deque, GoshawkError, InputError, type JobDetail, type Millis, type TaskResult } from '@goshawk/core';
+import {
+  Deque,
+  GoshawkError,
+  InputError,
+  isFinal,
+  type JobDetail,
+  type Millis,
+  type TaskResult,
+} from '@goshawk/core';
 import { abortable, pause } from './abort.js';
 import { JobCancelled, JobFailed } from './errors.js';
+import type { ResultOrder } from './job-results.js';
 import type { Appended, Appending } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import type { JobSubmission } from './submission.js';
@@ -18,7 +27,9 @@ export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
   /** `stop`: throw of the first input that fails, and cancel the others. `collect`: yield results, of errors too [stop] */
   readonly onError?: 'stop' | 'collect' | undefined;
   /** Yield results by input, or as they come [index] */
-  readonly order?: 'index' | 'completed' | undefined;
+  readonly order?: ResultOrder | undefined;
+  /** With the key of a map that has ended: its inputs that failed or were cancelled run again. Otherwise their errors are the results [false] */
+  readonly retryFailed?: boolean | undefined;
   /** Inputs that have been taken and whose results have not [1,000, of 8 MiB together at most] */
   readonly inFlight?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -33,8 +44,10 @@ export interface MapCluster {
 export interface MapJob {
   /** @returns what the job has then */
   append(tasks: Appending, options: CallOptions): Promise<Appended>;
-  /** As tasks end, until the job has ended. */
-  results(options: CallOptions): AsyncIterable<TaskResult>;
+  /** Until the job has ended. */
+  results(options: CallOptions & { readonly order: ResultOrder }): AsyncIterable<TaskResult>;
+  /** Runs again what failed or was cancelled of a job that has ended. @throws InputError `nothing-failed` */
+  retry(options: CallOptions): Promise<unknown>;
   describe(options: CallOptions): Promise<JobDetail>;
   cancel(): Promise<unknown>;
 }
@@ -101,18 +114,14 @@ class MapRun<Input> {
   /** Inputs that were taken, that the job has, whose results came, and whose results were read. */
   #taken = 0;
   #appended = 0;
-  #came = 0;
+  readonly #came = new Marks();
   #read = 0;
-  /** Size of each input whose result was not read, from the first index on that has none. */
-  readonly #sizes = new Deque<number>();
+  /** Sizes of the inputs that this run has taken and whose results were not read, by index. */
+  readonly #sizes = new Map<number, number>();
   #bytes = 0;
   #hasAll = false;
-  /** Results that came and were not read, and their indices as they came where they are read in this order. */
-  readonly #byIndex = new Map<number, TaskResult>();
-  readonly #asCame = new Deque<number>();
-  /** Results from this index on, but for those beyond, were not read. */
-  #readUpTo = 0;
-  readonly #readBeyond = new Set<number>();
+  /** Results that came and were not read, in the order in which they are. */
+  readonly #results = new Deque<TaskResult>();
   /** How the map ends once so many results were read, and at once. */
   #lastly: { readonly error: unknown; readonly after: number } | undefined;
   #fatal: { readonly error: unknown } | undefined;
@@ -143,11 +152,13 @@ class MapRun<Input> {
   }
 
   async #begin(): Promise<void> {
-    const { inFlight: _, signal: __, onError: ___, order: ____, ...job } = this.#options;
+    const { inFlight: _, signal: __, onError: ___, order: ____, retryFailed, ...job } = this.#options;
     this.#opening = this.#cluster.open({ open: OPEN, ...job }, { signal: this.#giveUp.signal });
     const opened = await this.#opening;
     const has = await opened.append(this.#appending([], this.#digest, false), { signal: this.#until });
     if (has.tasks > 0) await this.#skip(has);
+    if (retryFailed && isFinal(has.state))
+      await opened.retry({ signal: this.#until }).catch(unlessNothingFailed);
     this.#job = opened;
     void this.#collect(opened).catch((error: unknown) => this.#fail(error));
     if (has.closed) return void (await this.#expectEnd());
@@ -161,7 +172,6 @@ class MapRun<Input> {
       const next = await this.#iterator.next();
       if (next.done) throw otherInputs(`it had ${tasks}, and now there are ${this.#taken}`);
       addTo(this.#digest, next.value);
-      this.#sizes.push(0);
     }
     if (this.#digest !== undefined && textOf(this.#digest) !== digest)
       throw otherInputs(`its first ${tasks} were others`);
@@ -188,7 +198,7 @@ class MapRun<Input> {
       if (next.done) break;
       const bytes = sizeOf(next.value, APPENDED_BYTES);
       this.#gathered.push({ input: next.value, bytes });
-      this.#sizes.push(bytes);
+      this.#sizes.set(this.#taken, bytes);
       this.#bytes += bytes;
       if (this.#taken++ === this.#appended) this.#wake();
     }
@@ -224,7 +234,7 @@ class MapRun<Input> {
 
   /** Waits for more inputs while tasks have enough to do without those that are there. */
   async #gather(): Promise<void> {
-    const out = this.#appended - this.#came;
+    const out = this.#appended - this.#came.count;
     const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#lastly !== undefined;
     if (isEnough()) return;
     let isLate = false;
@@ -270,20 +280,19 @@ class MapRun<Input> {
       digest: textOf(digest),
       close,
       // Whoever comes back with the key reads them all again.
-      taken: digest === undefined ? this.#readUpTo : 0,
+      taken: digest === undefined ? this.#came.upTo : 0,
     };
   }
 
   async #collect(job: MapJob): Promise<void> {
-    for await (const result of job.results({ signal: this.#until })) {
-      const { index } = result;
-      if (index < this.#readUpTo || this.#readBeyond.has(index)) continue;
-      if (!this.#byIndex.has(index)) {
-        this.#came++;
-        if (this.#options.order === 'completed') this.#asCame.push(index);
-      }
-      this.#byIndex.set(index, result);
+    const { order = 'index', inFlight = IN_FLIGHT } = this.#options;
+    for await (const result of job.results({ order, signal: this.#until })) {
+      // A task that was retried meanwhile comes again.
+      if (!this.#came.add(result.index)) continue;
+      this.#results.push(result);
       this.#wake();
+      // An earlier run may have left more of them than fit into memory.
+      await this.#whenever(() => this.#results.length < inFlight);
     }
     this.#hasEnded = true;
     this.#wake();
@@ -310,13 +319,11 @@ class MapRun<Input> {
   }
 
   #takeResult(): TaskResult | undefined {
-    const index = this.#options.order === 'completed' ? this.#asCame.shift() : this.#readUpTo;
-    const result = index === undefined ? undefined : this.#byIndex.get(index);
+    const result = this.#results.shift();
     if (result === undefined) return undefined;
-    this.#byIndex.delete(result.index);
     this.#read++;
-    this.#readBeyond.add(result.index);
-    for (; this.#readBeyond.delete(this.#readUpTo); this.#readUpTo++) this.#bytes -= this.#sizes.shift() ?? 0;
+    this.#bytes -= this.#sizes.get(result.index) ?? 0;
+    this.#sizes.delete(result.index);
     this.#wake();
     return result;
   }
@@ -366,12 +373,38 @@ class MapRun<Input> {
   }
 }
 
+function unlessNothingFailed(error: unknown): void {
+  if (!(error instanceof InputError) || error.code !== 'nothing-failed') throw error;
+}
+
 function addTo(digest: Hash | undefined, input: unknown): void {
   digest?.update(`${JSON.stringify(input) ?? ''}\n`);
 }
 
 function textOf(digest: Hash | undefined): string {
   return digest?.copy().digest('hex') ?? '';
+}
+
+/** Numbers from 0 on, each there or not, at a byte each. */
+class Marks {
+  count = 0;
+  /** All numbers before it are there. */
+  upTo = 0;
+  #bytes = new Uint8Array(1_024);
+
+  /** @returns false where it is there */
+  add(number: number): boolean {
+    if (number >= this.#bytes.length) {
+      const wider = new Uint8Array(Math.max(2 * this.#bytes.length, number + 1));
+      wider.set(this.#bytes);
+      this.#bytes = wider;
+    }
+    if (this.#bytes[number] === 1) return false;
+    this.#bytes[number] = 1;
+    this.count++;
+    while (this.#bytes[this.upTo] === 1) this.upTo++;
+    return true;
+  }
 }
 
 /** Something that is waited for, once. */
