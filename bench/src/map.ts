@@ -9,13 +9,13 @@ import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 
 /**
- * What `map` costs beside one job of as many tasks, what memory client and scheduler take while it goes over many inputs of which
- * one in 1,000 fails, and how much a client that is killed midway and started again with its key has computed twice.
+ * Measures `map` beside one job of as many tasks, the memory of client and scheduler over many inputs of which one in 1,000
+ * fails, and how many calls a client repeats that is killed midway and restarted with its key.
  */
 const COMPARED = 5_000;
 const FAIL_EVERY = 1_000;
 
-/** Takes a millisecond, says which inputs it was called with, and fails of some. */
+/** The module takes `ms`, notes its inputs in the file `calls`, and fails on some of them. */
 const moduleText = (calls: string, ms: number) => `import { appendFileSync } from 'node:fs';
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 export default (n) => {

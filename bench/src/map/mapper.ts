@@ -4,7 +4,7 @@ import { connect } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
 import { residentMebibytes } from '../proc.js';
 
-/** What a client process maps. The module fails of each input of which `failEvery` is a divisor. */
+/** Describes one map. The module fails on each multiple of `failEvery`. */
 export interface Mapping {
   readonly url: string;
   readonly module: string;
@@ -14,7 +14,7 @@ export interface Mapping {
   readonly order: 'index' | 'completed';
 }
 
-/** What the client has read so far. */
+/** Counts what the client has read so far. */
 export interface Mapped {
   readonly values: number;
   readonly errors: number;

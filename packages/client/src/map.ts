@@ -28,7 +28,7 @@ export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
   readonly onError?: 'stop' | 'collect' | undefined;
   /** Yield results by input, or as they come [index] */
   readonly order?: ResultOrder | undefined;
-  /** With the key of a map that has ended: its inputs that failed or were cancelled run again. Otherwise their errors are the results [false] */
+  /** Runs failed and cancelled inputs again where a map with this key has ended; otherwise their errors are the results [false] */
   readonly retryFailed?: boolean | undefined;
   /** Inputs that have been taken and whose results have not [1,000, of 8 MiB together at most] */
   readonly inFlight?: number | undefined;
@@ -44,7 +44,7 @@ export interface MapCluster {
 export interface MapJob {
   /** @returns what the job has then */
   append(tasks: Appending, options: CallOptions): Promise<Appended>;
-  /** Until the job has ended. */
+  /** Yields results until the job has ended. */
   results(options: CallOptions & { readonly order: ResultOrder }): AsyncIterable<TaskResult>;
   /** Runs again what failed or was cancelled of a job that has ended. @throws InputError `nothing-failed` */
   retry(options: CallOptions): Promise<unknown>;
@@ -61,7 +61,7 @@ const APPENDED_BYTES = 1024 * 1024;
 const OPEN = '1h';
 /** A map that is left waits no longer for a scheduler that does not answer. */
 const LEAVE_MS: Millis = 2_000;
-/** Inputs that are few beside those that are out wait so long for others: a message each would cost more than they do. */
+/** Few inputs beside many in flight wait this long for others: one message each would cost more than the inputs. */
 const GATHER_MS: Millis = 50;
 const FEW = 1 / 8;
 /** After a refusal for which the cluster was asked as often as it said. */
