@@ -19,6 +19,7 @@ export class Checker {
   /** Jobs of which a client was told that they are cancelled. */
   readonly #cancelled = new Set<string>();
   readonly #askedToCancel = new Set<string>();
+  readonly #retried = new Set<string>();
   readonly #dead = new Set<string>();
   /** By the same, incarnations that were heard before a later one. */
   readonly #superseded = new Set<string>();
@@ -116,6 +117,23 @@ export class Checker {
   /** What was cancelled may run again. */
   retryAsked(jobId: string): void {
     this.#cancelled.delete(jobId);
+    this.#held.delete(jobId);
+    this.#retried.add(jobId);
+  }
+
+  /** Jobs that a scheduler has confirmed as held, until their client asks for their release. */
+  readonly #held = new Set<string>();
+
+  holdConfirmed(jobId: string): void {
+    this.#held.add(jobId);
+  }
+
+  releaseAsked(jobId: string): void {
+    this.#held.delete(jobId);
+  }
+
+  isCancelAsked(jobId: string): boolean {
+    return this.#askedToCancel.has(jobId);
   }
 
   cancelAsked(jobId: string): void {
@@ -131,7 +149,10 @@ export class Checker {
     const { state, tasks, attempts } = end!;
     const sum = tasks.completed + tasks.failed + tasks.cancelled;
     if (sum !== tasks.total) this.wrong(`counts: ${jobId} has ended with ${JSON.stringify(tasks)}`);
-    if (values.size !== tasks.completed)
+    this.#checkAppended(order);
+    // Another client may have retried the job between its end and the reading of its results.
+    const mayHaveMore = this.#retried.has(jobId!) && order.retryOf === undefined;
+    if (mayHaveMore ? values.size < tasks.completed : values.size !== tasks.completed)
       this.wrong(`results: ${jobId} has ${values.size} results of ${tasks.completed} completed tasks`);
     for (const [task, value] of values) {
       const run = this.#executions.get(String(value));
@@ -154,6 +175,15 @@ export class Checker {
     const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
     if (state === 'failed' && !mayFail)
       this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);
+  }
+
+  /** A job that ended by itself has all the tasks that its client appended. */
+  #checkAppended({ jobId, job, appends, end }: Order): void {
+    if (appends === undefined || this.#askedToCancel.has(jobId!)) return;
+    const lists = [Array.isArray(job.tasks) ? job.tasks : [], ...appends];
+    const total = sumOf(lists, ({ length }) => length);
+    if (end!.tasks.total !== total)
+      this.wrong(`appended: ${jobId} has ended with ${end!.tasks.total} of ${total} tasks`);
   }
 
   /** Results of a gang are of one attempt; where nothing happens, all members of an attempt start. */
@@ -238,6 +268,8 @@ export class Checker {
     const run = `${jobId}/${task}/${attempt}`;
     if (!this.#given.has(run) && this.#cancelled.has(jobId))
       this.wrong(`cancelled: ${process} gives out ${run} after the cancellation was confirmed`);
+    if (!this.#given.has(run) && this.#held.has(jobId))
+      this.wrong(`held: ${process} gives out ${run} while the job is held`);
     this.#given.add(run);
   }
 
@@ -308,6 +340,8 @@ export class Checker {
     const run = `${jobId}/${task}/${attempt}`;
     if (this.#executed.has(run)) this.wrong(`twice: ${run} is executed again, by ${worker}`);
     this.#executed.set(run, execution);
+    if (execution.meant !== undefined && execution.meant !== task)
+      this.wrong(`index: ${run} has the payload of task ${execution.meant}`);
     if (this.#isCalm) this.#mustBeNeeded(execution);
     if (this.#isShared && !this.#written.has(jobId))
       this.wrong(`unwritten: ${run} is executed, and its job was not written down`);

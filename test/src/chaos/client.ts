@@ -11,6 +11,7 @@ import {
   type Millis,
   type ResultPage,
   rendezvous,
+  sumOf,
 } from '@goshawk/core';
 import { isOver, type Order } from './orders.js';
 
@@ -46,14 +47,19 @@ export interface ClientWorld {
   retryAsked(jobId: string): void;
   cancelAsked(jobId: string): void;
   cancelConfirmed(order: Order): void;
+  holdConfirmed(jobId: string): void;
+  releaseAsked(jobId: string): void;
+  isCancelAsked(jobId: string): boolean;
   ended(order: Order): void;
   wrong(complaint: string): void;
   /** What has failed of the job is to run again. */
   tryAgain(order: Order): void;
 }
 
+type AskedOfJob = 'submit' | 'cancel' | 'watch' | 'results' | 'hold' | 'release' | 'append';
+
 type Asked =
-  | { readonly kind: 'submit' | 'cancel' | 'watch' | 'results'; readonly order: Order }
+  | { readonly kind: AskedOfJob; readonly order: Order }
   | { readonly kind: 'drain'; readonly worker: string; readonly on: boolean };
 
 /**
@@ -119,7 +125,11 @@ export class Client implements Machine {
       case 'accepted':
         return this.#accepted(order, message.value.job, now);
       case 'jobSummary':
-        return this.#cancelled(order, message.value.state);
+        return asked.kind === 'cancel'
+          ? this.#cancelled(order, message.value.state)
+          : this.#updated(asked.kind, order);
+      case 'appended':
+        return this.#appended(order, message.value, now);
       case 'jobEnded':
         return this.#heard(order, message.value.job, now);
       case 'resultPage':
@@ -146,6 +156,10 @@ export class Client implements Machine {
     if (isToEnd && !order.cancelConfirmed && order.end === undefined) {
       this.#world.cancelAsked(id);
       this.#env.send(to, { type: 'cancelJob', request: this.#ask({ kind: 'cancel', order }), id });
+    }
+    if (order.end === undefined && !order.cancelConfirmed) {
+      this.#setHold(to, order);
+      this.#append(to, order);
     }
     if (order.end === undefined) {
       this.#env.send(to, {
@@ -193,6 +207,44 @@ export class Client implements Machine {
     const to = order.tries === 0 ? order.via : others[order.tries % others.length]!;
     order.tries++;
     this.#env.send(this.#world.schedulerAt(to), { type: 'submit', request: ask(), key, spec });
+  }
+
+  /** Holds and releases the job when it is time to; repeats either until it is answered. */
+  #setHold(to: Address, order: Order): void {
+    const { hold, jobId } = order;
+    if (hold === undefined || order.holdState === 'released') return;
+    const holdAt = order.acceptedAt + hold.afterMs;
+    const now = this.#world.now();
+    const id = jobId!;
+    const isHeld = order.holdState === 'held' || order.holdState === 'releasing';
+    if (isHeld && now >= holdAt + hold.forMs) {
+      order.holdState = 'releasing';
+      this.#world.releaseAsked(id);
+      const request = this.#ask({ kind: 'release', order });
+      this.#env.send(to, { type: 'updateJob', request, id, held: false, priority: 'high' });
+    } else if (!isHeld && now >= holdAt) {
+      order.holdState = 'asked';
+      const request = this.#ask({ kind: 'hold', order });
+      this.#env.send(to, { type: 'updateJob', request, id, held: true, priority: undefined });
+    }
+  }
+
+  #append(to: Address, order: Order): void {
+    const { appends, appended, jobId } = order;
+    if (appends === undefined || appended === appends.length) return;
+    const first = sumOf(appends.slice(0, appended), (tasks) => tasks.length) + firstTasksOf(order);
+    const each = appends[appended]!;
+    this.#env.send(to, {
+      type: 'appendTasks',
+      request: this.#ask({ kind: 'append', order }),
+      id: jobId!,
+      first,
+      common: {},
+      each,
+      digest: `${first + each.length} tasks`,
+      close: appended === appends.length - 1,
+      taken: 0,
+    });
   }
 
   #watchOf(order: Order): number {
@@ -243,6 +295,24 @@ export class Client implements Machine {
     this.#world.cancelConfirmed(order);
   }
 
+  #updated(kind: Asked['kind'], order: Order): void {
+    if (kind === 'release') order.holdState = 'released';
+    else if (order.holdState === 'asked') {
+      order.holdState = 'held';
+      this.#world.holdConfirmed(order.jobId!);
+    }
+  }
+
+  #appended(order: Order, { tasks, closed }: MessageOf<'appended'>['value'], now: Millis): void {
+    const { appends = [] } = order;
+    const has = (lists: number): number =>
+      firstTasksOf(order) + sumOf(appends.slice(0, lists), (list) => list.length);
+    // The last list also closes the job.
+    while (order.appended < appends.length - 1 && tasks >= has(order.appended + 1)) order.appended++;
+    if (closed) order.appended = appends.length;
+    if (order.appended < appends.length) this.wake('now', 0, now);
+  }
+
   #heard(order: Order, job: JobDetail, now: Millis): void {
     if (order.end !== undefined) return;
     if (!isFinal(job.state)) return this.#world.wrong(`no-end: ${order.jobId} has ended as ${job.state}`);
@@ -259,10 +329,23 @@ export class Client implements Machine {
       this.#world.tryAgain(order);
   }
 
+  /** Another client of the same key may have cancelled it. */
+  #mayHaveEnded({ jobId }: Order): boolean {
+    return this.#world.isCancelAsked(jobId!);
+  }
+
   #refused(kind: Asked['kind'], order: Order, { code, message }: MessageOf<'refused'>): void {
     if (TRY_AGAIN.has(code)) return;
+    // The job ended before the request arrived.
+    if (code === 'has-ended' && (kind === 'hold' || kind === 'release')) {
+      order.holdState = 'released';
+      return;
+    }
+    if (code === 'not-open' && kind === 'append' && this.#mayHaveEnded(order)) return;
     if (kind === 'submit' && order.state !== 'open') return;
-    if (kind === 'submit' && (code === 'key-conflict' || code === 'impossible-demand')) {
+    // All tasks of an open job may have completed before it was cancelled.
+    const isWhole = code === 'nothing-failed' && order.job.open !== undefined;
+    if (kind === 'submit' && (isWhole || code === 'key-conflict' || code === 'impossible-demand')) {
       order.state = 'refused';
       return;
     }
@@ -274,4 +357,9 @@ export class Client implements Machine {
     }
     this.#world.wrong(`refused: ${code} to ${kind} of ${order.jobId ?? order.key}: ${message}`);
   }
+}
+
+/** Tasks with which an open job is submitted. */
+function firstTasksOf({ job: { tasks } }: Order): number {
+  return Array.isArray(tasks) ? tasks.length : 0;
 }

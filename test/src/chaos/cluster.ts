@@ -498,12 +498,12 @@ export class Cluster {
         const value = `${jobId}/${task}/${attempt} by ${process.id}, run ${++this.#runs}`;
         const startedAt = this.#calendar.now;
         const of = { worker: process.id, jobId, task, attempt, started, value, gang: order.gang?.port };
-        const execution: Execution = { ...of, startedAt, kind: 'running' };
+        const { key, at: meant } = (order.payload as { input: TaskInput }).input;
+        const execution: Execution = { ...of, meant, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
         this.#checker.executed(execution);
         if (order.gang !== undefined && order.gang.hosts?.length !== order.gang.ranks)
           this.#checker.wrong(`gang: ${jobId}/${task} starts, and not all of its gang are ready`);
-        const { key } = (order.payload as { input: TaskInput }).input;
         const required = this.plan.orders.find((of) => of.key === key)?.job.require?.zone;
         if (required !== undefined && !required.includes(zone ?? ''))
           this.#checker.wrong(`required: ${jobId} requires zone ${required}, and runs at ${name}`);

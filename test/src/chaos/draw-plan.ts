@@ -3,7 +3,7 @@ import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
 import { drawEnduring, drawOrder } from './draw-orders.js';
-import type { Plan, ProcessPlan } from './plan.js';
+import type { AppendedTask, Plan, ProcessPlan } from './plan.js';
 
 /** Before this nothing is wrong, so that the cluster has come together. */
 const CALM_START_MS = 3_000;
@@ -91,7 +91,7 @@ function drawPrivate(seed: string): Plan {
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
-  return withGangs(withGpus(withZones(withPredecessors(plan))));
+  return withIndices(withAppends(withHolds(withGangs(withGpus(withZones(withPredecessors(plan)))))));
 }
 
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
@@ -140,6 +140,64 @@ function withGangs(plan: Plan): Plan {
     const isSmall = demand === undefined && require === undefined && Math.max(...sizes) <= room;
     if (!isSmall || !draw.chance(0.6)) return order;
     return { ...order, job: { ...job, ...present({ stages, tasks }), gang: true } };
+  });
+  return { ...plan, orders };
+}
+
+/** Some jobs are held for a while. */
+function withHolds(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/holds`);
+  if (!draw.chance(0.4)) return plan;
+  const orders = plan.orders.map((order) =>
+    draw.chance(0.4)
+      ? {
+          ...order,
+          hold: { afterMs: draw.pick([0, 1, 50, 500, 2_000]), forMs: draw.int(10, draw.pick([500, 15_000])) },
+        }
+      : order,
+  );
+  return { ...plan, orders };
+}
+
+/** Clients append the later tasks of some jobs of one stage. */
+function withAppends(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/appends`);
+  if (!draw.chance(0.4)) return plan;
+  const orders = plan.orders.map((order) => {
+    const { tasks, gang } = order.job;
+    if (!Array.isArray(tasks) || gang === true || !draw.chance(0.5)) return order;
+    const has = draw.int(1, tasks.length);
+    const appends: AppendedTask[][] = [];
+    for (let first = has; first < tasks.length; ) {
+      const size = draw.int(1, tasks.length - first);
+      appends.push(tasks.slice(first, first + size) as AppendedTask[]);
+      first += size;
+    }
+    // Nothing is appended when it is closed.
+    if (appends.length === 0 || draw.chance(0.2)) appends.push([]);
+    return { ...order, job: { ...order.job, tasks: tasks.slice(0, has), open: OPEN }, appends };
+  });
+  return { ...plan, orders };
+}
+
+/** Clients are never silent for so long. */
+const OPEN = '5m';
+
+/** Each task carries its index, so that a task that runs as another one is noticed. */
+function withIndices(plan: Plan): Plan {
+  const orders = plan.orders.map((order) => {
+    let at = 0;
+    const numbered = <T>(tasks: T): T =>
+      (Array.isArray(tasks)
+        ? tasks.map((task) => ({ ...task, input: { ...task.input, at: at++ } }))
+        : tasks) as T;
+    const { stages, tasks, ...job } = order.job;
+    const parts =
+      stages === undefined
+        ? present({ tasks: numbered(tasks) })
+        : { stages: stages.map((stage) => ({ ...stage, tasks: numbered(stage.tasks) })) };
+    const appends = order.appends?.map((list) => numbered(list));
+    return { ...order, job: { ...job, ...parts }, ...present({ appends }) };
   });
   return { ...plan, orders };
 }

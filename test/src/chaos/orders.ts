@@ -1,4 +1,5 @@
 import type { JobDetail, JobInput, Millis } from '@goshawk/core';
+import type { AppendedTask, HoldPlan } from './plan.js';
 
 type OrderState =
   /** Nobody has taken it yet. */
@@ -11,6 +12,8 @@ type OrderState =
   | 'gone'
   /** Its end is known, and all that its tasks returned. */
   | 'done';
+
+type HoldState = 'none' | 'asked' | 'held' | 'releasing' | 'released';
 
 /** What one client wants, and how far that has come. */
 export interface Order {
@@ -31,6 +34,12 @@ export interface Order {
   readonly at: Millis;
   readonly cancelAfterMs: Millis | undefined;
   readonly retries: boolean;
+  readonly hold: HoldPlan | undefined;
+  readonly appends: readonly (readonly AppendedTask[])[] | undefined;
+  /** What its client has asked about a hold, and what a scheduler has confirmed. */
+  holdState: HoldState;
+  /** Lists of tasks that a scheduler has confirmed as appended. */
+  appended: number;
   state: OrderState;
   tries: number;
   jobId: string | undefined;

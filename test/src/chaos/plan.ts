@@ -66,9 +66,20 @@ export interface OrderPlan {
   readonly conflictAfterMs?: Millis | undefined;
   /** It is cancelled so long after it was accepted. */
   readonly cancelAfterMs?: Millis | undefined;
-  /** What has failed is tried again as another job. */
+  /** Its failed tasks run again. */
   readonly retries: boolean;
+  /** Its client holds it this long after it was accepted, and releases it later. */
+  readonly hold?: HoldPlan | undefined;
+  /** The job is open: its client appends these, a list at a time, and then closes it. */
+  readonly appends?: readonly (readonly AppendedTask[])[] | undefined;
 }
+
+export interface HoldPlan {
+  readonly afterMs: Millis;
+  readonly forMs: Millis;
+}
+
+export type AppendedTask = Readonly<Record<string, unknown>>;
 
 /** A process by its name, or all of a role. */
 type Party = string;

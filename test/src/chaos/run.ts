@@ -171,6 +171,9 @@ class ChaosRun {
       retryAsked: (jobId) => checker.retryAsked(jobId),
       cancelAsked: (jobId) => checker.cancelAsked(jobId),
       cancelConfirmed: (order) => checker.cancelConfirmed(order),
+      holdConfirmed: (jobId) => checker.holdConfirmed(jobId),
+      releaseAsked: (jobId) => checker.releaseAsked(jobId),
+      isCancelAsked: (jobId) => checker.isCancelAsked(jobId),
       ended: (order) => checker.ended(order),
       wrong: (complaint) => checker.wrong(complaint),
       tryAgain: (order) =>
@@ -179,6 +182,8 @@ class ChaosRun {
           key: `${order.key} again`,
           retryOf: order.jobId,
           cancelAfterMs: undefined,
+          hold: undefined,
+          appends: undefined,
         }),
     };
   }
@@ -221,7 +226,18 @@ class ChaosRun {
   }
 
   #schedule(plan: OrderPlan): void {
-    const { key, at, job, cancelAfterMs, retries, doubledAfterMs, conflictAfterMs, afterOk = false } = plan;
+    const {
+      key,
+      at,
+      job,
+      cancelAfterMs,
+      retries,
+      doubledAfterMs,
+      conflictAfterMs,
+      afterOk = false,
+      hold,
+      appends,
+    } = plan;
     const { schedulers } = this.#plan;
     const via = schedulers[plan.via % schedulers.length]!.name;
     const after = (plan.after ?? []).filter((other) =>
@@ -229,6 +245,8 @@ class ChaosRun {
     );
     const order = {
       ...{ key, at, job, after, afterOk, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries },
+      hold,
+      appends,
     };
     this.#order(0, order);
     if (doubledAfterMs !== undefined) {
@@ -239,6 +257,7 @@ class ChaosRun {
         via: other,
         cancelAfterMs: undefined,
         retries: false,
+        hold: undefined,
       });
     }
     if (conflictAfterMs !== undefined) {
@@ -249,6 +268,7 @@ class ChaosRun {
         isConflict: true,
         cancelAfterMs: undefined,
         retries: false,
+        hold: undefined,
       });
     }
   }
@@ -267,6 +287,8 @@ class ChaosRun {
       | 'isConflict'
       | 'cancelAfterMs'
       | 'retries'
+      | 'hold'
+      | 'appends'
     >,
   ): void {
     const order: Order = {
@@ -279,6 +301,8 @@ class ChaosRun {
       cancelConfirmed: false,
       end: undefined,
       values: new Map(),
+      holdState: 'none',
+      appended: 0,
     };
     const process = this.#clientProcesses[client]!;
     this.#calendar.put(order.at, () => process.take((now) => this.#clients[client]!.take(order, now)));

@@ -13,6 +13,8 @@ export interface TaskInput {
   readonly fails: number;
   /** Lines of output. */
   readonly prints: number;
+  /** Index of the task in its job, as its client counts; absent in older plans. */
+  readonly at?: number | undefined;
 }
 
 interface TaskEntries {
@@ -30,6 +32,8 @@ export interface Execution {
   /** How often the task has started, as its owner counts. */
   readonly started: number;
   readonly value: string;
+  /** Index of the task whose payload it has, as its client counts. */
+  readonly meant?: number | undefined;
   /** Of a member of a gang: which attempt of the whole it is a part of. */
   readonly gang?: number | undefined;
   /** True time. */

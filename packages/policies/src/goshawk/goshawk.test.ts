@@ -89,6 +89,21 @@ describe('the order of due times', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([10, 90]);
   });
 
+  test('outlasts a time without workers, though the class of a job changes meanwhile', () => {
+    const bench = cluster(1, 0.1);
+    bench.need(1, { tasks: 3, part: 'early' });
+    bench.books.setOpen(bench.worker(0), false);
+    bench.settle();
+    bench.need(1, { tasks: 3, part: 'judged' });
+    bench.end(1);
+    bench.books.removeWorker(bench.worker(0), bench.now);
+    bench.settle();
+    bench.take();
+    bench.join(1);
+    bench.settle();
+    expect(bench.take()).toEqual([1]);
+  });
+
   test('is not made anew with each that comes while there is no worker', () => {
     const bench = cluster(0);
     bench.need(1, {});

@@ -624,6 +624,7 @@ export class Goshawk implements CentralPolicy {
     const user = this.#waiting.user(run.stage.job.user);
     const share = shareOf(run.stage.demand, this.#sized);
     user.used += share;
+    user.runs++;
     this.#shares[run.id] = { user, share };
   }
 
@@ -631,8 +632,11 @@ export class Goshawk implements CentralPolicy {
     const charged = this.#shares[run.id];
     if (charged === undefined) return;
     this.#shares[run.id] = undefined;
-    charged.user.used -= charged.share;
-    this.#waiting.forgetIfIdle(charged.user);
+    const { user, share } = charged;
+    user.runs--;
+    // Sums of shares leave a rest behind.
+    user.used = user.runs === 0 ? 0 : user.used - share;
+    this.#waiting.forgetIfIdle(user);
   }
 
   /** Another thing may be known of its job than when it was counted. */
@@ -680,12 +684,15 @@ export class Goshawk implements CentralPolicy {
     const { capacity } = cluster;
     if (!isResized(this.#sized, capacity)) return;
     this.#sized = [...capacity];
-    for (const user of this.#waiting.users.values()) user.used = 0;
-    for (const { runs } of cluster.workers)
-      for (const run of runs) {
-        this.#shares[run.id] = undefined;
-        this.#charge(run);
+    for (const { runs } of cluster.workers) {
+      for (const { id, stage } of runs) {
+        const charged = this.#shares[id];
+        if (charged === undefined) continue;
+        const share = shareOf(stage.demand, this.#sized);
+        charged.user.used += share - charged.share;
+        this.#shares[id] = { user: charged.user, share };
       }
+    }
     for (const [job, state] of this.#jobs) {
       for (const stage of state.waiting) {
         const kind = this.#waiting.kindOf(stage)!;

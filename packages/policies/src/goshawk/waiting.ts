@@ -118,6 +118,8 @@ export class UserLines {
   weight = 1;
   /** Sum of the dominant shares of what runs. */
   used = 0;
+  /** Runs that count for the user. */
+  runs = 0;
   /** Stages that wait. */
   waiting = 0;
 
@@ -170,7 +172,7 @@ export class Waiting {
 
   /** Nothing of the user waits or runs. */
   forgetIfIdle(user: UserLines): void {
-    if (user.waiting === 0 && user.used < NOTHING) this.users.delete(user.name);
+    if (user.waiting === 0 && user.runs === 0) this.users.delete(user.name);
   }
 
   has(stage: StageView): boolean {
@@ -243,9 +245,6 @@ export class Waiting {
     return needs;
   }
 }
-
-/** Sums of shares leave this much behind. */
-const NOTHING = 1e-9;
 
 function lineOf({ user, kind }: Entry): Line {
   return user.lines[kind];

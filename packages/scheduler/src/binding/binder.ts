@@ -12,7 +12,7 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import { watchTimeLimit } from '../ending/job-timers.js';
-import { matchArrived } from '../finding/needing.js';
+import { matchArrived, tellUnused } from '../finding/needing.js';
 import type { Offer } from '../finding/offers.js';
 import type { Routing } from '../finding/routing.js';
 import type { Batch, Stage } from '../job/batch.js';
@@ -192,6 +192,7 @@ export class Binder {
     if (job !== undefined && batch?.stage.gang !== undefined)
       return this.#matchedGang(central, message, job, batch.stage, now);
     let wasPassedOver = false;
+    let isAnyUnused = false;
     for (const { worker, match } of message.workers) {
       if (!this.#matches.isNew(worker, match)) continue;
       if (batch !== undefined) matchArrived(batch, now);
@@ -201,7 +202,9 @@ export class Binder {
         wasPassedOver = true;
       }
       this.#s.env.send(central, { type: 'unused', worker, match });
+      isAnyUnused = true;
     }
+    if (isAnyUnused) tellUnused(this.#s, message.job, job, batch, now);
     if (job === undefined || batch === undefined) return;
     if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
     else if (wasPassedOver && job.history.mayLook(now)) this.#routing.find(job, batch, now);

@@ -1,4 +1,4 @@
-import { type BatchPart, listAttributes, type Millis, NOBODY } from '@goshawk/core';
+import { type BatchPart, type JobNumber, listAttributes, type Millis, NOBODY } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
@@ -80,6 +80,27 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
 /** No task of the stage waits any more. */
 export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (batch.needSent > 0) tell(s, job, batch, now, 0);
+}
+
+/**
+ * Central has found a worker that nothing of the job can use: it has missed that nothing waits, and offers no worker twice.
+ * Tells it again, unless that may still be on its way.
+ *
+ * @param job undefined: nothing of it is left here
+ */
+export function tellUnused(
+  s: SchedulerState,
+  number: JobNumber,
+  job: Job | undefined,
+  batch: Batch | undefined,
+  now: Millis,
+): void {
+  const { central, timings } = s.cluster;
+  const isNews = (since: Millis): boolean => timings.retryMs === 0 || now - since < timings.retryMs;
+  if (job === undefined || job.hasEnded) {
+    if (central === NOBODY || isNews(job?.endedAt ?? Number.NEGATIVE_INFINITY)) return;
+    s.env.send(central, { type: 'withdraw', job: number });
+  } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) tell(s, job, batch, now, 0);
 }
 
 /** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
