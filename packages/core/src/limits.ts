@@ -7,7 +7,7 @@ export const LIMITS = {
   tasksPerJobMax: 1_000_000,
   stagesPerJobMax: 1_000,
   /** Ranges of tasks in one request: a journal record of them stays below 64 kB. */
-  taskRangesMax: 4_096,
+  taskRangesMax: 2_900,
   /** Names of jobs, stages, users, workers, keys. In characters. */
   nameLengthMax: 256,
   /** A line for people. In characters. */

@@ -24,7 +24,13 @@ export function parseTaskRanges(text: string): TaskRange[] {
       );
     return range;
   });
-  return mergedRanges(ranges);
+  const merged = mergedRanges(ranges);
+  if (merged.length <= LIMITS.taskRangesMax) return merged;
+  throw new InputError(
+    'bad-tasks',
+    `${merged.length} separate ranges of tasks are too many for one request, which takes ${LIMITS.taskRangesMax}`,
+    'name them in several requests',
+  );
 }
 
 /** The same tasks in the fewest ranges, in ascending order. */

@@ -24,12 +24,11 @@ export class Cancelling {
     this.#s.tallies.cancellations++;
     this.#s.ledger.cancelled(job, now);
     this.#routing.takeBack(job);
-    for (let task = 0; task < job.taskCount; task++) {
-      const state = job.tasks.stateOf(task);
-      if (state === TaskState.running || state === TaskState.placed)
-        this.cancelAt(job.tasks.workerOf(task), job, task);
-      if (state < TaskState.running) job.set(task, TaskState.cancelled);
+    for (const task of [...job.tasks.in(TaskState.placed, TaskState.running)]) {
+      this.cancelAt(job.tasks.workerOf(task), job, task);
+      if (job.tasks.stateOf(task) === TaskState.placed) job.set(task, TaskState.cancelled);
     }
+    job.cancelWaiting();
     this.#s.sweepTimer.arm(now);
     this.#endings.endIfDone(job, now);
   }

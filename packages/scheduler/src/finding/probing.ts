@@ -12,10 +12,13 @@ import type { SchedulerState } from '../state.js';
 import { IdleHints } from './idle-hints.js';
 
 /**
- * Probes of one batch that are out at a time. All that a scheduler sends in one turn waits in the queue of its
- * peer, and what does not fit there is dropped; many workers may be behind one peer.
+ * Probes of one batch that are out at a time; more follow as they are used. All that a scheduler sends in one turn waits in the
+ * queue of its peer, and what does not fit there is dropped; many workers may be behind one peer.
  */
 const PROBES_OUT_MAX = 200_000;
+/** Few workers use few probes at a time, and to send many takes long. */
+const PROBES_A_WORKER = 20;
+const PROBES_OUT_MIN = 20_000;
 /**
  * So many probes by hints save one random probe. By now a hinted worker may have found something elsewhere, so each
  * task keeps a random one in any case.
@@ -55,7 +58,8 @@ export class Prober {
     if (missing <= 0) return;
     const { env, counters } = this.#s;
     const { members, policy } = this.#s.cluster;
-    const room = PROBES_OUT_MAX - batch.probes.out;
+    const most = Math.min(PROBES_OUT_MAX, Math.max(PROBES_OUT_MIN, PROBES_A_WORKER * members.size));
+    const room = most - batch.probes.out;
     const probes = Math.min(
       room,
       Math.max(missing, Math.ceil(batch.probeFactor * policy.probeRatio * missing)),
@@ -86,7 +90,10 @@ export class Prober {
     const suits = (worker: Address): boolean => members.takesProbe(worker, scope, spec);
     const hinted = this.hints.take(missing, suits);
     for (const worker of hinted) send(worker);
-    const random = Math.max(missing, probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE));
+    const random = Math.max(
+      Math.min(missing, probes),
+      probes - Math.floor(hinted.length / HINTS_FOR_A_RANDOM_PROBE),
+    );
     members.draw(probeDraw, scope, spec, random, env, send, true);
   }
 

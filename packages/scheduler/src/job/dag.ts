@@ -2,6 +2,11 @@ import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
 import { type Stage, stagesOf } from './batch.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
+function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolean {
+  for (let task = first; task < first + count; task++) if (states[task] !== TaskState.completed) return false;
+  return true;
+}
+
 /** The stages of a job, and which of them wait for others. */
 export class Dag {
   readonly stages: readonly Stage[];
@@ -18,11 +23,7 @@ export class Dag {
   reopened(tasks: TaskTable, now: Millis): Dag {
     const dag = new Dag(this.#spec, this.#lane, now);
     for (const stage of dag.stages) stage.takeAppended(this.stages[stage.index]!);
-    const isCompleted = dag.stages.map(({ first, count }) => {
-      for (let task = first; task < first + count; task++)
-        if (tasks.states[task] !== TaskState.completed) return false;
-      return true;
-    });
+    const isCompleted = dag.stages.map((stage) => areAllCompleted(stage, tasks));
     for (const stage of dag.stages) {
       stage.unfinished = 0;
       for (let task = stage.first; task < stage.first + stage.count; task++)
@@ -51,22 +52,18 @@ export class Dag {
   /**
    * All tasks of the stage have ended: those that wait for it may start, or will never.
    *
-   * @param cancel a task of a stage after one that failed: it cannot run
+   * @param cancel ends a stage after one that failed: it cannot run
    * @returns the stages that nothing holds back any more, and those that ended with it
    */
-  ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (task: TaskIndex) => void): Stage[] {
+  ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (stage: Stage) => void): Stage[] {
     const next: Stage[] = [];
-    let completed = true;
-    for (let task = stage.first; task < stage.first + stage.count; task++) {
-      if (tasks.states[task] !== TaskState.completed) completed = false;
-    }
+    const completed = areAllCompleted(stage, tasks);
     for (const other of this.stages) {
       if (!other.spec.after.includes(stage.index)) continue;
       if (completed) {
         if (--other.blockers === 0 && !isCancelling) next.push(other);
       } else if (other.unfinished > 0) {
-        for (let task = other.first; task < other.first + other.count; task++)
-          if (!tasks.isFinal(task)) cancel(task);
+        cancel(other);
         next.push(...this.ended(other, tasks, isCancelling, cancel));
       }
     }

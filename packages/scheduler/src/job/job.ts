@@ -377,11 +377,8 @@ export class Job {
   reopen({ marks }: Reopening, key: string, now: Millis): void {
     invariant(this.hasEnded, () => `${this.id} was retried before it had ended`);
     this.wasLearned = this.tasks.countOf(TaskState.completed) > 0;
-    for (let task = 0; task < this.taskCount; task++) {
-      if (marks[task] === 0) continue;
-      this.tasks.reopen(task);
-      this.history.reports.forget(task);
-    }
+    this.tasks.reopen(marks);
+    this.history.reports.forget(marks);
     this.history.renew();
     this.#dag = this.#dag.reopened(this.tasks, now);
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
@@ -456,6 +453,11 @@ export class Job {
     for (const stage of this.stages) if (stage.blockers === 0) stage.releasedAt = now;
   }
 
+  /** Ends all tasks that no worker has. */
+  cancelWaiting(): void {
+    for (const stage of this.stages) this.waiting.cancel(stage);
+  }
+
   /** Factor of the work that it is ordered by. */
   get slack(): number {
     return SLACK[this.priority];
@@ -482,7 +484,7 @@ export class Job {
   /** All tasks of the stage have ended. @returns the stages that may start, or ended with it */
   stageEnded(stage: Stage): Stage[] {
     stage.inputs = undefined;
-    return this.dag.ended(stage, this.tasks, this.cancelling, (task) => this.set(task, TaskState.cancelled));
+    return this.dag.ended(stage, this.tasks, this.cancelling, (other) => this.waiting.cancel(other));
   }
 
   /** The task waits again after an attempt. */

@@ -1,4 +1,4 @@
-import type { RetryChoice, TaskIndex } from '@goshawk/core';
+import { mergedRanges, type RetryChoice, type TaskIndex, type TaskRange } from '@goshawk/core';
 import type { Dag } from './dag.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
@@ -23,7 +23,10 @@ export interface Stuck {
  */
 export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | Stuck {
   const marks = new Uint8Array(tasks.count);
-  const completed = choice.tasks === undefined ? 0 : markChosen(marks, tasks, choice.tasks);
+  const { states } = tasks;
+  // Ranges that overlap would be walked many times.
+  const completed = choice.tasks === undefined ? 0 : markChosen(marks, states, mergedRanges(choice.tasks));
+  const meant = choice.tasks === undefined ? meantBy(choice) : 0;
   /** Stages that have, after the retry, only tasks that have completed or run again. */
   const isWhole: boolean[] = [];
   const hasMarks: boolean[] = [];
@@ -31,14 +34,13 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
   for (const { index, spec, first, count: size } of dag.stages) {
     const broken = spec.after.find((before) => !isWhole[before]);
     const follows = broken === undefined && spec.after.some((before) => hasMarks[before]);
-    const isChosen = (task: TaskIndex): boolean =>
-      marks[task] === 1 || (choice.tasks === undefined && isMeant(tasks.stateOf(task), choice));
+    const isChosen = (task: TaskIndex): boolean => marks[task] === 1 || ((meant >> states[task]!) & 1) === 1;
     // A gang runs again as a whole.
     const isGang = spec.gang === true && someIn(first, size, isChosen);
     let marked = 0;
     let left = 0;
     for (let task = first; task < first + size; task++) {
-      const state = tasks.stateOf(task);
+      const state = states[task]!;
       if (state === TaskState.completed) continue;
       const isMember = isGang || isChosen(task);
       if (isMember && broken !== undefined) {
@@ -61,16 +63,17 @@ function someIn(first: TaskIndex, count: number, is: (task: TaskIndex) => boolea
   return false;
 }
 
-function isMeant(state: TaskState, { failedOnly }: RetryChoice): boolean {
-  return state === TaskState.failed || (state === TaskState.cancelled && failedOnly !== true);
+/** Bits of the states in which tasks run again. */
+function meantBy({ failedOnly }: RetryChoice): number {
+  return (1 << TaskState.failed) | (failedOnly === true ? 0 : 1 << TaskState.cancelled);
 }
 
 /** @returns how many of them have completed */
-function markChosen(marks: Uint8Array, tasks: TaskTable, ranges: NonNullable<RetryChoice['tasks']>): number {
+function markChosen(marks: Uint8Array, states: Uint8Array, ranges: readonly TaskRange[]): number {
   let completed = 0;
   for (const { first, last } of ranges) {
-    for (let task = first; task <= last && task < tasks.count; task++) {
-      if (tasks.stateOf(task) === TaskState.completed) completed++;
+    for (let task = first; task <= last && task < states.length; task++) {
+      if (states[task] === TaskState.completed) completed++;
       else marks[task] = 1;
     }
   }

@@ -81,13 +81,17 @@ export class TaskReports {
     this.#errors.set(task, error);
   }
 
-  /** The task runs again: its last failure is no longer how it ended. */
-  forget(task: TaskIndex): void {
-    if (this.#places !== undefined) this.#places[task] = 0;
-    const error = this.#errors?.get(task);
-    if (error === undefined) return;
-    this.bytes -= heapBytes(error);
-    this.#errors!.delete(task);
+  /** Tasks run again: their last failures are no longer how they ended. @param marks 1 for each of them */
+  forget(marks: Uint8Array): void {
+    const places = this.#places;
+    if (places !== undefined)
+      for (let task = 0; task < Math.min(marks.length, places.length); task++)
+        if (marks[task] === 1) places[task] = 0;
+    for (const [task, error] of this.#errors ?? []) {
+      if (marks[task] !== 1) continue;
+      this.bytes -= heapBytes(error);
+      this.#errors!.delete(task);
+    }
   }
 
   /** Values of tasks before this one, which are not asked for again, are kept nowhere but in the journal. */

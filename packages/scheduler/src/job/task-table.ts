@@ -79,6 +79,17 @@ class GrowingColumn {
     this.#numbers[this.length++] = number;
   }
 
+  /** All numbers from `first` to before `end`. */
+  pushRange(first: number, end: number): void {
+    const length = this.length + end - first;
+    if (length > this.#numbers.length) {
+      const wider = new Uint32Array(Math.max(length, 2 * this.length));
+      wider.set(this.#numbers);
+      this.#numbers = wider;
+    }
+    for (let number = first; number < end; number++) this.#numbers[this.length++] = number;
+  }
+
   at(index: number): number | undefined {
     return index < this.length ? this.#numbers[index] : undefined;
   }
@@ -87,6 +98,11 @@ class GrowingColumn {
 /** A worker has it: in its queue, or in a slot. */
 function isOut(state: TaskState): boolean {
   return state === TaskState.placed || state === TaskState.running;
+}
+
+/** Bits of states. */
+function maskOf(states: readonly TaskState[]): number {
+  return states.reduce<number>((mask, state) => mask | (1 << state), 0);
 }
 
 type Column = Uint8Array | Uint32Array | Int32Array | Float64Array;
@@ -246,19 +262,64 @@ export class TaskTable {
     return before;
   }
 
-  /** A task that has ended may run again, once its stage is released. */
-  reopen(task: TaskIndex): void {
-    const before = this.states[task] as TaskState;
-    invariant(
-      before > TaskState.completed,
-      () => `task ${task} of job ${this.#job} is reopened while ${TASK_STATE_NAMES[before]}`,
-    );
-    this.#counts[before]!--;
-    this.#counts[TaskState.blocked]!++;
-    this.states[task] = TaskState.blocked;
-    this.setWorker(task, NOBODY);
-    this.startedAt[task] = 0;
-    this.runMs[task] = 0;
+  /**
+   * Moves all tasks from `first` to `end` (exclusive) that are in one of the states `from`, in which no worker has a task. One
+   * loop over a column, so that a million tasks take milliseconds.
+   *
+   * @returns how many moved, by the state before
+   */
+  moveAll(first: TaskIndex, end: TaskIndex, from: readonly TaskState[], to: TaskState): Uint32Array {
+    const moved = new Uint32Array(TASK_STATE_NAMES.length);
+    const mask = maskOf(from);
+    const { states, ended } = this;
+    const isEnd = to >= TaskState.completed;
+    // Tasks that go on side by side are noted together.
+    let run = first;
+    for (let task = first; task < end; task++) {
+      const before = states[task]!;
+      if (((mask >> before) & 1) === 1) {
+        moved[before]!++;
+        states[task] = to;
+      } else {
+        if (isEnd && task > run) ended.pushRange(run, task);
+        run = task + 1;
+      }
+    }
+    if (isEnd && end > run) ended.pushRange(run, end);
+    for (const state of from) {
+      invariant(
+        state < TaskState.placed && state !== to,
+        () => `tasks of job ${this.#job} were moved at once from ${TASK_STATE_NAMES[state]}`,
+      );
+      this.#counts[state]! -= moved[state]!;
+      this.#counts[to]! += moved[state]!;
+      if (this.waitingOfUser !== undefined && to >= TaskState.running)
+        this.waitingOfUser.waiting -= moved[state]!;
+    }
+    return moved;
+  }
+
+  /** Tasks that have failed or were cancelled may run again, once their stages are released. @param marks 1 for each of them */
+  reopen(marks: Uint8Array): void {
+    const { states, startedAt, runMs } = this;
+    const workers = this.#workers;
+    const moved = new Uint32Array(TASK_STATE_NAMES.length);
+    for (let task = 0; task < this.count; task++) {
+      if (marks[task] === 0) continue;
+      moved[states[task]!]!++;
+      states[task] = TaskState.blocked;
+      workers[task] = NOBODY;
+      startedAt[task] = 0;
+      runMs[task] = 0;
+    }
+    moved.forEach((count, before) => {
+      invariant(
+        count === 0 || before > TaskState.completed,
+        () => `${count} tasks of job ${this.#job} were reopened while ${TASK_STATE_NAMES[before]}`,
+      );
+      this.#counts[before]! -= count;
+      this.#counts[TaskState.blocked]! += count;
+    });
   }
 
   /** The worker gets the task. */

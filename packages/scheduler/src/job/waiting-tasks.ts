@@ -4,6 +4,9 @@ import type { Batch, Stage } from './batch.js';
 import type { Dag } from './dag.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
+/** In these states no worker has a task. */
+const NOWHERE: readonly TaskState[] = [TaskState.blocked, TaskState.waiting, TaskState.placing];
+
 /** Which tasks of a job wait, and in which batch: that of their stage, or the pilots until the class is decided. */
 export class WaitingTasks {
   /** The stages, then what else is looked for by itself; each at the place of its index. */
@@ -32,11 +35,33 @@ export class WaitingTasks {
 
   /** All tasks of the stage, or those that follow from there on, may start from now on. */
   release(stage: Stage, from = stage.first): void {
-    for (let task = from; task < stage.first + stage.count; task++) {
-      if (this.#tasks.states[task] !== TaskState.blocked) continue;
+    for (const task of this.#pilotsIn(stage)) {
+      if (task < from || this.#tasks.states[task] !== TaskState.blocked) continue;
       this.set(task, TaskState.waiting);
-      if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
+      this.#sample!.pilots.queue.push(task);
     }
+    const moved = this.#tasks.moveAll(
+      from,
+      stage.first + stage.count,
+      [TaskState.blocked],
+      TaskState.waiting,
+    );
+    stage.waiting += moved[TaskState.blocked]!;
+  }
+
+  /** Cancels all tasks of the stage that no worker has. */
+  cancel(stage: Stage): void {
+    for (const task of this.#pilotsIn(stage))
+      if (NOWHERE.includes(this.#tasks.stateOf(task))) this.set(task, TaskState.cancelled);
+    const moved = this.#tasks.moveAll(stage.first, stage.first + stage.count, NOWHERE, TaskState.cancelled);
+    stage.waiting -= moved[TaskState.waiting]!;
+    for (const state of NOWHERE) stage.unfinished -= moved[state]!;
+  }
+
+  /** Pilots are counted apart from the other tasks of their stage. */
+  #pilotsIn(stage: Stage): readonly TaskIndex[] {
+    const sample = this.#sample;
+    return sample === undefined || sample.isDecided || sample.pilots.stage !== stage ? [] : sample.tasks;
   }
 
   /** The task waits again after an attempt; it goes before those that never ran. */

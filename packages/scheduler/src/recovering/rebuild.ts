@@ -230,13 +230,10 @@ class Rebuild {
     const { job } = this;
     // Before tasks become final: a retry numbers even cancelled ones beyond attempts that may have started.
     this.#mayHaveStarted();
-    const isOver = job.cancelling || job.hasEnded;
-    for (let task = 0; task < job.taskCount; task++) {
-      if (job.tasks.isFinal(task)) continue;
-      if (isOver) job.set(task, TaskState.cancelled);
-      else job.tasks.setWorker(task, NOBODY);
-    }
-    if (!isOver && job.hasCancelledTasks) this.#endCancelled();
+    if (job.cancelling || job.hasEnded) return job.cancelWaiting();
+    for (let task = 0; task < job.taskCount; task++)
+      if (!job.tasks.isFinal(task)) job.tasks.setWorker(task, NOBODY);
+    if (job.hasCancelledTasks) this.#endCancelled();
   }
 
   /** Tasks that were cancelled one by one are not started again, and neither are the stages after them. */

@@ -172,10 +172,11 @@ export class Sampler {
     if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
     const { completed } = job.counts;
     const isCompleted = completed === job.taskCount;
-    const ran = this.#asPreferred(job);
-    const runsMs = isCompleted
-      ? ran
-      : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
+    const ran = completed === 0 ? NO_RUNS : this.#asPreferred(job);
+    const runsMs =
+      isCompleted || completed === 0
+        ? ran
+        : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
     this.#hasLearned = true;
@@ -221,6 +222,8 @@ export class Sampler {
     return { random: () => stream.next() };
   }
 }
+
+const NO_RUNS = new Float64Array(0);
 
 /** A gang starts as a whole, and of an open job it is not known what comes: no task runs first, and the guess has to do. */
 function withoutPilots(judgement: Judgement): Judgement {
