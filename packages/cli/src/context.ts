@@ -35,9 +35,18 @@ export type GlobalOptions = Resolved<typeof GLOBAL_OPTIONS>;
 /** stdout or stderr. */
 export interface OutputStream {
   write(text: string | Uint8Array): unknown;
+  once?(event: 'drain', then: () => void): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
+}
+
+/** Resolves when the stream takes more. Text that a slow reader has not read would fill the memory. */
+export async function writeAll(stream: OutputStream, parts: Iterable<string>): Promise<void> {
+  for (const part of parts) {
+    if (stream.write(part) !== false || stream.once === undefined) continue;
+    await new Promise<void>((resolve) => stream.once!('drain', resolve));
+  }
 }
 
 /**

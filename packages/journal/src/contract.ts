@@ -66,6 +66,8 @@ export interface Journal {
   /** All records of a job, on the disk or not, with their places; those that cannot be read are left out. */
   readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
+  /** For how long nothing was written while records wait for the disk; 0 while none does. */
+  readonly unwrittenMs: Millis;
   metrics(): JournalMetrics;
   /** How long commits took. ms */
   readonly commitMs: Histogram;

@@ -18,7 +18,9 @@ class SlowJournal extends GroupCommit {
 
 function setUp() {
   const actions: (() => void)[] = [];
+  const clock = { now: 0 };
   const commits = new SlowJournal({
+    now: () => clock.now,
     soon: (action) => actions.push(action),
     later: (action) => actions.push(action),
   });
@@ -32,7 +34,7 @@ function setUp() {
     for (const action of actions.splice(0)) action();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { commits, heard, turn };
+  return { commits, heard, turn, clock };
 }
 
 describe('group commit', () => {
@@ -51,6 +53,25 @@ describe('group commit', () => {
     commits.groups[1]!.end();
     await turn();
     expect(heard.counts).toEqual([1, 3]);
+  });
+
+  test('says for how long a disk that hangs has written nothing', async () => {
+    const { commits, turn, clock } = setUp();
+    clock.now = 1_000;
+    expect(commits.unwrittenMs).toBe(0);
+    commits.append(accepted(1));
+    await turn();
+    clock.now = 7_000;
+    commits.append(accepted(2));
+    expect(commits.unwrittenMs).toBe(6_000);
+    commits.groups[0]!.end();
+    await turn();
+    clock.now = 8_000;
+    expect(commits.unwrittenMs).toBe(1_000);
+    commits.groups[1]!.end();
+    await turn();
+    clock.now = 99_000;
+    expect(commits.unwrittenMs).toBe(0);
   });
 
   test('a sync that fails once is the end: nothing is recorded any more, and nothing written', async () => {

@@ -40,6 +40,8 @@ function encodedEntry(record: JobRecord, place: number): Entry {
 export interface Pace {
   soon(action: () => void): void;
   later(action: () => void): void;
+  /** ms; default: the process's clock. */
+  now?(): Millis;
 }
 
 /** From a disk with a battery to one that hangs. ms */
@@ -69,6 +71,8 @@ export abstract class GroupCommit {
   commits = 0;
   lastCommitMs: Millis = 0;
   longestCommitMs: Millis = 0;
+  /** When something was written last, or the first record came that waits for the disk. */
+  #waitsSince: Millis = 0;
   readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
   /** Of the next record; each is greater than the one before. To be set when all that is there was read. */
   nextPlace: number | undefined;
@@ -103,6 +107,7 @@ export abstract class GroupCommit {
     const entry = encodedEntry(record, this.nextPlace);
     const place = this.nextPlace++;
     if (this.#isClosed) return place;
+    if (this.appended === this.written) this.#waitsSince = this.#now();
     this.appended++;
     if (this.state.kind === 'failed') return place;
     this.#waiting.push(entry);
@@ -110,6 +115,15 @@ export abstract class GroupCommit {
     this.#isBusy = true;
     this.#pace.soon(() => void this.#commit());
     return place;
+  }
+
+  /** For how long nothing was written while records wait for the disk; 0 while none does. */
+  get unwrittenMs(): Millis {
+    return this.appended === this.written || this.#isClosed ? 0 : this.#now() - this.#waitsSince;
+  }
+
+  #now(): Millis {
+    return this.#pace.now?.() ?? performance.now();
   }
 
   /** What was appended at a place and is on its way to the disk; undefined when nothing is. */
@@ -203,7 +217,7 @@ export abstract class GroupCommit {
       const group = this.#waiting;
       this.#waiting = [];
       this.#group = group;
-      const began = performance.now();
+      const began = this.#now();
       let outcome: 'written' | 'no room';
       try {
         outcome = await this.write(group);
@@ -218,7 +232,8 @@ export abstract class GroupCommit {
         return this.#pace.later(() => void this.#commit());
       }
       if (this.state === STOPPED) this.#change(this.#stateBelow);
-      this.lastCommitMs = performance.now() - began;
+      this.#waitsSince = this.#now();
+      this.lastCommitMs = this.#waitsSince - began;
       this.longestCommitMs = Math.max(this.longestCommitMs, this.lastCommitMs);
       this.commitMs.add(this.lastCommitMs);
       if (journalCommitted.hasSubscribers)

@@ -9,7 +9,7 @@ export { type Entry, GroupCommit, type Pace } from './group-commit.js';
 export { type Identity, newIdentity, succeededBy } from './identity.js';
 export { parseExport } from './import-lines.js';
 export { openLmdbJournal } from './lmdb-journal.js';
-export { type JournalReader, type JournalSummary, summaryOf, verify } from './offline.js';
+export { exportLines, type JournalReader, type JournalSummary, summaryOf, verify } from './offline.js';
 export type { PostgresJournals, SharedJournal } from './postgres/journals.js';
 export { isJournalUrl, type JournalUrl, parseJournalUrl, shownJournalUrl } from './postgres/url.js';
 export type { Damaged, Filed } from './reading.js';

@@ -15,8 +15,8 @@ import {
   RECORDS,
   unpackIdentity,
 } from './journal-file.js';
-import { decodeFiled, type Filed } from './reading.js';
-import { BadRecordError, encodeRecord } from './record-codec.js';
+import type { Filed } from './reading.js';
+import { BadRecordError, decodeHead, encodeRecord } from './record-codec.js';
 import { keyBytes, recordKeyOf } from './record-key.js';
 
 /** A file that is written whole before it takes the place of the journal's. */
@@ -223,8 +223,7 @@ export function makeJournalFolder(folder: string): void {
 
 function isRecordOf(bytes: Buffer, job: JobNumber): boolean {
   try {
-    decodeFiled(bytes, job);
-    return true;
+    return decodeHead(bytes).job === job;
   } catch (error) {
     if (error instanceof BadRecordError) return false;
     throw error;

@@ -13,7 +13,8 @@ import {
 } from './journal-file.js';
 import { DamagedFileError, type LmdbFile } from './lmdb-file.js';
 import { type Pin, pinSnapshot } from './lmdb-store.js';
-import { type Damaged, type Filed, soundRecords } from './reading.js';
+import { type Damaged, type Filed, soundHeads, soundRecords } from './reading.js';
+import { jsonOf, type RecordHead } from './record-codec.js';
 
 export interface JournalSummary {
   readonly tag: string;
@@ -37,6 +38,10 @@ export interface JournalReader {
   readonly epoch?: number;
   /** All that can be read, as `Journal` has it; what cannot is told of. */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
+  /** The same without what large records hold; with the bytes of each. */
+  heads(
+    onDamage: (damaged: Damaged) => void,
+  ): Iterable<readonly [place: number, head: RecordHead, bytes: Buffer]>;
   /** Of the file, and of what is in use of it, once it has been read. Bytes. */
   sizes(): Pick<JournalSummary, 'fileBytes' | 'usedBytes'>;
   /**
@@ -53,11 +58,17 @@ export function verify(journal: JournalReader) {
   const damaged: Damaged[] = [];
   let records = 0;
   let jobs = 0;
-  for (const [, { kind }] of journal.entries((found) => damaged.push(found))) {
+  for (const [, { kind }] of journal.heads((found) => damaged.push(found))) {
     records++;
     if (kind === 'accepted') jobs++;
   }
   return { records, jobs, damaged };
+}
+
+/** All that can be read as lines of JSON, in parts: a record may be larger than the heap. */
+export function* exportLines(journal: JournalReader, onDamage: (damaged: Damaged) => void): Iterable<string> {
+  const { tag } = journal.identity;
+  for (const [, , bytes] of journal.heads(onDamage)) yield* jsonOf(bytes, ({ job }) => `${tag}-${job}`);
 }
 
 export function summaryOf(journal: JournalReader): JournalSummary {
@@ -68,7 +79,7 @@ export function summaryOf(journal: JournalReader): JournalSummary {
   let firstAt: Millis | undefined;
   let lastAt: Millis | undefined;
   let hasEnded = false;
-  for (const [, { kind, at }] of journal.entries(() => {})) {
+  for (const [, { kind, at }] of journal.heads(() => {})) {
     records++;
     if (kind === 'accepted') jobs++;
     if (kind === 'accepted' || kind === 'retried') {
@@ -122,6 +133,10 @@ export class OfflineJournal implements JournalReader {
 
   entries(onDamage: (damaged: Damaged) => void) {
     return soundRecords(this.#filed(), onDamage);
+  }
+
+  heads(onDamage: (damaged: Damaged) => void) {
+    return soundHeads(this.#filed(), onDamage);
   }
 
   /** What is wrong with the file itself, `check` says. */

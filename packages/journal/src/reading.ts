@@ -1,5 +1,5 @@
 import type { JobNumber, JobRecord } from '@goshawk/core';
-import { BadRecordError, decodeRecord } from './record-codec.js';
+import { BadRecordError, decodeHead, decodeRecord, type RecordHead } from './record-codec.js';
 
 /** A record that cannot be read, or should not be where it is. */
 export interface Damaged {
@@ -20,9 +20,25 @@ export function* soundRecords(
   filed: Iterable<Filed>,
   onDamage: (damaged: Damaged) => void,
 ): Iterable<readonly [place: number, record: JobRecord]> {
+  for (const [place, record] of sound(filed, onDamage, decodeRecord)) yield [place, record];
+}
+
+/** The same, of which large records are not made. */
+export function soundHeads(
+  filed: Iterable<Filed>,
+  onDamage: (damaged: Damaged) => void,
+): Iterable<readonly [place: number, head: RecordHead, bytes: Buffer]> {
+  return sound(filed, onDamage, decodeHead);
+}
+
+function* sound<Record extends RecordHead>(
+  filed: Iterable<Filed>,
+  onDamage: (damaged: Damaged) => void,
+  decode: (bytes: Buffer) => Record,
+): Iterable<readonly [place: number, record: Record, bytes: Buffer]> {
   let current: number | undefined;
   let place = 0;
-  let before: JobRecord | undefined;
+  let before: RecordHead | undefined;
   for (const [job, bytes, at] of filed) {
     if (job === undefined) {
       onDamage({ job: 0, place: 0, problem: 'it is filed under no job' });
@@ -31,11 +47,11 @@ export function* soundRecords(
     if (job === current) place++;
     else [current, place, before] = [job, 0, undefined];
     try {
-      const record = decodeFiled(bytes, job);
+      const record = ofJob(decode(bytes), job);
       const problem = misplaced(record, before);
       if (problem !== undefined) throw new BadRecordError(problem);
       before = record;
-      yield [at, record];
+      yield [at, record, bytes];
     } catch (error) {
       if (!(error instanceof BadRecordError)) throw error;
       onDamage({ job, place, problem: error.message });
@@ -45,12 +61,15 @@ export function* soundRecords(
 
 /** @throws BadRecordError for one that is none, or of another job than it was filed under */
 export function decodeFiled(bytes: Buffer, job: JobNumber): JobRecord {
-  const record = decodeRecord(bytes);
+  return ofJob(decodeRecord(bytes), job);
+}
+
+function ofJob<Record extends RecordHead>(record: Record, job: JobNumber): Record {
   if (record.job !== job) throw new BadRecordError(`it is of job ${record.job}`);
   return record;
 }
 
-function misplaced(record: JobRecord, before: JobRecord | undefined): string | undefined {
+function misplaced(record: RecordHead, before: RecordHead | undefined): string | undefined {
   if (record.kind === 'schedulers') return undefined;
   if (before === undefined) return record.kind === 'accepted' ? undefined : `it begins with "${record.kind}"`;
   if (record.kind === 'accepted') return 'it was accepted twice';
@@ -58,7 +77,7 @@ function misplaced(record: JobRecord, before: JobRecord | undefined): string | u
   return isOver ? `"${record.kind}" follows its end` : undefined;
 }
 
-/** The same for who goes on without it. */
+/** As `decodeFiled`, for callers that go on without the record. */
 export function readAgain(bytes: Buffer | undefined, job: JobNumber): JobRecord | undefined {
   if (bytes === undefined) return undefined;
   try {

@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { parseJobSpec } from '@goshawk/core';
+import { type JobRecordOf, type JobSpec, LIMITS, type Payload, parseJobSpec } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { BadRecordError, decodeRecord, encodeRecord, FORMAT } from './record-codec.js';
-import { accepted, BY_FORMAT } from './records.fixture.js';
+import {
+  BadRecordError,
+  decodeHead,
+  decodeRecord,
+  decodeWithin,
+  encodeRecord,
+  FORMAT,
+  jsonOf,
+} from './record-codec.js';
+import { accepted, attempt, BY_FORMAT } from './records.fixture.js';
 
 describe('records as bytes', () => {
   const linesOf = (format: number): string[] =>
@@ -85,6 +93,84 @@ describe('records as bytes', () => {
     const good = encodeRecord(accepted(1));
     for (const length of [0, 3, 4, good.length - 1]) {
       expect(() => decodeRecord(good.subarray(0, length))).toThrow(BadRecordError);
+    }
+  });
+});
+
+test('a retry of as many ranges as a request takes is less than 64 kB of journal', () => {
+  const tasks = Array.from({ length: LIMITS.taskRangesMax }, (_, at) => ({
+    first: 900_000 + 2 * at,
+    last: 900_000 + 2 * at,
+  }));
+  const choice = { failedOnly: true, tasks };
+  expect(encodeRecord({ kind: 'retried', job: 1, at: 1e12, key: 'k', choice }).length).toBeLessThan(64_000);
+});
+
+describe('a record of more than a megabyte', () => {
+  const big = (text: string): Payload => ({ exec: ['true'], env: { BIG: text.repeat(1_000) } });
+  const specOf = (each: readonly Payload[]): JobSpec => ({
+    ...accepted(1).spec,
+    stages: [
+      { name: 'one', after: [], demand: {}, tasks: { each: [{ sleep: 1 }] } },
+      { name: 'two', after: [0], demand: {}, tasks: { each } },
+    ],
+  });
+  const alike = accepted(1, { spec: specOf(Array.from({ length: 3_000 }, () => big('x'))) });
+  const mixed = accepted(1, {
+    spec: specOf(
+      Array.from({ length: 3_000 }, (_, task) =>
+        task % 3 === 2 ? { exec: ['cat'], stdin: `${task}` } : big(`${task % 7}`),
+      ),
+    ),
+  });
+  const appended = {
+    kind: 'appended',
+    job: 1,
+    at: 5,
+    first: 0,
+    tasks: Array.from({ length: 2_000 }, () => big('y')),
+    digest: 'd',
+    close: true,
+  } as const;
+  const returned = attempt(1, 0, 'z'.repeat(2_000_000));
+
+  test.each([
+    ['payloads that are alike', alike],
+    ['payloads that differ', mixed],
+    ['tasks that were appended', appended],
+    ['what a task returned', returned],
+  ])('with %s is read as it was, or its head alone, or as JSON', (_, record) => {
+    const bytes = encodeRecord(record);
+    expect(bytes.length).toBeGreaterThan(1_100_000);
+    const read = decodeRecord(bytes);
+    expect(read).toEqual(record);
+    const { kind, job, at } = record;
+    expect(decodeHead(bytes)).toEqual({ kind, job, at });
+    const parts = [...jsonOf(bytes, (head) => `t-${head.job}`)];
+    expect(parts.join('')).toBe(`${JSON.stringify({ id: 't-1', ...read })}\n`);
+  });
+
+  test('takes no more memory for payloads that are alike than for one of them', () => {
+    const bytes = encodeRecord(alike);
+    const read = decodeWithin(bytes, 100_000);
+    const { tasks } = (read as JobRecordOf<'accepted'>).spec.stages[1]!;
+    expect(new Set('each' in tasks ? tasks.each : []).size).toBe(1);
+  });
+
+  test('that takes more than there may be is left out, and says so', () => {
+    const read = (): unknown => decodeWithin(encodeRecord(mixed), 1_000_000);
+    expect(read).toThrow(BadRecordError);
+    expect(read).toThrow('it takes more than 1 MiB of memory, which is what one record may');
+  });
+
+  test('that is cut short, or of which a bit was flipped, is found', () => {
+    const bytes = encodeRecord(mixed);
+    const bad = Buffer.from(bytes);
+    bad[1_000_000]! ^= 1;
+    for (const each of [bad, bytes.subarray(0, bytes.length - 1)]) {
+      expect(() => decodeRecord(each)).toThrow(BadRecordError);
+      expect(() => decodeHead(each)).toThrow(BadRecordError);
+      expect(() => [...jsonOf(each, () => '')]).toThrow(BadRecordError);
     }
   });
 });

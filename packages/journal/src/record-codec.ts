@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import type { JobRecord, JobSpec } from '@goshawk/core';
 import { Packr, RESERVE_START_SPACE } from 'msgpackr/index-no-eval';
+import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
+import { PackedError } from './packed.js';
 
 /**
  * A record as bytes: four of CRC-32 over the rest, then a MessagePack array of kind, job, time and the kind's own
@@ -60,32 +64,136 @@ export function encodeRecord(record: JobRecord): Buffer {
   return bytes;
 }
 
-/** @throws BadRecordError */
+/** A record of more bytes is read part by part. */
+const LARGE_BYTES = 1024 * 1024;
+/** Of the heap, for one record. */
+const RECORD_HEAP_SHARE = 0.25;
+
+/** What every record says. */
+export type RecordHead = Pick<JobRecord, 'kind' | 'job' | 'at'>;
+
+/** @throws BadRecordError for bytes that are no record, or one that takes more than a quarter of the heap */
 export function decodeRecord(bytes: Buffer): JobRecord {
+  return decodeWithin(bytes, RECORD_HEAP_SHARE * getHeapStatistics().heap_size_limit);
+}
+
+/** @param heapMax estimated bytes that the record may take @throws BadRecordError */
+export function decodeWithin(bytes: Buffer, heapMax: number): JobRecord {
+  const packed = checked(bytes);
+  return recordOf(
+    packed.length <= LARGE_BYTES
+      ? unpack(packed)
+      : readingPacked(() => new LargeRecord(packed, unpackPart, heapMax).values(fieldAt)),
+  );
+}
+
+/** The same without a record that is large: its bytes are looked at, and nothing is made of them. @throws BadRecordError */
+export function decodeHead(bytes: Buffer): RecordHead {
+  const packed = checked(bytes);
+  if (packed.length <= LARGE_BYTES) return recordOf(unpack(packed));
+  const isHead = (place: number): string | undefined => (place < HEAD_FIELDS ? undefined : 'skipped');
+  return readingPacked(() => headOf(new LargeRecord(packed, unpackPart, HEAD_HEAP_MAX).values(isHead)));
+}
+
+/** The record as a line of JSON that begins with its job's id, in parts. @throws BadRecordError */
+export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterable<string> {
+  const packed = checked(bytes);
+  if (packed.length <= LARGE_BYTES) {
+    const record = recordOf(unpack(packed));
+    yield `${JSON.stringify({ id: id(record), ...record })}\n`;
+    return;
+  }
+  // Lists of payloads are left out at first, and written one payload after another where their places are.
+  const mark = randomUUID();
+  const lists: PackedList[] = [];
+  const large = new LargeRecord(
+    packed,
+    unpackPart,
+    Number.POSITIVE_INFINITY,
+    (list) => `${mark} ${lists.push(list) - 1}`,
+  );
+  const record = readingPacked(() => recordOf(large.values(fieldAt)));
+  const [start = '', ...rest] = JSON.stringify({ id: id(record), ...record }).split(`"${mark} `);
+  yield start;
+  for (const part of rest) {
+    const after = part.indexOf('"');
+    yield '[';
+    let before: unknown;
+    let text = '';
+    let chunk = '';
+    for (const payload of large.payloadsOf(lists[Number(part.slice(0, after))]!)) {
+      if (text === '' || payload !== before) text = JSON.stringify(payload);
+      if (chunk.length > CHUNK_LENGTH) {
+        yield chunk;
+        chunk = '';
+      }
+      chunk += before === undefined ? text : `,${text}`;
+      before = payload;
+    }
+    yield `${chunk}]${part.slice(after + 1)}`;
+  }
+  yield '\n';
+}
+
+/** In characters. */
+const CHUNK_LENGTH = 64 * 1024;
+
+const HEAD_FIELDS = 3;
+const HEAD_HEAP_MAX = 1024 * 1024;
+
+function checked(bytes: Buffer): Buffer {
   if (bytes.length <= CRC_BYTES) throw new BadRecordError(`${bytes.length} bytes are too few for a record`);
   const packed = bytes.subarray(CRC_BYTES);
   if (crc32(packed) !== bytes.readUInt32LE(0)) throw new BadRecordError('the checksum is wrong');
-  const values = unpack(packed);
-  const kind = KINDS[values[0] as number];
+  return packed;
+}
+
+function headOf(values: readonly unknown[]): RecordHead {
   const [, job, at] = values;
+  const kind = KINDS[values[0] as number];
   if (kind === undefined) throw new BadRecordError(`there is no record of kind ${String(values[0])}`);
   if (!Number.isSafeInteger(job) || typeof at !== 'number')
     throw new BadRecordError('it names no job or no time');
-  const record: Record<string, unknown> = { kind, job, at };
-  (FIELDS[kind] as readonly string[]).forEach((name, index) => {
-    const value = values[index + 3] ?? undefined;
+  return { kind, job, at } as RecordHead;
+}
+
+function recordOf(values: readonly unknown[]): JobRecord {
+  const head = headOf(values);
+  const record: Record<string, unknown> = { ...head };
+  (FIELDS[head.kind] as readonly string[]).forEach((name, index) => {
+    const value = values[index + HEAD_FIELDS] ?? undefined;
     record[name] = name === 'spec' ? fullSpec(value as JobSpec) : value;
   });
   return record as unknown as JobRecord;
 }
 
-function unpack(packed: Buffer): unknown[] {
-  let values: unknown;
+/** The field of a record at this place, where it may hold payloads. */
+function fieldAt(place: number, before: readonly unknown[]): string | undefined {
+  const kind = KINDS[before[0] as number];
+  if (kind !== 'accepted' && kind !== 'appended') return undefined;
+  return (FIELDS[kind] as readonly string[])[place - HEAD_FIELDS];
+}
+
+function readingPacked<T>(read: () => T): T {
   try {
-    values = packr.unpack(packed);
+    return read();
+  } catch (cause) {
+    if (cause instanceof PackedError || cause instanceof TooLargeError)
+      throw new BadRecordError(cause.message, { cause });
+    throw cause;
+  }
+}
+
+function unpackPart(packed: Buffer): unknown {
+  try {
+    return packr.unpack(packed);
   } catch (cause) {
     throw new BadRecordError((cause as Error).message, { cause });
   }
+}
+
+function unpack(packed: Buffer): unknown[] {
+  const values = unpackPart(packed);
   if (!Array.isArray(values)) throw new BadRecordError('it is no list of fields');
   return values;
 }

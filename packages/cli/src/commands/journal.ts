@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { counted, formatBytes, formatCount, InputError } from '@goshawk/core';
 import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
+import { type Context, writeAll } from '../context.js';
 import { journalIn } from '../local/free-folder.js';
 import type { OptionSpecs } from '../options.js';
 import { ago } from '../terminal/ago.js';
@@ -131,7 +131,8 @@ export const journalExportCommand = defineCommand({
   examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one line for each record, by job']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
-    return withJournals(context, words[0]!, only, ([journal, ...others]) => {
+    const { exportLines } = await import('@goshawk/journal');
+    return withJournals(context, words[0]!, only, async ([journal, ...others]) => {
       if (journal === undefined) throw new InputError('no-journal', 'there is none');
       if (others.length > 0) {
         const tags = [journal, ...others].map(({ identity }) => identity.tag);
@@ -141,11 +142,11 @@ export const journalExportCommand = defineCommand({
           'name one with --tag',
         );
       }
-      const { tag } = journal.identity;
       let damaged = 0;
-      for (const [, record] of journal.entries(() => damaged++)) {
-        context.stdout.write(`${JSON.stringify({ id: `${tag}-${record.job}`, ...record })}\n`);
-      }
+      await writeAll(
+        context.stdout,
+        exportLines(journal, () => damaged++),
+      );
       if (damaged > 0) context.note(`${damaged} records cannot be read and are left out`);
       journal.check();
       return damaged === 0 ? ExitCode.done : ExitCode.failed;
@@ -234,7 +235,7 @@ async function withJournals(
   context: Context,
   word: string,
   tag: string | undefined,
-  use: (journals: readonly JournalReader[]) => number,
+  use: (journals: readonly JournalReader[]) => number | Promise<number>,
 ): Promise<number> {
   const { isJournalUrl, journalsAt, parseJournalUrl } = await import('@goshawk/journal');
   const isUrl = isJournalUrl(word);
@@ -243,7 +244,7 @@ async function withJournals(
   const journals = await journalsAt(isUrl ? word : journalFolder(context, word), tag);
   if (journals.length === 0) context.note(`no scheduler has a journal at ${parseJournalUrl(word).shown} yet`);
   try {
-    return use(journals);
+    return await use(journals);
   } finally {
     for (const journal of journals) await journal.close();
   }

@@ -4,7 +4,7 @@ import { JournalError } from '../errors.js';
 import { entryOf } from '../group-commit.js';
 import { checkIdentity, newIdentity } from '../identity.js';
 import type { JournalReader } from '../offline.js';
-import { soundRecords } from '../reading.js';
+import { soundHeads, soundRecords } from '../reading.js';
 import { succeeding } from '../repair.js';
 import { filedUnder, identityOf, type Row, writeGroup } from './journals.js';
 import { Link } from './link.js';
@@ -41,6 +41,7 @@ export async function storedJournals(url: string, tag?: string): Promise<Journal
         holder: row.holder,
         epoch: Number(row.epoch),
         entries: (onDamage) => soundRecords(filed, onDamage),
+        heads: (onDamage) => soundHeads(filed, onDamage),
         sizes: () => ({ fileBytes: bytes, usedBytes: bytes }),
         // PostgreSQL looks after its own files.
         check: () => {},

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Address } from '@goshawk/core';
+import { GroupCommit, type Journal } from '@goshawk/journal';
 import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, expect, test } from 'vitest';
 import { JournalPort, openInFolder } from './journal-port.js';
@@ -18,6 +19,36 @@ async function started(folder: string): Promise<number | undefined> {
   await journal.close();
   return inheritance?.lastJob;
 }
+
+/** A journal on a disk that does not answer before it is released. */
+class HeldJournal extends GroupCommit {
+  release = (): void => {};
+
+  protected write(): Promise<'written'> {
+    return new Promise((resolve) => {
+      this.release = () => resolve('written');
+    });
+  }
+}
+
+test('is not ready while its disk has not answered for seconds, and is again once it has', async () => {
+  let now = 0;
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const journal = new HeldJournal({ soon: setImmediate, later: () => {}, now: () => now });
+  const port = new JournalPort(journal as unknown as Journal, SILENT_LOGGER);
+  journal.nextPlace = 0;
+  journal.append({ kind: 'resumed', job: 1, at: 0 });
+  await turn();
+  now = 4_900;
+  expect(port.notReady).toEqual([]);
+  now = 12_300;
+  expect(port.notReady).toEqual([
+    'the journal’s disk has not answered for 12 s: submissions and reports wait for it',
+  ]);
+  journal.release();
+  await turn();
+  expect(port.notReady).toEqual([]);
+});
 
 test('two starts from one state of a folder give their jobs other numbers', async () => {
   const folder = join(root, 'journal');

@@ -14,6 +14,9 @@ export type JournalPlace = ({ readonly folder: string } | { readonly url: string
   readonly version: string;
 };
 
+/** A disk that takes longer than this for one group of records counts as stalled. ms */
+const STALLED_MS = 5_000;
+
 /** Few enough for 9 million starts, and for ids of ten digits. */
 const SKIPPED_MAX = 1_000_000_000;
 
@@ -81,7 +84,7 @@ export class JournalPort<J extends Journal = Journal> {
         previousIncarnations: previousIncarnations.map(addressNamed),
       };
     // There are none, and it has to be read before it is written to.
-    Array.from(entries);
+    for (const _ of entries);
     return undefined;
   }
 
@@ -115,9 +118,11 @@ export class JournalPort<J extends Journal = Journal> {
 
   /** What `/readyz` says while nothing is written. */
   get notReady(): readonly string[] {
-    const { state } = this.journal;
-    const isWritten = state.kind !== 'away' && state.kind !== 'stopped';
-    return isWritten ? [] : [`${state.message}: no new jobs are taken`];
+    const { state, unwrittenMs } = this.journal;
+    if (state.kind === 'away' || state.kind === 'stopped') return [`${state.message}: no new jobs are taken`];
+    if (unwrittenMs < STALLED_MS) return [];
+    const seconds = Math.floor(unwrittenMs / 1_000);
+    return [`the journal’s disk has not answered for ${seconds} s: submissions and reports wait for it`];
   }
 
   /** From now on this one has the jobs. */

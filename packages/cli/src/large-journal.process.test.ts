@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type JobRecordOf, type JobSpec, type Payload, parseJobSpec } from '@goshawk/core';
+import { importJournal } from '@goshawk/journal';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { GOSHAWK } from './daemons.fixture.js';
+import { runGoshawk } from './goshawk-process.fixture.js';
+import { TestDaemons } from './test-daemons.fixture.js';
+
+// A journal as older versions wrote it, with a copy of the payload for each task, and heaps that are smaller than one record.
+
+const HEAP_MIB = 80;
+const TASKS = 80_000;
+const SMALL_HEAP = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
+
+function accepted(job: number, each: readonly Payload[]): JobRecordOf<'accepted'> {
+  const spec: JobSpec = {
+    ...parseJobSpec({ name: `job ${job}`, hold: true, tasks: [{ sleep: 1 }] }),
+    stages: [{ name: 'main', after: [], demand: {}, tasks: { each } }],
+  };
+  const rest = { class: 'short', classifiedBy: 'given', route: { by: 'probing', over: 'all' } } as const;
+  return { kind: 'accepted', job, at: Date.now(), key: `key-${job}`, spec, ...rest };
+}
+
+const payload = (task: number): Payload => ({ exec: ['true'], env: { BIG: `${task} ${'x'.repeat(1_200)}` } });
+
+const folder = mkdtempSync(join(tmpdir(), 'goshawk-large-journal-'));
+const daemons = new TestDaemons('large-journal', { beforeEach, afterEach });
+
+async function writeJournal(data: string): Promise<void> {
+  const one = payload(0);
+  const records = [
+    accepted(
+      1,
+      Array.from({ length: TASKS }, () => one),
+    ),
+    accepted(
+      2,
+      Array.from({ length: TASKS }, (_, task) => payload(task)),
+    ),
+    accepted(3, [{ sleep: 1 }]),
+  ];
+  await importJournal(join(data, 'journal'), { tag: 'large', version: '0.0.0' }, records);
+}
+
+beforeAll(() => writeJournal(folder));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('a journal with records that are larger than the heap', () => {
+  test('is verified', async () => {
+    const { exitCode, stdout, stderr } = await runGoshawk(['journal', 'verify', folder], SMALL_HEAP);
+    expect([exitCode, stdout, stderr]).toEqual([0, '3 records of 3 jobs can be read, 0 damaged\n', '']);
+  });
+
+  test('is exported, every task of it', async () => {
+    const child = spawn(process.execPath, [GOSHAWK, 'journal', 'export', folder], {
+      env: { ...process.env, ...SMALL_HEAP },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'exit');
+    const lines: { id: string; spec: JobSpec }[] = [];
+    for await (const line of createInterface({ input: child.stdout })) lines.push(JSON.parse(line));
+    expect(await ended).toEqual([0, null]);
+    expect(lines.map(({ id }) => id)).toEqual(['large-1', 'large-2', 'large-3']);
+    const payloads = lines.map(({ spec }) => (spec.stages[0]!.tasks as { each: Payload[] }).each);
+    expect(payloads.map(({ length }) => length)).toEqual([TASKS, TASKS, 1]);
+    expect(payloads[0]!.at(-1)).toEqual(payload(0));
+    expect(payloads[1]!.at(-1)).toEqual(payload(TASKS - 1));
+  });
+
+  test('is started from: what does not fit is left there, and said', async () => {
+    await daemons.startCentral();
+    const data = join(daemons.folder, 's0');
+    await writeJournal(data);
+    await daemons.startScheduler('s0', [], SMALL_HEAP);
+    await using client = await daemons.connect();
+    await expect
+      .poll(async () => (await client.jobs()).jobs.map(({ id }) => id))
+      .toEqual(['large-1', 'large-3']);
+    expect((await client.job('large-1').describe()).tasks).toMatchObject({ total: TASKS, waiting: TASKS });
+    expect(daemons.logOf('s0')).toMatch(/"job":"large-2".*a record is left out: it takes more than \d+ MiB/);
+  });
+});

@@ -1,0 +1,91 @@
+/** The bytes are no MessagePack. */
+export class PackedError extends Error {
+  override name = 'PackedError';
+}
+
+/** Counts what values made of MessagePack take of the heap, estimated. */
+export interface HeapCount {
+  bytes: number;
+}
+
+// Of V8's objects on 64-bit machines, rounded up.
+const OBJECT_BYTES = 56;
+const LIST_BYTES = 48;
+const TEXT_BYTES = 32;
+const SLOT_BYTES = 16;
+
+/** @returns where the value that begins at `at` ends. Makes no values, and takes any depth. @throws PackedError */
+export function endOf(bytes: Buffer, at: number, heap?: HeapCount): number {
+  let values = 1;
+  while (values > 0) {
+    values--;
+    if (at >= bytes.length) throw new PackedError('the value is cut off');
+    const code = bytes[at]!;
+    let taken = SLOT_BYTES;
+    if (code < 0x80 || code >= 0xe0 || code === 0xc0 || code === 0xc2 || code === 0xc3) at++;
+    else if (isMap(code) || isList(code)) {
+      const { count, next } = openedAt(bytes, at);
+      at = next;
+      values += isMap(code) ? 2 * count : count;
+      taken += (isMap(code) ? OBJECT_BYTES : LIST_BYTES) + SLOT_BYTES * count;
+    } else if (code < 0xc0) {
+      at += 1 + (code & 0x1f);
+      taken += TEXT_BYTES + (code & 0x1f);
+    } else {
+      const end = at + 1 + (FIXED[code] ?? lengthOf(bytes, at, code));
+      if (code >= 0xc4 && (code < 0xca || code > 0xd3)) taken += TEXT_BYTES + end - at;
+      at = end;
+    }
+    if (heap !== undefined) heap.bytes += taken;
+  }
+  if (at > bytes.length) throw new PackedError('the value is cut off');
+  return at;
+}
+
+/** How many values follow the head of a list or map, in pairs there, and where. @throws PackedError for another value */
+export function openedAt(bytes: Buffer, at: number): { readonly count: number; readonly next: number } {
+  const code = bytes[at] ?? 0xc1;
+  if (code >= 0x80 && code < 0xa0) return { count: code & 0x0f, next: at + 1 };
+  const isShort = code === 0xdc || code === 0xde;
+  if (!isShort && code !== 0xdd && code !== 0xdf) throw new PackedError('it is no list or map');
+  const next = at + (isShort ? 3 : 5);
+  if (next > bytes.length) throw new PackedError('the value is cut off');
+  return { count: isShort ? bytes.readUInt16BE(at + 1) : bytes.readUInt32BE(at + 1), next };
+}
+
+export function isMap(code: number | undefined): boolean {
+  return code !== undefined && ((code >= 0x80 && code < 0x90) || code === 0xde || code === 0xdf);
+}
+
+export function isList(code: number | undefined): boolean {
+  return code !== undefined && ((code >= 0x90 && code < 0xa0) || code === 0xdc || code === 0xdd);
+}
+
+/** Bytes behind the code of values of one length: numbers, and extensions with their type. */
+const FIXED: Readonly<Record<number, number>> = {
+  202: 4,
+  203: 8,
+  204: 1,
+  205: 2,
+  206: 4,
+  207: 8,
+  208: 1,
+  209: 2,
+  210: 4,
+  211: 8,
+  212: 2,
+  213: 3,
+  214: 5,
+  215: 9,
+  216: 17,
+};
+
+/** Behind the code: a length, what it counts, and the type of an extension. */
+function lengthOf(bytes: Buffer, at: number, code: number): number {
+  const isExtension = code >= 0xc7 && code <= 0xc9;
+  const size = code >= 0xd9 ? code - 0xd9 : (code - 0xc4) % 3;
+  if (code === 0xc1 || at + 5 > bytes.length + (size === 2 ? 0 : size === 1 ? 2 : 3))
+    throw new PackedError(code === 0xc1 ? 'it has a value of no kind' : 'the value is cut off');
+  const width = 1 << size;
+  return width + bytes.readUIntBE(at + 1, width) + (isExtension ? 1 : 0);
+}
