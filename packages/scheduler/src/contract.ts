@@ -44,6 +44,8 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
    * message says why.
    */
   estimatorStateRefused?(estimator: string, message: string): void;
+  /** A job of the journal that has not ended stays there: it does not fit into the memory. */
+  leftInJournal?(job: string, bytes: number): void;
   /** The jobs of the incarnations before are here. */
   inherited?(jobs: number): void;
   /** A job was accepted, and nothing has become of it yet. */

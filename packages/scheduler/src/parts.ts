@@ -56,7 +56,7 @@ export class SchedulerParts extends SchedulerState {
     this.watching = new Watching(this, this.views);
     const limits = { ...DEFAULT_LOAD_LIMITS, activeBytesMax: this.shares.activeMax, ...config.load };
     this.overload = new Overload(this.jobs, limits, () => env.random());
-    this.events = new JobEvents(this, this.overload, this.watching);
+    this.events = new JobEvents(this, this.overload, this.watching, () => this.tellIfDrained());
     // Tasks find workers, and are given to them.
     this.routing = new Routing(this, (job, batch, now) => this.binder.giveHeld(job, batch, now));
     this.sampler = new Sampler(this, this.routing, this.events);

@@ -2,6 +2,7 @@ import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Keys } from './accepting/keys.js';
 import type { Inheritance, JournalEntry } from './contract.js';
 import { watchDeadline, watchOpen, watchRest, watchTimeLimit } from './ending/job-timers.js';
+import { bytesOf } from './keeping/job-bytes.js';
 import type { SchedulerParts } from './parts.js';
 import { rebuildJobs } from './recovering/rebuild.js';
 
@@ -16,7 +17,9 @@ export function* takeIn(s: SchedulerParts): Iterable<number> {
   const { inheritance } = s.config;
   if (inheritance !== undefined) {
     const context = s.rebuildContext(inheritance.now);
-    yield* rebuildJobs(entriesOfJobs(inheritance, s.keys), context, (job) => jobs.restore(job));
+    yield* rebuildJobs(entriesOfJobs(inheritance, s.keys), context, (job) => {
+      if (!jobs.restore(job)) s.env.leftInJournal?.(job.id, bytesOf(job.spec));
+    });
     jobs.restored();
   }
   jobs.start(pieces.now);

@@ -341,7 +341,7 @@ describe('clients', () => {
     ['jobs', { activeJobsMax: 1 }],
     ['user', { activeJobsPerUserMax: 1 }],
     ['user', { userWaitingTasksMax: 1 }],
-    ['memory', { activeBytesMax: 1 }],
+    ['memory', { activeBytesMax: 5_000 }],
   ] as const)('what there is too much of is counted: %s, with %j', (reason, limits) => {
     const bench = new Bench({}, limits);
     bench.members(W1);

@@ -227,6 +227,11 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
         new Scheduler(configOf(parts, role, options), {
           ...environment,
           ...role.port?.effects,
+          leftInJournal: (job, bytes) =>
+            logger.error(
+              { job },
+              `the job stays in the journal and does not run: it takes ${Math.round(bytes / 2 ** 20)} MiB of memory, and there is no room for it; start with a larger heap (--max-old-space-size)`,
+            ),
           nameTaken: (holder, tag) => refused.tell(holder, tag),
           ...ends,
           counted: () => ({

@@ -2,6 +2,7 @@ import { type Address, InputError, LIMITS, type MessageOf, type Millis, parseTas
 import { watchOpen } from '../ending/job-timers.js';
 import type { Job } from '../job/job.js';
 import { heapBytes } from '../keeping/heap-bytes.js';
+import { TASK_BYTES } from '../keeping/job-bytes.js';
 import type { Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 
@@ -55,7 +56,10 @@ function appended(
     if (!(error instanceof InputError)) throw error;
     return { code: error.code, message: error.message, hint: error.hint };
   }
-  s.ledger.appended(job, { first: job.taskCount, tasks, digest, close }, heapBytes(tasks), now);
+  const bytes = heapBytes(tasks);
+  const tooMuch = s.overload.refusalOfBytes(job.spec.user, bytes + tasks.length * TASK_BYTES);
+  if (tasks.length > 0 && tooMuch !== undefined) return tooMuch;
+  s.ledger.appended(job, { first: job.taskCount, tasks, digest, close }, bytes, now);
   job.append(tasks);
   if (tasks.length > 0) job.digest = digest;
   job.isOpen = !close;

@@ -1,6 +1,6 @@
 import { type Address, type JobInput, type MessageOf, PRESETS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { DurableBench } from '../durable.fixture.js';
+import { DurableBench, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
@@ -54,6 +54,37 @@ function restarted(before: DurableBench, startedAt = 20_000): DurableBench {
 }
 
 describe('a job that is held', () => {
+  test('keeps a scheduler from draining only until the last of its tasks that run has ended', () => {
+    let isDrained = false;
+    const env = {
+      drained() {
+        isDrained = true;
+      },
+    };
+    const bench = submitted(TASKS, new DurableBench(undefined, 0, true, {}, env));
+    const [one, other] = [bench.ask(W1, 1)!, bench.ask(W2, 1)!];
+    update(bench, { held: true });
+    bench.scheduler.drain();
+    bench.end(W1, one);
+    expect(isDrained).toBe(false);
+    bench.end(W2, other, FAILED);
+    expect(isDrained).toBe(true);
+  });
+
+  test('keeps no scheduler from draining that drains already when it is held', () => {
+    let isDrained = false;
+    const env = {
+      drained() {
+        isDrained = true;
+      },
+    };
+    const bench = submitted(TASKS, new DurableBench(undefined, 0, true, {}, env));
+    bench.scheduler.drain();
+    expect(isDrained).toBe(false);
+    update(bench, { held: true });
+    expect(isDrained).toBe(true);
+  });
+
   test('gives nothing more out; what runs goes on, and it is released where it was', () => {
     const bench = submitted();
     const ran = bench.ask(W1, 1)!;

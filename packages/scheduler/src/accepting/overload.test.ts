@@ -8,20 +8,24 @@ import { JobStore } from '../keeping/job-store.js';
 import { sharesOf } from '../keeping/memory-shares.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
+/** Some 10 kB in memory. */
+const LARGE: NonNullable<JobInput['tasks']> = [{ exec: ['cat', 'x'.repeat(7_000)] }];
+
 /** An owner that has jobs, and nothing else. */
 class Bench {
-  readonly jobs = new JobStore(
-    { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
-    0,
-    { ...sharesOf(1e9), jobsMax: 10_000 },
-    { forgotten: (job) => this.forgotten.push(job) },
-    () => 0.5,
-  );
+  readonly jobs: JobStore;
   readonly forgotten: number[] = [];
   readonly overload: Overload;
   now = 0;
 
-  constructor(limits: Partial<LoadLimits>) {
+  constructor(limits: Partial<LoadLimits>, jobsMax = 10_000) {
+    this.jobs = new JobStore(
+      { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
+      0,
+      { ...sharesOf(1e9), jobsMax },
+      { forgotten: (job) => this.forgotten.push(job) },
+      () => 0.5,
+    );
     this.overload = new Overload(
       this.jobs,
       { ...DEFAULT_LOAD_LIMITS, activeBytesMax: 1e9, ...limits },
@@ -60,6 +64,53 @@ describe('too much', () => {
     expect(bench.overload.refusal()).toMatchObject({ code: 'overloaded' });
     bench.end(large);
     expect(bench.overload.refusal()).toBeUndefined();
+  });
+
+  test('is a job that no memory of this scheduler could hold, which is not worth trying again', () => {
+    const bench = new Bench({ activeBytesMax: 2 * 2 ** 20 }, 1e9);
+    const bytes = bytesOf(parseJobSpec({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] }));
+    expect(bench.overload.refusalOfBytes('eve', bytes)).toBeUndefined();
+    const refusal = bench.overload.refusalOfBytes('eve', 3 * 2 ** 20);
+    expect(refusal).toMatchObject({
+      code: 'job-too-large',
+      message: 'the job takes 3 MiB of this scheduler’s memory, which has 2 MiB for all jobs',
+    });
+    expect(refusal!.retryMs).toBeUndefined();
+  });
+
+  test('is a job that has no room beside those that have not ended, until one has', () => {
+    const bench = new Bench({ activeBytesMax: 250_000 }, 1e9);
+    const job = bench.add({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] });
+    expect(bench.overload.refusalOfBytes('eve', 100_000)).toBeUndefined();
+    expect(bench.overload.refusalOfBytes('eve', 200_000)).toMatchObject({
+      code: 'overloaded',
+      cause: 'memory',
+    });
+    bench.end(job);
+    expect(bench.overload.refusalOfBytes('eve', 200_000)).toBeUndefined();
+  });
+
+  test('are jobs of one user that would take the memory of ended jobs of another', () => {
+    const bench = new Bench({ activeBytesMax: 450_000 }, 550_000);
+    const theirs = Array.from({ length: 20 }, () => bench.add({ user: 'ada', tasks: LARGE }));
+    for (const job of theirs) bench.end(job);
+    let active = 0;
+    const of = (user: string): JobInput => ({ user, tasks: LARGE });
+    const size = bytesOf(parseJobSpec(of('eve')));
+    for (; bench.overload.refusalOfBytes('eve', size) === undefined; active++) bench.add(of('eve'));
+    expect(active).toBeGreaterThan(20);
+    expect(bench.overload.refusalOfBytes('eve', size)).toMatchObject({
+      code: 'overloaded',
+      message: expect.stringContaining('jobs of eve have their share of it'),
+    });
+    bench.jobs.forgetOld(bench.now);
+    const kept = () => bench.jobs.endedNewestFirst(['completed'], (user) => user === 'ada', 100).total;
+    expect(kept()).toBe(20);
+    // The flood may end, too: it makes room for itself.
+    for (const job of [...bench.jobs.active()]) bench.end(job);
+    for (let more = 0; more < 100; more++) bench.end(bench.add(of('eve')));
+    expect(kept()).toBe(20);
+    expect(bench.overload.refusalOfBytes('bob', size)).toBeUndefined();
   });
 
   test('is what one user has, and the others are served', () => {

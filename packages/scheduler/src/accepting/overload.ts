@@ -9,6 +9,13 @@ export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
   userWaitingTasksMax: Number.POSITIVE_INFINITY,
 };
 
+const TOO_MANY_BYTES_HINT =
+  'submit it in parts, write tasks that are alike as {count, run}, or give the scheduler a larger heap (--max-old-space-size)';
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
 /** The shortest and the longest time to come back after. ms */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
@@ -60,13 +67,34 @@ export class Overload {
       );
     }
     if (activeBytes >= activeBytesMax) {
-      const mebibytes = Math.round(activeBytes / 2 ** 20);
       return this.#refuse(
         'memory',
-        `jobs that have not ended, and keys of those that lately have, take ${mebibytes} MiB of this scheduler’s memory, which is all it has for them`,
+        `jobs that have not ended, and keys of those that lately have, take ${mebibytes(activeBytes)} of this scheduler’s memory, which is all it has for them`,
       );
     }
     return undefined;
+  }
+
+  /**
+   * Why a job of so many bytes is not taken: there is no memory for it, or none but that of others' ended jobs, which are
+   * kept for as long as clients may ask for them.
+   */
+  refusalOfBytes(user: string | undefined, bytes: number): Refusal | undefined {
+    const { activeBytesMax } = this.#limits;
+    const { activeBytes } = this.#jobs;
+    const size = `the job takes ${mebibytes(bytes)} of this scheduler’s memory`;
+    if (bytes > activeBytesMax) {
+      const message = `${size}, which has ${mebibytes(activeBytesMax)} for all jobs`;
+      return { code: 'job-too-large', message, hint: TOO_MANY_BYTES_HINT };
+    }
+    if (activeBytes + bytes > activeBytesMax) {
+      const room = mebibytes(Math.max(0, activeBytesMax - activeBytes));
+      return this.#refuse('memory', `${size}, and ${room} are free; others have not ended`);
+    }
+    if (this.#jobs.hasRoomFor(user, bytes)) return undefined;
+    const whose = user ?? 'nobody in particular';
+    const message = `${size}; jobs of ${whose} have their share of it, and ended jobs of others are kept a while`;
+    return this.#refuse('memory', message);
   }
 
   /** Tasks of one user that may wait here; Infinity: any number. */

@@ -269,6 +269,30 @@ describe('a retry', () => {
     expect(listed.value.total).toBe(21);
   });
 
+  test('writes ranges that overlap down once', () => {
+    submit(TEN);
+    cancel();
+    const before = bench.records.length;
+    const overlapping = Array.from({ length: 100 }, (_, at) => ({ first: 0, last: at % 10 }));
+    expect(retry({ tasks: overlapping })).toMatchObject({ again: 10 });
+    expect(bench.records[before]).toMatchObject({
+      kind: 'retried',
+      choice: { tasks: [{ first: 0, last: 9 }] },
+    });
+  });
+
+  test('is refused while there is no memory for the job, which stays as it was', () => {
+    bench = benched(new DurableBench(undefined, 0, true, { memoryBytes: 40_000 }));
+    const large: JobInput = { tasks: { count: 150, run: { sleep: 1 } } };
+    submit(large);
+    cancel();
+    submit(large, 'another');
+    expect(retry()).toMatchObject({ type: 'refused', code: 'overloaded' });
+    expect(detail()).toMatchObject({ state: 'cancelled' });
+    cancel('s-2');
+    expect(retry()).toMatchObject({ again: 150 });
+  });
+
   test('costs the journal no more than its choice: a cancelled job of 100,000 tasks with 8 kB of payload each', () => {
     submit({ tasks: { count: 100_000, run: { exec: ['true'], env: { BIG: 'x'.repeat(8_000) } } } });
     cancel();

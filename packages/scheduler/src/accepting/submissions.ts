@@ -10,6 +10,7 @@ import {
   LIMITS,
   type MessageOf,
   type Millis,
+  mergedRanges,
   parseJobSpec,
   type RetryChoice,
   setLatest,
@@ -19,6 +20,7 @@ import {
 import { refused } from '../clients/answers.js';
 import { Job } from '../job/job.js';
 import { findReopening } from '../job/reopening.js';
+import { bytesOf } from '../keeping/job-bytes.js';
 import type { Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 import { whatIsMissing, whyImpossible } from './admission.js';
@@ -121,7 +123,7 @@ function retried(
     const hint = `its tasks are 0 to ${job.taskCount - 1}`;
     return { code: 'unknown-task', message: `${job.id} has no task ${last}`, hint };
   }
-  const choice: RetryChoice = { failedOnly, tasks };
+  const choice: RetryChoice = { failedOnly, tasks: tasks && mergedRanges(tasks) };
   const reopening = findReopening(job.dag, job.tasks, choice);
   if ('stage' in reopening) {
     const problem = `task ${reopening.task} of ${job.id} runs after stage ${reopening.stage}, which has not completed`;
@@ -133,7 +135,12 @@ function retried(
   }
   const { count, completed } = reopening;
   if (count === 0) return { code: 'nothing-failed', message: nothingToRetry(job, choice), hint: '' };
-  const refusal = s.ledger.refusal ?? s.overload.refusal() ?? s.overload.refusalOf(job.spec.user, count);
+  const { overload } = s;
+  const refusal =
+    s.ledger.refusal ??
+    overload.refusal() ??
+    overload.refusalOf(job.spec.user, count) ??
+    overload.refusalOfBytes(job.spec.user, job.bytes);
   if (refusal !== undefined) return refusal;
   reopen(s, job, reopening, { key, choice }, now);
   return { ...accepted(s, job), again: count, ...(completed > 0 ? { completed } : {}) };
@@ -175,18 +182,18 @@ function knownBy(
     const job = s.jobs.idOf(trace.number);
     return user === undefined || user === trace.user ? { job, state: trace.state } : keyConflict(key, job);
   }
+  if (s.jobs.hasLeftOutKey(key)) return { ...LEFT_OUT, message: `the job with this key ${LEFT_OUT.message}` };
   if (s.cluster.isDraining || (s.config.adopted === true && owned !== undefined)) return DRAINING;
   if (s.ledger.refusal !== undefined) return s.ledger.refusal;
   const isOurs = owned === undefined || s.ledger.isShared;
   return (isOurs ? undefined : s.keys.refusal(owned)) ?? s.overload.refusal();
 }
 
-/** One user may have so much, and a job that is tried again counts. */
-function whyTooMuch(s: SchedulerParts, { user, stages }: JobSpec): Refusal | undefined {
-  return s.overload.refusalOf(
-    user,
-    sumOf(stages, (stage) => countTasks(stage.tasks)),
-  );
+/** One user may have so much, and so much fits into memory. */
+function whyTooMuch(s: SchedulerParts, spec: JobSpec): Refusal | undefined {
+  const { user, stages } = spec;
+  const tasks = sumOf(stages, (stage) => countTasks(stage.tasks));
+  return s.overload.refusalOf(user, tasks) ?? s.overload.refusalOfBytes(user, bytesOf(spec));
 }
 
 /** The key was here before: with the same job it is the same job, with another one a mistake. */
@@ -239,6 +246,13 @@ const KEY_FREED: Refusal = {
   code: 'not-ready',
   message: 'the job that had this key was forgotten just now',
   hint: RETRY,
+};
+
+/** The message follows the name of a job. */
+export const LEFT_OUT: Refusal = {
+  code: 'no-memory',
+  message: 'is in the journal of this scheduler, which has no memory for it',
+  hint: 'start the scheduler with a larger heap (NODE_OPTIONS=--max-old-space-size)',
 };
 
 const NO_KEY: Refusal = {

@@ -12,7 +12,7 @@ import {
   type UserQuota,
 } from '@goshawk/core';
 import { append } from '../accepting/appending.js';
-import { retry, submit } from '../accepting/submissions.js';
+import { LEFT_OUT, retry, submit } from '../accepting/submissions.js';
 import { cancelTasks } from '../ending/task-cancelling.js';
 import { type Job, TaskState } from '../job/job.js';
 import { isAnswerable, Page, type Weight, weigh } from '../keeping/heap-bytes.js';
@@ -130,12 +130,18 @@ export class ClientApi {
 
   #whyThereIsNone(id: string): Refusal {
     const { jobs } = this.#parts;
+    if (jobs.isLeftOut(id)) return { ...LEFT_OUT, message: `${id} ${LEFT_OUT.message}` };
     if (!jobs.isForgotten(id)) {
       const hint = '`goshawk jobs --all` lists those there are';
       return { code: 'unknown-job', message: `there is no job ${id}`, hint };
     }
     const known = jobs.traceOfId(id);
     const end = known === undefined ? 'has ended' : `has ended (${known.state})`;
+    if (known?.droppedAt !== undefined) {
+      const seconds = Math.round((known.droppedAt - known.endedAt) / 1_000);
+      const message = `${id} ${end}; its results were dropped ${seconds} s later, because jobs take more memory than this scheduler has for them`;
+      return { code: 'forgotten-job', message, hint: DROPPED_HINT };
+    }
     return { code: 'forgotten-job', message: `${id} ${end}, and was forgotten since`, hint: FORGOTTEN_HINT };
   }
 
@@ -253,6 +259,9 @@ const NOTHING: Weight = { values: 0, bytes: 0 };
 
 const FORGOTTEN_HINT =
   'read results when a job ends; --keep-jobs and --keep of its scheduler say how many are kept, and how long';
+
+const DROPPED_HINT =
+  'read results when a job ends; with a larger heap (--max-old-space-size), or a journal (--data-folder), a scheduler keeps more';
 
 const TOO_MANY_LOOKS = {
   code: 'overloaded',

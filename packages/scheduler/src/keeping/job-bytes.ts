@@ -17,5 +17,9 @@ export function bytesOf(spec: JobSpec): number {
 function taskListBytes(tasks: TaskList): number {
   if ('count' in tasks) return tasks.count * TASK_BYTES + heapBytes(tasks.run);
   if ('sleepsMs' in tasks) return tasks.sleepsMs.length * TASK_BYTES;
-  return tasks.each.reduce((sum, payload) => sum + TASK_BYTES + heapBytes(payload), 0);
+  // Payloads that were read back from a journal may be one object.
+  return tasks.each.reduce(
+    (sum, payload, at) => sum + TASK_BYTES + (payload === tasks.each[at - 1] ? 0 : heapBytes(payload)),
+    0,
+  );
 }

@@ -13,7 +13,7 @@ import { TaskPlaces } from '../job/task-places.js';
 import { EndedJobs } from './ended-jobs.js';
 import { bytesOf } from './job-bytes.js';
 import type { Ledger } from './ledger.js';
-import { letGo, type MemoryShares } from './memory-shares.js';
+import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type IsOwner, type Trace, Traces } from './traces.js';
 
@@ -25,6 +25,12 @@ interface HeldByUser {
   jobs: number;
   /** Tasks that have not started. */
   waiting: number;
+}
+
+/** Estimated bytes of a user's jobs. */
+interface BytesOfUser {
+  active: number;
+  ended: number;
 }
 
 const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
@@ -41,6 +47,12 @@ const LISTED_MAX = 200;
 const PUT_AWAY_SHARE = 0.5;
 /** Room is made for a while: each time all that have ended are looked at. */
 const ROOM_SHARE = 0.9;
+
+/** Estimates what a job takes before it has run. */
+function measure(job: Job): void {
+  job.specBytes = bytesOf(job.spec);
+  job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
+}
 
 /**
  * The jobs of one owner: those that have not ended, and the last of those that have.
@@ -73,8 +85,11 @@ export class JobStore {
   /** What jobs take that have not ended, and those that have. */
   #activeBytes = 0;
   #endedBytes = 0;
+  /** Keys of jobs that stay in the journal, by number. */
+  readonly #leftOut = new Map<number, string | undefined>();
   readonly #places = new TaskPlaces();
   readonly #activeByUser = new Map<string | undefined, HeldByUser>();
+  readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
   readonly #lastJob: number;
   #next: number;
   /** Nothing is forgotten by its age before. */
@@ -172,9 +187,8 @@ export class JobStore {
 
   add(job: Job): void {
     this.#active.set(job.number, job);
-    job.specBytes = bytesOf(job.spec);
-    job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
-    this.#activeBytes += job.bytes;
+    measure(job);
+    this.#countBytes(job, job.bytes, 0);
     this.#countActive(job, 1);
     if (job.key !== undefined) this.#byKey.set(job.key, job);
   }
@@ -193,7 +207,7 @@ export class JobStore {
     }
     reopen();
     this.#active.set(number, job);
-    this.#activeBytes += job.bytes;
+    this.#countBytes(job, job.bytes, 0);
     this.#countActive(job, 1);
     if (key !== undefined) this.#byKey.set(key, job);
   }
@@ -203,7 +217,7 @@ export class JobStore {
     const { number } = job;
     if (this.#active.delete(number)) {
       this.#countActive(job, -1);
-      this.#activeBytes -= job.bytes;
+      this.#countBytes(job, -job.bytes, 0);
     } else this.#drop(job);
     this.logs.forget(number);
     this.#freeKey(job);
@@ -215,11 +229,30 @@ export class JobStore {
     if (key !== undefined && this.#byKey.get(key) === job) this.#byKey.delete(key);
   }
 
-  /** A job that was there before this process. */
-  restore(job: Job): void {
+  /**
+   * A job that was there before this process.
+   *
+   * @returns false where there is no memory for it: then it stays in the journal, and nobody can have its key
+   */
+  restore(job: Job): boolean {
+    if (!job.hasEnded && this.activeBytes + bytesOf(job.spec) > this.#shares.restoredMax) {
+      this.#leftOut.set(job.number, job.key);
+      return false;
+    }
     this.add(job);
     if (job.hasEnded) this.#moveToEnded(job);
-    this.#keepWithinShares();
+    this.#keepWithinShares(undefined);
+    return true;
+  }
+
+  /** The job lies in the journal, and there was no memory for it at the start. */
+  isLeftOut(id: string): boolean {
+    return this.#leftOut.has(this.#numberOf(id));
+  }
+
+  hasLeftOutKey(key: string): boolean {
+    for (const left of this.#leftOut.values()) if (left === key) return true;
+    return false;
   }
 
   /** All were restored: those that ended are kept in the order of their ends. */
@@ -231,7 +264,7 @@ export class JobStore {
   /** What is kept of the attempts of a job that has not ended may take more than before. */
   weigh(job: Job): void {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
-    this.#activeBytes += bytes - job.bytes;
+    this.#countBytes(job, bytes - job.bytes, 0);
     job.bytes = bytes;
   }
 
@@ -298,6 +331,7 @@ export class JobStore {
     const { number } = trace;
     const recalled = this.#recalled.get(number) ?? this.#recallJob!(trace);
     if (recalled === undefined) return undefined;
+    measure(recalled);
     setLatest(this.#recalled, number, recalled, RECALLED_MAX);
     return recalled;
   }
@@ -349,10 +383,33 @@ export class JobStore {
     this.weigh(job);
     this.#active.delete(job.number);
     this.#ended.add(job);
-    this.#activeBytes -= job.bytes;
-    this.#endedBytes += job.bytes;
+    this.#countBytes(job, -job.bytes, job.bytes);
     if (this.#isMovable(job)) this.#movableBytes += job.bytes;
     this.#countActive(job, -1);
+  }
+
+  #countBytes({ spec: { user } }: Job, active: number, ended: number): void {
+    this.#activeBytes += active;
+    this.#endedBytes += ended;
+    const held = this.#bytesByUser.get(user) ?? { active: 0, ended: 0 };
+    held.active += active;
+    held.ended += ended;
+    if (held.active + held.ended === 0) this.#bytesByUser.delete(user);
+    else this.#bytesByUser.set(user, held);
+  }
+
+  /**
+   * Whether a new job of the user fits without ended jobs of others that hold no more than their share: the memory for jobs
+   * divided among all users who hold any.
+   */
+  hasRoomFor(user: string | undefined, bytes: number): boolean {
+    const excess = this.#bytes() + bytes - this.#shares.jobsMax;
+    if (excess <= 0) return true;
+    const { active, ended } = this.#bytesByUser.get(user) ?? { active: 0, ended: 0 };
+    const held = [active + ended + bytes];
+    for (const [other, of] of this.#bytesByUser) if (other !== user) held.push(of.active + of.ended);
+    held.sort((one, other) => other - one);
+    return active + bytes <= levelOf(held, excess);
   }
 
   #countActive({ spec: { user }, tasks }: Job, change: 1 | -1): void {
@@ -377,12 +434,12 @@ export class JobStore {
   /** Forgets the ended jobs that are too old, too many, or take too much. */
   forgetOld(now: Millis): void {
     if (now >= this.#keptUntil) this.#forgetByAge(now);
-    this.#keepWithinShares();
+    this.#keepWithinShares(now);
   }
 
-  #keepWithinShares(): void {
+  #keepWithinShares(now: Millis | undefined): void {
     if (this.#movableBytes > this.#shares.endedMax) this.#putAway();
-    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom();
+    if (this.#bytes() > this.#shares.jobsMax) this.#makeRoom(now);
   }
 
   #isMovable({ bytes, history }: Job): boolean {
@@ -422,21 +479,34 @@ export class JobStore {
     }
   }
 
-  /** Leaves no more than a trace of ended jobs. */
-  #makeRoom(): void {
-    const ended = Array.from(this.#ended.values(), (job) => ({ user: job.spec.user, bytes: job.bytes, job }));
-    letGo(ended, this.#bytes() - ROOM_SHARE * this.#shares.jobsMax, ({ job }) => {
-      this.#drop(job);
-      this.logs.forget(job.number);
-      this.#keepTrace(this.#traces, job);
-      return job.bytes;
-    });
+  /**
+   * Leaves no more than a trace of ended jobs: of users who hold more than their share, with what has not ended. Only where
+   * that is not enough, since jobs that have not ended take more, others lose some as well.
+   */
+  #makeRoom(now: Millis | undefined): void {
+    this.#letEndedGo(
+      now,
+      Array.from(this.#bytesByUser, ([user, { active }]) => [user, active] as const),
+    );
+    if (this.#bytes() > this.#shares.jobsMax) this.#letEndedGo(now);
   }
 
-  #keepTrace(traces: Traces, job: Job): void {
+  #letEndedGo(now: Millis | undefined, kept?: Iterable<readonly [string | undefined, number]>): void {
+    const ended = Array.from(this.#ended.values(), (job) => ({ user: job.spec.user, bytes: job.bytes, job }));
+    const drop = ({ job }: { job: Job }): number => {
+      this.#drop(job);
+      this.logs.forget(job.number);
+      this.#keepTrace(this.#traces, job, now);
+      return job.bytes;
+    };
+    letGo(ended, this.#bytes() - ROOM_SHARE * this.#shares.jobsMax, drop, kept);
+  }
+
+  /** @param droppedAt when its results went, where memory was short */
+  #keepTrace(traces: Traces, job: Job, droppedAt?: Millis): void {
     const { number, key, state, endedAt, spec } = job;
     this.#freeKey(job);
-    traces.push({ number, key, user: spec.user, state, endedAt: endedAt! });
+    traces.push({ number, key, user: spec.user, state, endedAt: endedAt!, droppedAt });
   }
 
   #dropFirst(traces: Traces, now: Millis): void {
@@ -450,7 +520,7 @@ export class JobStore {
   #drop(job: Job): void {
     if (!this.#ended.delete(job)) return;
     if (this.#isMovable(job)) this.#movableBytes -= job.bytes;
-    this.#endedBytes -= job.bytes;
+    this.#countBytes(job, 0, -job.bytes);
   }
 
   #forget(number: JobNumber, now: Millis): void {

@@ -316,6 +316,57 @@ test('a job that had to make room is said to be forgotten, and its key still is 
   expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
 });
 
+test('a job that a larger heap has left behind stays in the journal, with its key', () => {
+  const first = new DurableBench();
+  first.submit({ tasks: { count: 2_000, run: { sleep: 1 } } }, 'large');
+  first.submit({ tasks: [{ sleep: 1 }] }, 'small', 2);
+  first.commit();
+  const left: string[] = [];
+  const env = { leftInJournal: (job: string) => void left.push(job) };
+  const again = new DurableBench(first.inheritance(), 1_000, true, { memoryBytes: 100_000 }, env);
+  expect(left).toEqual(['s-1']);
+  again.commit();
+  again.take();
+  again.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-1', spec: false });
+  again.submit({ tasks: { count: 2_000, run: { sleep: 1 } } }, 'large', 4);
+  again.submit({ tasks: [{ sleep: 1 }] }, 'small', 5);
+  again.commit();
+  expect(again.take()).toMatchObject([
+    {
+      type: 'refused',
+      request: 3,
+      code: 'no-memory',
+      message: expect.stringContaining('s-1 is in the journal'),
+    },
+    { type: 'refused', request: 4, code: 'no-memory' },
+    { type: 'accepted', request: 5, value: { job: 's-2' } },
+  ]);
+  const large = new DurableBench(again.inheritance(), 2_000);
+  large.receive(CLIENT, { type: 'describeJob', request: 6, id: 's-1', spec: false });
+  expect(large.take().at(-1)).toMatchObject({ type: 'jobDetail', value: { tasks: { waiting: 2_000 } } });
+});
+
+test('a job of which the results were dropped as memory was short is said to be, and why', () => {
+  const bench = new DurableBench(undefined, 0, true, { memoryBytes: 1_000_000 });
+  for (let job = 1; job <= 4; job++) {
+    // It takes long to read back, so it is not left to the journal.
+    bench.submit({ tasks: { count: 2_200, run: { sleep: 1 } } }, `k${job}`);
+    bench.receive(CLIENT, { type: 'cancelJob', request: 2, id: `s-${job}` });
+    bench.commit();
+    bench.now = 42_000;
+  }
+  bench.take();
+  bench.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-1', spec: false });
+  expect(bench.take()).toMatchObject([
+    {
+      type: 'refused',
+      code: 'forgotten-job',
+      message:
+        's-1 has ended (cancelled); its results were dropped 42 s later, because jobs take more memory than this scheduler has for them',
+    },
+  ]);
+});
+
 test('that a job is long is told behind the task that it is told of, which may wait for the disk', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ estimator: 'pilot', pilotRatio: 0.5, cutoffMs: 2 }));

@@ -2,6 +2,8 @@
 export interface MemoryShares {
   /** Jobs that have not ended: with more no new one is taken. */
   readonly activeMax: number;
+  /** The same at the start: what an incarnation with a larger heap has left beyond it stays in the journal. */
+  readonly restoredMax: number;
   /** All jobs: with more, ended ones are forgotten. */
   readonly jobsMax: number;
   /** Ended jobs that the journal has as well: with more, the first of them lie there alone. */
@@ -23,6 +25,7 @@ const ENDED_BYTES_MAX = 32 * 1024 * 1024;
 export function sharesOf(bytes: number): MemoryShares {
   return {
     activeMax: bytes * 0.45,
+    restoredMax: bytes * 0.8,
     jobsMax: bytes * 0.55,
     endedMax: Math.min(bytes * 0.05, ENDED_BYTES_MAX),
     shortAbove: bytes * 0.65,
@@ -43,13 +46,16 @@ interface Holding {
  * somebody who holds more. Of each the first goes first.
  *
  * @param giveUp makes room of at least so much, if it can; returns how much
+ * @param kept what users hold that cannot go, and counts as theirs. In bytes
  */
 export function letGo<T extends Holding>(
   all: Iterable<T>,
   excess: number,
   giveUp: (one: T, excess: number) => number,
+  kept: Iterable<readonly [user: string | undefined, bytes: number]> = [],
 ): void {
   const byUser = new Map<string | undefined, { bytes: number; all: T[] }>();
+  for (const [user, bytes] of kept) byUser.set(user, { bytes, all: [] });
   for (const one of all) {
     const held = byUser.get(one.user) ?? { bytes: 0, all: [] };
     held.bytes += one.bytes;
@@ -70,8 +76,8 @@ export function letGo<T extends Holding>(
   }
 }
 
-/** @param held the largest first */
-function levelOf(held: readonly number[], excess: number): number {
+/** What each may hold so that all together hold `excess` less. @param held by each, the largest first */
+export function levelOf(held: readonly number[], excess: number): number {
   let sum = 0;
   for (const [index, bytes] of held.entries()) {
     sum += bytes;

@@ -9,11 +9,14 @@ export class JobEvents {
   readonly #s: SchedulerState;
   readonly #overload: Overload;
   readonly #watching: Watching;
+  readonly #mayBeStuck: () => void;
 
-  constructor(s: SchedulerState, overload: Overload, watching: Watching) {
+  /** @param mayBeStuck called when nothing of a job runs any more that its user holds */
+  constructor(s: SchedulerState, overload: Overload, watching: Watching, mayBeStuck: () => void) {
     this.#s = s;
     this.#overload = overload;
     this.#watching = watching;
+    this.#mayBeStuck = mayBeStuck;
   }
 
   /** All counts, as groups that add up over several schedulers. */
@@ -60,5 +63,6 @@ export class JobEvents {
   /** Something about the job is new. */
   changed(job: Job, now: Millis): void {
     this.#watching.changed(job, now);
+    if (job.isHeld && job.runningCount === 0) this.#mayBeStuck();
   }
 }

@@ -182,8 +182,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'room-of-ended-jobs-kept',
     what: 'what a job takes of the memory of its scheduler counts after its end',
     file: 'scheduler/keeping/job-store',
-    find: 'this.#activeBytes -= job.bytes;\n        this.#endedBytes',
-    replace: 'this.#activeBytes -= 0 * job.bytes;\n        this.#endedBytes',
+    find: 'this.#countBytes(job, -job.bytes, job.bytes);',
+    replace: 'this.#countBytes(job, 0, job.bytes);',
   },
   {
     name: 'forgotten-too-soon',
