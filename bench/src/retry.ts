@@ -9,8 +9,8 @@ import { RealCluster } from './real-cluster.js';
 import { Folder, note, readOptions } from './script.js';
 
 /**
- * What does it cost everybody else when one user cancels and retries a very large job? A client submits small jobs one after
- * another meanwhile; the longest that it waits for an answer is the delay.
+ * This measures how one user who cancels and retries a very large job delays everybody else: another client submits small jobs
+ * one after another meanwhile, and the longest wait for an answer is the delay.
  */
 const PROBE_PAUSE_MS = 2;
 

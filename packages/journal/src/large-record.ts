@@ -11,7 +11,7 @@ export class TooLargeError extends Error {
   override name = 'TooLargeError';
 }
 
-/** Where the list of payloads of a record lies in its bytes. */
+/** A list of payloads, by its place in the bytes of a record. */
 export interface PackedList {
   readonly count: number;
   readonly first: number;
@@ -28,7 +28,7 @@ export class LargeRecord {
   readonly #heap: HeapCount = { bytes: 0 };
   readonly #placeOf: ((list: PackedList) => unknown) | undefined;
 
-  /** @param placeOf what stands for a list of payloads; default: the payloads */
+  /** @param placeOf replaces a list of payloads; default: the payloads */
   constructor(bytes: Buffer, unpack: Unpack, heapMax: number, placeOf?: (list: PackedList) => unknown) {
     this.#bytes = bytes;
     this.#unpack = unpack;

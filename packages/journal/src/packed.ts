@@ -8,11 +8,11 @@ export interface HeapCount {
   bytes: number;
 }
 
-// Of V8's objects on 64-bit machines, rounded up.
-const OBJECT_BYTES = 56;
-const LIST_BYTES = 48;
-const TEXT_BYTES = 32;
-const SLOT_BYTES = 16;
+// These are sizes of V8's objects on 64-bit machines. Keys, which are shared, count as texts, and objects less for that.
+const OBJECT_BYTES = 40;
+const LIST_BYTES = 40;
+const TEXT_BYTES = 24;
+const SLOT_BYTES = 8;
 
 /** @returns where the value that begins at `at` ends. Makes no values, and takes any depth. @throws PackedError */
 export function endOf(bytes: Buffer, at: number, heap?: HeapCount): number {
@@ -27,13 +27,13 @@ export function endOf(bytes: Buffer, at: number, heap?: HeapCount): number {
       const { count, next } = openedAt(bytes, at);
       at = next;
       values += isMap(code) ? 2 * count : count;
-      taken += (isMap(code) ? OBJECT_BYTES : LIST_BYTES) + SLOT_BYTES * count;
+      taken = isMap(code) ? OBJECT_BYTES : LIST_BYTES + SLOT_BYTES * count;
     } else if (code < 0xc0) {
       at += 1 + (code & 0x1f);
-      taken += TEXT_BYTES + (code & 0x1f);
+      taken = TEXT_BYTES + (code & 0x1f);
     } else {
       const end = at + 1 + (FIXED[code] ?? lengthOf(bytes, at, code));
-      if (code >= 0xc4 && (code < 0xca || code > 0xd3)) taken += TEXT_BYTES + end - at;
+      if (code >= 0xc4 && (code < 0xca || code > 0xd3)) taken = TEXT_BYTES + end - at;
       at = end;
     }
     if (heap !== undefined) heap.bytes += taken;

@@ -77,7 +77,7 @@ function misplaced(record: RecordHead, before: RecordHead | undefined): string |
   return isOver ? `"${record.kind}" follows its end` : undefined;
 }
 
-/** As `decodeFiled`, for callers that go on without the record. */
+/** `decodeFiled` for callers that go on without the record. */
 export function readAgain(bytes: Buffer | undefined, job: JobNumber): JobRecord | undefined {
   if (bytes === undefined) return undefined;
   try {

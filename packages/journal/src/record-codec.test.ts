@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type JobRecordOf, type JobSpec, LIMITS, type Payload, parseJobSpec } from '@goshawk/core';
+import { type JobRecordOf, type JobSpec, LIMITS, type Payload, parseJobSpec, sumOf } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import {
   BadRecordError,
@@ -106,6 +106,14 @@ test('a retry of as many ranges as a request takes is less than 64 kB of journal
   expect(encodeRecord({ kind: 'retried', job: 1, at: 1e12, key: 'k', choice }).length).toBeLessThan(64_000);
 });
 
+/** Estimates memory as a scheduler that accepts a job does: 16 bytes for each value and key, and their text. */
+function acceptedBytes(value: unknown): number {
+  if (typeof value === 'string') return 16 + value.length;
+  if (typeof value !== 'object' || value === null) return 16;
+  const keys = Array.isArray(value) ? 0 : sumOf(Object.keys(value), (key) => 16 + key.length);
+  return 16 + keys + sumOf(Object.values(value), acceptedBytes);
+}
+
 describe('a record of more than a megabyte', () => {
   const big = (text: string): Payload => ({ exec: ['true'], env: { BIG: text.repeat(1_000) } });
   const specOf = (each: readonly Payload[]): JobSpec => ({
@@ -155,6 +163,16 @@ describe('a record of more than a megabyte', () => {
     const read = decodeWithin(bytes, 100_000);
     const { tasks } = (read as JobRecordOf<'accepted'>).spec.stages[1]!;
     expect(new Set('each' in tasks ? tasks.each : []).size).toBe(1);
+  });
+
+  test.each<[string, Payload]>([
+    ['sleeps', { sleep: 1 }],
+    ['commands', { exec: ['a', 'b'] }],
+    ['modules', { module: '/m.js', input: { a: [1, [2, 'x']], b: { c: true } } }],
+  ])('of %s takes at most half as much again as the scheduler that accepts it estimates', (_, one) => {
+    const each = Array.from({ length: 100_000 }, (_, task) => ({ ...one, env: { K: `${task}` } }) as Payload);
+    const accepts = each.length * 64 + acceptedBytes(each);
+    expect(decodeWithin(encodeRecord(accepted(1, { spec: specOf(each) })), 1.5 * accepts)).toBeDefined();
   });
 
   test('that takes more than there may be is left out, and says so', () => {

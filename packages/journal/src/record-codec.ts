@@ -66,13 +66,13 @@ export function encodeRecord(record: JobRecord): Buffer {
 
 /** A record of more bytes is read part by part. */
 const LARGE_BYTES = 1024 * 1024;
-/** Of the heap, for one record. */
-const RECORD_HEAP_SHARE = 0.25;
+/** One record may take this share of the heap: more than all jobs that a scheduler with the same heap accepts. */
+const RECORD_HEAP_SHARE = 0.4;
 
-/** What every record says. */
+/** Fields that every record has. */
 export type RecordHead = Pick<JobRecord, 'kind' | 'job' | 'at'>;
 
-/** @throws BadRecordError for bytes that are no record, or one that takes more than a quarter of the heap */
+/** @throws BadRecordError for bytes that are no record, or one that takes more than its share of the heap */
 export function decodeRecord(bytes: Buffer): JobRecord {
   return decodeWithin(bytes, RECORD_HEAP_SHARE * getHeapStatistics().heap_size_limit);
 }

@@ -2,7 +2,6 @@ import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Keys } from './accepting/keys.js';
 import type { Inheritance, JournalEntry } from './contract.js';
 import { watchDeadline, watchOpen, watchRest, watchTimeLimit } from './ending/job-timers.js';
-import { bytesOf } from './keeping/job-bytes.js';
 import type { SchedulerParts } from './parts.js';
 import { rebuildJobs } from './recovering/rebuild.js';
 
@@ -18,7 +17,7 @@ export function* takeIn(s: SchedulerParts): Iterable<number> {
   if (inheritance !== undefined) {
     const context = s.rebuildContext(inheritance.now);
     yield* rebuildJobs(entriesOfJobs(inheritance, s.keys), context, (job) => {
-      if (!jobs.restore(job)) s.env.leftInJournal?.(job.id, bytesOf(job.spec));
+      if (!jobs.restore(job)) s.env.leftInJournal?.(job.id, job.bytes);
     });
     jobs.restored();
   }

@@ -235,7 +235,8 @@ export class JobStore {
    * @returns false where there is no memory for it: then it stays in the journal, and nobody can have its key
    */
   restore(job: Job): boolean {
-    if (!job.hasEnded && this.activeBytes + bytesOf(job.spec) > this.#shares.restoredMax) {
+    measure(job);
+    if (!job.hasEnded && this.activeBytes + job.bytes > this.#shares.restoredMax) {
       this.#leftOut.set(job.number, job.key);
       return false;
     }

@@ -76,7 +76,7 @@ export function letGo<T extends Holding>(
   }
 }
 
-/** What each may hold so that all together hold `excess` less. @param held by each, the largest first */
+/** Finds how much each may hold so that all together hold `excess` less. @param held by each, the largest first */
 export function levelOf(held: readonly number[], excess: number): number {
   let sum = 0;
   for (const [index, bytes] of held.entries()) {
