@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
 import { type BenchResult, printReport, result } from './bench-report.js';
 import { type Mapped, type Mapping, map } from './map/mapper.js';
-import { residentMebibytes } from './proc.js';
+import { anonymousMebibytes } from './proc.js';
 import { RealCluster } from './real-cluster.js';
 import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
@@ -64,11 +64,11 @@ async function compare(cluster: Cluster, module: string, rounds: number): Promis
 async function overMany(mapping: Mapping, schedulerPid: number): Promise<BenchResult[]> {
   const seen: (Mapped & { readonly scheduler: number })[] = [];
   const last = await map(mapping, (report) => {
-    seen.push({ ...report, scheduler: residentMebibytes(schedulerPid) });
-    const { values, errors, rssMebibytes, ms } = report;
+    seen.push({ ...report, scheduler: anonymousMebibytes(schedulerPid) });
+    const { values, errors, wrong, mebibytes, ms } = report;
     if ((values + errors) % 50_000 === 0 || report.isDone)
       note(
-        `${values + errors} results in ${(ms / 1_000).toFixed(0)} s: client ${rssMebibytes.toFixed(0)} MiB, ` +
+        `${values + errors} results (${errors} errors, ${wrong} wrong) in ${(ms / 1_000).toFixed(0)} s: client ${mebibytes.toFixed(0)} MiB, ` +
           `scheduler ${seen.at(-1)!.scheduler.toFixed(0)} MiB`,
       );
   });
@@ -80,8 +80,8 @@ async function overMany(mapping: Mapping, schedulerPid: number): Promise<BenchRe
     result(`${name}: errors`, 'count', [last.errors]),
     result(`${name}: wrong or twice`, 'count', [last.wrong]),
     result(`${name}: speed`, '1/s', [(1_000 * mapping.inputs) / last.ms]),
-    result(`${name}: client, first fifth`, 'MiB', [peak((one) => one.rssMebibytes, 0, 0.2)]),
-    result(`${name}: client, last fifth`, 'MiB', [peak((one) => one.rssMebibytes, 0.8, 1)]),
+    result(`${name}: client, first fifth`, 'MiB', [peak((one) => one.mebibytes, 0, 0.2)]),
+    result(`${name}: client, last fifth`, 'MiB', [peak((one) => one.mebibytes, 0.8, 1)]),
     result(`${name}: scheduler, first fifth`, 'MiB', [peak((one) => one.scheduler, 0, 0.2)]),
     result(`${name}: scheduler, last fifth`, 'MiB', [peak((one) => one.scheduler, 0.8, 1)]),
   ];

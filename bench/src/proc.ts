@@ -26,6 +26,11 @@ export function residentMebibytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
 }
 
+/** Memory of a process without files that it maps, such as those of its journal, in MiB; NaN once it is gone. */
+export function anonymousMebibytes(pid: number): number {
+  return Number(/^RssAnon:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
+}
+
 function familyOf(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirOr('/proc')) {

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import type { Millis } from '@goshawk/core';
-import { residentMebibytes } from '../proc.js';
+import { anonymousMebibytes } from '../proc.js';
 
 /** Describes one map. The module fails on each multiple of `failEvery`. */
 export interface Mapping {
@@ -20,7 +20,7 @@ export interface Mapped {
   readonly errors: number;
   /** Results that came twice, or were not those of their input. */
   readonly wrong: number;
-  readonly rssMebibytes: number;
+  readonly mebibytes: number;
   readonly ms: Millis;
   readonly isDone: boolean;
 }
@@ -66,7 +66,7 @@ async function main({ url, module, inputs, failEvery, key, order }: Mapping): Pr
   const report = (isDone: boolean) =>
     process.send!({
       ...counts,
-      rssMebibytes: residentMebibytes(process.pid),
+      mebibytes: anonymousMebibytes(process.pid),
       ms: performance.now() - began,
       isDone,
     } satisfies Mapped);
