@@ -8,7 +8,14 @@ export { type JournalEntry, type RecordedJob, RecordedRuns } from './formats/jou
 export { writeTrace } from './formats/write.js';
 export { DAG_MACHINE } from './generators/dag-like.js';
 export { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';
-export { type Jobs, mapJobs, type TraceJob, type TraceStage, withStageEstimates } from './job.js';
+export {
+  type Jobs,
+  mapJobs,
+  type TraceJob,
+  type TraceStage,
+  withoutGangs,
+  withStageEstimates,
+} from './job.js';
 export { columnBlocks, jobInputOf, jobSpecOf } from './job-spec.js';
 export {
   type JobBatches,

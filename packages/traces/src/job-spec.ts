@@ -46,21 +46,29 @@ export function jobSpecOf(
     deadlineMs: milliseconds(job.deadlineSeconds),
     weight: job.weight ?? 1,
     ...present({ priority: job.priority, value: job.value, prefer: job.prefer, slowdown: job.slowdown }),
+    ...(job.preemptible ? { preemptible: true } : {}),
   };
 }
 
 function stagesOf(
-  { durationsSeconds, stages, demand: ofJob, require }: TraceJob,
+  { durationsSeconds, stages, demand: ofJob, require, gang: isGang = false }: TraceJob,
   columns: Columns,
 ): JobSpec['stages'] {
   const sleepsMs = inMilliseconds(durationsSeconds, columns(durationsSeconds.length));
   if (stages === undefined) {
     return [
-      { name: 'tasks', after: [], tasks: { sleepsMs }, demand: resourcesOf(ofJob), ...requirements(require) },
+      {
+        name: 'tasks',
+        after: [],
+        tasks: { sleepsMs },
+        demand: resourcesOf(ofJob),
+        ...requirements(require),
+        ...(isGang ? { gang: true } : {}),
+      },
     ];
   }
   let first = 0;
-  return stages.map(({ name, after, tasks, demand, estimateSeconds, require: ofStage }) => {
+  return stages.map(({ name, after, tasks, demand, estimateSeconds, require: ofStage, gang = isGang }) => {
     const own = sleepsMs.subarray(first, first + tasks);
     first += tasks;
     return {
@@ -69,6 +77,7 @@ function stagesOf(
       tasks: { sleepsMs: own },
       demand: resourcesOf(demand ?? ofJob),
       ...requirements(ofStage ?? require),
+      ...(gang ? { gang: true } : {}),
       ...(estimateSeconds === undefined ? {} : { estimateMs: estimateSeconds * 1_000 }),
     };
   });
@@ -114,12 +123,12 @@ export function jobInputOf(spec: JobSpec): JobInput {
   } = spec;
   return {
     ...rest,
-    stages: stages.map(({ name, after, tasks, demand, requires, estimateMs: ofStage }) => ({
+    stages: stages.map(({ name, after, tasks, demand, requires, estimateMs: ofStage, gang }) => ({
       name,
       after: after.map((place) => stages[place]!.name),
       tasks: tasksInputOf(tasks),
       demand,
-      ...present({ require: requires, estimate: ofStage }),
+      ...present({ require: requires, estimate: ofStage, gang }),
     })),
     ...present({ user, maxRunning, estimate: estimateMs, timeout: timeoutMs, retryBackoff: retryBackoffMs }),
     ...(retryOn === undefined ? {} : { retryOn: [...retryOn] }),

@@ -1,4 +1,4 @@
-import { LIMITS, meanOf } from '@goshawk/core';
+import { LIMITS, meanOf, present } from '@goshawk/core';
 import fc from 'fast-check';
 import type { TraceJob } from './job.js';
 
@@ -22,6 +22,7 @@ const stages = fc.uniqueArray(name, { minLength: 1, maxLength: 4 }).chain((names
           tasks: fc.integer({ min: 1, max: 4 }),
           demand,
           require: attributes,
+          gang: fc.boolean(),
           estimateSeconds: fc.double({ min: 1e-3, max: 1e6, noNaN: true }),
         },
         { requiredKeys: ['name', 'after', 'tasks'] },
@@ -49,6 +50,8 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
       value: fc.double({ min: 1e-9, max: 1e9, noNaN: true }),
       prefer: attributes,
       require: attributes,
+      gang: fc.boolean(),
+      preemptible: fc.boolean(),
       slowdown: fc.double({ min: 1, max: 100, noNaN: true }),
       retries: fc.nat({ max: LIMITS.retriesMax }),
       maxRunning: fc.integer({ min: 1 }),
@@ -59,6 +62,11 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
     },
     { requiredKeys: ['submitSeconds', 'durationsSeconds'] },
   )
+  // A gang may run as a whole.
+  .map(({ maxRunning, ...rest }) => {
+    const isGang = rest.gang === true || rest.stages?.some(({ gang }) => gang === true);
+    return { ...rest, ...(isGang ? {} : present({ maxRunning })) };
+  })
   .map(({ durationsSeconds, statedMeanSeconds, ...rest }): TraceJob => {
     const tasks = rest.stages?.reduce((total, stage) => total + stage.tasks, 0) ?? durationsSeconds.length;
     // A stage takes time.

@@ -1,4 +1,4 @@
-import { type Millis, meanOf, type Priority, type Resources } from '@goshawk/core';
+import { type Millis, meanOf, type Priority, present, type Resources } from '@goshawk/core';
 
 /** One job of a workload, as it stands in a trace. Times are in seconds, as on disk. */
 export interface TraceJob {
@@ -35,6 +35,10 @@ export interface TraceJob {
   readonly require?: Readonly<Record<string, string>>;
   /** How many times as long tasks take on workers without those that are preferred. */
   readonly slowdown?: number;
+  /** The tasks of each stage start together or not at all, under policies that start gangs. */
+  readonly gang?: boolean;
+  /** Its running tasks may be ended for a job that would miss its deadline. */
+  readonly preemptible?: boolean;
   /** Share relative to other jobs. */
   readonly weight?: number;
   readonly priority?: Priority;
@@ -61,6 +65,8 @@ export interface TraceStage {
   /** In place of the job's. */
   readonly demand?: Resources;
   readonly require?: Readonly<Record<string, string>>;
+  /** In place of the job's. */
+  readonly gang?: boolean;
   /** Mean run time of its tasks as the submitter believes it, in place of the job's. */
   readonly estimateSeconds?: number;
 }
@@ -101,6 +107,13 @@ export function withStageEstimates(job: TraceJob, stagesMs: readonly Millis[] = 
     return ms > 0 ? { ...stage, estimateSeconds: ms / 1_000 } : stage;
   });
   return { ...job, stages };
+}
+
+/** The job for a policy that starts no gangs: its tasks start one by one. */
+export function withoutGangs(job: TraceJob): TraceJob {
+  const { gang, ...rest } = job;
+  if (!gang && job.stages?.some((stage) => stage.gang) !== true) return job;
+  return { ...rest, ...present({ stages: job.stages?.map(({ gang: _, ...stage }) => stage) }) };
 }
 
 /** Everything that an iterable gives, as an array: for workloads that fit in memory. */

@@ -671,3 +671,44 @@ describe('demands of a trace of another system', () => {
     expect((await simulated('--slots', '1', '--resources', 'memory=1GiB')).exitCode).toBe(2);
   });
 });
+
+describe('a workload that names its cluster', () => {
+  const mixed = 'mixed:jobs=60,workers=4,seed=2';
+
+  it('is simulated on it under every policy, gangs as well', async () => {
+    const { cluster, runs } = await simulate(mixed, '--policy', 'goshawk,hawk,drf');
+    expect(cluster).toMatchObject({ workers: 4, slots: 4 });
+    expect(runs[0]!.options).toMatchObject({ resources: 'memory=8GiB,gpu=1' });
+    const completed = runs.map(({ policy, jobs }) => [policy, jobs.completed]);
+    expect(Object.fromEntries(completed)).toEqual({ goshawk: 60, hawk: 60, drf: 60 });
+  });
+
+  it('says of which policies gangs start one by one', async () => {
+    const args = ['simulate', mixed, '--policy', 'goshawk,drf', '--parallel', '1'];
+    const { exitCode, stderr } = await runHere(args);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('drf: starts no gangs; their tasks start one by one');
+    expect(stderr).not.toContain('goshawk: starts no gangs');
+  });
+
+  it('is simulated on another one that is given', async () => {
+    const { cluster } = await simulate(
+      mixed,
+      '--slots',
+      '8',
+      '--resources',
+      'memory=16GiB,gpu=2',
+      '--workers',
+      '2',
+    );
+    expect(cluster).toMatchObject({ workers: 2, slots: 8 });
+  });
+
+  it('is refused where a gang could never start', async () => {
+    const { exitCode, stderr } = await runHere(['simulate', 'mixed:jobs=60,workers=20', '--workers', '1']);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/tasks of "gang" start together, and the cluster has room for 2/),
+    ]);
+  });
+});

@@ -7,11 +7,13 @@ import { namedResources } from '../simulate/capacity.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from '../simulate/options.js';
 import {
   checkOptions,
+  gangNote,
   partitionNote,
   planRuns,
   type Sizing,
   simulateVariants,
   sizeOf,
+  withClusterOf,
 } from '../simulate/plan.js';
 import { referenceLines } from '../simulate/references.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
@@ -33,8 +35,9 @@ export const simulateCommand = defineCommand({
     ],
   ],
   options: SIMULATE_OPTIONS,
-  async run(context, options, { words }) {
+  async run(context, given, { words }) {
     const workload = words[0]!;
+    const options = withClusterOf(workload, given);
     checkOptions(options);
     checkOutput(context, options);
     // With the simulator, which other commands would wait for.
@@ -68,7 +71,7 @@ export const simulateCommand = defineCommand({
 
 function announce(
   context: Context,
-  { record, tallied }: Survey,
+  { record, tallied, needs }: Survey,
   sizings: readonly Sizing[],
   requests: readonly RunRequest[],
 ): void {
@@ -83,7 +86,10 @@ function announce(
       `long from a mean task time of ${eachOf(cutoffs)} on`,
   );
   for (const line of formatTally(tallied)) context.note(line);
-  const notes = requests.map((request) => partitionNote(request.policy, request.workers));
+  const notes = requests.flatMap(({ policy, workers }) => [
+    partitionNote(policy, workers),
+    needs.hasGangs ? gangNote(policy) : '',
+  ]);
   for (const note of new Set(notes)) if (note !== '') context.note(note);
 }
 

@@ -101,3 +101,32 @@ describe('goshawk whatif', () => {
     expect([exitCode, stdout]).toEqual([2, '']);
   });
 });
+
+describe('goshawk whatif of a mixed past', () => {
+  let mixed: TestCluster;
+  beforeAll(async () => {
+    const workers = ['--workers', '4', '--slots', '4', '--resources', 'memory=8GiB,gpu=1'];
+    mixed = await TestCluster.start([...workers, '--schedulers', '2', '--cutoff', '1']);
+    const args = ['replay', 'mixed:jobs=60,workers=4,seed=2', '--cluster', mixed.url, '--jobs', '60'];
+    expect(await mixed.goshawk([...args, '--for', '5s', '--quiet'])).toMatchObject({ exitCode: 0 });
+  });
+  afterAll(() => mixed.stop());
+
+  it('simulates stages, gangs, GPUs and users under other policies', async () => {
+    const ask = async () => {
+      const { exitCode, stdout, stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk,drf', '--json']);
+      expect([exitCode, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout);
+    };
+    // The last end may be written down a moment after it was told.
+    await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(60);
+    const told = await ask();
+    expect(told.simulated).toMatchObject({ policy: 'goshawk', runtimeSeconds: { all: { count: 60 } } });
+    expect(told.others).toMatchObject([
+      { policy: 'hawk', runtimeSeconds: { all: { count: 60 } } },
+      { policy: 'drf', runtimeSeconds: { all: { count: 60 } } },
+    ]);
+    const { stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk,drf']);
+    expect(stderr).toContain('hawk: starts no gangs; their tasks start one by one');
+  });
+});

@@ -32,6 +32,7 @@ import { formatTally, type PackedJobs, packed, type RecordedJob, Tally } from '@
 import { journalPlaces } from '../journals.js';
 import { namedResources } from '../simulate/capacity.js';
 import { PARALLEL_OPTION } from '../simulate/options.js';
+import { gangNote } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, surveyShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
@@ -138,6 +139,9 @@ export const whatifCommand = defineCommand({
     );
     for (const line of formatTally(surveyed.tallied)) context.note(line);
     if (options.trace !== undefined) context.note(TRACE_NOTE);
+    if (surveyed.needs.hasGangs)
+      for (const note of new Set(setups.map((setup) => gangNote(setup.settings))))
+        if (note !== '') context.note(note);
     const simulated = (which: readonly Setup[], network: NetworkModel): Promise<RunOutcome[]> => {
       const requests = which.map((setup) => requestOf(setup, surveyed, options.seed, network));
       return performShown(context, requests, { kind: 'packed', packed: jobs }, options);

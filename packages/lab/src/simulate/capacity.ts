@@ -28,7 +28,14 @@ export function namedResources({
 }
 
 /** What a job says of its tasks, beside their times. */
-type Needs = Partial<Pick<TraceJob, 'demand' | 'require' | 'stages' | 'prefer' | 'name'>>;
+type Needs = Partial<Pick<TraceJob, 'demand' | 'require' | 'stages' | 'prefer' | 'name' | 'gang'>>;
+
+/** The widest stage of those that need the same. */
+interface Wide {
+  readonly tasks: number;
+  readonly job: string;
+  readonly demand: Resources;
+}
 
 interface Cluster {
   readonly workers: number;
@@ -48,10 +55,17 @@ export class WorkloadNeeds {
   /** Of each resource by itself, what any task needs. */
   readonly #largest = new Map<string, { readonly amount: number; readonly job: string }>();
   /** By what each of its tasks needs, the widest stage. */
-  readonly #widest = new Map<string, { tasks: number; job: string; demand: Resources }>();
+  readonly #widest = new Map<string, Wide>();
+  /** The same of stages that say that their tasks start together. */
+  readonly #widestGangs = new Map<string, Wide>();
   /** What tasks require, and what jobs prefer, by its text. */
   readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
   readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
+
+  /** Tasks of some stage start together. */
+  get hasGangs(): boolean {
+    return this.#widestGangs.size > 0;
+  }
 
   /**
    * @param job undefined: it says nothing
@@ -60,18 +74,21 @@ export class WorkloadNeeds {
   add(job: Needs | undefined, tasks: number, number: number): void {
     this.#jobs++;
     const name = job?.name === undefined ? `job ${number}` : `"${job.name}"`;
-    const stages: readonly Pick<TraceStage, 'tasks' | 'demand' | 'require'>[] = job?.stages ?? [{ tasks }];
+    const stages: readonly Pick<TraceStage, 'tasks' | 'demand' | 'require' | 'gang'>[] = job?.stages ?? [
+      { tasks },
+    ];
     let needsAll = true;
     for (const stage of stages) {
-      const { demand = job?.demand ?? {}, require = job?.require } = stage;
+      const { demand = job?.demand ?? {}, require = job?.require, gang = job?.gang } = stage;
       const amounts = Object.entries(demand);
       needsAll &&= amounts.some(([, amount]) => amount > 0);
       for (const [resource, amount] of amounts)
         if (amount > (this.#largest.get(resource)?.amount ?? 0))
           this.#largest.set(resource, { amount, job: name });
       const key = amounts.length === 0 ? '' : JSON.stringify(demand);
-      if (stage.tasks > (this.#widest.get(key)?.tasks ?? 0))
-        this.#widest.set(key, { tasks: stage.tasks, job: name, demand });
+      for (const widest of gang ? [this.#widest, this.#widestGangs] : [this.#widest])
+        if (stage.tasks > (widest.get(key)?.tasks ?? 0))
+          widest.set(key, { tasks: stage.tasks, job: name, demand });
       if (require !== undefined)
         this.#required.set(formatAttributes(require), { wanted: require, job: name });
     }
@@ -113,11 +130,12 @@ export class WorkloadNeeds {
   /**
    * For policies that start the tasks of a stage together.
    *
+   * @param ofAll of every stage, and else of those that say so
    * @throws InputError when some stage could never start, or a job prefers what no worker has
    */
-  checkGangs({ workers, slots, capacity, attributes }: Cluster): void {
-    for (const { tasks, job, demand } of this.#widest.values()) {
-      let each = slots;
+  checkGangs({ workers, slots, capacity, attributes }: Cluster, ofAll = true): void {
+    for (const { tasks, job, demand } of (ofAll ? this.#widest : this.#widestGangs).values()) {
+      let each = slots === 0 ? Number.POSITIVE_INFINITY : slots;
       for (const [resource, amount] of Object.entries(demand))
         if (amount > 0) each = Math.min(each, Math.floor(amountOf(capacity, resource) / amount));
       if (tasks <= each * workers) continue;
@@ -126,6 +144,7 @@ export class WorkloadNeeds {
         'give more --workers or --slots',
       );
     }
+    if (!ofAll) return;
     for (const { wanted, job } of this.#preferred.values()) {
       if (attributes.some((each) => meetsWishes(wanted, each))) continue;
       throw impossible(

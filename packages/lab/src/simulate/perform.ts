@@ -8,7 +8,16 @@ import {
   schedulersEstimator,
   timesAll,
 } from '@goshawk/cli';
-import { GoshawkError, InputError, meanOf, present, Random, RELIABLE_TIMINGS, sumOf } from '@goshawk/core';
+import {
+  GoshawkError,
+  InputError,
+  meanOf,
+  present,
+  Random,
+  RELIABLE_TIMINGS,
+  startsGangs,
+  sumOf,
+} from '@goshawk/core';
 import type { JobDetails } from '@goshawk/figures';
 import { solverTimeoutMs } from '@goshawk/policies';
 import { type JobResult, type JudgedJob, RunMeter } from '@goshawk/report';
@@ -22,6 +31,7 @@ import {
   openWorkload,
   type TraceJob,
   unpackedJobs,
+  withoutGangs,
 } from '@goshawk/traces';
 import { planningOf } from '../planning.js';
 import { trainedBy } from '../predict/past.js';
@@ -212,7 +222,9 @@ function arrivals(
     schedulersEstimator(request.estimator) === 'given' ? undefined : { random: () => drawn.next() };
   const columns = columnBlocks();
   let index = 0;
-  return mapJobs(jobs, (job) => {
+  const hasGangs = startsGangs(request.policy.preset);
+  return mapJobs(jobs, (given) => {
+    const job = hasGangs ? given : withoutGangs(given);
     const { job: submitted, estimateMs } = submit(job);
     const spec = jobSpecOf(submitted, estimateMs, jobSeed(request.seed, index), columns);
     const submitMs = (job.submitSeconds - request.firstSubmitSeconds) * request.arrivalFactor * 1_000;

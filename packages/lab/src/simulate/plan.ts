@@ -6,10 +6,12 @@ import {
   type OptionSpecs,
   parseAttributes,
   policyRecord,
+  SLOTS_OR_NONE_OPTION,
   shadowNames,
 } from '@goshawk/cli';
-import { formatCount, InputError, LIMITS, type PolicySettings } from '@goshawk/core';
+import { formatCount, InputError, LIMITS, type PolicySettings, startsGangs } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
+import { configureGenerator, findGenerator } from '@goshawk/traces';
 import { checkEstimator } from '../replay/estimates.js';
 import { POLICY_SETTINGS, specsOf, type Variant, variantsOf } from '../variants.js';
 import { SIMULATE_OPTIONS, type SimulateOptions } from './options.js';
@@ -18,6 +20,17 @@ import type { RunRequest } from './request.js';
 import type { Survey } from './survey.js';
 
 const DEFAULT_WORKERS = 15_000;
+
+/** Where nothing says what workers have, they are those that the workload's generator makes its jobs for. */
+export function withClusterOf(workload: string, options: SimulateOptions): SimulateOptions {
+  const { workers, slots, resources, vary } = options;
+  const isSaid = resources !== undefined || slots !== SLOTS_OR_NONE_OPTION.default;
+  if (isSaid || vary.some((text) => /^(slots|resources)=/.test(text))) return options;
+  const cluster = findGenerator(workload) === undefined ? undefined : configureGenerator(workload).cluster;
+  if (cluster === undefined) return options;
+  const isSized = workers !== undefined || options.load !== undefined;
+  return { ...options, ...cluster, ...(isSized ? { workers } : {}) };
+}
 
 /** How large the cluster is, and how the arrivals are stretched, for the load that is asked for. */
 export interface Sizing {
@@ -113,7 +126,7 @@ export function planRuns(
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
-    if (policy.preset.gangs) survey.needs.checkGangs(cluster);
+    if (startsGangs(policy.preset)) survey.needs.checkGangs(cluster, policy.preset.gangs);
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },
       workers,
@@ -177,6 +190,11 @@ export function partitionNote({ policy, preset, shortPartition }: PolicySettings
   if (kept > 0) return '';
   const share = `${Number((Number(shortPartition) * 100).toPrecision(3))}%`;
   return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} is none: no worker is kept free of long tasks`;
+}
+
+/** What somebody should know of a policy that has no gangs. One line, or nothing. */
+export function gangNote({ policy, preset }: PolicySettings): string {
+  return startsGangs(preset) ? '' : `${policy}: starts no gangs; their tasks start one by one`;
 }
 
 /** Every setting that shaped a run. */

@@ -185,7 +185,8 @@ function ranJobOf(
     first - durations.length,
   );
   const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, value, weight, stages } = spec;
-  const demand = stages.length === 1 ? demandOf(stages[0]!.demand) : {};
+  const { priority, preemptible } = spec;
+  const ofOnly = stages.length === 1 ? needsOf(stages[0]!) : {};
   return {
     ...jobOf((at - begin) / 1_000, Float64Array.from(durations)),
     name,
@@ -193,19 +194,21 @@ function ranJobOf(
     ...(estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 }),
     ...present({ maxRunning }),
     ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
-    ...present({ value }),
+    ...present({ value, priority, preemptible }),
     ...(weight === undefined || weight === 1 ? {} : { weight }),
-    ...demand,
+    ...ofOnly,
     ...(stages.length === 1 ? {} : { stages: stages.map((stage, place) => stageOf(stage, counts[place]!)) }),
   };
 }
 
-function stageOf({ name, after, demand, estimateMs }: StageSpec, tasks: number): TraceStage {
+function stageOf(stage: StageSpec, tasks: number): TraceStage {
+  const { name, after, estimateMs } = stage;
   const estimate = estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 };
-  return { name, after, tasks, ...demandOf(demand), ...estimate };
+  return { name, after, tasks, ...needsOf(stage), ...estimate };
 }
 
-/** None in a record that was written by hand. */
-function demandOf(demand: Resources = {}): { demand?: Resources } {
-  return Object.keys(demand).length === 0 ? {} : { demand };
+/** A record that was written by hand may have no demand. */
+function needsOf({ demand, gang }: Partial<StageSpec>): { demand?: Resources; gang?: boolean } {
+  const isEmpty = demand === undefined || Object.keys(demand).length === 0;
+  return { ...(isEmpty ? {} : { demand }), ...present({ gang }) };
 }

@@ -9,6 +9,7 @@ export interface StageInFile {
   readonly durationsSeconds: Float64Array;
   readonly demand?: Resources;
   readonly require?: Readonly<Record<string, string>>;
+  readonly gang?: boolean;
   readonly estimateSeconds?: number;
 }
 
@@ -46,12 +47,12 @@ export function inRunningOrder(
   return {
     durationsSeconds: concatenated(order.map((at) => stages[at]!.durationsSeconds)),
     stages: order.map((at): TraceStage => {
-      const { name, after, durationsSeconds, demand, require, estimateSeconds } = stages[at]!;
+      const { name, after, durationsSeconds, demand, require, gang, estimateSeconds } = stages[at]!;
       return {
         name,
         after: [...new Set(after)].map((parent) => placeOf[parent]!),
         tasks: durationsSeconds.length,
-        ...present({ demand, require, estimateSeconds }),
+        ...present({ demand, require, gang, estimateSeconds }),
       };
     }),
   };

@@ -13,10 +13,20 @@ export interface WorkloadGenerator {
   readonly configure: (optionsText: string) => ConfiguredGenerator;
 }
 
+/** Workers that are alike. */
+export interface GeneratedCluster {
+  readonly workers: number;
+  readonly slots: number;
+  /** As `--resources` takes them. */
+  readonly resources: string;
+}
+
 export interface ConfiguredGenerator {
   /** The specification with every option spelled out in a fixed order: equal jobs, equal text. */
   readonly canonical: string;
   readonly jobCount: number;
+  /** The cluster that the jobs are made for, where their tasks need more than a slot. */
+  readonly cluster?: GeneratedCluster;
   /** The jobs in order of submission, drawn as they are asked for. Each call gives the same ones. */
   readonly generate: () => Iterable<TraceJob>;
 }
@@ -25,9 +35,10 @@ export function defineGenerator<O extends OptionSpecs & { readonly jobs: unknown
   readonly name: string;
   readonly description: string;
   readonly options: O;
+  readonly cluster?: (values: OptionValues<O>) => GeneratedCluster;
   readonly generate: (values: OptionValues<O>) => Iterable<TraceJob>;
 }): WorkloadGenerator {
-  const { name, description, options, generate } = definition;
+  const { name, description, options, cluster, generate } = definition;
   return {
     name,
     description,
@@ -38,6 +49,7 @@ export function defineGenerator<O extends OptionSpecs & { readonly jobs: unknown
       return {
         canonical: `${name}:${spelled.join(',')}`,
         jobCount: values.jobs as number,
+        ...(cluster === undefined ? {} : { cluster: cluster(values) }),
         generate: () => generate(values),
       };
     },

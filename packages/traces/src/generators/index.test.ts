@@ -58,6 +58,61 @@ describe('dag-like', () => {
   });
 });
 
+describe('mixed', () => {
+  const jobs = jobsOf('mixed:jobs=400,seed=5');
+  const partOf = (part: string) => jobs.filter(({ name }) => name === part);
+
+  it('has as many jobs of each part and of each user as it says', () => {
+    const count = (of: (job: TraceJob) => string | undefined) => {
+      const counts: Record<string, number> = {};
+      for (const job of jobs) counts[of(job)!] = (counts[of(job)!] ?? 0) + 1;
+      return counts;
+    };
+    expect(count(({ name }) => name)).toEqual({ interactive: 240, batch: 80, gang: 40, gpu: 40 });
+    expect(count(({ user }) => user)).toEqual({ ana: 200, ben: 133, cleo: 67 });
+  });
+
+  it('has tasks with a GPU in one part, stages in another, and in the third gangs that fit the cluster, with deadlines', () => {
+    for (const job of jobs) {
+      const { name, demand, stages, gang, deadlineSeconds, meanSeconds, durationsSeconds } = job;
+      expect(demand?.gpu).toBe(name === 'gpu' ? 1 : undefined);
+      expect(stages?.map(({ after }) => after)).toEqual(name === 'batch' ? [[], [0], [1]] : undefined);
+      expect(gang).toBe(name === 'gang' ? true : undefined);
+      if (name !== 'gang') expect(deadlineSeconds).toBeUndefined();
+      else {
+        expect(durationsSeconds.length).toBeLessThanOrEqual(5);
+        expect([2, 4, 8]).toContain(Math.round(deadlineSeconds! / meanSeconds));
+      }
+    }
+    const seconds = partOf('interactive').map(({ meanSeconds }) => meanSeconds);
+    expect(percentile(seconds, 50)).toBeCloseTo(2, 0);
+    expect(percentile(seconds, 99)).toBeLessThan(15);
+  });
+
+  it.each([
+    ['', 0.9, 20],
+    [',load=0.5,workers=40', 0.5, 40],
+    [',scale=10', 0.9, 20],
+  ])('offers the load that is asked for: %s', (options, load, workers) => {
+    const many = jobsOf(`mixed:jobs=4000${options}`);
+    const work = sumOf(many, ({ durationsSeconds, demand, stages = [] }) => {
+      if (demand !== undefined) return sumOf(durationsSeconds) * demand.cpu!;
+      let first = 0;
+      return sumOf(stages, (stage) => {
+        first += stage.tasks;
+        return sumOf(durationsSeconds.subarray(first - stage.tasks, first)) * stage.demand!.cpu!;
+      });
+    });
+    expect(work / many.at(-1)!.submitSeconds / (4 * workers)).toBeCloseTo(load, 2);
+  });
+
+  it('names the cluster that it is for', () => {
+    const cluster = { workers: 12, slots: 4, resources: 'memory=8GiB,gpu=1' };
+    expect(configureGenerator('mixed:workers=12').cluster).toEqual(cluster);
+    expect(configureGenerator('google-like').cluster).toBeUndefined();
+  });
+});
+
 describe('packing', () => {
   it.each([
     ['uniform,0.1,0.9', 0.5],

@@ -4,6 +4,7 @@ import { e2e } from './e2e.js';
 import type { ConfiguredGenerator, WorkloadGenerator } from './generator.js';
 import { googleLike } from './google-like.js';
 import { cloudera, facebook, yahoo } from './mapreduce.js';
+import { mixed } from './mixed.js';
 import { motivation } from './motivation.js';
 import { packing } from './packing.js';
 import { poisson } from './poisson.js';
@@ -26,6 +27,7 @@ export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fr
     mustangLike,
     dagLike,
     facebookLike,
+    mixed,
   ].map((each) => [each.name, each]),
 );
 

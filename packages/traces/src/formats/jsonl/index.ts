@@ -81,14 +81,14 @@ function written(job: TraceJob): unknown {
   const head = { ...rest, ...(isMean ? {} : { meanSeconds }) };
   if (stages === undefined) return { ...head, durationsSeconds: Array.from(durationsSeconds) };
   let start = 0;
-  const own = stages.map(({ name, after, tasks, demand, require, estimateSeconds }) => {
+  const own = stages.map(({ name, after, tasks, demand, require, gang, estimateSeconds }) => {
     const durations = Array.from(durationsSeconds.subarray(start, start + tasks));
     start += tasks;
     return {
       name,
       ...(after.length === 0 ? {} : { after: after.map((place) => stages[place]!.name) }),
       durationsSeconds: durations,
-      ...present({ demand, require, estimateSeconds }),
+      ...present({ demand, require, gang, estimateSeconds }),
     };
   });
   return { ...head, stages: own };

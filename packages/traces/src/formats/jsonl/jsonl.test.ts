@@ -105,6 +105,11 @@ describe('readJsonl', () => {
       '{"submitSeconds":1,"durationsSeconds":[1],"maxRunning":0}',
       /maxRunning is '0'; it is a whole number, 1 or more/,
     ],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"gang":"yes"}', /gang is '"yes"'; it is true or false/],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1,1],"gang":true,"maxRunning":1}',
+      /maxRunning is 1, and 2 tasks of a gang start together/,
+    ],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"name":""}',
       /name is '""'; it is a text of 1 to 256 characters/,

@@ -1,6 +1,6 @@
 import { LIMITS, meanOf, PRIORITIES, type Priority, present, type Resources } from '@goshawk/core';
 import { quote } from '../../errors.js';
-import type { MachineShare, TraceJob } from '../../job.js';
+import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
 import { isSeconds } from '../fields.js';
 import { inRunningOrder, type StageInFile } from '../stages.js';
 
@@ -61,6 +61,11 @@ const NAME: Kind<string> = {
   accepts: `a text of 1 to ${LIMITS.nameLengthMax} characters`,
   is: (value): value is string =>
     typeof value === 'string' && value.length >= 1 && value.length <= LIMITS.nameLengthMax,
+};
+
+const FLAG: Kind<boolean> = {
+  accepts: 'true or false',
+  is: (value): value is boolean => typeof value === 'boolean',
 };
 
 const LIST: Kind<readonly unknown[]> = {
@@ -148,6 +153,8 @@ const OPTIONAL_VALUES = {
   maxRunning: wholeNumber(1),
   waitSeconds: SECONDS,
   slowdown: SLOWDOWN,
+  gang: FLAG,
+  preemptible: FLAG,
 } as const;
 
 const JOB_FIELDS = [
@@ -161,7 +168,7 @@ const JOB_FIELDS = [
   'machineShare',
   ...Object.keys(OPTIONAL_VALUES),
 ];
-const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'require', 'estimateSeconds'];
+const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'require', 'gang', 'estimateSeconds'];
 const SHARE_FIELDS = ['cpu', 'memory', 'disk'];
 
 /** @throws FieldProblem at the first field that is wrong */
@@ -182,7 +189,7 @@ export function parseJob(value: unknown): TraceJob {
   for (const [name, kind] of Object.entries(OPTIONAL_VALUES)) {
     if (fields[name] !== undefined) optional[name] = check<unknown>(fields[name], kind, name);
   }
-  return {
+  const job: TraceJob = {
     submitSeconds,
     durationsSeconds,
     meanSeconds:
@@ -196,6 +203,21 @@ export function parseJob(value: unknown): TraceJob {
     ...(fields.demand === undefined ? {} : { demand: checkDemand(fields.demand, 'demand') }),
     ...(fields.machineShare === undefined ? {} : { machineShare: parseShare(fields.machineShare) }),
   };
+  checkGangs(job);
+  return job;
+}
+
+/** A gang that may not run as a whole would wait for ever. */
+function checkGangs({ maxRunning = Number.POSITIVE_INFINITY, ...job }: TraceJob): void {
+  const all: readonly Pick<TraceStage, 'tasks' | 'gang'>[] = job.stages ?? [
+    { tasks: job.durationsSeconds.length },
+  ];
+  for (const { tasks, gang = job.gang } of all)
+    if (gang === true && tasks > maxRunning)
+      throw new FieldProblem(
+        `maxRunning is ${maxRunning}, and ${tasks} tasks of a gang start together`,
+        'leave one of them out',
+      );
 }
 
 function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stages'> {
@@ -218,6 +240,7 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
     const optional = {
       demand: fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`),
       require: fields.require === undefined ? undefined : checkAttributes(fields.require, `${where}.require`),
+      gang: fields.gang === undefined ? undefined : check(fields.gang, FLAG, `${where}.gang`),
       estimateSeconds:
         fields.estimateSeconds === undefined
           ? undefined
