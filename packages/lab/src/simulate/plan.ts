@@ -21,7 +21,7 @@ import type { Survey } from './survey.js';
 
 const DEFAULT_WORKERS = 15_000;
 
-/** Where nothing says what workers have, they are those that the workload's generator makes its jobs for. */
+/** The options on the cluster that the workload's generator makes its jobs for, unless they say what workers have. */
 export function withClusterOf(workload: string, options: SimulateOptions): SimulateOptions {
   const { workers, slots, resources, vary } = options;
   const isSaid = resources !== undefined || slots !== SLOTS_OR_NONE_OPTION.default;
@@ -192,7 +192,7 @@ export function partitionNote({ policy, preset, shortPartition }: PolicySettings
   return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} is none: no worker is kept free of long tasks`;
 }
 
-/** What somebody should know of a policy that has no gangs. One line, or nothing. */
+/** One line about a policy that starts no gangs, or nothing. */
 export function gangNote({ policy, preset }: PolicySettings): string {
   return startsGangs(preset) ? '' : `${policy}: starts no gangs; their tasks start one by one`;
 }

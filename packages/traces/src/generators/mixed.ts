@@ -4,7 +4,7 @@ import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { count, positive, seed } from './options.js';
 
-/** Of each worker. */
+/** A worker's CPUs. */
 const CPUS = 4;
 const RESOURCES = 'memory=8GiB,gpu=1';
 

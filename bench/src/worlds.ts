@@ -1,0 +1,72 @@
+/**
+ * Is the default policy as good as each specialist in the specialist's own world? A row a statistic of a world, medians
+ * over seeds; goshawk first, then those that were made for it, and the bound.
+ *
+ *     npm run bench -- worlds [--only sizes,users] [--seeds 5] [--write] [--json]
+ *
+ * `--only` takes beginnings of worlds' names. `--write` puts the rows into `measurements/worlds.json` in place of those of the same
+ * worlds. The exit code is 0 whether or not all bounds hold.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { table } from './bench-report.js';
+import { type MeasuredTable, measurementFile, writeMeasurement } from './measurement.js';
+import { Folder, fail, readOptions } from './script.js';
+import { measureNeeds } from './worlds/needs.js';
+import { ALONE, WORLDS } from './worlds/rows.js';
+import { type Measured, measureWorld } from './worlds/run.js';
+
+const options = readOptions({ only: [''], seeds: 5, write: false });
+const NEEDS = '10,000 needs';
+const isAsked = (name: string): boolean => options.only.some((beginning) => name.startsWith(beginning));
+const worlds = WORLDS.filter(({ name }) => isAsked(name));
+if (worlds.length === 0 && !isAsked(NEEDS))
+  fail(`no world begins so; there are ${[...WORLDS.map(({ name }) => name), NEEDS].join('; ')}`);
+
+using folder = new Folder('worlds');
+const measured: Measured[] = [];
+for (const world of worlds) measured.push(...(await measureWorld(world, options.seeds, folder.path)));
+if (isAsked(NEEDS)) measured.push(measureNeeds());
+
+const FILE = measurementFile('worlds');
+const specialists = new Set(WORLDS.flatMap((world) => world.specialists.map((each) => each.split(':')[0]!)));
+const POLICIES = ['goshawk', ...specialists, ALONE];
+const columns = ['world', 'statistic', ...POLICIES, 'bound', 'holds'];
+const rows = measured.map((row) => [
+  row.world,
+  row.statistic,
+  ...POLICIES.map((policy) => (row.values.has(policy) ? Number(row.values.get(policy)!.toPrecision(4)) : '')),
+  boundOf(row),
+  row.holds ? 'yes' : `no: ${(row.values.get('goshawk')! / row.limit).toPrecision(3)} of it`,
+]);
+
+if (options.json) process.stdout.write(`${JSON.stringify({ schema: 'goshawk.worlds/1', columns, rows })}\n`);
+else process.stdout.write(`${table([columns, ...rows.map((row) => row.map(String))])}\n`);
+if (options.write) {
+  writeMeasurement(FILE, {
+    group: 'Policies',
+    title: 'Worlds',
+    what:
+      `The default policy beside those that were made for one world: medians of ${options.seeds} seeds of generator and simulator, ` +
+      'with run times known. Empty: not run there. The bound is what goshawk is to keep; in the last row it is processor time.',
+    commands: ['npm run bench -- worlds --write'],
+    tables: [{ columns, rows: merged(rows) }],
+  });
+}
+
+function boundOf({ bound, limit }: Measured): string {
+  const most = Number(limit.toPrecision(4));
+  return 'atMost' in bound ? `${most}` : `${most} = ${bound.times} × ${bound.of}`;
+}
+
+/** Rows that were measured before, in the order of the worlds, those that were measured now in their places. */
+function merged(now: MeasuredTable['rows']): MeasuredTable['rows'] {
+  const before: MeasuredTable | undefined = existsSync(FILE)
+    ? JSON.parse(readFileSync(FILE, 'utf8')).tables[0]
+    : undefined;
+  const kept = before?.columns.join() === columns.join() ? before.rows : [];
+  const again = new Set(now.map(([world]) => world));
+  const all = [...kept.filter(([world]) => !again.has(world!)), ...now];
+  return [...WORLDS.map(({ name }) => name), NEEDS].flatMap((name) =>
+    all.filter(([world]) => world === name),
+  );
+}

@@ -1,0 +1,58 @@
+import { type Address, Random } from '@goshawk/core';
+import { BookedDraft, ClusterBooks, makePolicy } from '@goshawk/policies';
+import { percentile } from '../bench-report.js';
+import type { Measured } from './run.js';
+
+const OWNER = 900 as Address;
+const STAGES = 10_000;
+const WORKERS = 100;
+const TURNS = 500;
+const LIMIT_MS = 2;
+
+/** Time of a turn while so many stages wait that all need something else: a task ends, and another starts. */
+export function measureNeeds(): Measured {
+  const random = Random.seeded(1).fork('needs');
+  const books = new ClusterBooks();
+  const policy = makePolicy(
+    'goshawk',
+    {},
+    {
+      cutoffMs: 1_000_000,
+      sizesAreGiven: true,
+      reserve: 0,
+      random: () => random.next(),
+    },
+  );
+  const cpus = 16;
+  for (let at = 0; at < WORKERS; at++)
+    books.setOpen(books.addWorker(at as Address, books.names.capacityOf(cpus, { cpu: cpus })), true);
+  for (let number = 0; number < STAGES; number++) {
+    const job = books.declare(OWNER, number, { arrivedAt: 0, tasks: 1, isDeclared: true });
+    const cpu = 1 + (7 * number) / STAGES;
+    const demand = books.names.demandOf({ cpu: Math.round(cpu * 1_000) / 1_000 });
+    const estimateMs = 1_000 + 100_000 * random.next();
+    const facts = { tasks: 1, after: [], demand, estimateMs };
+    books.setWaiting(books.stage(job, 0, facts), 1, 0);
+  }
+  const turnsMs: number[] = [];
+  for (let turn = 0; turn < TURNS; turn++) {
+    const now = 1_000 * (turn + 1);
+    const running = [...books.workers].flatMap(({ runs }) => runs);
+    if (running.length > 0) books.end(running[Math.floor(random.next() * running.length)]!, 'done', now);
+    const before = process.cpuUsage();
+    policy.heard(books.takeNews(), now);
+    policy.plan(books, new BookedDraft(books, 1, now), now);
+    const { user, system } = process.cpuUsage(before);
+    // The first fills the cluster.
+    if (turn > 0) turnsMs.push((user + system) / 1_000);
+  }
+  const value = percentile(turnsMs, 0.5);
+  return {
+    world: '10,000 needs',
+    statistic: 'a turn, median, ms of processor time',
+    values: new Map([['goshawk', value]]),
+    bound: { atMost: LIMIT_MS },
+    limit: LIMIT_MS,
+    holds: value <= LIMIT_MS,
+  };
+}

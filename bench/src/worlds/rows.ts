@@ -1,0 +1,201 @@
+import { Random } from '@goshawk/core';
+import { configureGenerator, type TraceJob } from '@goshawk/traces';
+import { percentile } from '../bench-report.js';
+
+/** A job that was simulated, and what became of it. */
+export interface End {
+  readonly job: TraceJob;
+  readonly class: 'short' | 'long';
+  readonly isCompleted: boolean;
+  readonly submitSeconds: number;
+  readonly runtimeSeconds: number;
+}
+
+/** Less is better. */
+interface Statistic {
+  readonly name: string;
+  of(ends: readonly End[]): number;
+}
+
+/** At most so many times the best specialist's value, or that of one of the columns; or at most that value. */
+export type Bound = { readonly times: number; readonly of: string } | { readonly atMost: number };
+
+export const BEST = 'the best';
+/** Column of a user's jobs by themselves on the user's share of the cluster. */
+export const ALONE = 'alone';
+
+/** A workload on a cluster, under goshawk and those policies that were made for it. */
+export interface World {
+  readonly name: string;
+  readonly workload: (seed: number) => string | readonly TraceJob[];
+  /** Options of `goshawk simulate`. */
+  readonly cluster: readonly string[];
+  readonly specialists: readonly string[];
+  /** Jobs that are also simulated by themselves, under goshawk, on so many workers. */
+  readonly alone?: { readonly user: string; readonly workers: number };
+  readonly rows: readonly (Statistic & { readonly bound: Bound })[];
+}
+
+const meanOf = (name: string, of: (end: End) => boolean = () => true): Statistic => ({
+  name: `${name}, mean, s`,
+  of: (ends) => {
+    const chosen = ends.filter(of);
+    return chosen.reduce((sum, { runtimeSeconds }) => sum + runtimeSeconds, 0) / chosen.length;
+  },
+});
+
+const quantile = (name: string, percent: 50 | 90, of: (end: End) => boolean): Statistic => ({
+  name: `${name}, p${percent}, s`,
+  of: (ends) => {
+    const chosen = ends.filter(of);
+    return percentile(
+      chosen.map(({ runtimeSeconds }) => runtimeSeconds),
+      percent / 100,
+    );
+  },
+});
+
+const MAKESPAN: Statistic = {
+  name: 'makespan, s',
+  of: (ends) => Math.max(...ends.map(({ submitSeconds, runtimeSeconds }) => submitSeconds + runtimeSeconds)),
+};
+
+const MISSED: Statistic = {
+  name: 'deadlines missed',
+  of: (ends) =>
+    ends.filter(({ job: { deadlineSeconds = Infinity }, isCompleted, runtimeSeconds }) => {
+      return deadlineSeconds < Infinity && (!isCompleted || runtimeSeconds > deadlineSeconds);
+    }).length,
+};
+
+const ofPart = (part: string) => (end: End) => end.job.name === part;
+const ofUser = (user: string) => (end: End) => end.job.user === user;
+const ofClass = (jobClass: End['class']) => (end: End) => end.class === jobClass;
+
+const atMostBest = (times: number) => ({ bound: { times, of: BEST } });
+
+const STAGED = {
+  specialists: ['tetris', 'srtf', 'carbyne'],
+  rows: [
+    { ...meanOf('all jobs'), ...atMostBest(0.8) },
+    { ...MAKESPAN, bound: { times: 1.02, of: 'tetris' } },
+  ],
+} as const;
+
+const IO = 'disk-in=100,disk-out=100,net-in=100,net-out=100';
+
+const TWICE_IO = IO.replaceAll('100', '200');
+
+const shapes: readonly World[] = ['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'].map((shape) => ({
+  name: `stages, ${shape}`,
+  workload: (seed) => `dag-like:jobs=100,shape=${shape},seed=${seed}`,
+  cluster: ['--workers', '28', '--slots', '64', '--resources', `cpu=24,memory=56GiB,${TWICE_IO}`],
+  ...STAGED,
+}));
+
+const sizes: readonly World[] = ['0.4,0.6', 'uniform,0.1,0.9', '0.2:2,0.5:1'].map((drawn) => ({
+  name: `sizes ${drawn}`,
+  workload: (seed) => `packing:jobs=20000,load=0.95,machines=10,sizes=${drawn},seed=${seed}`,
+  cluster: ['--workers', '10', '--slots', 'none', '--resources', 'cpu=4'],
+  specialists: ['bfjs', 'vqs-bf', 'vqs'],
+  rows: [{ ...meanOf('all jobs'), ...atMostBest(1.1) }],
+}));
+
+/** Gangs, of which those without a deadline may be preempted. */
+function gangs(seed: number): TraceJob[] {
+  const jobs = [...configureGenerator(`e2e:jobs=600,nodes=256,load=1.4,seed=${seed}`).generate()];
+  return jobs.map((job) => ({ ...job, gang: true, preemptible: job.deadlineSeconds === undefined }));
+}
+
+/** Equal jobs. */
+const job = (user: string, submitSeconds: number, tasks: number, seconds: number): TraceJob => ({
+  submitSeconds,
+  durationsSeconds: new Float64Array(tasks).fill(seconds),
+  meanSeconds: seconds,
+  user,
+  name: user,
+});
+
+/** `ana` submits all of hers at once, `ben` a small one a second. */
+function twoUsers(jobs: number, tasks: number, seconds: number): TraceJob[] {
+  return [
+    ...Array.from({ length: jobs }, () => job('ana', 0, tasks, seconds)),
+    ...Array.from({ length: 100 }, (_, at) => job('ben', 1 + at, 2, 10)),
+  ];
+}
+
+const users = (name: string, jobs: readonly TraceJob[]): World => ({
+  name: `users, ${name}`,
+  workload: () => jobs,
+  cluster: ['--workers', '20', '--slots', '4'],
+  specialists: ['drf:share-by=user'],
+  alone: { user: 'ben', workers: 10 },
+  rows: [{ ...quantile('the other user', 50, ofUser('ben')), bound: { times: 1.2, of: ALONE } }],
+});
+
+/** Small tasks for seven minutes, somewhat more than four workers of 4 CPUs can run, and one that needs a whole worker. */
+function stream(seed: number): TraceJob[] {
+  const random = Random.seeded(seed).fork('stream');
+  const jobs: TraceJob[] = [];
+  for (let at = 0; at < 420; at += -0.6 * Math.log(1 - random.next())) {
+    const seconds = Math.max(0.1, -10 * Math.log(1 - random.next()));
+    jobs.push({ ...job('small', at, 1, seconds), demand: { cpu: 1 } });
+  }
+  const place = jobs.findIndex(({ submitSeconds }) => submitSeconds >= 20);
+  jobs.splice(place, 0, { ...job('whole', jobs[place]!.submitSeconds, 1, 30), demand: { cpu: 4 } });
+  return jobs;
+}
+
+const part = (name: string) => ({ ...meanOf(name, ofPart(name)), ...atMostBest(1.1) });
+
+/** The table "what must hold" of the policy goshawk. */
+export const WORLDS: readonly World[] = [
+  {
+    name: 'short and long',
+    workload: (seed) => `google-like:jobs=1000,seed=${seed}`,
+    cluster: ['--workers', '300', '--load', '0.9'],
+    specialists: ['hawk', 'sparrow', 'central'],
+    rows: (['short', 'long'] as const).flatMap((each) => [
+      { ...quantile(each, 50, ofClass(each)), ...atMostBest(1.03) },
+      { ...quantile(each, 90, ofClass(each)), ...atMostBest(1.03) },
+    ]),
+  },
+  ...shapes,
+  {
+    name: 'stages, facebook-like',
+    workload: (seed) => `facebook-like:jobs=200,seed=${seed}`,
+    cluster: ['--workers', '20', '--slots', '32', '--resources', `cpu=16,memory=32GiB,${IO}`],
+    ...STAGED,
+  },
+  ...sizes,
+  {
+    name: 'deadlines',
+    workload: gangs,
+    cluster: [
+      ...['--workers', '256', '--attribute', 'rack=r1,r2,r3,r4,r5,r6,r7,r8'],
+      ...['--durations', 'task'],
+    ],
+    specialists: ['point-perf', 'prio'],
+    rows: [{ ...MISSED, ...atMostBest(1.1) }],
+  },
+  users('a flood of small jobs', twoUsers(600, 4, 10)),
+  users('a few large jobs', twoUsers(4, 200, 30)),
+  {
+    name: 'a whole worker',
+    workload: stream,
+    cluster: ['--workers', '4', '--slots', '4'],
+    specialists: ['drf', 'tetris', 'bfjs'],
+    rows: [{ ...meanOf('the large task', ofPart('whole')), bound: { atMost: 120 } }],
+  },
+  {
+    name: 'mixed',
+    workload: (seed) => `mixed:jobs=400,load=1,seed=${seed}`,
+    cluster: [],
+    specialists: ['tetris', 'srtf', 'drf', 'hawk'],
+    rows: [
+      { ...quantile('interactive', 90, ofPart('interactive')), bound: { times: 0.3, of: 'tetris' } },
+      ...['interactive', 'batch', 'gang', 'gpu'].map(part),
+      { ...MISSED, ...atMostBest(1.1) },
+    ],
+  },
+];
