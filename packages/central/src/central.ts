@@ -7,6 +7,7 @@ import {
   type MessageOf,
   type Millis,
   pulls,
+  type UserGrants,
 } from '@goshawk/core';
 import { policyOf, type SolverAnswer } from '@goshawk/policies';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
@@ -64,6 +65,7 @@ export class Central implements Machine<CentralTimer> {
         env.happened?.({ kind: 'task-preempted', job: this.#members.idOf(owner, number), worker: name });
       },
     });
+    if (config.users !== undefined) this.#dispatcher.grant(config.users);
     this.#members = new Membership(
       env,
       this.#counters,
@@ -209,6 +211,11 @@ export class Central implements Machine<CentralTimer> {
   /** The answer to a problem that was handed to the solver. */
   solved(id: number, answer: SolverAnswer, _now: Millis): void {
     this.#dispatcher.solved(id, answer);
+  }
+
+  /** The operator has changed what users are granted. */
+  grant(grants: UserGrants): void {
+    this.#dispatcher.grant(grants);
   }
 
   disconnected(from: Address, now: Millis): void {

@@ -5,6 +5,7 @@ import type {
   Millis,
   Role,
   UnmatchedKind,
+  UserGrants,
   WorkerState,
 } from '@goshawk/core';
 import type { SolverProblem } from '@goshawk/policies';
@@ -126,6 +127,8 @@ export interface CentralConfig {
   readonly at?: readonly Address[] | undefined;
   /** What everybody who joins is told. */
   readonly settings: ClusterSettings;
+  /** What the operator grants each user; without it all have the same weight. */
+  readonly users?: UserGrants | undefined;
 }
 
 /** Where others may look at a process over HTTP. */

@@ -92,6 +92,24 @@ describe('a daemon ends with one line and code 2', () => {
       /--slots none: policy sparrow needs slots; .*fifo-ff, bfjs, vqs, vqs-bf/,
     ],
     [
+      'a file of users that is not there',
+      ['up', '--users', '/tmp/nobody.json'],
+      {},
+      /--users: cannot read \/tmp\/nobody.json: there is no such file; give a file of users/,
+    ],
+    [
+      'shares that the policy does not give out',
+      ['central', ...SOMEWHERE, '--share-by', 'job'],
+      {},
+      /--share-by job: policy goshawk shares by user or none; give user or none/,
+    ],
+    [
+      'shares under a policy without any',
+      ['up', '--policy', 'hawk', '--share-by', 'user'],
+      {},
+      /--share-by user: policy hawk gives out no shares; policies with shares: goshawk, .*drf/,
+    ],
+    [
       'an address of another machine',
       ['central', '--bind', 'tcp://192.0.2.1:7070', '--insecure'],
       {},

@@ -90,8 +90,9 @@ export const POLICY_OPTIONS = {
   shareBy: {
     type: 'text',
     value: 'UNIT',
-    choices: ['job', 'user'],
-    describe: 'drf, drf-strict, carbyne: unit of equal shares (default: job)',
+    choices: ['job', 'user', 'none'],
+    describe:
+      'unit of equal shares: user or none (goshawk, default: user), job or user (drf, drf-strict, carbyne, default: job)',
   },
   decisionInterval: {
     type: 'duration',

@@ -124,6 +124,7 @@ function decidingOptions(
   facts: WorkloadFacts | undefined,
 ): Record<string, number | string | boolean> {
   const { module, options } = deciderOf(preset);
+  if (shareBy !== undefined) checkShareBy(shareBy, chosen, module.options.shareBy?.choices);
   const named = [
     ...(shareBy === undefined ? [] : [`shareBy=${shareBy}`]),
     ...(decisionInterval === undefined ? [] : [`decisionIntervalMs=${decisionInterval}`]),
@@ -134,6 +135,17 @@ function decidingOptions(
   );
   const said = setOptions(chosen, preset, [...set, ...named]);
   return scaled(module, { ...options, ...said, ...Object.fromEntries(ordered) }, facts?.divisor ?? 1);
+}
+
+/** @throws InputError where the policy does not share by this unit */
+function checkShareBy(unit: string, policy: string, units: readonly unknown[] | undefined): void {
+  if (units?.includes(unit)) return;
+  const sharing = ALL_POLICY_NAMES.filter((name) => 'shareBy' in deciderOf(presetNamed(name)).module.options);
+  throw new InputError(
+    'bad-option',
+    `--share-by ${unit}: policy ${policy} ${units === undefined ? 'gives out no shares' : `shares by ${units.join(' or ')}`}`,
+    units === undefined ? `policies with shares: ${sharing.join(', ')}` : `give ${units.join(' or ')}`,
+  );
 }
 
 function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {

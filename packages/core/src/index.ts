@@ -133,4 +133,5 @@ export * from './states.js';
 export * from './sums.js';
 export * from './table.js';
 export * from './terminal-text.js';
+export * from './users.js';
 export * from './vector.js';

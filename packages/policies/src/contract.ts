@@ -28,7 +28,7 @@ export interface CentralPolicy {
   /** Why the stage waits, for `why`: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
   /** What is due to whom, for `shares`; a policy that gives out no shares has none. */
-  shares?(cluster: ClusterView): PolicyShares;
+  shares?(cluster: ClusterView): PolicyShares | undefined;
   /** Who is served before whom, for `why` and metrics; a policy without one order has none. */
   line?(now: Millis): QueueLine;
   /** How it has gone so far, for reports: counts by name. */

@@ -13,6 +13,7 @@ import {
   SLOT,
   type Timings,
   type UnmatchedKind,
+  type UserGrants,
   unitsFree,
 } from '@goshawk/core';
 import {
@@ -359,6 +360,12 @@ export class Dispatcher {
   /** Nobody will go on with the jobs of this owner. */
   forgetOwner(owner: Address): void {
     this.books.forgetOwner(owner);
+  }
+
+  /** What the operator grants each user, from now on. */
+  grant(grants: UserGrants): void {
+    this.books.grant(grants);
+    this.#isDue = true;
   }
 
   /** Short work has come that needs nobody from here: estimate × tasks. */

@@ -34,6 +34,7 @@ test('jobs have what their runs need, those with most first, and what the policy
       waiting: 1,
       has: { slot: 2, cpu: 4 },
       due: { slot: 2, cpu: 4 },
+      userWeight: 1,
     },
     expect.objectContaining({ id: 't-0', running: 1, waiting: 2, has: { slot: 1, cpu: 2 } }),
   ]);

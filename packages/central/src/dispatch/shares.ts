@@ -38,6 +38,7 @@ export function sharesOf(
       waiting,
       has: amountsOf(has),
       ...(due === undefined ? {} : { due: amountsOf(Array.from(due)) }),
+      userWeight: job.userWeight,
     };
   });
   const sizes = new Map(jobs.map((job) => [job, largestShare(job.has, capacity).share]));

@@ -6,7 +6,7 @@ import { keysFor } from '../keys.js';
 import { isOwn } from '../own-names.js';
 import { POLICY_OPTIONS } from '../policy-options.js';
 import { clusterSettings, policyNames, policySettings } from '../settings.js';
-import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep } from './daemon-options.js';
+import { CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep, USERS_OPTION } from './daemon-options.js';
 
 export const centralCommand = defineCommand({
   name: 'central',
@@ -29,6 +29,7 @@ export const centralCommand = defineCommand({
       describe:
         'names of schedulers that are reported as away while they are not there, such as s[0-2] or s0,s1',
     },
+    users: USERS_OPTION,
     settings: {
       type: 'text',
       value: 'JSON',
@@ -42,14 +43,17 @@ export const centralCommand = defineCommand({
       options.settings === undefined
         ? policySettings(options, onePolicy(options.policy))
         : await parseSettings(options.settings, context.cwd);
-    const { createLogger, startCentral } = await import('@goshawk/runtime');
+    const { createLogger, readUsersFile, startCentral } = await import('@goshawk/runtime');
     const logger = createLogger(options.logLevel, { role: 'central' });
     const keys = await keysFor('central', context);
+    const usersFile =
+      options.users === undefined ? undefined : readUsersFile(resolve(context.cwd, options.users));
     const daemon = await startCentral({
       ...options,
       http: await httpOptions(context, options),
       keys,
       settings: clusterSettings(policy),
+      usersFile,
       expectedSchedulers: expandNames(options.expectSchedulers ?? ''),
       logger,
     });

@@ -72,6 +72,14 @@ export const MEMBER_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
+/** Of central; the whole of a local cluster takes it too. */
+export const USERS_OPTION = {
+  type: 'text',
+  value: 'FILE',
+  describe:
+    'weights of users, as {"ann": {"weight": 3}, "*": {"weight": 1}}; read again when the file changes',
+} as const;
+
 /** How long schedulers keep jobs that have ended. */
 export const RETENTION_OPTIONS = {
   keep: { type: 'duration', default: '7d', describe: 'forget ended jobs after this time' },

@@ -9,7 +9,7 @@ export const sharesCommand = defineCommand({
   name: 'shares',
   describe: 'show actual and fair shares of the cluster, by job or by user',
   examples: [
-    ['goshawk shares', 'by the unit of the policy: jobs, or users with --share-by user'],
+    ['goshawk shares', 'by the unit of the policy: users, or jobs'],
     ['goshawk shares --by user', 'one line for each user'],
   ],
   options: {
@@ -81,7 +81,7 @@ function byUser(jobs: readonly JobShare[]): Holder[] {
   for (const job of jobs) {
     const { user } = job;
     const known = users.get(user);
-    const { id: _, ...own } = job;
+    const { id: _, ...own } = { ...job, weight: job.userWeight ?? 1 };
     users.set(
       user,
       known === undefined
@@ -89,7 +89,7 @@ function byUser(jobs: readonly JobShare[]): Holder[] {
         : {
             user,
             jobs: known.jobs + 1,
-            weight: known.weight + job.weight,
+            weight: known.weight,
             running: known.running + job.running,
             waiting: known.waiting + job.waiting,
             has: sumOf(known.has, job.has),
@@ -154,6 +154,7 @@ function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Re
     ...(by === 'job' ? { job: id } : { jobs }),
     user: user === '' ? null : user,
     weight,
+    userWeight: holder.userWeight ?? 1,
     running,
     waiting,
     share,
@@ -170,7 +171,6 @@ function summary({ total, by, capacity }: ClusterShares): string {
     ...(slot === undefined ? [] : [counted(slot, 'slot')]),
     ...(Object.keys(rest).length === 0 ? [] : [formatResources(rest)]),
   ].join(', ');
-  const rule =
-    by === undefined ? 'the policy gives out no shares' : `${by}s have equal shares, weights apart`;
+  const rule = by === undefined ? 'the policy gives out no shares' : `${by}s have shares by weight`;
   return `${counted(total, 'job')} in a cluster of ${there === '' ? 'no workers' : there}; ${rule}`;
 }

@@ -31,6 +31,7 @@ import {
   QUOTA_OPTION,
   RETENTION_OPTIONS,
   SHADOW_OPTION,
+  USERS_OPTION,
 } from './daemon-options.js';
 
 export const upCommand = defineCommand({
@@ -72,6 +73,7 @@ export const upCommand = defineCommand({
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
+    users: USERS_OPTION,
     ...RETENTION_OPTIONS,
     logLevel: { ...DAEMON_OPTIONS.logLevel, describe: 'least severe level of the logs' },
     ...POLICY_OPTIONS,
@@ -82,6 +84,9 @@ export const upCommand = defineCommand({
     const policy = policySettings(options, onePolicy(options.policy));
     checkSlots(options.slots, policy);
     capacityOf(options.slots, options.resources);
+    const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
+    // A mistake in it is told here, not in the log of central.
+    if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
     const httpAt = http && httpAddress(http.bind);
     const dataFolder = resolve(context.cwd, options.dataFolder);
@@ -98,6 +103,7 @@ export const upCommand = defineCommand({
           journal: true,
           journalUrl: options.journal,
           policy,
+          users,
           keys,
           http,
           dataFolder,

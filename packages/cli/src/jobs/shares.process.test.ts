@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect } from '@goshawk/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestCluster } from '../test-cluster.fixture.js';
@@ -51,11 +54,63 @@ it('shares tells who has what and is due what, by job and by user, and why says 
   ]);
   const shown = await up.goshawk(['shares']);
   expect(shown.stdout).toMatch(/ann .* 75\.0% +license +50\.0%/);
-  expect(shown.stderr).toContain('users have equal shares, weights apart');
+  expect(shown.stderr).toContain('users have shares by weight');
   expect((await up.goshawk(['why', second.id])).stdout).toMatch(
     /no worker has room for it now; its job has 25% of license, and 50% is due to it/,
   );
   await Promise.all([first.cancel(), second.cancel()]);
+});
+
+it('--users gives users their shares, follows the file, and keeps what it had where that is wrong', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-users-'));
+  const file = join(folder, 'users.json');
+  writeFileSync(file, '{"ann": {"weight": 1}, "ben": {"weight": 3}}');
+  const size = ['--workers', '1', '--slots', '8', '--schedulers', '1'];
+  const other = await TestCluster.start([...size, '--users', file]);
+  try {
+    await using cluster = await connect(other.url);
+    const jobs = await Promise.all(
+      ['ann', 'ben'].map((user) =>
+        cluster.submit({ user, tasks: { count: 2_000, run: { sleep: '30ms' } }, estimate: '30ms' }),
+      ),
+    );
+    const completed = async () =>
+      (await Promise.all(jobs.map((job) => job.describe()))).map(({ tasks }) => tasks.completed);
+    const between = async (tasks: number): Promise<number> => {
+      const before = await completed();
+      await expect
+        .poll(async () => (await completed()).reduce((sum, each, at) => sum + each - before[at]!, 0), {
+          timeout: 30_000,
+        })
+        .toBeGreaterThan(tasks);
+      const after = await completed();
+      return (after[1]! - before[1]!) / (after[0]! - before[0]!);
+    };
+    await between(80);
+    const ratio = await between(400);
+    expect(ratio).toBeGreaterThan(2.4);
+    expect(ratio).toBeLessThan(3.8);
+    const shares = async () =>
+      Object.fromEntries(
+        JSON.parse((await other.goshawk(['shares', '--json'])).stdout).shares.map(
+          ({ user, weight }: { user: string; weight: number }) => [user, weight],
+        ),
+      );
+    expect(await shares()).toEqual({ ann: 1, ben: 3 });
+    writeFileSync(file, '{"ann": {"weight": 3}}');
+    await expect.poll(shares, { timeout: 15_000 }).toEqual({ ann: 3, ben: 1 });
+    writeFileSync(file, '{"ann": {"wieght": 4}}');
+    await expect
+      .poll(() => readFileSync(join(other.folder, 'data', 'logs', 'central.log'), 'utf8'), {
+        timeout: 15_000,
+      })
+      .toMatch(/users.json: line 1, column 10: .*the users stay as they were/);
+    expect(await shares()).toEqual({ ann: 3, ben: 1 });
+    await Promise.all(jobs.map((job) => job.cancel()));
+  } finally {
+    await other.stop();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 it('whose jobs have what is told under a policy that shares nothing, too', async () => {

@@ -21,6 +21,8 @@ interface LocalClusterOptions
     > {
   readonly schedulers: number;
   readonly policy: PolicySettings;
+  /** The path of the file of users. */
+  readonly users?: string | undefined;
   /** The folder of the cluster's keys; undefined: every connection is served. */
   readonly keys: string | undefined;
   /** Where central listens; port 0 for any. */
@@ -161,7 +163,7 @@ export class LocalCluster {
   }
 
   #central(): Place {
-    const { policy, logLevel, bind, http, schedulers } = this.#options;
+    const { policy, users, logLevel, bind, http, schedulers } = this.#options;
     const settings = JSON.stringify(policy);
     const expectSchedulers = schedulers > 0 ? `s[0-${schedulers - 1}]` : undefined;
     const args = (at = bind) => [
@@ -171,6 +173,7 @@ export class LocalCluster {
         logLevel,
         settings,
         expectSchedulers,
+        users,
         http: http?.bind,
       }),
     ];

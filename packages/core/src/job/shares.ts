@@ -18,6 +18,8 @@ const jobShare = view({
   has: amounts,
   /** Undefined where the policy gives out no shares. */
   due: optional(amounts),
+  /** Of its user. */
+  userWeight: optional(number),
 });
 export type JobShare = NonNullable<(typeof jobShare)['infer']>;
 

@@ -2,6 +2,7 @@ import {
   type Address,
   addVector,
   GPU,
+  grantOf,
   invariant,
   type JobNumber,
   type Millis,
@@ -11,6 +12,7 @@ import {
   sumOf,
   type TaskAttempt,
   type TaskIndex,
+  type UserGrants,
   type Vector,
 } from '@goshawk/core';
 import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
@@ -39,6 +41,7 @@ export class ClusterBooks implements ClusterView {
   readonly #jobs = new Map<Address, Map<number, BookedJob>>();
   /** The present incarnation of owners that workers may still name by an earlier one. */
   readonly #presentOwners = new Map<Address, Address>();
+  #grants: UserGrants = new Map();
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
   #ended = NO_NEWS;
   #ofWorkers = NO_NEWS;
@@ -196,14 +199,31 @@ export class ClusterBooks implements ClusterView {
     const known = this.job(owner, number);
     if (known !== undefined) {
       const { long } = known;
-      if (known.learn(facts)) this.#tellOfJob({ kind: 'changed', job: known });
+      const isNew = known.learn(facts);
+      const isReweighed = facts.user !== undefined && this.#weigh(known, facts);
+      if (isNew || isReweighed) this.#tellOfJob({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
       return known;
     }
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
+    this.#weigh(job, facts);
     this.#jobsBy(owner).set(number, job);
     this.#tellOfJob({ kind: 'arrived', job });
     return job;
+  }
+
+  /** What the operator grants each user, from now on. */
+  grant(grants: UserGrants): void {
+    this.#grants = grants;
+    for (const job of this.jobs) if (this.#weigh(job)) this.#tellOfJob({ kind: 'changed', job });
+  }
+
+  /** @returns whether its user has another weight than before */
+  #weigh(job: BookedJob, facts?: JobFacts): boolean {
+    const { weight } = grantOf(this.#grants, job.user);
+    if (facts?.userWeight !== undefined || job.userWeight === weight) return false;
+    job.userWeight = weight;
+    return true;
   }
 
   /** The job of which a worker runs something since then. Its owner may have found it long without the worker's knowing. */

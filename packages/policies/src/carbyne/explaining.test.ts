@@ -46,8 +46,8 @@ test('a stage of which no task waits is not explained', () => {
 
 test('shares are equal, and follow weights and users', () => {
   const made = bench('drf');
-  const dueOf = (job: number) => Array.from(made.policy.shares!(made.books).dueTo(made.stage(job).job));
-  expect(made.policy.shares!(made.books).by).toBe('job');
+  const dueOf = (job: number) => Array.from(made.policy.shares!(made.books)!.dueTo(made.stage(job).job));
+  expect(made.policy.shares!(made.books)!.by).toBe('job');
   expect(dueOf(1)).toEqual([4, 2_000]);
   expect(dueOf(2)).toEqual([4, 2_000]);
   const { books } = made;

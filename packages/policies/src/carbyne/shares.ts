@@ -64,10 +64,10 @@ export function partiesOf(jobs: Iterable<JobState>, by: ShareRules['by']): Party
   const parties = new Map<unknown, Party>();
   for (const job of jobs) {
     const key = by === 'user' ? job.view.user : job;
-    const { weight } = job.view;
+    const { weight, userWeight } = job.view;
     const party = parties.get(key);
     if (party === undefined)
-      parties.set(key, { jobs: [job], weight: by === 'user' ? 1 : weight, jobsWeight: weight });
+      parties.set(key, { jobs: [job], weight: by === 'user' ? userWeight : weight, jobsWeight: weight });
     else {
       party.jobs.push(job);
       party.jobsWeight += weight;

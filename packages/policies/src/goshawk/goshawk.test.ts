@@ -1,3 +1,4 @@
+import { ONE_SLOT, parseUsers } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BookedDraft } from '../books/draft.js';
@@ -220,6 +221,52 @@ describe('users', () => {
     expect([1, 2, 3].map((job) => bench.count(job))).toEqual([2, 3, 7]);
     for (let end = 0; end < 30; end++) bench.endAny(end);
     expect([1, 2, 3].map((job) => bench.count(job))).toEqual([2, 3, 7]);
+  });
+
+  test('have other shares as soon as the operator changes their weights', () => {
+    for (const policy of ['goshawk', 'drf']) {
+      const options = policy === 'drf' ? { shareBy: 'user', quantumMs: 0 } : {};
+      const bench = new PolicyBench(policy, 8, { options });
+      bench.books.grant(parseUsers('{"ann": {"weight": 1}, "ben": {"weight": 3}}', 'users.json'));
+      bench.say(1, { tasks: 200, user: 'ann' });
+      bench.say(2, { tasks: 200, user: 'ben' });
+      bench.settle();
+      const turnOver = (): void => {
+        for (let end = 0; end < 30; end++) {
+          bench.now += 1;
+          bench.endAny(end);
+        }
+      };
+      turnOver();
+      expect([policy, bench.count(1), bench.count(2)]).toEqual([policy, 2, 6]);
+      bench.books.grant(parseUsers('{"ann": {"weight": 3}}', 'users.json'));
+      bench.settle();
+      turnOver();
+      expect([policy, bench.count(1), bench.count(2)]).toEqual([policy, 6, 2]);
+    }
+  });
+
+  test('are charged for what runs also where it was found before its owner said whose it is', () => {
+    const bench = cluster(4);
+    const job = bench.books.declareFound(OWNER, 1, 0, false);
+    const stage = bench.books.stage(job, 0, { demand: ONE_SLOT });
+    for (const at of [0, 1]) bench.books.find(stage, bench.worker(at), 0);
+    bench.settle();
+    bench.say(1, { tasks: 0, user: 'ann' });
+    bench.settle();
+    bench.say(2, { tasks: 4, user: 'ann' });
+    bench.say(3, { tasks: 4, user: 'ben' });
+    bench.settle();
+    expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([2, 0, 2]);
+  });
+
+  test('have no shares where the policy shares by none', () => {
+    const bench = cluster(4, 0, { options: { shareBy: 'none' } });
+    bench.say(1, { tasks: 8, user: 'ann', estimateMs: 10 });
+    bench.say(2, { tasks: 8, user: 'ben', estimateMs: 1_000 });
+    bench.settle();
+    expect([bench.count(1), bench.count(2)]).toEqual([4, 0]);
+    expect(bench.policy.shares!(bench.books)).toBeUndefined();
   });
 });
 

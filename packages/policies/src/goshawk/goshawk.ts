@@ -1,4 +1,4 @@
-import { type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
+import { invariant, type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
@@ -9,6 +9,8 @@ import type {
   PolicyContext,
   PolicyExplanation,
   PolicyModule,
+  PolicyOption,
+  PolicyShares,
   QueueLine,
   RunView,
   StageView,
@@ -32,6 +34,7 @@ import {
 import { type Candidate, hasPreference, isPreferredAt, Placement } from './placement.js';
 import { Preemption } from './preemption.js';
 import { LongLimit } from './reserve.js';
+import { sharesByUser } from './user-shares.js';
 import { KINDS, type Kind, type Line, type Needs, type UserLines, Waiting } from './waiting.js';
 
 /** A job of so many tasks, as a fraction of the reserve, cannot do much harm while its pilots run. */
@@ -67,7 +70,8 @@ export class Goshawk implements CentralPolicy {
   readonly #limit: LongLimit;
   readonly #longTimes = new LongTimes();
   readonly #beliefs = new Beliefs();
-  readonly #waiting = new Waiting();
+  readonly #waiting: Waiting;
+  readonly #sharesByUser: boolean;
   readonly #jobs = new Map<JobView, JobState>();
   /** Jobs whose work, and so their place in the order, is to be worked out anew. */
   readonly #stale = new Set<JobView>();
@@ -93,8 +97,10 @@ export class Goshawk implements CentralPolicy {
   /** Those of which shares and due times were worked out. */
   #sized: Vector = [];
 
-  constructor(context: PolicyContext) {
+  constructor(context: PolicyContext, shareBy: ShareBy) {
     this.#context = context;
+    this.#sharesByUser = shareBy === 'user';
+    this.#waiting = new Waiting(this.#sharesByUser);
     this.#placement = new Placement(this.#free, this.#reservations, context);
     this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
   }
@@ -201,6 +207,37 @@ export class Goshawk implements CentralPolicy {
     });
   }
 
+  shares(cluster: ClusterView): PolicyShares | undefined {
+    return this.#sharesByUser ? sharesByUser(cluster) : undefined;
+  }
+
+  /** Every run is charged once, to the user whose it is, and places are reserved for what waits. */
+  checkInvariants(cluster: ClusterView): void {
+    for (const { stage } of this.#reservations.all)
+      invariant(
+        this.#waiting.has(stage),
+        () => `a place is reserved for stage ${stage.id}, which does not wait`,
+      );
+    const used = new Map<UserLines, number>();
+    for (const { runs } of cluster.workers)
+      for (const run of runs) {
+        const charged = this.#shares[run.id];
+        const name = this.#sharesByUser ? run.stage.job.user : '';
+        invariant(
+          charged?.user.name === name,
+          () => `run ${run.id} of "${name}" is charged to "${charged?.user.name}"`,
+        );
+        used.set(charged.user, (used.get(charged.user) ?? 0) + charged.share);
+      }
+    for (const user of this.#waiting.users.values()) {
+      const sum = used.get(user) ?? 0;
+      invariant(
+        Math.abs(user.used - sum) < 1e-6,
+        () => `${user.name} is charged ${user.used}, and has ${sum}`,
+      );
+    }
+  }
+
   // ---- the order
 
   /** Works out the places of jobs that have changed; of all where the cluster has. */
@@ -300,11 +337,16 @@ export class Goshawk implements CentralPolicy {
     let count = 0;
     for (const needs of this.#waiting.needs.values()) {
       if (!needs.isBlocked || !workers.some((worker) => fitsNow(needs, worker))) continue;
-      count++;
+      let isHeldBack = true;
       for (const line of needs.lines) {
         const stage = mayRun.has(line.kind) ? line.firstOf(needs) : undefined;
-        if (stage !== undefined) keepFirst(found, stage, needs, line, CANDIDATES_MAX);
+        if (stage === undefined) continue;
+        keepFirst(found, stage, needs, line, CANDIDATES_MAX);
+        isHeldBack = false;
       }
+      // It may run when the limit lets it, and no news of room comes then.
+      if (isHeldBack) this.#waiting.block(needs, false);
+      else count++;
     }
     for (const { needs } of found) this.#waiting.block(needs, false);
     return count > CANDIDATES_MAX;
@@ -602,7 +644,12 @@ export class Goshawk implements CentralPolicy {
   }
 
   #changed(job: JobView): void {
-    for (const run of job.runs) this.#recount(run);
+    for (const run of job.runs) {
+      this.#recount(run);
+      if (this.#shares[run.id]?.user === this.#waiting.userOf(job)) continue;
+      this.#uncharge(run);
+      this.#charge(run);
+    }
     if (this.#jobs.has(job)) this.#stale.add(job);
   }
 
@@ -621,7 +668,7 @@ export class Goshawk implements CentralPolicy {
   }
 
   #charge(run: RunView): void {
-    const user = this.#waiting.user(run.stage.job.user);
+    const user = this.#waiting.userOf(run.stage.job);
     const share = shareOf(run.stage.demand, this.#sized);
     user.used += share;
     user.runs++;
@@ -771,10 +818,18 @@ function nameOf({ rooms }: Reservation): string | undefined {
   return rooms.size > 1 ? `${rooms.size} workers` : undefined;
 }
 
-export const goshawk: PolicyModule<Record<never, never>> = {
+type ShareBy = 'user' | 'none';
+
+const SHARE_BY: PolicyOption<ShareBy> = {
+  default: 'user',
+  choices: ['user', 'none'],
+  help: 'who is due equal shares, weights apart: users, or nobody',
+};
+
+export const goshawk: PolicyModule<{ readonly shareBy: ShareBy }> = {
   title: 'one order of virtual due times, reservations, a reserve for short jobs',
   declares: true,
   packs: true,
-  options: {},
-  make: (_, context) => new Goshawk(context),
+  options: { shareBy: SHARE_BY },
+  make: ({ shareBy }, context) => new Goshawk(context, shareBy),
 };

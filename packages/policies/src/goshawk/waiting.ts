@@ -1,5 +1,5 @@
 import { IndexedHeap } from '@goshawk/core';
-import type { Attributes, StageView } from '../contract.js';
+import type { Attributes, JobView, StageView } from '../contract.js';
 import { needsOf, togetherOf } from '../fitting.js';
 import { StageOrder } from '../stage-order.js';
 
@@ -142,10 +142,16 @@ interface Entry {
 /** All stages that wait, by user, kind and needs. */
 export class Waiting {
   readonly users = new Map<string, UserLines>();
+  /** Else all users are served as one. */
+  readonly #byUser: boolean;
   readonly #entries = new Map<StageView, Entry>();
   readonly #needs = new Map<string, Needs>();
   /** Ids of needs that nobody has. */
   readonly #freeIds: number[] = [];
+
+  constructor(byUser: boolean) {
+    this.#byUser = byUser;
+  }
 
   /** Stages. */
   get size(): number {
@@ -161,12 +167,14 @@ export class Waiting {
     return this.#needs;
   }
 
-  user(name: string): UserLines {
+  userOf(job: JobView): UserLines {
+    const name = this.#byUser ? job.user : '';
     let user = this.users.get(name);
     if (user === undefined) {
       user = new UserLines(name);
       this.users.set(name, user);
     }
+    if (this.#byUser) user.weight = job.userWeight;
     return user;
   }
 
@@ -195,14 +203,17 @@ export class Waiting {
   set(stage: StageView, kind: Kind, key: number): void {
     let entry = this.#entries.get(stage);
     const together = togetherOf(stage);
-    if (entry !== undefined && (entry.kind !== kind || entry.needs.together !== together)) {
+    let user = this.userOf(stage.job);
+    if (
+      entry !== undefined &&
+      (entry.user !== user || entry.kind !== kind || entry.needs.together !== together)
+    ) {
       this.delete(stage);
       entry = undefined;
+      user = this.userOf(stage.job);
     }
     if (entry === undefined) {
-      const user = this.user(stage.job.user);
       user.waiting++;
-      user.weight = stage.job.userWeight;
       entry = { user, kind, needs: this.#intern(stage, together) };
       this.#entries.set(stage, entry);
     }

@@ -28,6 +28,7 @@ export interface Need {
   readonly ageMs?: Millis;
   readonly estimateFollows?: boolean;
   readonly priority?: Priority;
+  readonly user?: string;
 }
 
 export interface BenchSettings {
@@ -85,13 +86,20 @@ export class PolicyBench {
   /** The same, with more to come in this turn. */
   say(job: number, need: Need): void {
     const { stage: index = 0, tasks = 1, estimateMs = 100, long = false, part = 'judged' } = need;
-    const { demand = NO_RESOURCES, jobTasks = tasks, ageMs = 0, estimateFollows = false, priority } = need;
+    const {
+      demand = NO_RESOURCES,
+      jobTasks = tasks,
+      ageMs = 0,
+      estimateFollows = false,
+      priority,
+      user,
+    } = need;
     const { books } = this;
     const booked = books.declare(OWNER, job, {
       arrivedAt: this.now - ageMs,
       long,
       tasks: jobTasks,
-      ...present({ priority }),
+      ...present({ priority, user }),
     });
     const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand) };
     books.setWaiting(books.stage(booked, index, facts), tasks, this.now);

@@ -9,6 +9,7 @@ import type { Daemon } from './daemon.js';
 import { disputeLine, ifThereIsAnother, lookForOtherCentrals, ownPlaces } from './other-centrals.js';
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
+import { followUsersFile, type UsersFile } from './users-file.js';
 
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
@@ -16,6 +17,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly settings: ClusterSettings;
   /** Names of schedulers that are missed, in lists and alerts, where they are not there. */
   readonly expectedSchedulers?: readonly string[] | undefined;
+  /** What users are granted; followed while central runs. */
+  readonly usersFile?: UsersFile | undefined;
 }
 
 /**
@@ -40,6 +43,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       self: process.addressOf(FIRST_PARTY),
       at,
       settings: options.settings,
+      users: options.usersFile?.grants,
       ...present({ expectedSchedulers: options.expectedSchedulers }),
     };
     central = new Central(config, {
@@ -66,6 +70,12 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     });
     return timed(tracing?.around(central) ?? central, times);
   });
+  if (options.usersFile !== undefined) {
+    const stopFollowing = followUsersFile(options.usersFile, options.logger, (grants) =>
+      enter('grant', () => central.grant(grants)),
+    );
+    void process.ended.then(stopFollowing);
+  }
   lookForOtherCentrals(endpoint, own, process.ended, (places) => {
     const addresses = places.map((place) => process.centralAt(place));
     enter('look for others', (_machine, now) => central.lookForOthers(addresses, now));

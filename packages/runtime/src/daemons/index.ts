@@ -10,6 +10,7 @@ export { type JournalPlace, newTag } from './journal-port.js';
 export { createLogger } from './logging.js';
 export type { CloseReason } from './process.js';
 export type { SchedulerOptions } from './scheduler.js';
+export { readUsersFile } from './users-file.js';
 export type { WorkersOptions } from './workers.js';
 
 // A process is of one role: what the others are made of is not loaded, which a hundred workers feel in their memory.

@@ -126,13 +126,22 @@ export class Binder {
     if (ask === 0) return;
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
-    const spare = this.#s.jobs.byNumber(ended)?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
-    const offer = this.#routing.offers.firstIfTiny(spare, now, this.#suits(from, now));
+    const job = this.#s.jobs.byNumber(ended);
+    const spare = job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
+    const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
     // While something waits anywhere, a slot does not wait.
     if (offer === undefined && this.#held.mayHold && this.#routing.offers.size === 0)
       return this.#hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);
     if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
+  }
+
+  /** The first in order, if it is tiny. While several users wait, central decides whose turn it is. */
+  #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
+    const { offers } = this.#routing;
+    const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
+    if (shareBy !== 'none' && offers.hasOthersThan(user)) return undefined;
+    return offers.firstIfTiny(spare, now, this.#suits(worker, now));
   }
 
   /**
@@ -146,7 +155,7 @@ export class Binder {
     let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
     for (; left > 0 && leftMs > 0; left--) {
-      const offer = offers.firstIfTiny(spare, now, this.#suits(worker, now));
+      const offer = this.#nextInSeries(first.spec.user, spare, worker, now);
       // An attempt that may end its worker takes no others with it.
       if (offer === undefined || offer.job.history.blame !== undefined) return;
       leftMs -= offer.job.meanRunMs!;

@@ -22,6 +22,8 @@ export class Offers {
   readonly #offers: (Offer | undefined)[] = [];
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
+  /** Batches of each user. */
+  readonly #users = new Map<string | undefined, number>();
   #arrived = 0;
   #waiting = 0;
 
@@ -36,6 +38,11 @@ export class Offers {
   /** Tasks of all of them. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Tasks of somebody else wait here as well. */
+  hasOthersThan(user: string | undefined): boolean {
+    return this.#users.size > (this.#users.has(user) ? 1 : 0);
   }
 
   /** The tasks of the batch that wait, or may run, are more or fewer than before. */
@@ -117,6 +124,8 @@ export class Offers {
     this.#ids.set(batch, id);
     this.#offers[id] = offer;
     this.#arrivals[id] = this.#arrived++;
+    const { user } = job.spec;
+    this.#users.set(user, (this.#users.get(user) ?? 0) + 1);
     this.#waiting += offer.waiting;
     this.#heap.set(id, keyOf(offer));
     this.#byWait.set(id, now);
@@ -126,7 +135,12 @@ export class Offers {
     this.#heap.delete(id);
     this.#byWait.delete(id);
     this.#ids.delete(batch);
-    this.#waiting -= this.#offers[id]!.waiting;
+    const { job, waiting } = this.#offers[id]!;
+    this.#waiting -= waiting;
+    const { user } = job.spec;
+    const left = this.#users.get(user)! - 1;
+    if (left > 0) this.#users.set(user, left);
+    else this.#users.delete(user);
     this.#offers[id] = undefined;
     this.#freeIds.push(id);
   }

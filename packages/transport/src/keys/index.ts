@@ -12,6 +12,7 @@ export {
 export { isClientName, type KeyFile, keyFileName } from './key-file.js';
 export {
   checkOwner,
+  fileVersion,
   type KeySource,
   keysIn,
   readClients,
@@ -20,4 +21,4 @@ export {
   writeKeyFolder,
 } from './key-folder.js';
 export { type KeyRing, type Keys, keyRing } from './key-ring.js';
-export { watchKeys } from './watch.js';
+export { watchFile, watchKeys } from './watch.js';

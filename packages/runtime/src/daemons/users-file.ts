@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { InputError, parseUsers, type UserGrants } from '@goshawk/core';
+import { fileVersion, type Logger, watchFile } from '@goshawk/transport';
+
+export interface UsersFile {
+  readonly path: string;
+  readonly grants: UserGrants;
+  /** Of the file, when it was read. */
+  readonly version: string | undefined;
+}
+
+/** @throws InputError with the line and column of what is wrong */
+export function readUsersFile(path: string): UsersFile {
+  const version = fileVersion(path);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
+    throw new InputError('bad-users', `--users: cannot read ${path}: ${why}`, 'give a file of users', {
+      cause: error,
+    });
+  }
+  return { path, grants: parseUsers(text, path), version };
+}
+
+/** Applies the file again whenever it changes. What cannot be read changes nothing, and is logged. @returns ends it */
+export function followUsersFile(
+  { path, version }: UsersFile,
+  logger: Logger,
+  apply: (grants: UserGrants) => void,
+): () => void {
+  return watchFile(path, version, () => {
+    try {
+      const { grants } = readUsersFile(path);
+      apply(grants);
+      logger.info({ path, users: grants.size }, 'users were read anew');
+    } catch (error) {
+      const { message, hint } = error as InputError;
+      logger.error({ problem: message, hint }, 'the users stay as they were: their file cannot be used');
+    }
+  });
+}

@@ -1,0 +1,37 @@
+import { COMPLETED, type Message, type MessageOf, PRESETS, parseJobSpec } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
+
+/** The job whose task a slot is given after one of ann's, which central has found it for; undefined: none. */
+function nextAfter(options: Record<string, string>, second: string, third: string): string | undefined {
+  const sent: Message[] = [];
+  const scheduler = loneScheduler({}, { send: (_, message) => void sent.push(message) });
+  scheduler.start(0);
+  const preset = { ...PRESETS.goshawk, decidedBy: { policy: 'goshawk', options } };
+  scheduler.receive(CENTRAL, welcome({ preset, policy: 'goshawk', seriesMs: 100 }), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1], 1), 0);
+  const submit = (user: string, name: string, tasks: number) =>
+    scheduler.submit(
+      parseJobSpec({ user, name, tasks: { count: tasks, run: { sleep: '1ms' } }, estimate: '1ms' }),
+      undefined,
+      0,
+    );
+  const job = submit('ann', 'first', 1);
+  const others = [submit(second, 'second', 1), submit(third, 'third', 2)];
+  const workers = [{ worker: W1, match: 1 }];
+  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
+  const runs = () => sent.splice(0).filter((message): message is MessageOf<'run'> => message.type === 'run');
+  const [{ task, attempt }] = runs() as [MessageOf<'run'>];
+  const report = { report: 1, job: job.number, task, attempt, outcome: COMPLETED, runMs: 1 };
+  scheduler.receive(W1, { type: 'ended', ...report, output: [], outputBytes: 0, ask: 1 }, 2);
+  const next = runs()[0]?.job;
+  return others.find(({ number }) => number === next)?.spec.name;
+}
+
+test('a series goes on while one user waits: among several, central decides whose turn it is', () => {
+  expect(nextAfter({}, 'ann', 'ann')).toBe('second');
+  expect(nextAfter({}, 'ann', 'ben')).toBeUndefined();
+  expect(nextAfter({}, 'ben', 'ann')).toBeUndefined();
+  expect(nextAfter({ shareBy: 'none' }, 'ben', 'ann')).toBe('second');
+});
