@@ -37,12 +37,12 @@ export function registerLocalCluster(cluster: LocalCluster, environment: Environ
     writeFileSync(file, text, { mode: 0o600 });
   }
   const folder = folderOf(environment);
-  makeFolder(fs, folder);
+  makeFolder(fs, folder, 0o700);
   for (const name of cluster.dataFolder === undefined ? [] : filesIn(folder)) {
     const file = join(folder, name);
     if (read(file)?.dataFolder === cluster.dataFolder) rmSync(file, { force: true });
   }
-  writeFileSync(fileOf(cluster.url, environment), text);
+  writeFileSync(fileOf(cluster.url, environment), text, { mode: 0o600 });
 }
 
 /** Only its own: another cluster may have been started at the same place. */

@@ -37,8 +37,8 @@ export function recordFile(dataFolder: string, recordId: string): string {
 /** Makes an empty record. @throws Error of the file system. */
 export function createRecord(file: string, worker: ProcessIdentity, spawner: ProcessIdentity): void {
   const header = `${FORMAT} ${bootId() || '-'} ${worker.pid}:${worker.start} ${spawner.pid}:${spawner.start}`;
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, `${header.padEnd(HEADER_BYTES - 1)}\n`);
+  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
+  writeFileSync(file, `${header.padEnd(HEADER_BYTES - 1)}\n`, { mode: 0o600 });
 }
 
 /** undefined when the text is not a record, or only the beginning of one. */

@@ -59,6 +59,17 @@ export class Access {
     return ROLES[Math.min(ROLES.indexOf(role), ROLES.indexOf(this.#rules.most))]!;
   }
 
+  get tokens(): number {
+    return this.#hashes.length;
+  }
+
+  /** Identifies the token of an admitted request. */
+  tokenOf({ authorization }: IncomingHttpHeaders): string {
+    return this.#hashes.length === 0
+      ? ''
+      : hashOf(BEARER.exec(authorization ?? '')?.[1] ?? '').toString('hex');
+  }
+
   #checkHost(host: string): void {
     const name = host.replace(/:\d{1,5}$/, '').toLowerCase();
     const { hosts, tokens, isLoopback } = this.#rules;

@@ -14,8 +14,13 @@ export const LIMITS = {
   keepAliveMs: 72_000,
   /** Requests that wait behind one of the same connection. */
   pipelinedMax: 16,
-  /** Streams of events at a time, all clients together. */
-  streamsMax: 200,
+  /** Streams of events and requests that wait for a job, of all clients together, and of one token where there are several. */
+  heldMax: 256,
+  heldPerTokenMax: 64,
+  /** Connections without a request under way; beyond that the one that has been quiet for longest is closed. */
+  quietConnectionsMax: 100,
+  /** Until the whole head of a request has arrived. */
+  headersTimeoutMs: 10_000,
   /** Output of tasks in one answer, in bytes: where there is more, the last of it, and the answer says so. */
   logBytesMax: 1024 * 1024,
   /** Results of tasks in one answer, and MiB of values: where there are more, the answer says so. */

@@ -1,5 +1,6 @@
+import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
@@ -11,6 +12,7 @@ import {
   InputError,
   isLoopbackHost,
   parseBind,
+  QuietConnections,
   quoted,
 } from '@goshawk/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -18,6 +20,7 @@ import { z } from 'zod';
 import { Access, checkRole, type Role, type Token } from './access.js';
 import { Bodies } from './bodies.js';
 import { answerTo, Refused } from './errors.js';
+import { HeldAnswers } from './held-answers.js';
 import { LIMITS } from './limits.js';
 import { Link } from './link.js';
 import { openApi } from './openapi.js';
@@ -53,7 +56,11 @@ export interface Gateway {
 
 // Taken so, and not imported: an import reads every export, and one of them makes Node load undici.
 const { createServer } = process.getBuiltinModule('node:http');
-const TIMES = { requestTimeout: LIMITS.requestTimeoutMs, keepAliveTimeout: LIMITS.keepAliveMs };
+const TIMES = {
+  requestTimeout: LIMITS.requestTimeoutMs,
+  headersTimeout: LIMITS.headersTimeoutMs,
+  keepAliveTimeout: LIMITS.keepAliveMs,
+};
 
 const PAGE = fileURLToPath(new URL('../page/', import.meta.url));
 const SCRIPTS = fileURLToPath(new URL('../dist/page/', import.meta.url));
@@ -85,7 +92,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const context: HandlerContext = { cluster: () => link.cluster(), watch, where: options.where };
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
-    serverFactory: (handle) => createServer(TIMES, oneAtATime(handle)),
+    serverFactory: (handle) => keepingQuiet(createServer(TIMES, oneAtATime(handle))),
     forceCloseConnections: true,
     // A path that is no path comes to no route.
     frameworkErrors: (error, _, reply: FastifyReply) => {
@@ -157,8 +164,28 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
+/** Silent connections keep nobody else's request out. */
+function keepingQuiet(server: Server): Server {
+  const quiet = new QuietConnections<Socket>(LIMITS.quietConnectionsMax);
+  server.on('connection', (socket: Socket) => {
+    quiet.add(socket, performance.now());
+    socket.once('close', () => quiet.delete(socket));
+  });
+  const requests = new WeakMap<Socket, number>();
+  server.on('request', ({ socket }, response) => {
+    quiet.delete(socket);
+    requests.set(socket, (requests.get(socket) ?? 0) + 1);
+    response.once('close', () => {
+      const left = requests.get(socket)! - 1;
+      requests.set(socket, left);
+      if (left === 0 && !socket.destroyed) quiet.add(socket, performance.now());
+    });
+  });
+  return server;
+}
+
 function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext): void {
-  let streams = 0;
+  const answers = new HeldAnswers(access.tokens);
   for (const route of ROUTES) {
     app.route({
       method: route.method,
@@ -169,15 +196,12 @@ function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext
         const asked = check(route, request, reply, access.admit(request.method, request.headers));
         const format = route.stream === undefined ? 'events' : streamFormat(request.headers.accept);
         const isStream = route.answer === 'events' || (route.stream !== undefined && format !== undefined);
-        if (!isStream) return route.handle(context, asked) as Promise<unknown>;
-        if (streams >= LIMITS.streamsMax)
-          throw new Refused(503, 'overloaded', 'too many read events here', 'close other pages');
-        streams++;
-        const count = (): void => {
-          streams--;
-        };
+        const waits = ((asked.query as { wait?: number } | undefined)?.wait ?? 0) > 0;
+        if (!isStream && !waits) return route.handle(context, asked) as Promise<unknown>;
+        const release = answers.hold(access.tokenOf(request.headers));
+        if (!isStream) return (route.handle(context, asked) as Promise<unknown>).finally(release);
         const events = (route.stream ?? route.handle)(context, asked) as AsyncIterable<StreamEvent>;
-        return stream(reply, events, count, format);
+        return stream(reply, events, release, format);
       },
     });
   }

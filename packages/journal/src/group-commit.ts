@@ -6,6 +6,7 @@ import {
   type JobRecord,
   type JournalState,
   type Millis,
+  scopedKey,
 } from '@goshawk/core';
 import { journalCommitted } from './channels.js';
 import type { JournalListener, JournalMetrics } from './contract.js';
@@ -23,7 +24,10 @@ export interface Entry {
 
 export function entryOf(record: JobRecord, place: number): Entry {
   const bytes = record.kind === 'forgotten' ? undefined : encodeRecord(record);
-  const key = record.kind === 'accepted' ? record.key : undefined;
+  const key =
+    record.kind === 'accepted' && record.key !== undefined
+      ? scopedKey(record.key, record.spec.user)
+      : undefined;
   return { job: record.job, place, bytes, key };
 }
 

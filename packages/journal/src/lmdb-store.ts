@@ -39,6 +39,8 @@ export class LmdbStore {
 
   private constructor(folder: string, file: string) {
     this.#folder = folder;
+    // lmdb leaves the mode of what it makes to the umask.
+    closeSync(openSync(join(folder, file), 'a', 0o600));
     this.#root = open({
       path: join(folder, file),
       noSubdir: true,
@@ -50,6 +52,7 @@ export class LmdbStore {
     this.#identity = this.#root.openDB(IDENTITY, { encoding: 'binary' });
     // Keys as bytes: one that is damaged must not throw where it is decoded.
     this.#records = this.#root.openDB(RECORDS, { encoding: 'binary', keyEncoding: 'binary' });
+    chmodSync(join(folder, `${file}-lock`), 0o600);
     this.#inode = statSync(join(folder, file)).ino;
   }
 

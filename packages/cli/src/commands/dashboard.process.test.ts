@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
@@ -403,6 +404,31 @@ it('`up --dashboard` has a page, at the same place when it was killed, and for w
     process.kill(pid, 'SIGKILL');
     await own.says(/dashboard is back/);
     expect((await look()).status).toBe(200);
+  } finally {
+    expect((await own.stop()).exitCode).toBe(0);
+  }
+});
+
+it('`up --secure --http` shows metrics to whoever can read its token, and to no other account', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const own = await TestCluster.start(['--workers', '1', '--schedulers', '1', '--secure', '--http', at]);
+  try {
+    const file = join(own.folder, 'data', 'http.token');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    for (const path of ['metrics', 'status', 'targets'])
+      expect((await fetch(`http://${at}/${path}`)).status).toBe(401);
+    expect((await fetch(`http://${at}/livez`)).status).toBe(200);
+    const headers = { authorization: `Bearer ${(await readFile(file, 'utf8')).trim()}` };
+    const groups = (await (await fetch(`http://${at}/targets`, { headers })).json()) as {
+      targets: string[];
+    }[];
+    for (const { targets } of groups) {
+      expect((await fetch(`http://${targets[0]}/metrics`)).status).toBe(401);
+      expect((await fetch(`http://${targets[0]}/metrics`, { headers })).status).toBe(200);
+    }
   } finally {
     expect((await own.stop()).exitCode).toBe(0);
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
@@ -94,6 +95,8 @@ export const upCommand = defineCommand({
     const claim = await claimedFolder(dataFolder, () => url);
     try {
       const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
+      const tokenFile =
+        keys !== undefined && http?.token === undefined ? join(dataFolder, 'http.token') : undefined;
       context.note(
         `starting central, ${counted(options.schedulers, 'scheduler')} and ${counted(options.workers, 'worker')} …`,
       );
@@ -105,14 +108,14 @@ export const upCommand = defineCommand({
           policy,
           users,
           keys,
-          http,
+          http: http && { ...http, token: http.token ?? (tokenFile && httpToken(tokenFile)) },
           dataFolder,
           note: (line) => context.note(line),
         },
         context.interrupted,
       );
       url = cluster.url;
-      await serve(context, { cluster, keys, dataFolder, policy, httpAt });
+      await serve(context, { cluster, keys, dataFolder, policy, httpAt, tokenFile: http && tokenFile });
     } finally {
       await claim.release();
     }
@@ -126,6 +129,16 @@ interface Started {
   readonly policy: PolicySettings;
   /** `http://HOST:PORT` of central. */
   readonly httpAt: string | undefined;
+  /** Holds the token that HTTP asks for, where this command has made it. */
+  readonly tokenFile: string | undefined;
+}
+
+/** Makes a token that only this user can read, since a cluster with keys shows other accounts nothing. */
+function httpToken(file: string): string {
+  const token = randomBytes(24).toString('base64url');
+  fs.rmSync(file, { force: true });
+  fs.writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
+  return token;
 }
 
 /** @throws InputError for what is no address, or one that nobody would know */
@@ -137,7 +150,7 @@ function httpAddress(bind: string): string {
 
 /** Says where the cluster is, and drains it after Ctrl-C. */
 async function serve(context: Context, started: Started): Promise<void> {
-  const { cluster, keys, dataFolder, policy, httpAt } = started;
+  const { cluster, keys, dataFolder, policy, httpAt, tokenFile } = started;
   const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');
   const here = { url: cluster.url, keys, pid: process.pid, dataFolder, startedAt: Date.now() };
   let unregistered: string | undefined;
@@ -155,6 +168,7 @@ async function serve(context: Context, started: Started): Promise<void> {
         dataFolder,
         dashboard: cluster.page ?? null,
         http: httpAt ?? null,
+        httpTokenFile: tokenFile ?? null,
         keys: keys ?? null,
         cutoffSeconds: policy.cutoffMs / 1_000,
         cutoffJobs: policy.cutoffJobs,
@@ -240,7 +254,7 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
   return folder;
 }
 
-function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt }: Started): void {
+function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt, tokenFile }: Started): void {
   const { url, page } = cluster;
   context.note(
     `the cluster is up at ${url} with policy ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`,
@@ -248,6 +262,7 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt 
   if (page !== undefined) context.note(`its page is at ${page}`);
   if (httpAt !== undefined)
     context.note(`metrics of central are at ${httpAt}/metrics, those of all at ${httpAt}/targets`);
+  if (tokenFile !== undefined) context.note(`they need the token in ${tokenFile} (Authorization: Bearer …)`);
   context.note(cutoffLine(policy));
   context.note(
     keys === undefined

@@ -133,7 +133,7 @@ export function sharedStore(journals: PostgresJournals): EstimatorStateStore {
 async function replaceFile(file: string, pieces: Iterable<string>): Promise<void> {
   const partial = `${file}.partial`;
   try {
-    const handle = await open(partial, 'w');
+    const handle = await open(partial, 'w', 0o600);
     try {
       await writeFile(handle, pieces);
       await handle.sync();

@@ -164,11 +164,15 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
 }
 
 async function openHttp(
-  { http, insecure, logger }: ProcessOptions,
+  { http, insecure, keys, logger }: ProcessOptions,
   shown: Shown,
 ): Promise<HttpServer | undefined> {
   if (http === undefined) return undefined;
-  const server = await openHttpServer({ insecure, ...http }, (counters) => pagesOf(shown, counters), logger);
+  const server = await openHttpServer(
+    { insecure, isSealed: keys !== undefined, ...http },
+    (counters) => pagesOf(shown, counters),
+    logger,
+  );
   logger.info({ url: server.url }, 'one may look at this process over HTTP');
   return server;
 }

@@ -184,7 +184,7 @@ function exchangeFiles(
     if (returns) order.env.GOSHAWK_RESULT = resultFile(folder);
     if (lines === undefined) return undefined;
     const file = join(folder, 'inputs.jsonl');
-    writeFileSync(file, lines);
+    writeFileSync(file, lines, { mode: 0o600 });
     order.env.GOSHAWK_INPUTS = file;
     return undefined;
   } catch (error) {

@@ -15,15 +15,20 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 export class Access {
   readonly #tokenHash: Buffer | undefined;
   readonly #isLoopback: boolean;
+  /** Without a token, only the open paths are served. */
+  readonly isSealed: boolean;
 
-  constructor(token: string | undefined, isLoopback: boolean) {
+  /** @param isSealed whether a token is needed on loopback too */
+  constructor(token: string | undefined, isLoopback: boolean, isSealed: boolean) {
     this.#tokenHash = token === undefined ? undefined : hashOf(token);
     this.#isLoopback = isLoopback;
+    this.isSealed = isSealed && token === undefined;
   }
 
   refusal({ headers }: Pick<IncomingMessage, 'headers'>, path: string): HttpRefusal | undefined {
     if (OPEN_PATHS.has(path)) return undefined;
     if (this.#tokenHash !== undefined) return this.#hasToken(headers.authorization) ? undefined : 'token';
+    if (this.isSealed) return 'token';
     if (this.#isLoopback && !isLoopbackName(headers.host ?? '')) return 'host';
     return undefined;
   }

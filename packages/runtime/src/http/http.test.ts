@@ -152,6 +152,19 @@ describe('the HTTP server', () => {
     expect(server.counters.refused.token).toBe(5);
   });
 
+  it('of a cluster with keys tells a local account without a token no more than whether it lives', async () => {
+    const server = await open({ isSealed: true });
+    for (const path of ['/metrics', '/status', '/targets', '/nothing'])
+      expect(await ask(server, path)).toMatchObject({
+        status: 401,
+        body: expect.stringContaining('--http-token-file'),
+      });
+    for (const path of ['/livez', '/readyz']) expect((await ask(server, path)).status).toBe(200);
+    const token = 'a'.repeat(32);
+    const withToken = await open({ isSealed: true, token });
+    expect((await ask(withToken, '/metrics', { authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
   it('tells nothing to a page in a browser that was given a name for loopback', async () => {
     const server = await open();
     expect((await ask(server, '/status', { host: 'evil.example' })).status).toBe(421);
@@ -227,6 +240,18 @@ describe('the HTTP server', () => {
       await expect(open({ bind })).rejects.toThrow('anybody there could read it');
     },
   );
+
+  it('answers health probes while more silent connections than it keeps are open', async () => {
+    const server = await open();
+    const port = Number(new URL(server.url).port);
+    const silent = Array.from({ length: 300 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+    await Promise.all(silent.map((socket) => once(socket, 'connect')));
+    try {
+      for (let i = 0; i < 20; i++) expect((await ask(server, '/livez')).status).toBe(200);
+    } finally {
+      for (const socket of silent) socket.destroy();
+    }
+  });
 
   it('opens beyond loopback with a token', async () => {
     const server = await open({ bind: '0.0.0.0:0', token: 'x'.repeat(16) });

@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { cannotListen, httpUrl, InputError, isLoopbackHost, parseBind } from '@goshawk/core';
+import {
+  cannotListen,
+  httpUrl,
+  InputError,
+  isLoopbackHost,
+  parseBind,
+  QuietConnections,
+} from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
 
@@ -12,7 +19,8 @@ const HTTP_LIMITS = {
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   keepAliveMs: 5_000,
-  connectionsMax: 128,
+  /** Without a request under way; beyond that the one that has been quiet for longest is closed. */
+  quietConnectionsMax: 128,
   requestsPerConnectionMax: 1_000,
   /** Characters of a path that is looked up; there is none half as long. */
   pathLengthMax: 256,
@@ -30,8 +38,10 @@ export type Pages = Readonly<Record<string, () => Page>>;
 export interface HttpOptions {
   /** `HOST:PORT`; port 0 for any. */
   readonly bind: string;
-  /** What who asks has to show as `Authorization: Bearer …`; without it the server is on loopback only. */
+  /** Bearer token required of every request; without one, loopback only. */
   readonly token?: string | undefined;
+  /** Without a token, serves only whether the process lives and is ready: the cluster has keys, which other accounts have not. */
+  readonly isSealed?: boolean | undefined;
   /** Beyond loopback without a token. */
   readonly insecure?: boolean | undefined;
   /** File that the port is written to, for other processes of the machine. */
@@ -65,7 +75,8 @@ export async function openHttpServer(
   const isLoopback = isLoopbackHost(host);
   refuseToBeOpenToAll(options, isLoopback);
   const counters: HttpCounters = { requests: 0, refused: { token: 0, host: 0 } };
-  const access = new Access(options.token, isLoopback);
+  const access = new Access(options.token, isLoopback, options.isSealed ?? false);
+  const quiet = new QuietConnections<Socket>(HTTP_LIMITS.quietConnectionsMax);
   const shown = pages(counters);
   // Taken so, and not imported: an import reads every export, and those which are there for browsers' sake make Node load
   // undici: 13 MB and 60 ms in each process (Node 24).
@@ -78,9 +89,12 @@ export async function openHttpServer(
       keepAliveTimeout: HTTP_LIMITS.keepAliveMs,
       connectionsCheckingInterval: 1_000,
     },
-    (request, response) => answer(request, response, { access, counters, pages: shown }),
+    (request, response) => answer(request, response, { access, counters, pages: shown, quiet }),
   );
-  server.maxConnections = HTTP_LIMITS.connectionsMax;
+  server.on('connection', (socket: Socket) => {
+    quiet.add(socket, performance.now());
+    socket.once('close', () => quiet.delete(socket));
+  });
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerConnectionMax;
   // What is no HTTP gets no answer: none would be understood.
   server.on('clientError', (_, socket) => socket.destroy());
@@ -91,7 +105,7 @@ export async function openHttpServer(
   server.on('error', (error) => logger.warn({ err: error }, 'the HTTP server has an error'));
   const { port: bound } = server.address() as AddressInfo;
   try {
-    if (options.portFile !== undefined) await writeFile(options.portFile, `${bound}\n`);
+    if (options.portFile !== undefined) await writeFile(options.portFile, `${bound}\n`, { mode: 0o644 });
   } catch (error) {
     server.close();
     const message = `cannot write the port of HTTP down: ${(error as Error).message}`;
@@ -113,6 +127,7 @@ interface HandlerContext {
   readonly access: Access;
   readonly counters: HttpCounters;
   readonly pages: Pages;
+  readonly quiet: QuietConnections<Socket>;
 }
 
 /** Connections with an answer under way. */
@@ -121,20 +136,25 @@ const busy = new WeakSet<Socket>();
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { access, counters, pages }: HandlerContext,
+  { access, counters, pages, quiet }: HandlerContext,
 ): void {
   const { socket } = request;
   // Pages are made at once: of what is sent before an answer, a thousand would hold the process up.
   if (socket.destroyed || busy.has(socket)) return void socket.destroy();
   busy.add(socket);
-  response.once('close', () => busy.delete(socket));
+  quiet.delete(socket);
+  response.once('close', () => {
+    busy.delete(socket);
+    if (!socket.destroyed) quiet.add(socket, performance.now());
+  });
   counters.requests++;
   const path = pathOf(request.url ?? '');
   const refusal = access.refusal(request, path);
   if (refusal !== undefined) {
     counters.refused[refusal]++;
     const status = refusal === 'token' ? 401 : 421;
-    return send(request, response, { status, type: 'text/plain', body: `${REFUSALS[refusal]}\n` });
+    const body = `${access.isSealed ? SEALED : REFUSALS[refusal]}\n`;
+    return send(request, response, { status, type: 'text/plain', body });
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return send(request, response, { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' });
@@ -152,6 +172,8 @@ function pageAt(pages: Pages, path: string): Page {
     return { status: 500, type: 'text/plain', body: `${(error as Error).message}\n` };
   }
 }
+
+const SEALED = 'this needs a token, and the process has none: start it with --http-token-file';
 
 const REFUSALS: Readonly<Record<HttpRefusal, string>> = {
   token: 'this needs Authorization: Bearer TOKEN',

@@ -15,7 +15,7 @@ import { decide } from './classify.js';
  */
 export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined, now: Millis): Job {
   const { cluster, jobs, ledger, sampler } = s;
-  const known = key === undefined ? undefined : jobs.byKey(key);
+  const known = key === undefined ? undefined : jobs.byKey(key, spec.user);
   if (known !== undefined) return known;
   const arriving = arrivingJobOf(spec, now + s.config.wallOffsetMs);
   const judgement = sampler.judge(arriving, spec);

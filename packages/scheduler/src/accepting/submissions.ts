@@ -13,6 +13,7 @@ import {
   mergedRanges,
   parseJobSpec,
   type RetryChoice,
+  scopedKey,
   setLatest,
   sumOf,
   tasksInRanges,
@@ -67,9 +68,10 @@ function submitted(
   now: Millis,
 ): Accepted | Refusal {
   const { key } = message;
-  const known = knownBy(s, key, key, owner);
+  const user = owner ?? statedUser(message.spec);
+  const known = knownBy(s, key, user);
   if (known !== undefined && !(known instanceof Job)) return known;
-  const recent = s.recentSubmissions.get(key);
+  const recent = s.recentSubmissions.get(scopedKey(key, user));
   if (known !== undefined && recent?.client === from && recent.request === message.request)
     return accepted(s, known);
   const spec = refusedIfInvalid((): JobSpec => {
@@ -88,7 +90,12 @@ function submitted(
   }
   const job = refusedIfInvalid(() => accept(s, spec, key, now));
   if ('code' in job) return job;
-  setLatest(s.recentSubmissions, key, { client: from, request: message.request }, REMEMBERED);
+  setLatest(
+    s.recentSubmissions,
+    scopedKey(key, user),
+    { client: from, request: message.request },
+    REMEMBERED,
+  );
   return accepted(s, job);
 }
 
@@ -161,32 +168,33 @@ function nothingToRetry({ id, state }: Job, { tasks, failedOnly }: RetryChoice):
 /**
  * The job with this key, or what is answered without a look at what was brought.
  *
- * @param owned the key, where it says to which scheduler a new job belongs
- * @param user whose job it is; undefined: that is not known yet, or nobody's in particular
+ * @param user whose job it is, and so whose key; undefined: nobody's in particular
  * @returns undefined: a new job may be taken
  */
 function knownBy(
   s: SchedulerParts,
   key: string,
-  owned: string | undefined,
   user: string | undefined,
 ): Job | Accepted | Refusal | undefined {
   // A job of an earlier incarnation may be asked about before there is a policy for new ones.
   if (!s.cluster.isReady) return NOT_READY;
   if (key === '') return NO_KEY;
-  const known = s.jobs.byKey(key);
+  const known = s.jobs.byKey(key, user);
   if (known !== undefined) return known;
   // The job with the key had to make room: that it was here is known.
-  const trace = s.jobs.traceOf(key);
-  if (trace !== undefined) {
-    const job = s.jobs.idOf(trace.number);
-    return user === undefined || user === trace.user ? { job, state: trace.state } : keyConflict(key, job);
-  }
-  if (s.jobs.hasLeftOutKey(key)) return { ...LEFT_OUT, message: `the job with this key ${LEFT_OUT.message}` };
-  if (s.cluster.isDraining || (s.config.adopted === true && owned !== undefined)) return DRAINING;
+  const trace = s.jobs.traceOf(key, user);
+  if (trace !== undefined) return { job: s.jobs.idOf(trace.number), state: trace.state };
+  if (s.jobs.hasLeftOutKey(key, user))
+    return { ...LEFT_OUT, message: `the job with this key ${LEFT_OUT.message}` };
+  if (s.cluster.isDraining || s.config.adopted === true) return DRAINING;
   if (s.ledger.refusal !== undefined) return s.ledger.refusal;
-  const isOurs = owned === undefined || s.ledger.isShared;
-  return (isOurs ? undefined : s.keys.refusal(owned)) ?? s.overload.refusal();
+  return (s.ledger.isShared ? undefined : s.keys.refusal(key)) ?? s.overload.refusal();
+}
+
+/** The user that a specification names, which is not checked yet. */
+function statedUser(spec: unknown): string | undefined {
+  const user = (spec as { user?: unknown } | null)?.user;
+  return typeof user === 'string' ? user : undefined;
 }
 
 /** One user may have so much, and so much fits into memory. */

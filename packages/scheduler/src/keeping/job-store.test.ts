@@ -76,7 +76,7 @@ describe('jobs that are too many', () => {
     bench.now = LIMITS.endedAgeMinMs;
     bench.store.forgetOld(bench.now);
     expect(bench.kept).toHaveLength(100);
-    expect(bench.store.byKey('k0')).toMatchObject({ number: 1 });
+    expect(bench.store.byKey('k0', 'u')).toMatchObject({ number: 1 });
   });
 
   test('go after that, the first that ended first', () => {
@@ -86,7 +86,7 @@ describe('jobs that are too many', () => {
     bench.store.forgetOld(bench.now);
     expect(bench.kept).toStrictEqual([3, 4]);
     expect(bench.forgotten).toStrictEqual([1, 2]);
-    expect(bench.store.byKey('k0')).toBeUndefined();
+    expect(bench.store.byKey('k0', 'u')).toBeUndefined();
   });
 });
 
@@ -114,15 +114,15 @@ describe('where memory is short', () => {
   test('keys and ends are known as long as others', () => {
     const bench = new Bench({}, 100_000);
     for (let i = 0; i < 40; i++) bench.run('eve', `k${i}`, large);
-    expect(bench.store.byKey('k0')).toBeUndefined();
-    expect(bench.store.traceOf('k0')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.byKey('k0', 'eve')).toBeUndefined();
+    expect(bench.store.traceOf('k0', 'eve')).toMatchObject({ number: 1, state: 'completed' });
     expect(bench.store.isForgotten('s-1')).toBe(true);
     expect(bench.store.isForgotten('s-40')).toBe(false);
     expect(bench.store.isForgotten('s-41')).toBe(false);
     expect(bench.store.isForgotten('t-1')).toBe(false);
     expect(bench.forgotten).toStrictEqual([]);
     bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
-    expect(bench.store.traceOf('k0')).toBeUndefined();
+    expect(bench.store.traceOf('k0', 'eve')).toBeUndefined();
     expect(bench.forgotten).toContain(1);
     expect(bench.store.isForgotten('s-1')).toBe(true);
   });
@@ -166,9 +166,9 @@ describe('jobs that ended, where a journal has them', () => {
     expect(most.store.traceBytes).toBeLessThan(100 * jobs);
     for (const number of [1, 15_000, jobs]) {
       expect(most.store.byId(`s-${number}`)).toMatchObject({ number });
-      expect(most.store.byKey(`k${number - 1}`)).toMatchObject({ number });
+      expect(most.store.byKey(`k${number - 1}`, 'ada')).toMatchObject({ number });
     }
-    expect(most.store.byKey('another')).toBeUndefined();
+    expect(most.store.byKey('another', 'ada')).toBeUndefined();
   });
 
   test('a small memory keeps a twentieth of itself of them', () => {
@@ -184,25 +184,40 @@ describe('jobs that ended, where a journal has them', () => {
     expect(bench.forgotten.slice(0, 1_000)).toStrictEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
     // Those in memory go all at once: they are few.
     expect(bench.forgotten).toHaveLength(1_000 + kept);
-    expect([bench.store.byKey('k1'), bench.store.traceOf('k1')]).toEqual([undefined, undefined]);
+    expect([bench.store.byKey('k1', 'ada'), bench.store.traceOf('k1', 'u')]).toEqual([undefined, undefined]);
     expect(bench.store.isForgotten('s-1')).toBe(true);
-    expect(bench.store.byKey('k2000')).toMatchObject({ number: 2_000 });
+    expect(bench.store.byKey('k2000', 'ada')).toMatchObject({ number: 2_000 });
     let looks = 1;
     for (; bench.store.count > 10; looks++) bench.store.forgetOld(bench.now);
     expect(looks).toBe(5);
     expect(bench.store.count).toBe(10);
     // The next with that key is another job.
     const { number } = bench.run('ada', 'k1');
-    expect(bench.store.byKey('k1')).toMatchObject({ number });
+    expect(bench.store.byKey('k1', 'ada')).toMatchObject({ number });
+  });
+
+  test('with the same key of two users are two, in memory, put away and as traces', () => {
+    for (const bench of [new Bench(), new Bench({}, 1e9, new Map(), 20_000), new Bench({}, 100_000)]) {
+      const ada = bench.run('ada', 'k');
+      const eve = bench.run('eve', 'k');
+      const nobody = bench.run(undefined, 'k');
+      for (let i = 0; i < 100; i++) bench.run('bob', `k${i}`, 'x'.repeat(2_000));
+      const numberOf = (user: string | undefined) =>
+        (bench.store.byKey('k', user) ?? bench.store.traceOf('k', user))?.number;
+      expect([numberOf('ada'), numberOf('eve'), numberOf(undefined)]).toEqual(
+        [ada, eve, nobody].map(({ number }) => number),
+      );
+      expect(numberOf('bob')).toBeUndefined();
+    }
   });
 
   test('that cannot be read any more are known by their keys and ends', () => {
     const bench = new Bench({}, 1e9, new Map(), 20_000);
     for (let i = 1; i <= 100; i++) bench.run('ada', `k${i}`);
     bench.journal!.clear();
-    expect(bench.store.byKey('k1')).toBeUndefined();
-    expect(bench.store.traceOf('k1')).toMatchObject({ number: 1, state: 'completed' });
-    expect(bench.store.traceOf('another')).toBeUndefined();
-    expect(bench.store.byKey('k100')).toMatchObject({ number: 100 });
+    expect(bench.store.byKey('k1', 'ada')).toBeUndefined();
+    expect(bench.store.traceOf('k1', 'ada')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.traceOf('another', 'ada')).toBeUndefined();
+    expect(bench.store.byKey('k100', 'ada')).toMatchObject({ number: 100 });
   });
 });

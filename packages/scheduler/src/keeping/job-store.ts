@@ -4,6 +4,7 @@ import {
   type JobState,
   LIMITS,
   type Millis,
+  scopedKey,
   setLatest,
   type TaskIndex,
 } from '@goshawk/core';
@@ -190,7 +191,8 @@ export class JobStore {
     measure(job);
     this.#countBytes(job, job.bytes, 0);
     this.#countActive(job, 1);
-    if (job.key !== undefined) this.#byKey.set(job.key, job);
+    const key = scopedKeyOf(job);
+    if (key !== undefined) this.#byKey.set(key, job);
   }
 
   /**
@@ -199,7 +201,8 @@ export class JobStore {
    * @param reopen changes the job's state
    */
   reopen(job: Job, reopen: () => void): void {
-    const { number, key } = job;
+    const { number } = job;
+    const key = scopedKeyOf(job);
     if (this.#ended.get(number) === job) this.#drop(job);
     else {
       this.#away.remove(number);
@@ -225,7 +228,7 @@ export class JobStore {
 
   /** The job with the key is in memory no more. */
   #freeKey(job: Job): void {
-    const { key } = job;
+    const key = scopedKeyOf(job);
     if (key !== undefined && this.#byKey.get(key) === job) this.#byKey.delete(key);
   }
 
@@ -237,7 +240,7 @@ export class JobStore {
   restore(job: Job): boolean {
     measure(job);
     if (!job.hasEnded && this.activeBytes + job.bytes > this.#shares.restoredMax) {
-      this.#leftOut.set(job.number, job.key);
+      this.#leftOut.set(job.number, scopedKeyOf(job));
       return false;
     }
     this.add(job);
@@ -251,7 +254,8 @@ export class JobStore {
     return this.#leftOut.has(this.#numberOf(id));
   }
 
-  hasLeftOutKey(key: string): boolean {
+  hasLeftOutKey(of: string, user: string | undefined): boolean {
+    const key = scopedKey(of, user);
     for (const left of this.#leftOut.values()) if (left === key) return true;
     return false;
   }
@@ -356,18 +360,21 @@ export class JobStore {
     return /^\d+$/.test(digits) ? Number(digits) : 0;
   }
 
-  byKey(key: string): Job | undefined {
+  /** Keys belong to users: two users may have given the same one. */
+  byKey(of: string, user: string | undefined): Job | undefined {
+    const key = scopedKey(of, user);
     const job = this.#byKey.get(key);
     if (job !== undefined) return job;
     for (const trace of this.#away.withKey(key)) {
       const recalled = this.#readBack(trace);
-      if (recalled?.key === key) return recalled;
+      if (recalled !== undefined && scopedKeyOf(recalled) === key) return recalled;
     }
     return undefined;
   }
 
   /** What is left of the job with this key, where the job itself had to make room. */
-  traceOf(key: string): Trace | undefined {
+  traceOf(of: string, user: string | undefined): Trace | undefined {
+    const key = scopedKey(of, user);
     for (const trace of this.#traces.withKey(key)) return trace;
     // What cannot be read is taken for the one that was asked for, which it is but for one key in billions.
     for (const trace of this.#away.withKey(key)) if (this.#readBack(trace) === undefined) return trace;
@@ -505,9 +512,9 @@ export class JobStore {
 
   /** @param droppedAt when its results went, where memory was short */
   #keepTrace(traces: Traces, job: Job, droppedAt?: Millis): void {
-    const { number, key, state, endedAt, spec } = job;
+    const { number, state, endedAt, spec } = job;
     this.#freeKey(job);
-    traces.push({ number, key, user: spec.user, state, endedAt: endedAt!, droppedAt });
+    traces.push({ number, key: scopedKeyOf(job), user: spec.user, state, endedAt: endedAt!, droppedAt });
   }
 
   #dropFirst(traces: Traces, now: Millis): void {
@@ -528,4 +535,8 @@ export class JobStore {
     this.logs.forget(number);
     this.#ledger.forgotten(number, now);
   }
+}
+
+function scopedKeyOf({ key, spec }: Job): string | undefined {
+  return key === undefined ? undefined : scopedKey(key, spec.user);
 }

@@ -175,7 +175,7 @@ export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: reado
     });
   }
   // Keys that lie in a project's folder must not be committed with it.
-  writeFileSync(join(folder, '.gitignore'), '*\n');
+  writeFileSync(join(folder, '.gitignore'), '*\n', { mode: 0o600 });
   for (const [, path] of paths) renameSync(draftOf(path), path);
 }
 

@@ -1,0 +1,48 @@
+import { Refused } from './errors.js';
+import { LIMITS } from './limits.js';
+
+/** Counts answers that stay open: streams, and requests that wait for a job's end. */
+export class HeldAnswers {
+  readonly #byToken = new Map<string, number>();
+  readonly #perTokenMax: number;
+  #total = 0;
+
+  /** @param tokens of the gateway; where there is one at most, it may hold all */
+  constructor(tokens: number) {
+    this.#perTokenMax = tokens > 1 ? LIMITS.heldPerTokenMax : LIMITS.heldMax;
+  }
+
+  /**
+   * @param token identifies the token of the request
+   * @returns gives the place back; only its first call counts
+   * @throws Refused
+   */
+  hold(token: string): () => void {
+    const held = this.#byToken.get(token) ?? 0;
+    if (held >= this.#perTokenMax)
+      throw new Refused(
+        429,
+        'too-many-streams',
+        `this token has ${held} streams and waiting requests open, the most that one may have`,
+        'close some, or use another token',
+      );
+    if (this.#total >= LIMITS.heldMax)
+      throw new Refused(
+        503,
+        'overloaded',
+        `${this.#total} streams and waiting requests are open, the most that this gateway takes`,
+        'try again later',
+      );
+    this.#total++;
+    this.#byToken.set(token, held + 1);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#total--;
+      const left = this.#byToken.get(token)! - 1;
+      if (left === 0) this.#byToken.delete(token);
+      else this.#byToken.set(token, left);
+    };
+  }
+}
