@@ -35,6 +35,12 @@ export const DAEMON_OPTIONS = {
     rare: true,
     describe: 'write the port of HTTP to FILE, for health checks with --http HOST:0',
   },
+  auditLog: {
+    type: 'text',
+    value: 'FILE',
+    describe:
+      'append a JSON line to FILE for each submission, cancellation, retry, drain, takeover, change of keys and rejection',
+  },
   drainTimeout: {
     type: 'duration',
     describe: 'time for running work after SIGTERM; 0s: stop at once (default: no limit)',
@@ -125,6 +131,14 @@ export async function httpOptions(
   const path = resolve(cwd, file);
   const token = (await readSecret(path, '--http-token-file')).trim();
   return { bind, token: checkToken(token, `--http-token-file: ${path}`), portFile };
+}
+
+/** The file of the audit log, from the folder that the command was started in. */
+export function auditLogOf(
+  { cwd }: Context,
+  { auditLog }: { readonly auditLog: string | undefined },
+): string | undefined {
+  return auditLog === undefined ? undefined : resolve(cwd, auditLog);
 }
 
 /**

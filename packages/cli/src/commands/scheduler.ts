@@ -10,6 +10,7 @@ import type { OptionSpecs, Resolved } from '../options.js';
 import { shadowNames } from '../shadow-names.js';
 import { VERSION } from '../version.js';
 import {
+  auditLogOf,
   DAEMON_OPTIONS,
   httpOptions,
   JOURNAL_OPTION,
@@ -106,6 +107,7 @@ async function startIn(
   return startScheduler({
     ...options,
     http: await httpOptions(context, options),
+    auditLog: auditLogOf(context, options),
     keys,
     name,
     central: options.centralUrl,

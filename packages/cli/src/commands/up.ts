@@ -26,6 +26,7 @@ import { checkSlots, policySettings } from '../settings.js';
 import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
 import {
+  auditLogOf,
   DAEMON_OPTIONS,
   httpOptions,
   JOURNAL_OPTION,
@@ -71,6 +72,7 @@ export const upCommand = defineCommand({
         'serve /metrics, /status and /targets of central over HTTP; /targets says where those of the other processes are (default: no HTTP)',
     },
     httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
+    auditLog: DAEMON_OPTIONS.auditLog,
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
@@ -105,6 +107,7 @@ export const upCommand = defineCommand({
           ...options,
           journal: true,
           journalUrl: options.journal,
+          auditLog: auditLogOf(context, options),
           policy,
           users,
           keys,

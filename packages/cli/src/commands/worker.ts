@@ -7,7 +7,7 @@ import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
 import { capacityOf, gpuNamesOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { DAEMON_OPTIONS, httpOptions, keep, MEMBER_OPTIONS } from './daemon-options.js';
+import { auditLogOf, DAEMON_OPTIONS, httpOptions, keep, MEMBER_OPTIONS } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
   name: 'worker',
@@ -90,6 +90,7 @@ export const workerCommand = defineCommand({
     const daemon = await startWorkers({
       ...options,
       http,
+      auditLog: auditLogOf(context, options),
       keys,
       names,
       capacity,

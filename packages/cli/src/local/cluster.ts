@@ -33,6 +33,8 @@ interface LocalClusterOptions
   readonly journal: boolean;
   /** `postgres://…`: there, and not each in a folder of its own. */
   readonly journalUrl?: string | undefined;
+  /** The audit log of all processes. */
+  readonly auditLog?: string | undefined;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
   /** Where central serves HTTP; the others do at free ports, which central lists. */
@@ -163,7 +165,7 @@ export class LocalCluster {
   }
 
   #central(): Place {
-    const { policy, users, logLevel, bind, http, schedulers } = this.#options;
+    const { policy, users, logLevel, bind, http, schedulers, auditLog } = this.#options;
     const settings = JSON.stringify(policy);
     const expectSchedulers = schedulers > 0 ? `s[0-${schedulers - 1}]` : undefined;
     const args = (at = bind) => [
@@ -175,6 +177,7 @@ export class LocalCluster {
         expectSchedulers,
         users,
         http: http?.bind,
+        auditLog,
       }),
     ];
     return { name: 'central', role: 'central', args, secrets: this.#httpSecrets };
@@ -209,6 +212,7 @@ export class LocalCluster {
         keep: options.keep,
         keepJobs: options.keepJobs,
         userWaitingTasksMax: options.userWaitingTasksMax,
+        auditLog: options.auditLog,
       });
       const args = () => ['scheduler', ...flags];
       const secrets = { ...this.#httpSecrets, ...(journalUrl && { GOSHAWK_JOURNAL: journalUrl }) };
@@ -235,6 +239,7 @@ export class LocalCluster {
         memoryShares: workers,
         resources,
         attribute,
+        auditLog: this.#options.auditLog,
       });
       return { name, role: 'worker', args: () => ['worker', ...flags], secrets: this.#httpSecrets };
     });

@@ -13,6 +13,8 @@ import {
   randomName,
   watchKeys,
 } from '@goshawk/transport';
+import { Audit, auditedEvent } from '../audit/audit.js';
+import { AuditFile } from '../audit/audit-file.js';
 import { Host } from '../driver/index.js';
 import {
   type HttpOptions,
@@ -39,6 +41,8 @@ export interface ProcessOptions {
   readonly keys?: KeyRing | undefined;
   /** Listen beyond loopback without keys. */
   readonly insecure?: boolean | undefined;
+  /** File to which a line goes for each request that changes something, each refusal, and each change of keys. */
+  readonly auditLog?: string | undefined;
   /** Where one may look at the process; nowhere by default. */
   readonly http?: HttpOptions | undefined;
   readonly logger: Logger;
@@ -85,12 +89,16 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const tracing = await openTracing(role, incarnation, options.logger);
   const directory = new Directory();
   const refusals = new Map<string, string>();
+  const auditFile =
+    options.auditLog === undefined ? undefined : new AuditFile(options.auditLog, options.logger);
   const mailbox = await openMailbox({
     bind: options.bind,
     ...present({ advertise: options.advertise, keys: options.keys }),
     incarnation,
     directory,
     logger: options.logger,
+    onRejected: (attempts) =>
+      auditFile?.write(auditedEvent('connection', role, { outcome: 'refused', ...attempts })),
     onDisconnected: (parties) => host.disconnected(parties),
     onAuthFailure: (endpoint, why) => {
       if (why === undefined) refusals.delete(endpoint);
@@ -110,6 +118,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     // What one that has failed would still say counts for nothing.
     await mailbox.close(reason.kind === 'failed' ? 0 : undefined);
     await tracing?.close();
+    auditFile?.close();
     end(reason);
   };
   let http: HttpServer | undefined;
@@ -121,12 +130,15 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     names: directory,
     roleOf: (party) => directory.roleOf(party),
     ...(options.keys === undefined ? {} : { clientKeyOf: (party) => mailbox.clientKeyOf(party) }),
+    ...(auditFile && { audit: auditOf(auditFile, mailbox, directory, options.keys !== undefined) }),
     seed: incarnation,
     logger: options.logger,
     onFatal: (error) => fail(error),
   });
   watchClock(options.logger, () => host.now(), ended);
-  followKeys(options, mailbox, ended);
+  followKeys(options, mailbox, ended, (about) =>
+    auditFile?.write(auditedEvent('keys', role, { outcome: 'done', ...about })),
+  );
   let view = (): RoleView => STARTING;
   try {
     http = await openHttp(options, {
@@ -163,6 +175,15 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   };
 }
 
+function auditOf(file: AuditFile, mailbox: Mailbox, directory: Directory, hasKeys: boolean): Audit {
+  return new Audit({
+    write: (entry) => file.write(entry),
+    keyOf: (client) => (hasKeys ? (mailbox.clientKeyOf(client)?.name ?? 'client') : null),
+    nameOf: (client) => directory.nameOf(client) ?? '',
+    addressOf: (client) => mailbox.lastAddressOf(client),
+  });
+}
+
 async function openHttp(
   { http, insecure, keys, logger }: ProcessOptions,
   shown: Shown,
@@ -178,13 +199,26 @@ async function openHttp(
 }
 
 /** Keys that were replaced or revoked count from then on, without a restart. */
-function followKeys({ keys, logger }: ProcessOptions, mailbox: Mailbox, ended: Promise<unknown>): void {
+function followKeys(
+  { keys, logger }: ProcessOptions,
+  mailbox: Mailbox,
+  ended: Promise<unknown>,
+  audit: (about: object) => void,
+): void {
   if (keys === undefined) return;
+  let known = [...keys.clients.keys()];
   const end = watchKeys(
     keys,
     (ring) => {
       mailbox.rekey(ring);
       const clients = [...ring.clients.keys()];
+      audit({
+        file: ring.path,
+        generations: ring.generations.length,
+        added: clients.filter((name) => !known.includes(name)),
+        revoked: known.filter((name) => !clients.includes(name)),
+      });
+      known = clients;
       logger.info({ path: ring.path, generations: ring.generations.length, clients }, 'keys were read anew');
     },
     (problem) =>

@@ -10,6 +10,7 @@ import {
   type Role,
 } from '@goshawk/core';
 import { type AddressNames, Codec, type Logger, ThrottledLog } from '@goshawk/transport';
+import type { Audit } from '../audit/audit.js';
 import type { Alarm } from './alarm.js';
 import type { BuildMachine, Enter, Hosted, PartyOptions, Post } from './contract.js';
 import { Failures } from './failures.js';
@@ -35,6 +36,8 @@ export interface HostOptions {
   readonly roleOf?: (party: Address) => Role | undefined;
   /** The key of its own that a client has shown; nobody has one unless given. */
   readonly clientKeyOf?: ((party: Address) => ClientKey | undefined) | undefined;
+  /** Sees what clients ask and are answered. */
+  readonly audit?: Audit | undefined;
   /** Monotonic, ms. */
   readonly clock?: () => Millis;
   /** By that clock; Node's timers unless a test has a time of its own. */
@@ -101,6 +104,7 @@ export class Host {
         nameOf: (address) => this.#nameOf(address),
         roleOf: this.#options.roleOf ?? (() => undefined),
         clientKeyOf: this.#options.clientKeyOf,
+        audit: this.#options.audit,
         random: this.#random.fork(options.name),
         complaints: this.#complaints,
         timers,

@@ -14,6 +14,7 @@ import {
   scopeOf,
 } from '@goshawk/core';
 import { type Body, type Codec, DecodeError, EncodeError, type ThrottledLog } from '@goshawk/transport';
+import type { Audit } from '../audit/audit.js';
 import type { PartyOptions, Post } from './contract.js';
 import type { Input } from './input.js';
 import { MessageCounters } from './message-counters.js';
@@ -29,6 +30,7 @@ interface PartyContext {
   readonly nameOf: (address: Address) => string;
   readonly roleOf: (address: Address) => Role | undefined;
   readonly clientKeyOf: ((address: Address) => ClientKey | undefined) | undefined;
+  readonly audit: Audit | undefined;
 }
 
 /**
@@ -112,7 +114,9 @@ export class Party {
     try {
       const message = codec.decode(body, roleOf(from), this.role);
       this.counters.received(message.type);
-      return this.#isAllowed(from, message) ? message : undefined;
+      if (!this.#isAllowed(from, message)) return undefined;
+      this.#context.audit?.asked(from, message);
+      return message;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       this.counters.refused++;
@@ -130,6 +134,7 @@ export class Party {
     if (clientKeyOf === undefined || roleOf(from) !== 'client') return true;
     const key = clientKeyOf(from);
     if (key === undefined || scopeOf(key, message.type) !== undefined) return true;
+    this.#context.audit?.forbidden(from, message, this.name);
     this.#answer(from, message, {
       code: 'not-allowed',
       message: `the key ${key.name} has no right to this (${message.type})`,
@@ -148,7 +153,7 @@ export class Party {
   }
 
   #send(to: Address, message: Message): void {
-    const { codec, mailbox, roleOf, nameOf, complaints } = this.#context;
+    const { audit, codec, mailbox, roleOf, nameOf, complaints } = this.#context;
     let body: Body;
     try {
       body = codec.encode(message, this.role, roleOf(to));
@@ -162,6 +167,7 @@ export class Party {
       return;
     }
     this.counters.sent(message.type);
+    audit?.answered(to, message, this.name);
     // What is confirmed is sent again only after a second, and nobody waits for it.
     mailbox.send(this.#index, to, body, message.type === 'confirm');
   }

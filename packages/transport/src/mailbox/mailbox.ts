@@ -42,6 +42,8 @@ export interface MailboxOptions {
   readonly directory?: Directory;
   readonly logger: MailLogger;
   /** Called when a process that was dialled does not take the connection because of keys; undefined once it does. */
+  /** Called with counts by reason, once in a while, when connections were refused. */
+  readonly onRejected?: (attempts: object) => void;
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /**
    * Called when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
@@ -60,6 +62,8 @@ interface Parts {
   readonly keyed: Keyed | undefined;
   readonly listener: Listener | undefined;
   readonly zap: ZapDomain | undefined;
+  /** Where each admitted key connected from last. */
+  readonly addresses: ReadonlyMap<string, string>;
 }
 
 /**
@@ -108,7 +112,13 @@ export class Mailbox {
     }
     prepareContext(limits);
     const counters = newCounters();
-    const rejected = new RejectedConnections(counters, options.logger, limits.rejectionsLogIntervalMs);
+    const rejected = new RejectedConnections(
+      counters,
+      options.logger,
+      limits.rejectionsLogIntervalMs,
+      options.onRejected,
+    );
+    const addresses = new Map<string, string>();
     const keyed: Keyed | undefined = keys && { ring: keys, zapDomain: '' };
     let zap: ZapDomain | undefined;
     let listener: Listener | undefined;
@@ -120,12 +130,12 @@ export class Mailbox {
           import('./zap.js'),
         ]);
         if (keyed !== undefined) {
-          zap = await enterZapDomain(admission(keyed, rejected));
+          zap = await enterZapDomain(admission(keyed, rejected, addresses));
           keyed.zapDomain = zap.name;
         }
         listener = await listen(bind, advertise, limits, keyed);
       }
-      return new Mailbox(options, { limits, counters, rejected, keyed, listener, zap });
+      return new Mailbox(options, { limits, counters, rejected, keyed, listener, zap, addresses });
     } catch (error) {
       listener?.inlet.close();
       zap?.leave();
@@ -254,6 +264,21 @@ export class Mailbox {
     return keyed!.ring.clients.get(name) ?? { name, rights: [] };
   }
 
+  /** Where the key of a client has connected from last; undefined without keys. */
+  lastAddressOf(from: Address): string | undefined {
+    const { keyed, addresses } = this.#parts;
+    if (keyed === undefined) return undefined;
+    const name = this.clientKeyOf(from)?.name;
+    const { clients, generations } = keyed.ring;
+    const keys =
+      name === undefined ? generations.map(({ peers }) => peers.client.curve) : [clients.get(name)?.curve];
+    for (const key of keys) {
+      const address = key === undefined ? undefined : addresses.get(key);
+      if (address !== undefined) return address;
+    }
+    return undefined;
+  }
+
   /** What was sent before to the process of a party waits for a connection to it. Known of central, and where there are keys. */
   holdsBack(to: Address): boolean {
     const party = this.directory.partyAt(to);
@@ -359,15 +384,19 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
 }
 
 /** Admits keys of the roles that this one receives from. */
-function admission(keyed: Keyed, rejected: RejectedConnections) {
+function admission(keyed: Keyed, rejected: RejectedConnections, addresses: Map<string, string>) {
   let { ring } = keyed;
   let admitted = admittedBy(ring);
   return (key: string, address: string): boolean => {
     if (ring !== keyed.ring) {
       ring = keyed.ring;
       admitted = admittedBy(ring);
+      for (const known of addresses.keys()) if (!admitted.has(known)) addresses.delete(known);
     }
-    if (admitted.has(key)) return true;
+    if (admitted.has(key)) {
+      addresses.set(key, address);
+      return true;
+    }
     rejected.refused('unknownKey', address);
     return false;
   };

@@ -13,15 +13,22 @@ export class RejectedConnections {
   readonly #counters: MailboxCounters;
   readonly #logger: MailLogger;
   readonly #intervalMs: number;
+  readonly #onTold: ((attempts: object) => void) | undefined;
   readonly #sinceLine = new Map<RejectionReason, number>();
   readonly #addresses = new Set<string>();
   #nextLineAtMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(counters: MailboxCounters, logger: MailLogger, intervalMs: number) {
+  constructor(
+    counters: MailboxCounters,
+    logger: MailLogger,
+    intervalMs: number,
+    onTold?: (attempts: object) => void,
+  ) {
     this.#counters = counters;
     this.#logger = logger;
     this.#intervalMs = intervalMs;
+    this.#onTold = onTold;
   }
 
   /** @param address where it came from, as far as that is known. */
@@ -53,9 +60,8 @@ export class RejectedConnections {
     const addresses = [...this.#addresses];
     this.#sinceLine.clear();
     this.#addresses.clear();
-    this.#logger.warn(
-      { attempts, ...Object.fromEntries(counts), addresses },
-      'refused connections from who is not of this cluster',
-    );
+    const told = { attempts, ...Object.fromEntries(counts), addresses };
+    this.#logger.warn(told, 'refused connections from who is not of this cluster');
+    this.#onTold?.(told);
   }
 }

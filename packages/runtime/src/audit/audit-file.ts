@@ -1,0 +1,91 @@
+import fs, {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { InputError, makeFolder } from '@goshawk/core';
+import type { MailLogger } from '@goshawk/transport';
+
+/** Of one file; then it is renamed, and another one begun. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024;
+/** Renamed files that are kept. */
+const KEPT_MAX = 10;
+
+/** An audit log on disk, to which several processes may append: each line is one write, and none is lost when they rotate. */
+export class AuditFile {
+  readonly #path: string;
+  readonly #logger: MailLogger;
+  readonly #bytesMax: number;
+  readonly #keptMax: number;
+  #file: number | undefined;
+  #inode = 0;
+  #isFailing = false;
+
+  /** @throws InputError for a file that cannot be written */
+  constructor(path: string, logger: MailLogger, bytesMax = FILE_BYTES_MAX, keptMax = KEPT_MAX) {
+    this.#path = path;
+    this.#logger = logger;
+    this.#bytesMax = bytesMax;
+    this.#keptMax = keptMax;
+    try {
+      makeFolder(fs, dirname(path), 0o700);
+      this.#open();
+    } catch (error) {
+      throw new InputError(
+        'bad-audit-log',
+        `cannot write the audit log ${path}: ${(error as Error).message}`,
+        'give another file with --audit-log',
+        { cause: error },
+      );
+    }
+  }
+
+  /** Appends one line. A disk that is full stops no scheduler: the log of the process says so. */
+  write(entry: object): void {
+    try {
+      this.#follow();
+      writeSync(this.#file!, `${JSON.stringify(entry)}\n`);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#logger.error({ err: error }, 'the audit log cannot be written');
+      this.#isFailing = true;
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #open(): void {
+    this.close();
+    this.#file = openSync(this.#path, 'a', 0o600);
+    this.#inode = fstatSync(this.#file).ino;
+  }
+
+  /** Another process, or logrotate, may have renamed the file. */
+  #follow(): void {
+    const stats = statSync(this.#path, { throwIfNoEntry: false });
+    if (this.#file === undefined || stats?.ino !== this.#inode) return this.#open();
+    if (stats.size < this.#bytesMax) return;
+    // A name of its own: of two processes that rotate at once neither replaces the other's file.
+    const at = new Date().toISOString().replaceAll(':', '');
+    renameSync(this.#path, `${this.#path}.${at}-${process.pid}-${rotations++}`);
+    this.#open();
+    const prefix = `${basename(this.#path)}.`;
+    const folder = dirname(this.#path);
+    const old = readdirSync(folder).filter((name) => name.startsWith(prefix) && ROTATED.test(name));
+    for (const name of old.sort().slice(0, -this.#keptMax)) rmSync(join(folder, name), { force: true });
+  }
+}
+
+const ROTATED = /\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z-\d+-\d+$/;
+
+/** By this process. */
+let rotations = 0;

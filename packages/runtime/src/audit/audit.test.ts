@@ -1,0 +1,138 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Address, Message } from '@goshawk/core';
+import { recordingLogger } from '@goshawk/transport/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Audit, type AuditEntry } from './audit.js';
+import { AuditFile } from './audit-file.js';
+
+const CLIENT = 5 as Address;
+const SECRET = {
+  user: 'ann',
+  name: 'nightly',
+  tasks: [{ exec: ['curl', '-H', 'secret'], env: { TOKEN: 'secret' } }],
+};
+
+describe('an audit', () => {
+  const written: AuditEntry[] = [];
+  let audit: Audit;
+
+  beforeEach(() => {
+    written.length = 0;
+    audit = new Audit({
+      write: (entry) => written.push(entry),
+      keyOf: () => 'ci',
+      nameOf: () => 'client:ci.x',
+      addressOf: () => '10.0.0.7',
+    });
+  });
+
+  const submit = { type: 'submit', request: 1, key: 'k', spec: SECRET } as unknown as Message;
+
+  it('has one line for a submission, once it is answered, with who, from where, what and when', () => {
+    audit.asked(CLIENT, submit);
+    expect(written).toEqual([]);
+    const answer = {
+      type: 'accepted',
+      request: 1,
+      value: { job: 's-1', state: 'waiting' },
+    } as unknown as Message;
+    audit.answered(CLIENT, answer, 's0');
+    audit.answered(CLIENT, answer, 's0');
+    expect(written).toEqual([
+      {
+        schema: 'goshawk.audit/1',
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        action: 'submit',
+        outcome: 'done',
+        key: 'ci',
+        client: 'client:ci.x',
+        from: '10.0.0.7',
+        by: 's0',
+        idempotencyKey: 'k',
+        name: 'nightly',
+        user: 'ann',
+        job: 's-1',
+      },
+    ]);
+    expect(JSON.stringify(written)).not.toContain('secret');
+  });
+
+  it('has the code of a refusal, and one line however often the client asks again', () => {
+    const refused = { type: 'refused', request: 1, code: 'not-ready', retryMs: 500 } as unknown as Message;
+    audit.asked(CLIENT, submit);
+    audit.answered(CLIENT, refused, 's0');
+    audit.asked(CLIENT, submit);
+    audit.answered(CLIENT, { ...refused, code: 'bad-job', retryMs: undefined } as Message, 's0');
+    expect(written).toMatchObject([{ action: 'submit', outcome: 'refused', code: 'bad-job' }]);
+  });
+
+  it('has what a key has no right to, reading too, and nothing of reading that is allowed', () => {
+    audit.forbidden(CLIENT, { type: 'describeShares', request: 2 } as Message, 'central');
+    audit.asked(CLIENT, { type: 'describeJob', request: 3, id: 's-1' } as unknown as Message);
+    audit.answered(CLIENT, { type: 'jobDetail', request: 3 } as unknown as Message, 's0');
+    expect(written).toMatchObject([{ action: 'describeShares', outcome: 'refused', code: 'not-allowed' }]);
+  });
+
+  it.each([
+    [
+      { type: 'cancelJob', request: 4, id: 's-1' },
+      { action: 'cancel', job: 's-1' },
+    ],
+    [
+      { type: 'retryJob', request: 4, id: 's-1', key: 'r' },
+      { action: 'retry', job: 's-1' },
+    ],
+    [
+      { type: 'drainWorker', request: 4, worker: 'w1', on: true },
+      { action: 'drain', worker: 'w1', on: true },
+    ],
+    [
+      { type: 'takeOverFrom', request: 4, scheduler: 's1' },
+      { action: 'takeover', scheduler: 's1' },
+    ],
+  ])('names what was asked: %j', (message, line) => {
+    audit.asked(CLIENT, message as unknown as Message);
+    audit.answered(CLIENT, { type: 'anything', request: 4 } as unknown as Message, 'x');
+    expect(written).toMatchObject([{ ...line, outcome: 'done' }]);
+  });
+});
+
+describe('an audit file', () => {
+  function folder(): string {
+    const made = mkdtempSync(join(tmpdir(), 'goshawk-audit-'));
+    onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+    return made;
+  }
+  const linesIn = (path: string) =>
+    readdirSync(path).flatMap((name) => readFileSync(join(path, name), 'utf8').trimEnd().split('\n'));
+
+  it('loses no line of two processes that write and rotate the same file', () => {
+    const at = folder();
+    const path = join(at, 'audit.jsonl');
+    const [one, other] = [1, 2].map(() => new AuditFile(path, recordingLogger(), 200, 1_000));
+    for (let i = 0; i < 100; i++) {
+      one!.write({ number: 2 * i });
+      other!.write({ number: 2 * i + 1 });
+    }
+    const numbers = linesIn(at).map((line) => (JSON.parse(line) as { number: number }).number);
+    expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i));
+    expect(readdirSync(at).length).toBeGreaterThan(5);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    one!.close();
+    other!.close();
+  });
+
+  it('keeps so many rotated files', () => {
+    const at = folder();
+    const file = new AuditFile(join(at, 'audit.jsonl'), recordingLogger(), 10, 3);
+    for (let i = 0; i < 20; i++) file.write({ i });
+    expect(readdirSync(at).length).toBeLessThanOrEqual(4);
+    file.close();
+  });
+
+  it('that cannot be written is refused at the start, in one line', () => {
+    expect(() => new AuditFile('/proc/audit.jsonl', recordingLogger())).toThrow(/cannot write the audit log/);
+  });
+});
