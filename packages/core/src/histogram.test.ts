@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Histogram } from './histogram.js';
+import { Histogram, logBounds } from './histogram.js';
 
 describe('a histogram', () => {
   it('counts a value that equals a bound below it, and what is above all of them last', () => {
@@ -23,5 +23,13 @@ describe('a histogram', () => {
         expect(one).toEqual(both);
       }),
     );
+  });
+
+  it('has logarithmic bounds of which none is more than 20% above the one below', () => {
+    const bounds = logBounds(1, 1e10);
+    expect(bounds[0]).toBe(1);
+    expect(bounds.at(-1)).toBe(1e10);
+    for (const [index, bound] of bounds.entries())
+      if (index > 0) expect(bound / bounds[index - 1]!).toBeLessThanOrEqual(1.2);
   });
 });

@@ -1,7 +1,8 @@
 import { sumOf } from './sums.js';
+
 /**
  * How often a value fell between two bounds: what is needed to tell percentiles of many processes together, since
- * buckets add up. To add a value costs a comparison for each bound below it, and no memory.
+ * buckets add up. Adding a value is a binary search and allocates nothing.
  */
 export class Histogram {
   /** Ascending; each is the largest value of its bucket. */
@@ -22,7 +23,12 @@ export class Histogram {
   add(value: number): void {
     const { bounds } = this;
     let bucket = 0;
-    while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
+    let above = bounds.length;
+    while (bucket < above) {
+      const middle = (bucket + above) >>> 1;
+      if (value > bounds[middle]!) bucket = middle + 1;
+      else above = middle;
+    }
     this.counts[bucket]!++;
     this.sum += value;
   }
@@ -34,4 +40,16 @@ export class Histogram {
     });
     this.sum += sum;
   }
+}
+
+/** Bounds per factor of ten: each bucket is at most 20% wider than the one below. */
+const PER_DECADE = 13;
+
+/** Bounds from one power of ten to another, so that a percentile read from a bucket is within 20% of the value. */
+export function logBounds(from: number, to: number): readonly number[] {
+  const first = Math.round(PER_DECADE * Math.log10(from));
+  const last = Math.round(PER_DECADE * Math.log10(to));
+  return Array.from({ length: last - first + 1 }, (_, step) =>
+    Number((10 ** ((first + step) / PER_DECADE)).toPrecision(4)),
+  );
 }

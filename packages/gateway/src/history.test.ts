@@ -1,3 +1,5 @@
+import { Histogram, logBounds, nearestRank } from '@goshawk/core';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { History } from './history.js';
 
@@ -14,12 +16,47 @@ function counters(completed: number, buckets: Record<string, number>) {
 
 it('tells what has happened between two looks, by class', () => {
   const history = new History();
-  expect(history.add(0, { s0: counters(100, { '10': 1, '100': 5, more: 0 }) }, STANDING)).toBeUndefined();
-  const point = history.add(10_000, { s0: counters(150, { '10': 1, '100': 15, more: 0 }) }, STANDING);
+  expect(history.add(0, { s0: counters(100, { '0-10': 1, '10-100': 5 }) }, STANDING)).toBeUndefined();
+  const point = history.add(10_000, { s0: counters(150, { '0-10': 1, '10-100': 15 }) }, STANDING);
   expect(point).toMatchObject({ at: 10, waiting: 3, busy: 2, slots: 4, long: { delaySeconds: null } });
   expect(point!.short.tasksPerSecond).toBe(5);
   // Ten values between 10 and 100 ms: the fifth is half way.
   expect(point!.short.delaySeconds).toEqual({ p50: 0.055, p99: expect.closeTo(0.0991, 6) });
+});
+
+it('percentiles are within 20% of those of the values, whatever the values are', () => {
+  const bounds = logBounds(1, 1e10);
+  const durations = fc.array(
+    fc.oneof(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 1e10 })),
+    {
+      minLength: 1,
+      maxLength: 200,
+    },
+  );
+  fc.assert(
+    fc.property(durations, (log) => {
+      const histogram = new Histogram(bounds);
+      for (const ms of log) histogram.add(ms);
+      const buckets = Object.fromEntries(
+        histogram.counts.map((count, bucket) => [
+          `${bounds[bucket - 1] ?? 0}-${bounds[bucket] ?? 'more'}`,
+          count,
+        ]),
+      );
+      const history = new History();
+      history.add(0, { s0: counters(0, {}) }, STANDING);
+      const { short } = history.add(10_000, { s0: counters(log.length, buckets) }, STANDING)!;
+      const sorted = Float64Array.from(log).sort();
+      for (const [shown, percent] of [
+        [short.delaySeconds!.p50, 50],
+        [short.delaySeconds!.p99, 99],
+        [short.runSeconds!.p90, 90],
+      ] as const) {
+        const value = nearestRank(sorted, percent);
+        expect(Math.abs(1_000 * shown - value)).toBeLessThanOrEqual(Math.max(1, 0.2 * value));
+      }
+    }),
+  );
 });
 
 it('a scheduler that was started again has counted from nothing, one that is silent is made up for', () => {

@@ -87,19 +87,22 @@ function spread<T>(
   return total === 0 ? null : build((q) => quantile(buckets, total, q) / 1_000);
 }
 
-/** Where in its bucket a value is, nobody has counted: as if all of a bucket were spread evenly. ms */
+/**
+ * The value of nearest rank, as if values were spread evenly over their bucket, so within 20% of it.
+ *
+ * @param buckets counts by `LOW-HIGH` in ms; `HIGH` is `more` above all bounds
+ */
 function quantile(buckets: Readonly<Record<string, number>>, total: number, q: number): Millis {
-  const bounds = Object.keys(buckets)
-    .filter((name) => name !== 'more')
-    .map(Number)
-    .sort((a, b) => a - b);
+  const sorted = Object.entries(buckets)
+    .map(([name, count]) => ({ bounds: name.split('-').map(Number) as [number, number], count }))
+    .sort((a, b) => a.bounds[0] - b.bounds[0]);
   let left = q * total;
-  let from = 0;
-  for (const to of bounds) {
-    const count = buckets[`${to}`]!;
-    if (count > 0 && count >= left) return from + ((to - from) * left) / count;
+  for (const {
+    bounds: [low, high],
+    count,
+  } of sorted) {
+    if (count > 0 && count >= left) return Number.isNaN(high) ? low : low + ((high - low) * left) / count;
     left -= count;
-    from = to;
   }
-  return from;
+  return 0;
 }

@@ -4,6 +4,7 @@ import {
   type End,
   Histogram,
   type JobClass,
+  logBounds,
   type Millis,
   OVERLOADS,
   type OverloadReason,
@@ -11,10 +12,8 @@ import {
 } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
-/** From what nobody notices to what nobody waits for. ms */
-const DURATIONS_MS = [
-  1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
-];
+/** From 1 ms to 116 days. */
+const DURATIONS_MS = logBounds(1, 1e10);
 
 /**
  * What has become of tasks and jobs since the start, by class: the one that the job was taken for at that time. For
@@ -80,10 +79,14 @@ function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<E
   return { short: { ...short }, long: { ...long } };
 }
 
-/** Counts by the largest value of their bucket, in ms. */
+/** Counts by the bounds of their bucket in ms, `95.5-114`; empty buckets are left out. */
 function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
   const named = ({ bounds, counts }: Histogram) =>
-    Object.fromEntries(counts.map((count, bucket) => [`${bounds[bucket] ?? 'more'}`, count]));
+    Object.fromEntries(
+      counts.flatMap((count, bucket) =>
+        count === 0 ? [] : [[`${bounds[bucket - 1] ?? 0}-${bounds[bucket] ?? 'more'}`, count]],
+      ),
+    );
   return { short: named(short), long: named(long) };
 }
 
