@@ -52,6 +52,8 @@ export function changingCluster(workers: number, looked: () => void): Cluster {
     total: 0,
     truncated: false,
     next: undefined,
+    cursor: undefined,
+    counts: { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 },
     silent: [],
     warnings: [],
     quotas: [],

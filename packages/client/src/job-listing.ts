@@ -1,10 +1,16 @@
 import {
+  comparePlaces,
   InputError,
   isFinal,
+  type JobPlace,
   type JobState,
   type JobSummary,
   LIMITS,
+  type Millis,
+  placeOfJob,
+  present,
   sumOf,
+  type TaskCounts,
   type UserQuota,
 } from '@goshawk/core';
 import type { CallOptions } from './options.js';
@@ -19,11 +25,19 @@ export interface JobsOptions extends CallOptions {
   /** Only these. Default: all states. */
   readonly states?: readonly JobState[] | undefined;
   readonly user?: string | undefined;
-  /** All ended jobs that the schedulers still know, rather than the last ten. Default: with `from`. */
+  /** A pattern with `*` and `?`. */
+  readonly userLike?: string | undefined;
+  /** A pattern with `*` and `?`. */
+  readonly name?: string | undefined;
+  /** Leaves out jobs that ended earlier. Wall clock, ms since 1970. */
+  readonly since?: Millis | undefined;
+  /** All ended jobs that the schedulers still know, rather than the last ten. Default: with `from` or `after`. */
   readonly all?: boolean | undefined;
   /** Jobs to skip, to go on with a list that was cut: `next` of the one before. */
   readonly from?: number | undefined;
-  /** At most so many, 10,000 at most; one scheduler lists some 7,000 at a time. Default: 1,000. */
+  /** `cursor` of the list before, which costs less than `from`. */
+  readonly after?: string | undefined;
+  /** At most so many, 10,000 at most. Default: 1,000. */
   readonly limit?: number | undefined;
 }
 
@@ -33,8 +47,12 @@ export interface Jobs {
   /** That match the filters, listed or not. */
   readonly total: number;
   readonly truncated: boolean;
-  /** `from` of the next page; undefined where no more jobs can be listed. */
+  /** By state, whatever `states` asks for. With `name`, some that left memory may be missing. */
+  readonly counts: TaskCounts;
+  /** `from` of the next page; undefined: there is none. */
   readonly next: number | undefined;
+  /** `after` of the next page; undefined: there is none. */
+  readonly cursor: string | undefined;
   /** Schedulers that did not answer, and whose jobs are missing. */
   readonly silent: readonly string[];
   /** What somebody has to put right, as central says, a line each. */
@@ -45,28 +63,87 @@ export interface Jobs {
 
 /** The jobs of all schedulers. Filters come before limits. */
 export async function listJobs(session: Session, options: JobsOptions): Promise<Jobs> {
-  const { states = [], user, from = 0, all = false, limit = LIMIT_DEFAULT } = options;
+  const { states = [], user, userLike, name, since, from = 0, all = false, limit = LIMIT_DEFAULT } = options;
   checkCount('limit', limit, 1, LIMIT_MAX);
-  checkCount('from', from, 0, LIMIT_MAX - 1);
-  const endedMax = all || from > 0 ? LIMIT_MAX : ENDED_SHOWN;
-  const jobsMax = Math.min(LIMIT_MAX, from + limit);
-  const { answers, silent } = await askSchedulers(
-    session,
-    {
-      what: 'for its jobs',
-      build: (request) => ({ type: 'listJobs', request, states, user, endedMax, jobsMax }),
-    },
-    options,
-  );
-  const listed = answers.flatMap((list) => list.jobs);
-  const total = sumOf(answers, (list) => list.total);
-  const jobs = inOrder(listed, endedMax).slice(from, jobsMax);
-  const end = from + jobs.length;
-  const truncated = end < total;
-  const next = truncated && jobs.length > 0 && end < LIMIT_MAX ? end : undefined;
-  const quotas = answers.flatMap((list) => list.quotas ?? []);
-  quotas.sort((one, other) => other.waiting / other.max - one.waiting / one.max);
-  return { jobs, total, truncated, next, silent, warnings: session.roster.warnings, quotas };
+  checkCount('from', from, 0, Number.MAX_SAFE_INTEGER);
+  let after = options.after === undefined ? undefined : placeIn(options.after);
+  const withAll = all || from > 0 || after !== undefined;
+  const endedMax = withAll ? LIMIT_MAX : ENDED_SHOWN;
+  const jobs: JobSummary[] = [];
+  for (let skip = from; ; ) {
+    const left = skip + limit - jobs.length;
+    const jobsMax = Math.min(LIMIT_MAX, left);
+    const { answers, silent } = await askSchedulers(
+      session,
+      {
+        what: 'for its jobs',
+        build: (request) => ({
+          ...{ type: 'listJobs', request, states, user, endedMax, jobsMax },
+          where: present({ userLike, name, since, after }),
+        }),
+      },
+      options,
+    );
+    const reached = answers
+      .flatMap((list) => list.reached ?? [])
+      .reduce<JobPlace | undefined>(
+        (one, other) => (one === undefined || comparePlaces(other, one) < 0 ? other : one),
+        undefined,
+      );
+    const listed = inOrder(
+      answers.flatMap((list) => list.jobs),
+      endedMax,
+    ).filter((job) => reached === undefined || comparePlaces(placeOfJob(job), reached) <= 0);
+    const taken = listed.slice(0, left);
+    jobs.push(...taken.slice(skip));
+    skip = Math.max(0, skip - taken.length);
+    const last = taken.at(-1);
+    const before = after;
+    after = listed.length > taken.length ? placeOfJob(last!) : reached;
+    if (after !== undefined && before !== undefined && comparePlaces(after, before) <= 0) after = undefined;
+    const total = sumOf(answers, (list) => list.total);
+    const isDone = jobs.length >= limit || after === undefined || (!withAll && after.ended);
+    if (!isDone) continue;
+    const truncated = after !== undefined || (options.after === undefined && from + jobs.length < total);
+    const next = after ?? (truncated && last !== undefined ? placeOfJob(last) : undefined);
+    const quotas = answers.flatMap((list) => list.quotas ?? []);
+    quotas.sort((one, other) => other.waiting / other.max - one.waiting / one.max);
+    return {
+      jobs,
+      total,
+      counts: countsOf(answers.flatMap(({ counts }) => counts ?? [])),
+      truncated,
+      next: next === undefined || options.after !== undefined ? undefined : from + jobs.length,
+      cursor: next && textOf(next),
+      silent,
+      warnings: session.roster.warnings,
+      quotas,
+    };
+  }
+}
+
+function textOf({ ended, at, id }: JobPlace): string {
+  return `${ended ? 'e' : 'a'}.${at}.${id}`;
+}
+
+/** @throws InputError */
+function placeIn(text: string): JobPlace {
+  const [, kind, at, id] = /^([ea])\.(\d+(?:\.\d+)?(?:e\+\d+)?)\.([^.]+)$/.exec(text) ?? [];
+  if (at === undefined || id === undefined)
+    throw new InputError('bad-cursor', 'after: expected the cursor of a list of jobs');
+  return { ended: kind === 'e', at: Number(at), id };
+}
+
+function countsOf(all: readonly TaskCounts[]): TaskCounts {
+  const of = (name: keyof TaskCounts) => sumOf(all, (counts) => counts[name]);
+  return {
+    total: of('total'),
+    waiting: of('waiting'),
+    running: of('running'),
+    completed: of('completed'),
+    failed: of('failed'),
+    cancelled: of('cancelled'),
+  };
 }
 
 function checkCount(name: string, count: number, min: number, max: number): void {
@@ -75,18 +152,7 @@ function checkCount(name: string, count: number, min: number, max: number): void
 }
 
 function inOrder(jobs: readonly JobSummary[], endedMax: number): JobSummary[] {
-  const active = jobs.filter((job) => !isFinal(job.state));
-  const ended = jobs.filter((job) => isFinal(job.state));
-  active.sort((a, b) => a.submittedAt - b.submittedAt || byId(a, b));
-  ended.sort((a, b) => endOf(b) - endOf(a) || byId(a, b));
-  return [...active, ...ended.slice(0, endedMax)];
-}
-
-/** Schedulers answer in any order. */
-function byId(a: JobSummary, b: JobSummary): number {
-  return a.id < b.id ? -1 : 1;
-}
-
-function endOf(job: JobSummary): number {
-  return job.submittedAt + (job.endedMs ?? 0);
+  const sorted = jobs.toSorted((one, other) => comparePlaces(placeOfJob(one), placeOfJob(other)));
+  const ended = sorted.findIndex((job) => isFinal(job.state));
+  return ended < 0 ? sorted : sorted.slice(0, ended + endedMax);
 }

@@ -52,6 +52,7 @@ export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
 export * from './job/payload.js';
 export * from './job/priority.js';
+export { JOB_QUERY_HINT, type JobQuery, parseJobQuery } from './job/query.js';
 export * from './job/record.js';
 export type { RetryChoice } from './job/retry-choice.js';
 export { scopedKey } from './job/scoped-key.js';
@@ -62,6 +63,8 @@ export type { TaskContext } from './job/task-context.js';
 export * from './job/task-ranges.js';
 export {
   type AttemptView,
+  COMMAND_LENGTH_MAX,
+  comparePlaces,
   type FateOfJob,
   isFinal,
   JOB_FATES,
@@ -70,11 +73,13 @@ export {
   type JobEnd,
   type JobEvent,
   type JobFate,
+  type JobPlace,
   type JobState,
   type JobSummary,
   type LogPage,
   metDeadline,
   type Predecessor,
+  placeOfJob,
   QUOTAS_LISTED_MAX,
   RESULT_ORDERS,
   type ResultPage,

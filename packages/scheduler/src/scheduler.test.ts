@@ -281,6 +281,7 @@ describe('clients', () => {
       request: 4,
       states: [],
       user: undefined,
+      where: undefined,
       endedMax: 9,
       jobsMax: 9,
     } as const;
@@ -325,6 +326,7 @@ describe('clients', () => {
       request: 1,
       states: [],
       user: undefined,
+      where: undefined,
       endedMax: 1,
       jobsMax: 1,
     } as const;
@@ -405,7 +407,14 @@ describe('clients', () => {
     });
     expect(submit('d', 'bob', 3)).toMatchObject({ type: 'accepted' });
     expect(submit('a', 'ada', 2)).toMatchObject({ type: 'accepted', value: { job: 's-1' } });
-    const list = { type: 'listJobs', request: 2, states: [], endedMax: 10, jobsMax: 10 } as const;
+    const list = {
+      type: 'listJobs',
+      request: 2,
+      states: [],
+      where: undefined,
+      endedMax: 10,
+      jobsMax: 10,
+    } as const;
     expect(bench.request({ ...list, user: undefined })).toMatchObject({
       value: {
         quotas: [

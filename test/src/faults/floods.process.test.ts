@@ -17,7 +17,7 @@ function request(number: number): Buffer {
   const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => {
     frame = bytes;
   });
-  const bounds = { user: undefined, endedMax: 10_000, jobsMax: 10_000 };
+  const bounds = { user: undefined, where: undefined, endedMax: 10_000, jobsMax: 10_000 };
   writer.add(
     '*',
     0,

@@ -43,8 +43,10 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
   return {
     schema: 'goshawk.job/1',
     ...summaryJson(job, now),
-    stages: job.stages.map(({ estimateMs, meanRunMs, counts, ...stage }) => ({
+    stages: job.stages.map(({ estimateMs, meanRunMs, counts, command, demand, ...stage }) => ({
       ...stage,
+      command: command ?? null,
+      demand,
       counts: counts ?? null,
       estimateSeconds: seconds(estimateMs),
       meanRunSeconds: seconds(meanRunMs),

@@ -10,6 +10,7 @@ import {
   open,
   optional,
   record,
+  resources,
   signed,
   text,
   view,
@@ -23,6 +24,8 @@ import { PRIORITIES } from './priority.js';
  * the job was accepted, by the owner's clock, beside one wall-clock reading.
  */
 
+/** Characters of a command that are shown. */
+export const COMMAND_LENGTH_MAX = 500;
 /** Full name of a party, or the name of a worker. */
 const party = text(512);
 /** Tasks and attempts that are listed one by one. */
@@ -161,6 +164,10 @@ const stageView = view({
   counts: optional(taskCounts),
   /** Mean run time of its tasks that completed; undefined while none has. */
   meanRunMs: optional(ms),
+  /** What its first task runs, cut where it is long. */
+  command: optional(text(COMMAND_LENGTH_MAX)),
+  /** What each task demands. */
+  demand: resources,
 });
 export type StageView = NonNullable<(typeof stageView)['infer']>;
 
@@ -246,10 +253,50 @@ const userQuota = view({
 });
 export type UserQuota = NonNullable<(typeof userQuota)['infer']>;
 
+/** A place in a list of jobs: active ones, oldest first, then ended ones, latest first; equal times by id. */
+export const jobPlace = record({
+  ended: flag,
+  /** Submission of an active job, end of an ended one. Wall clock, ms since 1970. */
+  at: ms,
+  id: name,
+});
+export type JobPlace = NonNullable<(typeof jobPlace)['infer']>;
+
+/** Further filters of a list of jobs; texts are patterns with `*` and `?`. */
+export const jobFilter = view({
+  userLike: optional(name),
+  name: optional(name),
+  /** Leaves out jobs that ended earlier. Wall clock, ms since 1970. */
+  since: optional(ms),
+  /** Lists only what follows this place. */
+  after: optional(jobPlace),
+});
+
+export function placeOfJob({
+  id,
+  state,
+  submittedAt,
+  endedMs = 0,
+}: Pick<JobSummary, 'id' | 'state' | 'submittedAt' | 'endedMs'>): JobPlace {
+  const ended = state !== 'waiting' && state !== 'running';
+  return { ended, at: ended ? submittedAt + endedMs : submittedAt, id };
+}
+
+/** Compares places for sorting. */
+export function comparePlaces(one: JobPlace, other: JobPlace): number {
+  if (one.ended !== other.ended) return one.ended ? 1 : -1;
+  if (one.at !== other.at) return one.at < other.at === one.ended ? 1 : -1;
+  return one.id === other.id ? 0 : one.id < other.id ? -1 : 1;
+}
+
 export const jobList = view({
   jobs: list(jobSummary, LIMITS.answerValuesMax),
   /** That match the filters, listed or not. */
   total: count,
+  /** Matches of the other filters by state; ended jobs that left memory count only where no name is asked for. */
+  counts: optional(taskCounts),
+  /** The list is complete up to this place; undefined: to its end. */
+  reached: optional(jobPlace),
   /** Those who have most waiting, where a user may have only so much. */
   quotas: optional(list(userQuota, QUOTAS_LISTED_MAX)),
 });

@@ -25,6 +25,7 @@ import {
   jobDetail,
   jobEnd,
   jobFate,
+  jobFilter,
   jobList,
   jobSummary,
   logPage,
@@ -415,6 +416,7 @@ export const MESSAGES = {
     request,
     states: list(name, 16),
     user: optional(name),
+    where: optional(jobFilter),
     /** Ended jobs to include, newest first. */
     endedMax: count,
     jobsMax: count,

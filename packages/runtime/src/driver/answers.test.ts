@@ -162,7 +162,7 @@ test('a specification that no answer holds is refused, with its size', () => {
 test('a list of 50,000 jobs has as many as fit, and how many there are', () => {
   const bench = new Bench();
   for (let i = 0; i < 50_000; i++) bench.submit({ name: 'n'.repeat(200), tasks: [{ sleep: 1 }] });
-  const all = { states: [], user: undefined, endedMax: 100_000, jobsMax: 100_000 };
+  const all = { states: [], user: undefined, where: undefined, endedMax: 100_000, jobsMax: 100_000 };
   const { value } = bench.ask({ type: 'listJobs', request, ...all }) as MessageOf<'jobList'>;
   const { jobs, total } = value;
   expect(total).toBe(50_000);

@@ -260,7 +260,15 @@ describe('a retry', () => {
     expect(tasksOf(runAll())).toEqual([7]);
     expect(detail().state).toBe('completed');
     bench.receive(CLIENT, {
-      ...{ type: 'listJobs', request: 80, states: [], user: undefined, endedMax: 100, jobsMax: 100 },
+      ...{
+        type: 'listJobs',
+        request: 80,
+        states: [],
+        user: undefined,
+        where: undefined,
+        endedMax: 100,
+        jobsMax: 100,
+      },
     } as MessageOf<'listJobs'>);
     const listed = bench.take().find((message) => message.type === 'jobList')!;
     expect(listed.value.jobs.map(({ id }) => id).sort()).toEqual(

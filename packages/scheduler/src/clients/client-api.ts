@@ -1,12 +1,11 @@
 import {
   type Address,
   type Counters,
-  JOB_STATES,
-  type JobSummary,
   LIMITS,
   type Message,
   type MessageOf,
   type Millis,
+  matchesGlob,
   QUOTAS_LISTED_MAX,
   scopeOf,
   type UserQuota,
@@ -15,12 +14,13 @@ import { append } from '../accepting/appending.js';
 import { LEFT_OUT, retry, submit } from '../accepting/submissions.js';
 import { cancelTasks } from '../ending/task-cancelling.js';
 import { type Job, TaskState } from '../job/job.js';
-import { isAnswerable, Page, type Weight, weigh } from '../keeping/heap-bytes.js';
+import { isAnswerable, type Weight, weigh } from '../keeping/heap-bytes.js';
 import type { Refusal } from '../keeping/ledger.js';
 import type { IsOwner } from '../keeping/traces.js';
 import type { SchedulerParts } from '../parts.js';
 import { BulkCancelling, notCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
+import { listJobs } from './job-list.js';
 import { QueryBudget } from './query-budget.js';
 import { taskPage } from './task-list.js';
 
@@ -196,29 +196,18 @@ export class ClientApi {
 
   /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
   #list(from: Address, message: MessageOf<'listJobs'>): void {
-    const { jobs, answers, views } = this.#parts;
-    const states = JOB_STATES.filter(
-      (state) => message.states.length === 0 || message.states.includes(state),
-    );
-    const owners = [message.user, this.#onlyOf].filter((user) => user !== undefined);
+    const { jobs, answers } = this.#parts;
+    const { user, where: { userLike } = {} } = message;
+    const owners = [user, this.#onlyOf].filter((each) => each !== undefined);
     const isOwner =
-      owners.length === 0 ? undefined : (user?: string) => owners.every((each) => each === user);
-    const active = [...jobs.active()].filter(
-      ({ state, spec }) => states.includes(state) && isOwner?.(spec.user) !== false,
-    );
-    const room = Math.max(0, Math.min(message.endedMax, message.jobsMax - active.length));
-    const ended = jobs.endedNewestFirst(states, isOwner, room);
-    const away = jobs.awayNewestFirst(states, isOwner, room - ended.jobs.length);
-    this.#budget.took(jobs.count + READING_COST * away.jobs.length);
-    const shown = [...active.slice(0, message.jobsMax), ...ended.jobs, ...away.jobs];
-    const page = new Page<JobSummary>();
-    // Those that one answer has no room for are among the total.
-    shown.every((job) => page.take(views.summary(job)));
-    answers.answer(from, message.request, 'jobList', {
-      jobs: page.items,
-      total: active.length + ended.total + away.total,
-      ...this.#quotas(isOwner),
-    });
+      owners.length === 0 && userLike === undefined
+        ? undefined
+        : (of?: string) =>
+            owners.every((each) => each === of) &&
+            (userLike === undefined || matchesGlob(userLike, of ?? ''));
+    const { recalled, ...listing } = listJobs(this.#parts, message, isOwner);
+    this.#budget.took(jobs.count + READING_COST * recalled);
+    answers.answer(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
   /** Who has how much of what one user may have waiting, most first; nothing where any number may wait. */

@@ -1,5 +1,7 @@
 import {
   type AttemptView,
+  COMMAND_LENGTH_MAX,
+  formatDuration,
   type JobDetail,
   type JobEnd,
   type JobSummary,
@@ -88,6 +90,8 @@ export class JobViews {
           estimateMs: job.estimateOf(stage) ?? job.estimateMs,
           counts,
           ...(meanRunMs === undefined ? {} : { meanRunMs }),
+          ...(stage.count === 0 ? {} : { command: commandOf(job, stage.first) }),
+          demand: stage.spec.demand,
         };
       }),
       sampling: samplingOf(job),
@@ -118,8 +122,12 @@ export class JobViews {
   #attempts(job: Job, now: Millis): { listed: AttemptView[]; truncated: boolean } {
     const { tasks, history } = job;
     const listed = [...history.reports.setbacks];
+    // Evenly over all tasks: the first ones alone would show a gap where the others ran.
+    const { running, completed, cancelled } = job.counts;
+    const step = Math.max(1, (running + completed + cancelled) / LISTED_MAX);
+    let seen = 0;
     for (const task of tasks.in(TaskState.running, TaskState.completed, TaskState.cancelled)) {
-      if (listed.length >= LISTED_MAX) break;
+      if (Math.floor(seen / step) === Math.floor(++seen / step)) continue;
       const state = tasks.stateOf(task);
       // It was cancelled before it started.
       if (state === TaskState.cancelled && tasks.runMs[task] === 0) continue;
@@ -198,6 +206,21 @@ export class JobViews {
       runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
     };
   }
+}
+
+/** What a task runs, as a shell would take it. */
+function commandOf(job: Job, task: TaskIndex): string {
+  const payload = job.dag.payloadOf(task);
+  const words =
+    'exec' in payload
+      ? payload.exec.map((word) =>
+          /^[\w@%+=:,./{}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
+        )
+      : 'sleep' in payload
+        ? [`sleep ${formatDuration(payload.sleep)}`]
+        : [`module ${payload.module}`];
+  const text = words.join(' ');
+  return text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…`;
 }
 
 /** How the job's pilots stand; undefined where it has none. */

@@ -177,6 +177,19 @@ test('a job that has more attempts than are listed says so', () => {
   expect(attemptsTruncated).toBe(true);
 });
 
+test('attempts that are listed are chosen evenly over all of them', () => {
+  const bench = submitted({ tasks: { count: 1_000, run } });
+  for (let i = 0; i < 1_000; i++) bench.end(W1, bench.ask(W1, 1)!, COMPLETED);
+  const tasks = detail(bench).attemptList.map(({ task }) => task);
+  expect(tasks).toHaveLength(100);
+  for (const [place, task] of tasks.entries()) expect(Math.abs(task - 10 * place)).toBeLessThan(10);
+});
+
+test('a stage tells its command and demand', () => {
+  const bench = submitted({ tasks: { count: 2, run: { exec: ['sh', '-c', "echo 'x'"] } } });
+  expect(detail(bench).stages).toMatchObject([{ command: "sh -c 'echo '\\''x'\\'''", demand: {} }]);
+});
+
 test('attempts that were killed with their job are listed', () => {
   const bench = submitted({ tasks: { count: 2, run } });
   const ran = bench.ask(W1, 1)!;

@@ -60,13 +60,9 @@ export class EndedJobs {
     return sumOf(states, (state) => this.#counts.get(state) ?? 0);
   }
 
-  /**
-   * Those in one of these states, the last that ended first.
-   *
-   * @param max so many of them, at most
-   */
-  *newestFirst(states: readonly JobState[], max = Number.POSITIVE_INFINITY): Iterable<Job> {
-    let left = Math.min(max, this.count(states));
+  /** Those in one of these states, latest first. */
+  *newestFirst(states: readonly JobState[]): Iterable<Job> {
+    let left = this.count(states);
     for (let row = this.#numbers.length - 1; row >= 0 && left > 0; row--) {
       if (!states.includes(this.#states[row]!)) continue;
       const job = this.#jobs.get(this.#numbers[row]!);

@@ -42,7 +42,7 @@ class Bench {
   }
 
   get kept(): number[] {
-    const { jobs } = this.store.endedNewestFirst(JOB_STATES, undefined, Number.POSITIVE_INFINITY);
+    const jobs = [...this.store.endedNewestFirst(JOB_STATES)];
     return jobs.map(({ number }) => number).reverse();
   }
 }

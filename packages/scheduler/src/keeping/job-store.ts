@@ -16,7 +16,7 @@ import { bytesOf } from './job-bytes.js';
 import type { Ledger } from './ledger.js';
 import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
-import { type IsOwner, type Trace, Traces } from './traces.js';
+import { type Trace, Traces } from './traces.js';
 
 /** Makes the job of what the journal has of it; undefined where that cannot be read. */
 type RecallJob = (job: Trace) => Job | undefined;
@@ -42,8 +42,6 @@ const PUT_AWAY_BYTES_MAX = 128 * 1024;
 const RECALLED_MAX = 8;
 /** Of those that were put away so many are forgotten at a time: after a start all may have their age at once. */
 const FORGOTTEN_MAX = 1_000;
-/** More are not read back for one list. */
-const LISTED_MAX = 200;
 /** Many are put away at a time: each time all that have ended are looked at. */
 const PUT_AWAY_SHARE = 0.5;
 /** Room is made for a while: each time all that have ended are looked at. */
@@ -288,32 +286,24 @@ export class JobStore {
     return this.#active.values();
   }
 
-  /**
-   * Of those that have ended and are in memory, newest first.
-   *
-   * @param isOwner undefined for the jobs of all users, which are then counted without a look at each
-   * @param max so many of them, at most
-   */
-  endedNewestFirst(
-    states: readonly JobState[],
-    isOwner: IsOwner | undefined,
-    max: number,
-  ): { jobs: Job[]; total: number } {
-    if (isOwner === undefined)
-      return { jobs: [...this.#ended.newestFirst(states, max)], total: this.#ended.count(states) };
-    const theirs = [...this.#ended.newestFirst(states)].filter(({ spec }) => isOwner(spec.user));
-    return { jobs: theirs.slice(0, max), total: theirs.length };
+  /** Jobs that have ended and are in memory, latest first. */
+  endedNewestFirst(states: readonly JobState[]): Iterable<Job> {
+    return this.#ended.newestFirst(states);
   }
 
-  /** Of those that lie in the journal: as `endedNewestFirst`. */
-  awayNewestFirst(
-    states: readonly JobState[],
-    isOwner: IsOwner | undefined,
-    max: number,
-  ): { jobs: Job[]; total: number } {
-    const { traces, total } = this.#away.lastOf(states, isOwner, Math.min(max, LISTED_MAX));
-    const jobs = traces.map((trace) => this.#recallJob!(trace));
-    return { jobs: jobs.filter((job) => job !== undefined), total };
+  /** Traces of jobs that have ended and lie in the journal alone, latest first. */
+  awayNewestFirst(states: readonly JobState[]): Iterable<Trace> {
+    return this.#away.newestFirst(states);
+  }
+
+  /** Reads a job back for a list; `byId` keeps those that are asked for one by one. */
+  recall(trace: Trace): Job | undefined {
+    return this.#recallJob!(trace);
+  }
+
+  /** Ended jobs in a state, in memory or in the journal. */
+  endedCount(state: JobState): number {
+    return this.#ended.count([state]) + this.#away.count(state);
   }
 
   /** Where it is in memory. */

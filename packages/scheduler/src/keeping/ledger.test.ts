@@ -123,7 +123,7 @@ describe('with a journal', () => {
     const request = 5;
     for (const question of [
       { type: 'describeJob', request, id: 's-1', spec: true },
-      { type: 'listJobs', request, states: [], user: undefined, endedMax: 9, jobsMax: 9 },
+      { type: 'listJobs', request, states: [], user: undefined, where: undefined, endedMax: 9, jobsMax: 9 },
       { type: 'explainJob', request, id: 's-1', task: undefined },
       { type: 'explainWaiting', request },
       { type: 'readResults', request, id: 's-1', from: 0, order: undefined },
@@ -282,6 +282,7 @@ test('jobs that ended lie in the journal, and come back when they are asked for,
       request: 12,
       states: [],
       user: undefined,
+      where: undefined,
       endedMax: 15,
       jobsMax: 100,
     });

@@ -53,15 +53,11 @@ describe('traces', () => {
           expect(traces.byNumber(2e15)).toBeUndefined();
           expect([...traces.withKey('21')]).toEqual([]);
           const theirs = model.filter(({ user }) => user === 'ada').reverse();
-          expect(traces.lastOf(JOB_STATES, (user) => user === 'ada', 3)).toEqual({
-            traces: theirs.slice(0, 3).map(seen),
-            total: theirs.length,
-          });
+          const found = [...traces.newestFirst(JOB_STATES)].filter(({ user }) => user === 'ada');
+          expect(found).toEqual(theirs.map(seen));
           const failed = model.filter(({ state }) => state === 'failed').reverse();
-          expect(traces.lastOf(['failed'], undefined, 3)).toEqual({
-            traces: failed.slice(0, 3).map(seen),
-            total: failed.length,
-          });
+          expect([...traces.newestFirst(['failed'])]).toEqual(failed.map(seen));
+          expect(traces.count('failed')).toBe(failed.length);
         }
         while (traces.length > 0) traces.shift();
         expect(traces.bytes).toBe(0);

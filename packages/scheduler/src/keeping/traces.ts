@@ -141,28 +141,20 @@ export class Traces {
       if (!this.#keepsKeys || this.#keys[row] === key) yield this.#at(row);
   }
 
-  /**
-   * The last of those that are in one of these states, the last one first.
-   *
-   * @param isOwner undefined for the jobs of all users, which are then counted without a look at each
-   * @param max so many of them, at most
-   */
-  lastOf(
-    states: readonly JobState[],
-    isOwner: IsOwner | undefined,
-    max: number,
-  ): { traces: Trace[]; total: number } {
-    const traces: Trace[] = [];
+  /** Those in one of these states, latest first. */
+  *newestFirst(states: readonly JobState[]): Iterable<Trace> {
     const wanted = states.map((state) => JOB_STATES.indexOf(state));
-    const inThem = sumOf(wanted, (state) => this.#counts[state]!);
-    const enough = isOwner === undefined ? Math.min(max, inThem) : inThem;
-    let total = 0;
-    for (let i = this.#length - 1; i >= 0 && total < enough; i--) {
+    let left = sumOf(wanted, (state) => this.#counts[state]!);
+    for (let i = this.#length - 1; i >= 0 && left > 0; i--) {
       const row = this.#rowAt(i);
-      if (!wanted.includes(this.#states[row]!) || isOwner?.(this.#users[row]) === false) continue;
-      if (++total <= max) traces.push(this.#at(row));
+      if (!wanted.includes(this.#states[row]!)) continue;
+      left--;
+      yield this.#at(row);
     }
-    return { traces, total: isOwner === undefined ? inThem : total };
+  }
+
+  count(state: JobState): number {
+    return this.#counts[JOB_STATES.indexOf(state)]!;
   }
 
   /** From now on those that ended first are the first to go. */

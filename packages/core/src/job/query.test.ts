@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { parseJobQuery } from './query.js';
+
+const NOW = 1_764_000_000_000;
+
+it.each([
+  ['', {}],
+  [
+    'name:etl* user:ann state:failed since:1h',
+    { name: 'etl*', userLike: 'ann', states: ['failed'], since: NOW - 3_600_000 },
+  ],
+  ['state:active', { states: ['waiting', 'running'] }],
+  ['  state:failed,cancelled  etl ', { states: ['failed', 'cancelled'], name: '*etl*' }],
+  ['a1-3', { id: 'a1-3' }],
+  ['etl-daily', { name: '*etl-daily*' }],
+])('%j asks for %j', (text, query) => {
+  expect(parseJobQuery(text, NOW)).toEqual(query);
+});
+
+it.each(['state:bad', 'color:red', 'name:', 'etl name:x', 'since:soon', 'user:a user:b'])(
+  '%j is an error that shows an example',
+  (text) => {
+    expect(() => parseJobQuery(text, NOW)).toThrow(expect.objectContaining({ name: 'InputError' }));
+  },
+);

@@ -1,0 +1,63 @@
+import { parseDuration } from '../durations.js';
+import { InputError } from '../errors.js';
+import type { Millis } from '../ids.js';
+import { JOB_STATES, type JobState } from './view.js';
+
+/** What a query of jobs asks for; texts are patterns with `*` and `?`. */
+export interface JobQuery {
+  readonly states?: readonly JobState[];
+  readonly userLike?: string;
+  readonly name?: string;
+  /** Wall clock, ms since 1970. */
+  readonly since?: Millis;
+  readonly id?: string;
+}
+
+export const JOB_QUERY_HINT =
+  'for example `name:etl* user:ann state:failed since:1h`; a word alone is part of a name, or an id';
+
+/** Short for several states. */
+const STATE_GROUPS: Readonly<Record<string, readonly JobState[]>> = {
+  active: ['waiting', 'running'],
+  ended: ['completed', 'failed', 'cancelled'],
+};
+
+/**
+ * Reads `name:etl* user:ann state:failed,running since:1h`.
+ *
+ * @param now wall clock, ms since 1970
+ * @throws InputError
+ */
+export function parseJobQuery(text: string, now: Millis): JobQuery {
+  const query: { -readonly [N in keyof JobQuery]: JobQuery[N] } = {};
+  for (const word of text.split(/\s+/).filter((each) => each !== '')) {
+    const [, key, value] = /^([a-z]+):(.*)$/.exec(word) ?? [undefined, isId(word) ? 'id' : 'word', word];
+    if (value === undefined || value === '') throw badQuery(`${key}: expected a value`);
+    const field = key === 'word' ? 'name' : key === 'user' ? 'userLike' : key === 'state' ? 'states' : key;
+    if (field !== undefined && Object.hasOwn(query, field)) throw badQuery(`${field}: given twice`);
+    if (key === 'word') query.name = `*${value}*`;
+    else if (key === 'name') query.name = value;
+    else if (key === 'user') query.userLike = value;
+    else if (key === 'id') query.id = value;
+    else if (key === 'state') query.states = value.split(',').flatMap(statesNamed);
+    else if (key === 'since') query.since = Math.max(0, now - parseDuration(value, 'since'));
+    else throw badQuery(`there is no ${key}: in a query of jobs`);
+  }
+  return query;
+}
+
+/** `a1-3`: what schedulers call jobs. */
+function isId(word: string): boolean {
+  return /^[a-z0-9]+-\d+$/.test(word);
+}
+
+function statesNamed(name: string): readonly JobState[] {
+  const state = JOB_STATES.find((each) => each === name);
+  if (state !== undefined) return [state];
+  if (Object.hasOwn(STATE_GROUPS, name)) return STATE_GROUPS[name]!;
+  throw badQuery(`state: expected ${[...JOB_STATES, ...Object.keys(STATE_GROUPS)].join(', ')}, got ${name}`);
+}
+
+function badQuery(message: string): InputError {
+  return new InputError('bad-query', message, JOB_QUERY_HINT);
+}

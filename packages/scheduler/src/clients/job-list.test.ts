@@ -1,0 +1,139 @@
+import {
+  isFinal,
+  JOB_STATES,
+  type JobPlace,
+  type JobState,
+  type JobSummary,
+  type MessageOf,
+  matchesGlob,
+} from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Job } from '../job/job.js';
+import { listJobs } from './job-list.js';
+
+/** A wall clock that rounds the sums of times. */
+const WALL_OFFSET_MS = 1_764_000_000_000.123;
+
+interface Logged {
+  readonly number: number;
+  readonly state: JobState;
+  readonly name: string;
+  readonly user: string | undefined;
+  readonly acceptedAt: number;
+  readonly ranMs: number;
+  readonly isAway: boolean;
+}
+
+/** A scheduler's jobs, of which some ended ones lie in the journal. */
+function partsOf(log: readonly Logged[]) {
+  const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway }) => ({
+    ...{ number, id: `s-${number}`, state, acceptedAt, isAway },
+    endedAt: isFinal(state) ? acceptedAt + ranMs : undefined,
+    spec: { name, user },
+  }));
+  const ended = jobs
+    .filter(({ endedAt }) => endedAt !== undefined)
+    .sort((one, other) => other.endedAt! - one.endedAt!);
+  const summary = ({ id, state, acceptedAt, endedAt }: Job): JobSummary =>
+    ({
+      ...{ id, state, submittedAt: acceptedAt + WALL_OFFSET_MS },
+      endedMs: endedAt === undefined ? undefined : endedAt - acceptedAt,
+    }) as JobSummary;
+  return {
+    config: { wallOffsetMs: WALL_OFFSET_MS },
+    views: { summary },
+    jobs: {
+      active: () => jobs.filter(({ state }) => !isFinal(state)),
+      endedNewestFirst: (states: readonly JobState[]) =>
+        ended.filter(({ isAway, state }) => !isAway && states.includes(state)),
+      awayNewestFirst: (states: readonly JobState[]) =>
+        ended
+          .filter(({ isAway, state }) => isAway && states.includes(state))
+          .map(({ spec: { user }, number, state, endedAt }) => ({ number, state, endedAt, user })),
+      recall: ({ number }: { number: number }) => jobs.find((job) => job.number === number),
+      endedCount: (of: JobState) => ended.filter(({ state }) => state === of).length,
+    },
+  } as unknown as Parameters<typeof listJobs>[0];
+}
+
+const logs = fc.uniqueArray(
+  fc.record<Logged>({
+    number: fc.nat(10_000),
+    state: fc.constantFrom(...JOB_STATES),
+    name: fc.constantFrom('etl-1', 'etl-2', 'train'),
+    user: fc.constantFrom('ann', 'bob', undefined),
+    acceptedAt: fc.oneof(fc.nat(20), fc.double({ min: 0, max: 1e6, noNaN: true })),
+    ranMs: fc.oneof(fc.nat(5), fc.double({ min: 0, max: 1e6, noNaN: true })),
+    isAway: fc.boolean(),
+  }),
+  { selector: ({ number }) => number, maxLength: 300 },
+);
+
+const ask = (more: Partial<MessageOf<'listJobs'>>): MessageOf<'listJobs'> => ({
+  ...{ type: 'listJobs', request: 1, user: undefined, states: [], where: undefined },
+  ...{ endedMax: 1_000, jobsMax: 1_000, ...more },
+});
+
+describe('a list of jobs', () => {
+  test('has each job of the event log once, page by page, and counts them by state', () => {
+    fc.assert(
+      fc.property(
+        logs,
+        fc.constantFrom(1, 2, 7, 50),
+        fc.constantFrom([], ['failed'] as const, ['waiting', 'completed'] as const),
+        fc.constantFrom(undefined, 'etl*', 'nothing'),
+        fc.constantFrom(undefined, 'ann'),
+        fc.constantFrom(undefined, WALL_OFFSET_MS + 10),
+        (log, jobsMax, states, name, user, since) => {
+          const fits = log.filter(
+            (job) =>
+              (name === undefined || matchesGlob(name, job.name)) &&
+              (user === undefined || job.user === user) &&
+              (since === undefined ||
+                !isFinal(job.state) ||
+                job.acceptedAt + job.ranMs >= since - WALL_OFFSET_MS),
+          );
+          const wanted = fits.filter(
+            ({ state }) => states.length === 0 || (states as readonly string[]).includes(state),
+          );
+          const isOwner = user === undefined ? undefined : (of?: string) => of === user;
+          const seen: string[] = [];
+          let after: JobPlace | undefined;
+          for (let pages = 0; pages < 1_000; pages++) {
+            const where = {
+              ...(name === undefined ? {} : { name }),
+              ...(since === undefined ? {} : { since }),
+              ...(after === undefined ? {} : { after }),
+            };
+            const page = listJobs(partsOf(log), ask({ states, where, jobsMax }), isOwner);
+            seen.push(...page.jobs.map(({ id }) => id));
+            if (name === undefined) {
+              expect(page.total).toBe(wanted.length);
+              for (const state of JOB_STATES)
+                expect(page.counts[state]).toBe(fits.filter((job) => job.state === state).length);
+            }
+            if (page.reached === undefined) break;
+            after = page.reached;
+          }
+          expect(seen.toSorted()).toEqual(wanted.map(({ number }) => `s-${number}`).toSorted());
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('begins with active jobs, oldest first, and goes on with ended ones, latest first', () => {
+    const job = (number: number, state: JobState, acceptedAt: number, ranMs = 0): Logged => ({
+      ...{ number, state, acceptedAt, ranMs, name: 'x', user: undefined, isAway: number % 2 === 0 },
+    });
+    const log = [
+      job(1, 'completed', 0, 5),
+      job(2, 'failed', 0, 9),
+      job(3, 'running', 4),
+      job(5, 'waiting', 2),
+    ];
+    const { jobs } = listJobs(partsOf(log), ask({}), undefined);
+    expect(jobs.map(({ id }) => id)).toEqual(['s-5', 's-3', 's-2', 's-1']);
+  });
+});
