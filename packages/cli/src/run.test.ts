@@ -33,7 +33,7 @@ describe('wrong usage is one line and exit code 2', () => {
     ],
     [['jobs', '--config', 'no.json'], '--config: cannot read no.json: there is no such file'],
     [['schema', 'constructor'], 'schema: unknown schema "constructor"; known: job'],
-    [['jobs', 'extra'], 'jobs: "extra" is not expected; `goshawk jobs --help` shows how'],
+    [['workers', 'extra'], 'workers: "extra" is not expected; `goshawk workers --help` shows how'],
     [['jobs', '--', 'x'], 'jobs takes nothing after --'],
     [['wait'], 'wait needs ID…; `goshawk wait --help` shows how'],
     [

@@ -59,6 +59,19 @@ export class TestCluster {
     return childrenOf(this.#up.pid);
   }
 
+  /** Central stands still until `resume`. */
+  pause(): void {
+    process.kill(this.#centralPid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.#centralPid, 'SIGCONT');
+  }
+
+  get #centralPid(): number {
+    return this.children().find(({ command }) => / central /.test(command))!.pid;
+  }
+
   /** Resolves when something that `up` says on stderr matches. */
   says(pattern: RegExp): Promise<void> {
     return this.#up.says(pattern);

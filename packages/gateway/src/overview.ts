@@ -3,6 +3,7 @@ import {
   counted,
   formatCount,
   type GoshawkError,
+  type Millis,
   sumOf,
   WAITING_WORDS,
   type WaitingReason,
@@ -17,7 +18,7 @@ export interface Seen {
   readonly view: ClusterView | undefined;
   readonly waiting: ClusterWaiting | undefined;
   readonly counters: ClusterCounters | undefined;
-  /** Jobs that failed lately. */
+  /** The last jobs that failed within `FAILED_NEWS_MS`; the total counts all. */
   readonly failed: Jobs | undefined;
   /** The first of what did not answer. */
   readonly problem: GoshawkError | undefined;
@@ -25,29 +26,38 @@ export interface Seen {
 
 export type Overview = z.infer<typeof overview>;
 type Attention = Overview['attention'][number];
-type WaitingRow = Overview['waiting'][number];
+type WaitingRow = NonNullable<Overview['waiting']>[number];
 
 /** Tasks wait for these until somebody does something. */
-const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away']);
-/** A job that failed is news for so long. ms */
-const FAILED_NEWS_MS = 3_600_000;
-const NAMES_SHOWN = 3;
+const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away', 'required']);
+/** Failures are news for so long. ms */
+export const FAILED_NEWS_MS = 3_600_000;
+export const NAMES_SHOWN = 3;
+
+type Totals = Omit<NonNullable<Overview['lastSeen']>, 'secondsAgo'>;
+
+/** The last answer of central. */
+export interface LastSeen {
+  readonly view: ClusterView;
+  readonly agoMs: Millis;
+}
 
 /** A look at the cluster in one piece. */
 export function overviewOf({
   where,
   problem,
   seen,
+  lastSeen,
   workers,
 }: {
   readonly where: string;
   readonly problem: GoshawkError | undefined;
   readonly seen: Seen | undefined;
+  readonly lastSeen?: LastSeen | undefined;
   readonly workers: WorkerTable;
 }): Overview {
-  const { view, waiting } = seen ?? {};
-  const sum = (of: 'slots' | 'busy' | 'queued') => sumOf(view?.workers ?? [], (worker) => worker[of]);
-  const groups = (waiting?.waiting ?? []).map(
+  const { view, waiting, failed } = seen ?? {};
+  const groups = waiting?.waiting.map(
     ({ exampleAgeMs, ...group }): WaitingRow => ({
       ...group,
       exampleAgeSeconds: Math.round(exampleAgeMs) / 1_000,
@@ -57,23 +67,35 @@ export function overviewOf({
   return {
     schema: 'goshawk.overview/1',
     cluster: where,
-    policy: view?.settings.policy.policy ?? null,
+    policy: (view ?? lastSeen?.view)?.settings.policy.policy ?? null,
     reachable: view !== undefined,
     workers: workers.counts(),
-    slots: sum('slots'),
-    busy: sum('busy'),
-    queued: sum('queued'),
-    schedulers: view?.schedulers.length ?? 0,
-    jobs: sumOf(view?.schedulers ?? [], ({ jobs }) => jobs),
-    waiting: groups,
+    ...(view === undefined ? UNKNOWN : totalsOf(view)),
+    lastSeen:
+      view !== undefined || lastSeen === undefined
+        ? null
+        : { secondsAgo: Math.round(lastSeen.agoMs / 1_000), ...totalsOf(lastSeen.view) },
+    waiting: groups ?? null,
+    failedJobs: failed?.total ?? null,
     attention: [
       ...(problem === undefined ? [] : [fromError(problem)]),
       ...silent(seen),
       ...journals(seen),
       ...atWorkers(seen, workers),
-      ...groups.filter(({ reason }) => STUCK.has(reason)).map(stuck),
+      ...(groups ?? []).filter(({ reason }) => STUCK.has(reason)).map(stuck),
       ...failures(seen),
     ],
+  };
+}
+
+const UNKNOWN = { slots: null, busy: null, queued: null, schedulers: null, jobs: null };
+
+function totalsOf({ workers, schedulers }: ClusterView): Totals {
+  const sum = (of: 'slots' | 'busy' | 'queued') => sumOf(workers, (worker) => worker[of]);
+  return {
+    ...{ slots: sum('slots'), busy: sum('busy'), queued: sum('queued') },
+    schedulers: schedulers.length,
+    jobs: sumOf(schedulers, ({ jobs }) => jobs),
   };
 }
 
@@ -86,7 +108,7 @@ function silent(seen: Seen | undefined): Attention[] {
   return [...names].map((name) => ({
     level: 'error',
     what: `no answer from ${name}`,
-    hint: 'its jobs go on when it is back; its log says why it went',
+    hint: 'its jobs continue when it is back, and are missing below; its log says why it stopped',
     link: null,
   }));
 }
@@ -147,15 +169,17 @@ function stuck({ tasks, why, helps, example }: WaitingRow): Attention {
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 
+/** One line however many failed, with the last of them by name. */
 function failures(seen: Seen | undefined): Attention[] {
-  const now = Date.now();
-  const recent = (seen?.failed?.jobs ?? []).filter(
-    ({ submittedAt, endedMs = 0 }) => now - submittedAt - endedMs < FAILED_NEWS_MS,
-  );
-  return recent.slice(0, NAMES_SHOWN).map(({ id, name, tasks }) => ({
-    level: 'warning',
-    what: `${name} (${id}) failed: ${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`,
-    hint: 'its log says what they printed; `goshawk retry` runs them again',
-    link: `#/jobs/${id}`,
-  }));
+  const { jobs = [], total = 0 } = seen?.failed ?? {};
+  if (total === 0) return [];
+  const names = jobs.map(({ id, name, tasks }) => {
+    const words =
+      tasks.total === 1 ? '' : `: ${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`;
+    return `${name} (${id}${words})`;
+  });
+  const what = `${counted(total, 'job')} failed within the last hour: ${names.slice(0, NAMES_SHOWN).join(', ')}${total > NAMES_SHOWN ? ', …' : ''}`;
+  const link = total === 1 ? `#/jobs/${jobs[0]!.id}` : '#/jobs?q=state:failed+since:1h';
+  const hint = `\`goshawk logs ID --failed\` shows their output; \`goshawk retry ID\` runs the failed tasks again`;
+  return [{ level: 'warning', what, hint, link }];
 }

@@ -164,7 +164,7 @@ it('names and numbers that cannot be are said to be wrong', async () => {
     status: 400,
     body: {
       message: 'query: there is no parameter "states" here',
-      hint: 'there are state, user, all, from, limit',
+      hint: 'there are state, user, q, all, from, after, limit',
     },
   });
   expect(await read(`${url}/v1/why?task=3`)).toMatchObject({ status: 400 });

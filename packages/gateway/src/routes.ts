@@ -9,6 +9,7 @@ import {
   jobJson,
   jobJsonSchema,
   PRIORITIES,
+  parseJobQuery,
   seconds,
   summaryJson,
   TASKS_LISTED_MAX,
@@ -81,29 +82,30 @@ export const ROUTES: readonly Route[] = [
     query: z.object({
       state: states.optional(),
       user: z.string().max(256).optional(),
+      q: z
+        .string()
+        .max(1_000)
+        .optional()
+        .describe('a query: `name:etl* user:ann state:failed since:1h`; a word alone is part of a name'),
       all: flag.optional().describe('all that ended, not the last ten only'),
-      from: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .max(LIMITS.jobsListedMax - 1)
-        .default(0),
+      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
+      after: z.string().max(600).optional().describe('`cursor` of the page before'),
       limit: z.coerce.number().int().min(1).max(1_000).default(50),
     }),
     answer: shapes.jobs,
     handle: async ({ cluster }, { query, signal }) => {
-      const { state: states, ...asked } = query;
-      const {
-        jobs,
-        total,
-        truncated,
-        next = null,
-        silent,
-        warnings,
-        quotas,
-      } = await (await cluster()).jobs({ states, ...asked, signal });
+      const { state: states, q, ...asked } = query;
+      const { id, ...filters } = q === undefined ? {} : parseJobQuery(q, Date.now());
+      if (id !== undefined)
+        throw new InputError(
+          'bad-query',
+          'q: an id is not looked up here',
+          `GET /v1/jobs/${id} shows the job`,
+        );
+      const listed = await (await cluster()).jobs({ states, ...asked, ...filters, signal });
+      const { jobs, next = null, cursor = null, ...rest } = listed;
       const shown = jobs.map((job) => summaryJson(job, Date.now()));
-      return { schema: 'goshawk.jobs/1', jobs: shown, total, truncated, next, silent, warnings, quotas };
+      return { schema: 'goshawk.jobs/1', ...rest, jobs: shown, next, cursor };
     },
   }),
   route({

@@ -88,8 +88,12 @@ export const jobs = z.object({
   jobs: z.array(summary),
   total: count,
   truncated: z.boolean(),
-  /** `from` of the next page. */
+  /** By state, whatever states are asked for. */
+  counts: taskCounts,
+  /** `from` of the next page; null with `after`. */
   next: count.nullable(),
+  /** `after` of the next page, which costs less than `from`. */
+  cursor: z.string().nullable(),
   silent: z.array(z.string()),
   warnings: z.array(z.string()),
   /** Who has how many tasks waiting at a scheduler that limits them. */
@@ -120,6 +124,10 @@ export const job = z.looseObject({
       counts: taskCounts.nullable(),
       after: z.array(z.string()),
       estimateSeconds: seconds.nullable(),
+      /** What its first task runs, cut where it is long; null from an older scheduler. */
+      command: z.string().nullable(),
+      /** What each task demands. */
+      demand: z.record(z.string(), z.number()),
       /** Of its tasks that completed. */
       meanRunSeconds: seconds.nullable(),
     }),
@@ -345,25 +353,41 @@ export const overview = z.object({
   /** Central answers. */
   reachable: z.boolean(),
   workers: z.record(z.enum(SHOWN_STATES), count),
-  /** Slots of workers, and those in use; workers without a fixed number count what they run. */
-  slots: count,
-  busy: count,
-  queued: count,
-  schedulers: count,
-  /** Jobs that have not ended. */
-  jobs: count,
-  waiting: z.array(
-    z.object({
-      class: jobClass,
-      reason: z.enum(WAITING_REASONS),
-      tasks: count,
-      /** The job that has waited longest. */
-      example: z.string(),
-      exampleAgeSeconds: seconds,
-      why: z.string(),
-      helps: z.string(),
-    }),
-  ),
+  /** Slots of workers, and those in use; workers without a fixed number count what they run. Null: unknown. */
+  slots: count.nullable(),
+  busy: count.nullable(),
+  queued: count.nullable(),
+  schedulers: count.nullable(),
+  /** Jobs that have not ended. Null: unknown. */
+  jobs: count.nullable(),
+  /** The last answer of central, while it does not answer; `workers` is of that time then. */
+  lastSeen: z
+    .object({
+      secondsAgo: seconds,
+      slots: count,
+      busy: count,
+      queued: count,
+      schedulers: count,
+      jobs: count,
+    })
+    .nullable(),
+  /** Null: unknown. */
+  waiting: z
+    .array(
+      z.object({
+        class: jobClass,
+        reason: z.enum(WAITING_REASONS),
+        tasks: count,
+        /** The job that has waited longest. */
+        example: z.string(),
+        exampleAgeSeconds: seconds,
+        why: z.string(),
+        helps: z.string(),
+      }),
+    )
+    .nullable(),
+  /** Jobs that failed within the last hour; null: unknown. */
+  failedJobs: count.nullable(),
   /** What a person should look at. */
   attention: z.array(
     z.object({
@@ -391,9 +415,10 @@ export const history = z.object({
     z.object({
       /** Seconds since 1970. */
       at: count,
-      waiting: count,
-      busy: count,
-      slots: count,
+      /** Null: unknown. */
+      waiting: count.nullable(),
+      busy: count.nullable(),
+      slots: count.nullable(),
       short: classPoint,
       long: classPoint,
     }),

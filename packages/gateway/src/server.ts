@@ -1,9 +1,5 @@
 import type { Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo, Socket } from 'node:net';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import fastifyStatic from '@fastify/static';
 import type { Cluster } from '@goshawk/client';
 import {
   cannotListen,
@@ -24,6 +20,7 @@ import { HeldAnswers } from './held-answers.js';
 import { LIMITS } from './limits.js';
 import { Link } from './link.js';
 import { openApi } from './openapi.js';
+import { addPage } from './page-files.js';
 import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
 import { ROUTES } from './routes.js';
 import { type StreamFormat, stream } from './stream.js';
@@ -61,9 +58,6 @@ const TIMES = {
   headersTimeout: LIMITS.headersTimeoutMs,
   keepAliveTimeout: LIMITS.keepAliveMs,
 };
-
-const PAGE = fileURLToPath(new URL('../page/', import.meta.url));
-const SCRIPTS = fileURLToPath(new URL('../dist/page/', import.meta.url));
 
 /** Nothing but what this gateway serves itself, and no script or style within a page. */
 const POLICY = [
@@ -149,7 +143,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await link.cluster();
     return 'ready\n';
   });
-  await addPage(app);
+  addPage(app);
   await app.listen({ host, port }).catch((error: unknown) => {
     throw cannotListen(options.bind, error);
   });
@@ -250,19 +244,4 @@ function parse(shape: z.ZodType | undefined, value: unknown, where: string): unk
   const result = shape.safeParse(value);
   if (result.success) return result.data;
   throw new InputError('bad-request', `${where}: ${describeIssue(result.error)}`, 'see /v1/openapi.json');
-}
-
-/** The page shows nothing by itself: what it shows it asks the API for. */
-async function addPage(app: FastifyInstance): Promise<void> {
-  await app.register(fastifyStatic, { root: SCRIPTS, prefix: '/script/', cacheControl: false, index: false });
-  const uplot = dirname(createRequire(import.meta.url).resolve('uplot'));
-  const files: readonly (readonly [path: string, folder: string, file: string])[] = [
-    ['/', PAGE, 'index.html'],
-    ['/style.css', PAGE, 'style.css'],
-    ['/icon.svg', PAGE, 'icon.svg'],
-    ['/uplot.css', uplot, 'uPlot.min.css'],
-    // As if it were one of the page's own scripts, which import it from there.
-    ['/script/uplot.js', uplot, 'uPlot.esm.js'],
-  ];
-  for (const [path, folder, file] of files) app.get(path, (_, reply) => reply.sendFile(file, folder));
 }

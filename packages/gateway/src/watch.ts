@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Cluster, ClusterCounters } from '@goshawk/client';
-import { GoshawkError, type Millis, UnreachableError } from '@goshawk/core';
+import type { Cluster, ClusterCounters, ClusterView } from '@goshawk/client';
+import { GoshawkError, type Millis, sumOf, UnreachableError } from '@goshawk/core';
 import { History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
-import { type Overview, overviewOf, type Seen } from './overview.js';
+import { FAILED_NEWS_MS, NAMES_SHOWN, type Overview, overviewOf, type Seen } from './overview.js';
 import { WorkerTable } from './worker-table.js';
 
 /** Between two looks while somebody watches; more where there are so many workers that an answer is large. ms */
@@ -34,6 +34,7 @@ export class ClusterWatch {
   #watchers = 0;
   #wake = (): void => {};
   #overview: Overview;
+  #lastView: { readonly view: ClusterView; readonly at: Millis } | undefined;
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
@@ -106,13 +107,24 @@ export class ClusterWatch {
     try {
       const seen = await ask(await this.#link.cluster());
       // While central is away nobody knows of workers, which does not make them lost.
-      if (seen.view !== undefined) this.#table.update(seen.view.workers, performance.now());
-      this.#overview = overviewOf({ where, problem: seen.problem, seen, workers: this.#table });
+      const now = performance.now();
+      if (seen.view !== undefined) {
+        this.#table.update(seen.view.workers, now);
+        this.#lastView = { view: seen.view, at: now };
+      }
+      const { problem } = seen;
+      this.#overview = overviewOf({ where, problem, seen, lastSeen: this.#lastSeen, workers: this.#table });
       this.#addPoint(seen.counters);
     } catch (error) {
       const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));
-      this.#overview = overviewOf({ where, problem, seen: undefined, workers: this.#table });
+      const lastSeen = this.#lastSeen;
+      this.#overview = overviewOf({ where, problem, seen: undefined, lastSeen, workers: this.#table });
     }
+  }
+
+  get #lastSeen() {
+    const last = this.#lastView;
+    return last && { view: last.view, agoMs: performance.now() - last.at };
   }
 
   #addPoint(counters: ClusterCounters | undefined): void {
@@ -122,7 +134,7 @@ export class ClusterWatch {
     this.#pointAt = now;
     const at = Date.now();
     const { busy, slots, waiting } = this.#overview;
-    const tasks = waiting.reduce((sum, group) => sum + group.tasks, 0);
+    const tasks = waiting && sumOf(waiting, (group) => group.tasks);
     const point = this.history.add(at, counters.schedulers, { waiting: tasks, busy, slots });
     if (point === undefined) return;
     this.#versionOfPoint.set(point, this.#table.version);
@@ -142,7 +154,7 @@ async function ask(cluster: Cluster): Promise<Seen> {
     part(cluster.describe()),
     part(cluster.waiting()),
     part(cluster.counters({ of: ({ kind }) => kind === 'scheduler' })),
-    part(cluster.jobs({ states: ['failed'], limit: 10 })),
+    part(cluster.jobs({ states: ['failed'], since: Date.now() - FAILED_NEWS_MS, limit: NAMES_SHOWN })),
   ]);
   return { view, waiting, counters, failed, problem };
 }

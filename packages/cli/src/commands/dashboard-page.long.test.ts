@@ -84,8 +84,8 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   });
 
   it('shows what the cluster has, and runs less script than it may', async () => {
-    await page.getByText('Nothing: the cluster is well.').waitFor();
-    await page.getByText('all take work').waitFor();
+    await page.getByText('Nothing needs attention.').waitFor();
+    await page.getByText('all active').waitFor();
     expect(complaints).toEqual([]);
     // The charts alone weigh that much.
     await expect.poll(scriptBytes, { timeout: PATIENCE_MS }).toBeGreaterThan(40_000);
@@ -99,9 +99,9 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       tasks: [{ exec: ['sh', '-c', 'echo seen; sleep 1'] }, { exec: ['echo', '<img src=x>'] }],
     });
     await page.getByRole('link', { name: 'Jobs', exact: true }).first().click();
-    await page.getByLabel('User').fill('ann');
-    await page.getByLabel('User').press('Enter');
-    await page.waitForURL(/#\/jobs\?user=ann$/);
+    await page.getByLabel('Query of jobs').fill('user:an* name:watch*');
+    await page.getByLabel('Query of jobs').press('Enter');
+    await page.waitForURL(/#\/jobs\?q=user/);
     await page.getByRole('link', { name: id }).click();
     await page.locator('.name .badge.completed').waitFor();
     await page.getByText(/^Completed after .* until the first task started/).waitFor();
@@ -111,20 +111,31 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.locator('.timeline rect').first().waitFor();
   });
 
-  it('says why a job waits, and cancels it at the second word', async () => {
+  it('says why a job waits, holds it, changes its priority, and cancels it after a confirmation', async () => {
     const id = await submit({ name: 'stuck', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
-    await open(`#/jobs/${id}`, `Job ${id}`);
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
     await page.locator('.sentence', { hasText: /tasks have waited .*: / }).waitFor();
-    await page.getByRole('button', { name: 'Cancel the job' }).click();
-    await page.getByRole('button', { name: 'tasks that run are killed' }).click();
+    await page.getByRole('button', { name: 'Hold' }).click();
+    await page.locator('.name .badge.held').waitFor();
+    await page.getByRole('button', { name: 'Release' }).click();
+    await page.locator('.name .badge.held').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Priority high' }).click();
+    await page.getByRole('button', { name: 'Priority normal' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page
+      .getByText(/^Cancel the job\? 2 waiting tasks will not start, and 1 running task killed\./)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await page.locator('.name .badge.cancelled').waitFor();
-    await page.getByRole('button', { name: 'Retry what did not complete' }).waitFor();
+    await page.getByRole('button', { name: 'Retry…' }).waitFor();
   });
 
   it('says of a job that failed what went wrong', async () => {
     const fails = { exec: ['sh', '-c', 'exit 3'] };
     const id = await submit({ name: 'broken', tasks: { count: 7, run: fails } });
-    await open(`#/jobs/${id}`, `Job ${id}`);
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
     await page.getByText(/^task 0 on (w\d|extra): the command ended with exit code 3$/).waitFor();
     await page.getByText('2 more tasks failed').waitFor();
   });
@@ -137,13 +148,15 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('heading', { level: 2, name: 'extra' }).waitFor();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('heading', { level: 2, name: 'w0' }).waitFor();
-    await page.getByRole('button', { name: 'Drain: take nothing new' }).click();
+    await page.getByRole('button', { name: 'Drain…' }).click();
+    await page.getByText('Drain w0? It takes no new tasks. Nothing runs there').waitFor();
+    await page.getByRole('button', { name: 'Drain', exact: true }).click();
     await page.locator('.panel .badge.drained').waitFor();
-    await page.getByRole('button', { name: 'Take work again' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.panel .badge.active').waitFor();
   });
 
-  it('shows a worker that was killed, in the grid, its table and what needs a person', async () => {
+  it('shows a worker that was killed, in the grid, its table and under needs attention', async () => {
     await open('#/workers', 'Workers');
     await page.getByText('Table', { exact: true }).click();
     await page.getByRole('row', { name: /^extra active/ }).waitFor();
@@ -153,6 +166,80 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByText('It is lost').waitFor();
     await open('#/', 'Overview');
     await page.getByText('1 worker lost: extra').waitFor();
+  });
+
+  it('follows the output of a task between events, with its colours, and shows its command', async () => {
+    const loop =
+      'i=0; while [ $i -lt 4000 ]; do i=$((i+1)); printf "\\033[31mline %d\\033[0m\\n" $i; sleep 0.05; done';
+    const id = await submit({ name: 'talks', tasks: [{ exec: ['sh', '-c', loop] }] });
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
+    await page.locator('.command', { hasText: 'while [ $i -lt 4000 ]' }).waitFor();
+    await page.locator('.log .ansi-red', { hasText: /^line 40$/ }).waitFor();
+    const distance =
+      'const log = document.querySelector("pre.log[tabindex]"); log.scrollHeight - log.clientHeight - log.scrollTop';
+    await page.locator('.log .ansi-red', { hasText: /^line 80$/ }).waitFor();
+    expect(
+      await page.evaluate<number>(`(() => { ${distance.replace('; log.', '; return log.')} })()`),
+    ).toBeLessThan(5);
+    expect(await page.locator('pre.log[tabindex]').textContent()).not.toContain('[31m');
+    await fetch(`${url}v1/jobs/${id}/cancel`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+  });
+
+  it('lists a job that no worker can run under needs attention, and all failures as a number', async () => {
+    await submit({ name: 'nowhere', tasks: [{ sleep: 1 }], require: { rack: 'r9' } });
+    await open('#/', 'Overview');
+    await page
+      .locator('.attention', { hasText: '1 task cannot start: the workers do not have what they require' })
+      .waitFor();
+    await page.getByRole('link', { name: /job failed within the last hour: broken/ }).waitFor();
+  });
+
+  it('finds jobs from everywhere by Ctrl-K: by id, by name, by state', async () => {
+    await open('#/policy', 'Policy');
+    await page.keyboard.press('Control+k');
+    const field = page.getByLabel('Query of jobs');
+    await field.fill('state:failed bro');
+    await field.press('Enter');
+    await page.getByRole('link', { name: 'broken' }).or(page.getByText('broken')).first().waitFor();
+    await page.getByRole('link', { name: /^failed 1$/ }).waitFor();
+    await field.fill('color:red');
+    await field.press('Enter');
+    await page.getByText('there is no color: in a query of jobs').waitFor();
+  });
+
+  it('shows one error for a job that there is not', async () => {
+    await page.goto(`${url}#/jobs/zzz-99`);
+    await page.getByRole('link', { name: 'All jobs' }).waitFor();
+    expect(await page.getByRole('heading', { level: 2 }).count()).toBe(0);
+  });
+
+  it('shows unknown with the age of the last values while central does not answer', async () => {
+    await open('#/', 'Overview');
+    cluster.pause();
+    await page.locator('.tile.unknown', { hasText: /Slots busy.*unknown.*of \d+, .* ago/ }).waitFor();
+    await page.locator('.tile.unknown', { hasText: 'Active jobs' }).waitFor();
+    expect(await page.locator('.tile strong').allTextContents()).not.toContain('0');
+    cluster.resume();
+    await page.locator('.tile.unknown').first().waitFor({ state: 'detached' });
+  });
+
+  it('reports a fault of the page as one, and goes on', async () => {
+    await open('#/', 'Overview');
+    const before = complaints.length;
+    await page.evaluate(
+      'Object.defineProperty(Element.prototype, "replaceChildren", { configurable: true, value() { throw new Error("cannot draw"); } })',
+    );
+    await page.goto(`${url}#/jobs`);
+    await expect
+      .poll(() => complaints.slice(before).join(), { timeout: PATIENCE_MS })
+      .toContain('cannot draw');
+    expect(await page.getByText('no answer from the dashboard').count()).toBe(0);
+    complaints.length = before;
+    await page.reload();
   });
 
   it('recovers when the server is started again', async () => {
@@ -181,10 +268,10 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     const id = await submit({ name: 'checked', tasks: [{ exec: ['sh', '-c', 'echo no; exit 1'] }] });
-    const parts: readonly (readonly [address: string, heading: string, shown: string])[] = [
+    const parts: readonly (readonly [address: string, heading: string | RegExp, shown: string])[] = [
       ['#/', 'Overview', '.tile'],
       ['#/jobs', 'Jobs', 'tbody tr'],
-      [`#/jobs/${id}`, `Job ${id}`, '.name .badge.failed'],
+      [`#/jobs/${id}`, new RegExp(`\\(${id}\\)`), '.name .badge.failed'],
       ['#/workers/w1', 'Workers', '.panel dl'],
       ['#/policy', 'Policy', '.card dl'],
     ];

@@ -1,4 +1,12 @@
-import { counted, cutoffJson, JOB_STATES, LIMITS, summaryJson } from '@goshawk/core';
+import {
+  counted,
+  cutoffJson,
+  InputError,
+  JOB_STATES,
+  LIMITS,
+  parseJobQuery,
+  summaryJson,
+} from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
@@ -12,9 +20,12 @@ const LISTED_MAX = LIMITS.jobsListedMax;
 
 export const jobsCommand = defineCommand({
   name: 'jobs',
-  describe: 'list active jobs, and the last ten ended jobs',
+  words: '[QUERY…]',
+  describe:
+    'list active jobs, and the last ten ended jobs; or those that match name:etl* user:ann state:failed since:1h',
   examples: [
     ['goshawk jobs --state running,waiting', 'active jobs only'],
+    ["goshawk jobs 'name:etl* state:failed since:1h'", 'failed jobs of the last hour by name'],
     ['goshawk jobs --user $USER --all --json', 'all my jobs that schedulers remember'],
   ],
   options: {
@@ -33,17 +44,23 @@ export const jobsCommand = defineCommand({
       type: 'count',
       flagOnly: true,
       default: 0,
-      max: LISTED_MAX - 1,
       describe: 'skip this many jobs, to continue a cut list; with --all',
     },
   },
-  async run(context, options) {
-    const { from, user, all, limit } = options;
-    const states = options.state === undefined ? [] : statesIn(options.state);
+  async run(context, options, { words }) {
+    const { from, user, limit } = options;
+    const { id, ...query } = parseJobQuery(words.join(' '), Date.now());
+    if (id !== undefined)
+      throw new InputError('usage', `jobs: ${id} is an id`, `\`goshawk job ${id}\` shows the job`);
+    if (query.states !== undefined && options.state !== undefined)
+      throw new InputError('usage', 'jobs: the states are given twice', 'give --state or state:');
+    const states = query.states ?? (options.state === undefined ? [] : statesIn(options.state));
+    // A query looks at all jobs.
+    const all = options.all || words.length > 0;
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
     const [listed, settings] = await Promise.all([
-      cluster.jobs({ states, user, from, all, limit, signal }),
+      cluster.jobs({ ...query, states, user, from, all, limit, signal }),
       context.global.json ? cluster.settings({ signal }) : undefined,
     ]);
     const { jobs, total, truncated, next = null, silent, warnings, quotas } = listed;

@@ -1,13 +1,15 @@
 import { findCluster, openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
+import { runTop } from '../jobs/run-top.js';
 import { topPage } from '../jobs/top-page.js';
 import { painter } from '../terminal/paint.js';
 import { redrawing } from '../terminal/redrawing.js';
 
 export const topCommand = defineCommand({
   name: 'top',
-  describe: 'show alerts, waiting tasks with reasons, and delays by class, live (without a terminal: once)',
-  examples: [['goshawk top', 'until Ctrl-C; `goshawk dashboard` shows more, in a browser']],
+  describe:
+    'show and steer the cluster live: overview, jobs, workers, users, reasons (without a terminal: once)',
+  examples: [['goshawk top', 'until q; ? shows the keys']],
   options: {},
   async run(context) {
     const { ClusterWatch, Link } = await import('@goshawk/gateway');
@@ -22,6 +24,7 @@ export const topCommand = defineCommand({
     await looked;
     if (context.global.json) context.json(watch.overview);
     else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context)));
+    else if (process.stdin.isTTY) await runTop(context, cluster, watch);
     else {
       const draw = redrawing(context);
       for (; !context.interrupted.aborted; await watch.next()) draw(topPage(watch, painter(context)));

@@ -2,6 +2,7 @@ import {
   counted,
   formatCount,
   formatDuration,
+  formatResources,
   isFinal,
   type JobDetail,
   type Millis,
@@ -27,6 +28,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('left', remainingWork(job)),
     ['class', classWords(job)],
     ...section('pilots', pilotLines(job)),
+    ...section('command', commandLines(job)),
     ...section('priority', job.priority === 'normal' ? undefined : job.priority),
     ['submitted', submission(job, now)],
     ...section('held', holdLine(job, now)),
@@ -40,6 +42,16 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('', isFinal(job.state) ? remedyLines(job) : []),
   ];
   return page(heading(job, paint), sections, paint);
+}
+
+/** What each stage runs, and what each of its tasks demands. */
+function commandLines({ stages }: JobDetail): string[] {
+  return stages.flatMap(({ name, command, demand }) => {
+    if (command === undefined) return [];
+    const before = stages.length === 1 ? '' : `${plain(name)}: `;
+    const needs = Object.keys(demand).length === 0 ? '' : ` (${plain(formatResources(demand))} each)`;
+    return [`${before}${plain(command)}${needs}`];
+  });
 }
 
 function taskCounts({ tasks }: JobDetail): string {

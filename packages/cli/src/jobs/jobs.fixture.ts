@@ -22,7 +22,7 @@ export function jobSummary(more: Partial<JobSummary> = {}): JobSummary {
 export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
   return {
     ...jobSummary(more),
-    stages: [{ name: 'tasks', state: 'completed', tasks: 200, unfinished: 0, after: [] }],
+    stages: [{ name: 'tasks', state: 'completed', tasks: 200, unfinished: 0, demand: {}, after: [] }],
     attempts: { total: 200, failed: 0, lost: 0 },
     attemptList: [],
     failures: [],

@@ -19,7 +19,14 @@ function jobOf(rows: readonly TaskRow[], stages: number) {
     describe: async () =>
       jobDetail({
         tasks: taskCounts({ completed: rows.length }),
-        stages: names.map((name) => ({ name, state: 'completed', tasks: 1, unfinished: 0, after: [] })),
+        stages: names.map((name) => ({
+          name,
+          state: 'completed',
+          tasks: 1,
+          unfinished: 0,
+          demand: {},
+          after: [],
+        })),
       }),
     tasksPage: async ({ from = 0, limit = 2 }: { from?: number | undefined; limit?: number | undefined }) => {
       const matching = rows.filter(({ index }) => index >= from);

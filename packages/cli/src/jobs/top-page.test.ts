@@ -14,6 +14,8 @@ const OVERVIEW: Overview = {
   queued: 2,
   schedulers: 1,
   jobs: 2,
+  lastSeen: null,
+  failedJobs: 0,
   waiting: [
     {
       class: 'long',
@@ -37,7 +39,7 @@ const POINT: Point = {
   long: { tasksPerSecond: 0, delaySeconds: null, runSeconds: null },
 };
 
-it('says what there is, what waits and why, and what needs a person', () => {
+it('says what there is, what waits and why, and what needs attention', () => {
   const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter({ color: false }));
   expect(text).toMatch(/slots +█{23}░{7} 3 of 4 busy, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
@@ -45,7 +47,7 @@ it('says what there is, what waits and why, and what needs a person', () => {
   expect(text).toMatch(/short +12.3 tasks a second, delay p50 10 ms, p99 1.5 s$/m);
   expect(text).toMatch(/long +0 tasks a second$/m);
   // What others have named moves no cursor.
-  expect(text).toMatch(/needs you +1 worker lost: w9; its log says why/);
+  expect(text).toMatch(/attention +1 worker lost: w9; its log says why/);
 });
 
 it('leaves out what nobody has told yet', () => {
@@ -54,4 +56,16 @@ it('leaves out what nobody has told yet', () => {
     painter({ color: false }),
   );
   expect(text).not.toMatch(/waiting|short|long/);
+});
+
+it('says unknown, with the last value and its age, while central does not answer', () => {
+  const none = { slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null };
+  const last = { secondsAgo: 12, slots: 80, busy: 62, queued: 3, schedulers: 1, jobs: 9 };
+  const overview = { ...OVERVIEW, ...none, reachable: false, lastSeen: last, failedJobs: null };
+  const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
+  expect(text).toMatch(/slots +unknown: central does not answer; 12 s ago 62 of 80 busy/);
+  expect(text).toMatch(/jobs +unknown: central does not answer; 12 s ago 9 active/);
+  expect(text).toMatch(/workers +unknown: central does not answer; 12 s ago 3 active, 1 lost/);
+  expect(text).toMatch(/waiting +unknown: no scheduler answers/);
+  expect(text).not.toMatch(/\b0 /);
 });

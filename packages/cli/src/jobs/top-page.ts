@@ -6,7 +6,14 @@ import { page, type Section, section } from '../terminal/sections.js';
 /** Characters of a bar. */
 const BAR = 30;
 
-const UNKNOWN = 'unknown: central does not answer';
+/** An unknown number as it was last seen, with its age. */
+function unknown(
+  lastSeen: Overview['lastSeen'],
+  words: (last: NonNullable<Overview['lastSeen']>) => string,
+): string {
+  if (lastSeen === null) return 'unknown: central does not answer';
+  return `unknown: central does not answer; ${formatDuration(1_000 * lastSeen.secondsAgo)} ago ${words(lastSeen)}`;
+}
 
 /** What `goshawk top` shows. */
 export function topPage(
@@ -16,34 +23,40 @@ export function topPage(
   }: { readonly overview: Overview; readonly history: { readonly points: readonly Point[] } },
   paint: Painter,
 ): string {
-  const { cluster, policy, reachable, slots, busy, queued, jobs, schedulers, attention, waiting } = overview;
-  const share = slots > 0 ? busy / slots : 0;
+  const { cluster, policy, slots, busy, queued, jobs, schedulers, attention, waiting, lastSeen } = overview;
+  const { failedJobs } = overview;
+  const share = slots !== null && busy !== null && slots > 0 ? busy / slots : 0;
   const point = history.points.at(-1);
-  const most = Math.max(1, ...waiting.map(({ tasks }) => tasks));
+  const most = Math.max(1, ...(waiting ?? []).map(({ tasks }) => tasks));
+  const failed =
+    failedJobs === null || failedJobs === 0 ? '' : `, ${formatCount(failedJobs)} failed within the last hour`;
   return page(
     `${paint.bold(cluster)}  ${policy ?? ''}`,
     [
       [
         'slots',
-        reachable
-          ? `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued)} queued`
-          : UNKNOWN,
+        slots !== null && busy !== null
+          ? `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued ?? 0)} queued`
+          : unknown(lastSeen, (last) => `${formatCount(last.busy)} of ${formatCount(last.slots)} busy`),
       ],
       ['workers', workersLine(overview)],
       [
         'jobs',
-        reachable && schedulers > 0
-          ? `${formatCount(jobs)} that have not ended, at ${counted(schedulers, 'scheduler')}`
-          : `unknown: ${reachable ? 'no scheduler is there' : 'central does not answer'}`,
+        jobs === null || schedulers === null
+          ? unknown(lastSeen, (last) => `${formatCount(last.jobs)} active`)
+          : schedulers === 0
+            ? 'unknown: the cluster has no scheduler'
+            : `${formatCount(jobs)} active, at ${counted(schedulers, 'scheduler')}${failed}`,
       ],
       ...section(
-        'needs you',
+        'attention',
         attention.map(({ level, what, hint }) => {
           const text = plain(hint === '' ? what : `${what}; ${hint}`);
           return level === 'error' ? paint.red(text) : paint.yellow(text);
         }),
       ),
-      ...waiting.map(
+      ...(waiting === null ? [['waiting', 'unknown: no scheduler answers'] satisfies Section] : []),
+      ...(waiting ?? []).map(
         ({ class: of, reason, tasks, why }): Section => [
           'waiting',
           `${bar(tasks / most, paint)} ${formatCount(tasks)} of ${of} jobs: ${why} (${reason})`,
@@ -58,13 +71,15 @@ export function topPage(
 }
 
 function bar(share: number, paint: Painter): string {
-  const full = Math.round(BAR * Math.min(1, share));
+  // Something is never drawn as nothing.
+  const full = share > 0 ? Math.max(1, Math.round(BAR * Math.min(1, share))) : 0;
   return `${paint.cyan('█'.repeat(full))}${paint.dim('░'.repeat(BAR - full))}`;
 }
 
-function workersLine({ workers }: Overview): string {
+function workersLine({ workers, lastSeen }: Overview): string {
   const there = Object.entries(workers).filter(([state, count]) => count > 0 || state === 'active');
-  return there.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ');
+  const line = there.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ');
+  return lastSeen === null ? line : unknown(lastSeen, () => line);
 }
 
 function rates({ tasksPerSecond, delaySeconds, runSeconds }: ClassPoint): string {

@@ -62,11 +62,7 @@ async function answered(sent: Promise<Response>): Promise<Response> {
     response = await sent;
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error;
-    throw new ApiError(
-      0,
-      'no answer from the dashboard',
-      'it is tried again; is `goshawk dashboard` running?',
-    );
+    throw new ApiError(0, 'no answer from the dashboard', 'retrying; is `goshawk dashboard` running?');
   }
   if (response.ok) return response;
   const said = (await response.json().catch(() => ({}))) as { message?: string; hint?: string };
@@ -94,12 +90,17 @@ export async function follow(path: string, reader: Reader, signal: AbortSignal):
       pauseMs = RETRY_MS;
       for await (const { event, id, data } of eventsIn(response.body!)) {
         lastEventId = id ?? lastEventId;
-        reader.event(event, JSON.parse(data));
+        // A fault of the page is no fault of the connection: it is reported, and the stream goes on.
+        try {
+          reader.event(event, JSON.parse(data));
+        } catch (error) {
+          reportError(error);
+        }
       }
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError) reader.state(error);
-      // Nobody gets better by being asked again.
+      // 401 and 404 are permanent: do not retry.
       if (error instanceof ApiError && (error.status === 404 || error.status === 401)) return;
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));

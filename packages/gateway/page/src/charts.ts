@@ -30,7 +30,7 @@ const CLASSES = ['short', 'long'] as const;
 
 export const CHARTS: readonly ChartSpec[] = [
   {
-    title: 'Throughput, tasks a second',
+    title: 'Throughput, tasks per second',
     format: (value) => `${Number(value.toPrecision(3))}`,
     lines: CLASSES.map((kind) => ({ label: kind, colour: kind, of: (point) => point[kind].tasksPerSecond })),
   },
@@ -190,9 +190,11 @@ function bridged(values: readonly (number | null)[]): (number | null | undefined
 
 /** One unit for all of an axis but its smallest values. */
 function secondsWord(seconds: number): string {
-  return seconds < 0.1
-    ? `${Number((1_000 * seconds).toPrecision(3))} ms`
-    : `${Number(seconds.toPrecision(3))} s`;
+  if (seconds < 0.1) return `${Number((1_000 * seconds).toPrecision(3))} ms`;
+  if (seconds < 100) return `${Number(seconds.toPrecision(3))} s`;
+  return seconds < 6_000
+    ? `${Math.round(seconds / 60)} min`
+    : `${Number((seconds / 3_600).toPrecision(2))} h`;
 }
 
 /** Of a logarithmic axis, powers of ten alone are drawn and named. */

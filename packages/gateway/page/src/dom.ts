@@ -60,14 +60,20 @@ function keyOf(element: Element): string {
 }
 
 interface Column<T> {
-  readonly title: string;
+  readonly title: string | Node;
   readonly isNumber?: boolean;
   /** Left out where there is little room. */
   readonly isExtra?: boolean;
   readonly of: (row: T) => Child;
 }
 
-export function table<T>(caption: string, columns: readonly Column<T>[], rows: readonly T[]): HTMLElement {
+/** @param link of a row: a click anywhere in it follows the link */
+export function table<T>(
+  caption: string,
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+  link?: (row: T) => string,
+): HTMLElement {
   const look = ({ isNumber, isExtra }: Column<T>) =>
     [isNumber ? 'number' : '', isExtra ? 'extra' : ''].join(' ').trim() || undefined;
   return h(
@@ -92,7 +98,15 @@ export function table<T>(caption: string, columns: readonly Column<T>[], rows: r
         rows.map((row) =>
           h(
             'tr',
-            {},
+            link === undefined
+              ? {}
+              : {
+                  class: 'link',
+                  onclick: (event) => {
+                    if (!(event.target as Element).closest('a') && getSelection()?.isCollapsed !== false)
+                      location.hash = link(row);
+                  },
+                },
             columns.map((column) => h('td', { class: look(column) }, column.of(row))),
           ),
         ),

@@ -1,7 +1,9 @@
-import { follow, get, post } from './api.js';
+import { ansiSpans } from './ansi.js';
+import { ApiError, follow, get, post } from './api.js';
 import {
   ago,
   behind,
+  bytes,
   card,
   count,
   counted,
@@ -12,9 +14,10 @@ import {
   stateBadge,
   svg,
   table,
+  ticked,
 } from './dom.js';
 import { standing, tookSeconds } from './jobs.js';
-import type { Attempt, Job, JobSummary, Logs, Why } from './shapes.js';
+import type { Attempt, Job, JobSummary, Logs, TaskList, Why } from './shapes.js';
 import { may, type Place } from './view.js';
 
 /** Between two looks at a job that changes all the time. ms */
@@ -25,6 +28,7 @@ const LINES = 500;
 /** One job: why, how far, stages, what ran when, and what it printed. */
 export function showJob(place: Place): void {
   const { root, rest: id, signal } = place;
+  const parts = h('div', { hidden: true });
   const path = `/v1/jobs/${encodeURIComponent(id)}`;
   const problem = h('div', { role: 'status' });
   const head = h('div', {});
@@ -34,13 +38,17 @@ export function showJob(place: Place): void {
   const timeline = h('div', { class: 'chart' });
   const log = h('pre', { class: 'log', tabindex: 0, 'aria-label': 'What the tasks printed' });
   const failedOnly = h('input', { type: 'checkbox', id: 'failed' });
+  const task = h('input', { id: 'task', size: 8, inputmode: 'numeric', autocomplete: 'off' });
+  const followed = h('input', { type: 'checkbox', id: 'follow', checked: true });
+  const tasks = h('div', {});
   let job: Job | undefined;
-  root.append(
-    problem,
+  root.append(problem, parts);
+  parts.append(
     head,
     actions,
     card('Why', why),
     card('Stages', stages),
+    card('Tasks', tasks),
     card(
       'Timeline',
       timeline,
@@ -51,17 +59,68 @@ export function showJob(place: Place): void {
       h(
         'div',
         { class: 'filters' },
-        h('span', {}, failedOnly, h('label', { for: 'failed' }, 'of tasks that failed only')),
+        h('span', {}, failedOnly, h('label', { for: 'failed' }, 'failed tasks only')),
+        h('span', {}, h('label', { for: 'task' }, 'Task'), task),
+        h('span', {}, followed, h('label', { for: 'follow' }, 'follow')),
       ),
       log,
     ),
   );
   const showLog = async (): Promise<void> => {
-    const { chunks, truncated } = await get<Logs>(
-      `${path}/logs${failedOnly.checked ? '?failed=true' : ''}`,
-      signal,
+    const ask = new URLSearchParams();
+    if (failedOnly.checked) ask.set('failed', 'true');
+    if (/^\d+$/.test(task.value)) ask.set('task', task.value);
+    const { chunks, truncated } = await get<Logs>(`${path}/logs?${ask}`, signal);
+    fill(log, ...logLines(chunks, truncated));
+    if (followed.checked) log.scrollTop = log.scrollHeight;
+  };
+  log.addEventListener('scroll', () => {
+    followed.checked = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
+  });
+  followed.addEventListener('change', () => {
+    if (followed.checked) log.scrollTop = log.scrollHeight;
+  });
+  task.addEventListener('change', () => void showLog().catch(tell));
+  const tell = (error: unknown): void => {
+    if (signal.aborted) return;
+    const { message, hint, status } = error as ApiError;
+    fill(
+      problem,
+      h('p', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null),
+      status === 404 ? h('p', {}, h('a', { href: '#/jobs' }, 'All jobs')) : null,
     );
-    fill(log, logText(chunks, truncated));
+  };
+  let tasksFrom = 0;
+  const showTasks = async (): Promise<void> => {
+    const page = await get<TaskList>(`${path}/tasks?from=${tasksFrom}&limit=${TASKS}`, signal);
+    const turn = (text: string, from: number) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          onclick: () => {
+            tasksFrom = from;
+            void showTasks().catch(tell);
+          },
+        },
+        text,
+      );
+    fill(
+      tasks,
+      taskTable(page.tasks, (index) => {
+        task.value = String(index);
+        void showLog().catch(tell);
+        log.scrollIntoView();
+        log.focus();
+      }),
+      h(
+        'nav',
+        { class: 'pages', 'aria-label': 'Pages of tasks' },
+        h('span', {}, `${count(page.tasks.length)} of ${counted(page.total, 'task')}`),
+        tasksFrom === 0 ? null : turn('First', 0),
+        page.next === null ? null : turn('Next', page.next),
+      ),
+    );
   };
   const look = async (): Promise<void> => {
     try {
@@ -69,19 +128,28 @@ export function showJob(place: Place): void {
         get<Job>(path, signal),
         get<Why>(`${path}/why`, signal),
         showLog(),
+        showTasks(),
       ]);
+      parts.hidden = false;
+      document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;
       job = now;
       fill(problem);
       fill(head, title(now));
-      offer(place, actions, now);
+      offer(place, actions, now, () => void look());
       fill(why, h('p', { class: 'sentence' }, reason.sentence), bar(now), failureList(now), measures(now));
       fill(stages, stageTable(now));
-      timeline.replaceChildren(drawing(now));
+      fill(timeline, drawing(now));
     } catch (error) {
-      if (!signal.aborted) fill(problem, h('p', { class: 'error' }, (error as Error).message));
+      if (!(error instanceof ApiError) && !signal.aborted) throw error;
+      tell(error);
     }
   };
-  failedOnly.addEventListener('change', () => void showLog().catch(() => {}));
+  failedOnly.addEventListener('change', () => void showLog().catch(tell));
+  // Output comes between events of the job.
+  const timer = setInterval(() => {
+    if (job?.state === 'running' && !document.hidden) void showLog().catch(tell);
+  }, LOOK_MS);
+  signal.addEventListener('abort', () => clearInterval(timer));
   const paced = pace(look, signal);
   void look();
   void follow(`${path}/events`, { event: paced, state: () => {} }, signal);
@@ -105,48 +173,152 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
   };
 }
 
-function title(job: JobSummary): Node[] {
-  const { id, name, user, submittedAt, classifiedBy } = job;
+function title(job: Job): Node[] {
+  const { user, submittedAt, classifiedBy, priority, deadlineAt, deadlineMet, stages } = job;
   const by = classifiedBy === 'given' ? 'estimate at submission' : classifiedBy;
   const known = classifiedBy === 'pilots, not yet' ? `taken for ${job.class}` : `${job.class} (${by})`;
+  const deadline =
+    deadlineAt === null
+      ? null
+      : `${new Date(deadlineAt).toLocaleString()}${deadlineMet === null ? '' : deadlineMet ? ', met' : ', missed'}`;
+  const single = stages.length === 1 ? stages[0] : undefined;
   return [
-    h('p', { class: 'name' }, h('strong', {}, name), ' ', standing(job), ' ', h('code', {}, id)),
+    h('p', { class: 'name' }, standing(job)),
     h(
       'p',
       { class: 'hint' },
-      `${user === null ? '' : `of ${user}, `}${known}, submitted ${ago(submittedAt)}${tookSeconds(job) === null ? '' : `, took ${duration(tookSeconds(job))}`}`,
+      `${user === null ? '' : `${user}, `}${known}, submitted ${ago(submittedAt)}${tookSeconds(job) === null ? '' : `, took ${duration(tookSeconds(job))}`}`,
     ),
+    definitions([
+      ...(single?.command == null
+        ? []
+        : [['command', h('code', { class: 'command' }, single.command)] as const]),
+      ...(single === undefined || demandWords(single) === ''
+        ? []
+        : [['demand', demandWords(single)] as const]),
+      ['priority', priority],
+      ...(deadline === null ? [] : [['deadline', deadline] as const]),
+    ]),
   ];
 }
 
-function offer(place: Place, actions: HTMLElement, { id, state }: JobSummary): void {
-  const verb = state === 'waiting' || state === 'running' ? 'cancel' : state === 'completed' ? '' : 'retry';
-  if (actions.getAttribute('data-verb') === verb || !may(place, 'submit')) return;
-  actions.setAttribute('data-verb', verb);
-  actions.replaceChildren();
-  if (verb === '') return;
-  const button = h(
-    'button',
-    { type: 'button' },
-    verb === 'cancel' ? 'Cancel the job' : 'Retry what did not complete',
-  );
-  button.addEventListener('click', async () => {
-    // What is cancelled is lost: it is asked for twice.
-    if (verb === 'cancel' && button.dataset.sure === undefined) {
-      button.dataset.sure = 'yes';
-      button.textContent = 'Cancel it: tasks that run are killed';
-      return;
-    }
-    button.disabled = true;
+function demandWords({ demand }: Job['stages'][number]): string {
+  return Object.entries(demand)
+    .map(([name, amount]) => `${name === 'memory' ? bytes(amount) : count(amount)} ${name}`)
+    .join(', ');
+}
+
+interface Action {
+  readonly words: string;
+  readonly path: string;
+  readonly body?: object;
+  /** What will happen; asked before it does. */
+  readonly confirm?: string;
+}
+
+function actionsOf({ state, held, tasks, priority, beginAt }: Job): Action[] {
+  const runs = tasks.running > 0 ? `, and ${counted(tasks.running, 'running task')} killed` : '';
+  if (state === 'waiting' || state === 'running')
+    return [
+      {
+        words: 'Cancel…',
+        path: 'cancel',
+        confirm: `Cancel the job? ${counted(tasks.waiting, 'waiting task')} will not start${runs}. Completed tasks stay completed.`,
+      },
+      held || beginAt !== null
+        ? { words: beginAt === null ? 'Release' : 'Start now', path: 'release' }
+        : { words: 'Hold', path: 'hold' },
+      ...(['low', 'normal', 'high'] as const)
+        .filter((level) => level !== priority)
+        .map((level) => ({ words: `Priority ${level}`, path: 'update', body: { priority: level } })),
+    ];
+  const again = tasks.failed + tasks.cancelled;
+  if (again === 0) return [];
+  return [
+    {
+      words: 'Retry…',
+      path: 'retry',
+      body: { key: crypto.randomUUID() },
+      confirm: `Run ${counted(again, 'task')} of this job again? ${count(tasks.completed)} completed ones are kept.`,
+    },
+  ];
+}
+
+/** Buttons, each with its confirmation and its error beside it. They stay while what they do stays the same. */
+function offer(place: Place, actions: HTMLElement, job: Job, done: () => void): void {
+  if (!may(place, 'submit')) {
+    fill(actions, h('p', { class: 'hint' }, 'Read-only: your access token does not allow changes.'));
+    return;
+  }
+  const all = actionsOf(job);
+  const key = JSON.stringify(all.map(({ words, confirm }) => [words, confirm]));
+  if (actions.dataset.key === key || actions.querySelector('.confirm') !== null) return;
+  actions.dataset.key = key;
+  const outcome = h('span', { role: 'alert' });
+  const run = async ({ path, body }: Action): Promise<void> => {
+    fill(outcome);
     try {
-      const answer = await post<{ job: string }>(`/v1/jobs/${encodeURIComponent(id)}/${verb}`);
-      if (verb === 'retry') location.hash = `#/jobs/${answer.job}`;
+      await post(`/v1/jobs/${encodeURIComponent(job.id)}/${path}`, body);
+      done();
     } catch (error) {
-      button.disabled = false;
-      actions.append(h('p', { class: 'error', role: 'alert' }, (error as Error).message));
+      const { message, hint } = error as ApiError;
+      fill(outcome, h('span', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null));
     }
-  });
-  actions.append(button);
+  };
+  const show = (): void =>
+    actions.replaceChildren(
+      ...all.map((action) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            onclick: () => {
+              if (action.confirm === undefined) return void run(action);
+              ask(action);
+            },
+          },
+          action.words,
+        ),
+      ),
+      outcome,
+    );
+  const ask = (action: Action): void => {
+    const close = (): void => {
+      show();
+      actions.querySelector('button')?.focus();
+    };
+    const yes = h(
+      'button',
+      {
+        type: 'button',
+        class: 'danger',
+        onclick: () => {
+          close();
+          void run(action);
+        },
+      },
+      action.words.replace('…', ''),
+    );
+    actions.replaceChildren(
+      h(
+        'div',
+        {
+          class: 'confirm',
+          role: 'group',
+          'aria-label': 'Confirmation',
+          onkeydown: (event) => {
+            if ((event as KeyboardEvent).key === 'Escape') close();
+          },
+        },
+        h('span', {}, action.confirm!),
+        yes,
+        h('button', { type: 'button', onclick: close }, 'Keep as it is'),
+      ),
+      outcome,
+    );
+    yes.focus();
+  };
+  show();
 }
 
 const PARTS = ['completed', 'running', 'waiting', 'failed', 'cancelled'] as const;
@@ -204,14 +376,14 @@ function measures(job: Job): HTMLElement | null {
   const { meanRunSeconds, estimateSeconds, lostSeconds, attemptCounts, cancelReason } = job;
   const rows: (readonly [string, string])[] = [
     ...(cancelReason === null ? [] : [['because', cancelReason] as const]),
-    ...(meanRunSeconds === null ? [] : [['a task ran', `${duration(meanRunSeconds)} in the mean`] as const]),
-    ...(estimateSeconds === null ? [] : [['believed', `${duration(estimateSeconds)} a task`] as const]),
+    ...(meanRunSeconds === null ? [] : [['average run time', duration(meanRunSeconds)] as const]),
+    ...(estimateSeconds === null ? [] : [['estimated', `${duration(estimateSeconds)} per task`] as const]),
     ...(attemptCounts.failed + attemptCounts.lost === 0
       ? []
       : [
           [
-            'lost',
-            `${duration(lostSeconds)} to ${counted(attemptCounts.failed + attemptCounts.lost, 'attempt')} without success`,
+            'wasted',
+            `${duration(lostSeconds)} in ${counted(attemptCounts.failed + attemptCounts.lost, 'failed attempt')}`,
           ] as const,
         ]),
   ];
@@ -225,7 +397,7 @@ function stageTable({ stages }: Job): HTMLElement {
       { title: 'stage', of: ({ name }) => name },
       { title: 'state', of: ({ state }) => stateBadge(state) },
       {
-        title: 'done',
+        title: 'completed',
         isNumber: true,
         of: ({ tasks, counts }) => `${count(counts?.completed ?? 0)} / ${count(tasks)}`,
       },
@@ -251,6 +423,17 @@ function stageTable({ stages }: Job): HTMLElement {
         isExtra: true,
         of: ({ meanRunSeconds }) => duration(meanRunSeconds),
       },
+      ...(stages.length > 1
+        ? [
+            {
+              title: 'command',
+              isExtra: true,
+              of: ({ command }: Job['stages'][number]) =>
+                h('code', { class: 'clip', title: command ?? '' }, command ?? '–'),
+            },
+            { title: 'demand', isExtra: true, of: demandWords },
+          ]
+        : []),
     ],
     stages,
   );
@@ -259,7 +442,7 @@ function stageTable({ stages }: Job): HTMLElement {
 const ROW = 8;
 const WIDTH = 1_000;
 
-/** Attempts as bars over time, in the order in which they started. */
+/** Attempts as bars over time, in the order in which they started; those left out are a band below. */
 function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
   if (attempts.length === 0) return h('p', { class: 'hint' }, 'Nothing has started.');
   const began = Date.parse(submittedAt);
@@ -268,8 +451,16 @@ function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
     .sort((a, b) => a.from - b.from);
   const end = Math.max(0.001, ...rows.map(({ from, runSeconds }) => from + runSeconds));
   const x = (seconds: number) => (WIDTH * seconds) / end;
-  const height = rows.length * ROW;
-  const words = `${counted(rows.length, 'attempt')} over ${duration(end)}; the table below has each`;
+  const hidden = Math.max(0, attemptCounts.total - rows.length);
+  const band = hidden > 0 ? 2 * ROW : 0;
+  const height = rows.length * ROW + band;
+  const words = `${counted(rows.length, 'attempt')} over ${duration(end)}${hidden > 0 ? `, chosen evenly, and ${count(hidden)} more as a band` : ''}; the table below has each`;
+  const described = (element: SVGElement, text: string): SVGElement => {
+    const title = svg('title', {});
+    title.textContent = text;
+    element.append(title);
+    return element;
+  };
   const picture = svg(
     'svg',
     {
@@ -280,24 +471,67 @@ function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
       class: 'timeline',
       height,
     },
-    ...rows.map(({ from, runSeconds, state }, index) =>
-      svg('rect', {
-        x: x(from),
-        y: index * ROW + 1,
-        width: Math.max(2, x(runSeconds)),
-        height: ROW - 2,
-        class: `part ${state}`,
-      }),
+    ...rows.map(({ from, runSeconds, state, task, attempt, worker }, index) =>
+      described(
+        svg('rect', {
+          x: x(from),
+          y: index * ROW + 1,
+          width: Math.max(2, x(runSeconds)),
+          height: ROW - 2,
+          class: `part ${state}`,
+        }),
+        `task ${task}, attempt ${attempt}, ${state}, on ${worker}: from ${duration(from)}, ran ${duration(runSeconds)}`,
+      ),
     ),
+    ...(hidden === 0
+      ? []
+      : unionOf(rows).map(([from, to]) =>
+          described(
+            svg('rect', {
+              x: x(from),
+              y: rows.length * ROW + 2,
+              width: Math.max(2, x(to - from)),
+              height: band - 4,
+              class: 'omitted',
+            }),
+            `${counted(hidden, 'more attempt')} ran here`,
+          ),
+        )),
   );
-  const hidden = attemptCounts.total - rows.length;
   return h(
     'div',
     {},
     picture,
-    h('p', { class: 'scale' }, h('span', {}, 'submitted'), h('span', {}, `${duration(end)} later`)),
-    hidden > 0 ? h('p', { class: 'hint' }, `${counted(hidden, 'more attempt')}`) : null,
+    h(
+      'p',
+      { class: 'scale' },
+      ...[0, 1, 2, 3, 4].map((quarter) =>
+        h('span', {}, quarter === 0 ? 'submitted' : duration((end * quarter) / 4)),
+      ),
+    ),
+    hidden > 0
+      ? h(
+          'p',
+          { class: 'hint' },
+          `${counted(rows.length, 'attempt')} of ${count(attemptCounts.total)}: all that failed first, the others chosen evenly. The band below them stands for ${count(hidden)} more.`,
+        )
+      : null,
   );
+}
+
+/** Spans of time in which something ran. Others ran between two of an even choice, unless the gap is an unusual one. */
+function unionOf(
+  rows: readonly { readonly from: number; readonly runSeconds: number }[],
+): [number, number][] {
+  const spans: [number, number][] = [];
+  const gaps = rows.slice(1).map(({ from }, index) => from - rows[index]!.from);
+  const bridged = 4 * (gaps.toSorted((a, b) => a - b)[gaps.length >> 1] ?? 0);
+  for (const { from, runSeconds } of rows) {
+    const last = spans.at(-1);
+    if (last !== undefined && from <= last[1] + bridged) last[1] = Math.max(last[1], from + runSeconds);
+    else spans.push([from, from + runSeconds]);
+  }
+  return spans;
 }
 
 function attemptTable(attempts: readonly Attempt[]): HTMLElement {
@@ -321,17 +555,78 @@ function attemptTable(attempts: readonly Attempt[]): HTMLElement {
   );
 }
 
+const TASKS = 20;
+
+/** @param showLog called with the index of the task whose output is wanted */
+function taskTable(tasks: TaskList['tasks'], showLog: (index: number) => void): HTMLElement {
+  return table<TaskList['tasks'][number]>(
+    'Tasks',
+    [
+      { title: 'task', isNumber: true, of: ({ index }) => count(index) },
+      { title: 'stage', isExtra: true, of: ({ stage }) => stage },
+      { title: 'state', of: ({ state }) => stateBadge(state) },
+      { title: 'attempt', isNumber: true, isExtra: true, of: ({ attempt }) => count(attempt) },
+      {
+        title: 'worker',
+        of: ({ worker }) =>
+          worker === null ? '–' : h('a', { href: `#/workers/${encodeURIComponent(worker)}` }, worker),
+      },
+      { title: 'exit', isNumber: true, of: ({ exitCode }) => (exitCode === null ? '–' : String(exitCode)) },
+      { title: 'ran', isNumber: true, of: ({ runSeconds }) => duration(runSeconds) },
+      {
+        title: 'memory',
+        isNumber: true,
+        isExtra: true,
+        of: ({ maxRssBytes }) => (maxRssBytes === null ? '–' : bytes(maxRssBytes)),
+      },
+      {
+        title: 'error',
+        isExtra: true,
+        of: ({ error }) => h('span', { class: 'clip', title: error ?? '' }, error ?? ''),
+      },
+      {
+        title: 'output',
+        of: ({ index, attempt }) =>
+          attempt === 0
+            ? '–'
+            : h(
+                'button',
+                {
+                  type: 'button',
+                  class: 'plain',
+                  'aria-label': `Log of task ${index}`,
+                  onclick: () => showLog(index),
+                },
+                'log',
+              ),
+      },
+    ],
+    tasks,
+  );
+}
+
 /** With the number of the task before each line, as `goshawk logs` has it. */
-function logText(chunks: Logs['chunks'], truncated: boolean): string {
-  const lines = chunks.flatMap(({ task, text }) =>
+function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
+  const lines = chunks.flatMap(({ task, stream, text }) =>
     text
       .replace(/\n$/, '')
       .split('\n')
-      .map((line) => `${task}: ${line}`),
+      .map((line) => ({ task, stream, line })),
   );
-  if (lines.length === 0) return 'Nothing was printed.';
+  if (lines.length === 0) return [document.createTextNode('Nothing was printed.')];
   const shown = lines.slice(-LINES);
-  const cut =
-    truncated || shown.length < lines.length ? 'There was more before: `goshawk logs` has all of it.\n' : '';
-  return `${cut}${shown.join('\n')}`;
+  const cut = truncated || shown.length < lines.length;
+  return [
+    ...(cut ? [document.createTextNode('There was more before: `goshawk logs` has all of it.\n')] : []),
+    ...shown.map(({ task, stream, line }) =>
+      h('span', { class: stream }, `${task}: `, ...coloured(line), '\n'),
+    ),
+  ];
+}
+
+/** Text with the colours of its escape sequences; all other sequences are left out. */
+function coloured(line: string): Node[] {
+  return ansiSpans(line).map(({ text, classes }) =>
+    classes === '' ? document.createTextNode(text) : h('span', { class: classes }, text),
+  );
 }

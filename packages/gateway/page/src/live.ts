@@ -7,6 +7,8 @@ const HISTORY_SECONDS = 3_600;
 /** The cluster as the gateway sees it: one stream, read by every part of the page. */
 export class Live {
   overview: Overview | undefined;
+  /** When the last look arrived, by `performance.now()`. */
+  lookedAt = 0;
   points: Point[] = [];
   readonly workers = new Map<number, Worker>();
   readonly #listeners = new Set<() => void>();
@@ -30,7 +32,15 @@ export class Live {
     // It comes last of each look.
     if (name !== 'workers') return;
     this.#change(data as WorkerDelta);
-    for (const listener of [...this.#listeners]) listener();
+    this.lookedAt = performance.now();
+    for (const listener of [...this.#listeners]) {
+      // One part that cannot be drawn does not stop the others.
+      try {
+        listener();
+      } catch (error) {
+        reportError(error);
+      }
+    }
   }
 
   #addPoints({ reset, points }: { reset: boolean; points: Point[] }): void {

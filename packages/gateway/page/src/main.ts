@@ -1,5 +1,5 @@
 import { type ApiError, decoded, get, setToken, takeToken } from './api.js';
-import { fill, h, ticked } from './dom.js';
+import { duration, fill, h, ticked } from './dom.js';
 import { showJob } from './job.js';
 import { showJobs } from './jobs.js';
 import { Live } from './live.js';
@@ -17,13 +17,20 @@ const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (p
   policy: { title: 'Policy', show: showPolicy },
 };
 
+/** Below operate, what is missing. */
+const ROLE_WORDS = { read: 'read-only', submit: 'no worker actions' } as const;
+/** Looks come every 2 s, and less often with many thousand workers. ms */
+const STALE_MS = 10_000;
+
 const live = new Live();
 const links = h('ul', {});
 const connection = h('div', { class: 'connection', role: 'status' });
+const age = h('div', { class: 'connection', role: 'status' });
+const fault = h('div', { class: 'connection', role: 'alert' });
 const heading = h('h1', { tabindex: -1 });
 const root = h('div', {});
 const where = h('span', { class: 'where' });
-let session: Session;
+let session: Session | undefined;
 let leave = new AbortController();
 let shownAddress: string | undefined;
 
@@ -37,19 +44,40 @@ document.body.append(
     where,
   ),
   connection,
+  age,
+  fault,
   h('main', { id: 'main' }, heading, root),
 );
 document.querySelector('.skip')!.addEventListener('click', (event) => {
   event.preventDefault();
   heading.focus();
 });
+// Notices without an error, such as those of a ResizeObserver, are no fault.
+addEventListener('error', ({ error, message }) => {
+  if (error) tellFault(message);
+});
+addEventListener('unhandledrejection', ({ reason }) => tellFault(String(reason)));
 takeToken();
 void begin();
+
+/** Ctrl-K and `/` lead to the query of jobs from everywhere. */
+addEventListener('keydown', (event) => {
+  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  const isAsked = (event.key === 'k' && (event.ctrlKey || event.metaKey)) || (event.key === '/' && !isTyping);
+  if (!isAsked || session === undefined) return;
+  event.preventDefault();
+  const field = document.getElementById('q');
+  if (field !== null) return field.focus();
+  location.hash = '#/jobs';
+  addEventListener('hashchange', () => document.getElementById('q')?.focus(), { once: true });
+});
 
 /** Asks who we are, until somebody says so. */
 async function begin(): Promise<void> {
   try {
     session = await get<Session>('/v1/session');
+    where.textContent =
+      session.role === 'operate' ? session.cluster : `${session.cluster} · ${ROLE_WORDS[session.role]}`;
   } catch (error) {
     const { status } = error as ApiError;
     tell(error as ApiError);
@@ -58,9 +86,8 @@ async function begin(): Promise<void> {
     return;
   }
   tell(null);
-  where.textContent =
-    session.role === 'operate' ? session.cluster : `${session.cluster}, ${session.role} only`;
   live.start(tell);
+  setInterval(tellAge, 1_000);
   addEventListener('hashchange', show);
   show();
 }
@@ -81,10 +108,12 @@ function show(): void {
   document.title = `${heading.textContent} · Goshawk`;
   // After a choice of another part by keyboard the focus is at its head; a choice within a part keeps its place.
   const hadGrid = document.activeElement?.classList.contains('grid');
+  const hadId = document.activeElement?.id;
   root.replaceChildren();
-  part.show({ root, live, session, rest, query: new URLSearchParams(query), signal: leave.signal });
+  part.show({ root, live, session: session!, rest, query: new URLSearchParams(query), signal: leave.signal });
   if (shownAddress !== undefined && hadGrid) root.querySelector<HTMLElement>('.grid')?.focus();
   else if (shownAddress !== undefined && shownAddress !== name) heading.focus();
+  else if (hadId !== undefined && hadId !== '') document.getElementById(hadId)?.focus();
   shownAddress = name;
 }
 
@@ -102,6 +131,26 @@ function tell(problem: ApiError | null): void {
   );
 }
 
+/** Numbers that have not been renewed are shown as old, with their age. */
+function tellAge(): void {
+  const ageMs = performance.now() - live.lookedAt;
+  const isStale = live.overview !== undefined && ageMs > STALE_MS;
+  root.classList.toggle('stale', isStale);
+  fill(
+    age,
+    isStale
+      ? h('p', { class: 'warning' }, `The numbers below are ${duration(Math.round(ageMs / 1_000))} old.`)
+      : null,
+  );
+}
+
+function tellFault(message: string): void {
+  fill(
+    fault,
+    h('p', { class: 'error' }, h('strong', {}, 'Error in this page'), `: ${message}. Reload the page.`),
+  );
+}
+
 function askForToken(): void {
   const field = h('input', {
     type: 'password',
@@ -109,7 +158,7 @@ function askForToken(): void {
     autocomplete: 'current-password',
     required: true,
   });
-  heading.textContent = 'Token';
+  heading.textContent = 'Sign in';
   root.replaceChildren(
     h(
       'form',
@@ -122,9 +171,9 @@ function askForToken(): void {
           void begin();
         },
       },
-      h('label', { for: 'token' }, 'Token'),
+      h('label', { for: 'token' }, 'Access token'),
       field,
-      h('button', { type: 'submit' }, 'Look'),
+      h('button', { type: 'submit' }, 'Sign in'),
     ),
   );
   field.focus();

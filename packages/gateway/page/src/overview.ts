@@ -10,12 +10,7 @@ export function showOverview({ root, live, signal }: Place): void {
   const charts = CHARTS.map((spec) => new Chart(spec, signal));
   root.append(
     numbers,
-    h(
-      'div',
-      { class: 'columns' },
-      card('What needs a person', attention),
-      card('Waiting, by reason', waiting),
-    ),
+    h('div', { class: 'columns' }, card('Needs attention', attention), card('Waiting, by reason', waiting)),
     h(
       'div',
       { class: 'charts' },
@@ -32,34 +27,80 @@ export function showOverview({ root, live, signal }: Place): void {
   });
 }
 
-function tiles({ workers, slots, busy, queued, schedulers, jobs, waiting, policy }: Overview): HTMLElement[] {
+const UNKNOWN = 'unknown';
+
+function tiles(overview: Overview): HTMLElement[] {
+  const { workers, slots, busy, queued, schedulers, jobs, waiting, policy, failedJobs, lastSeen, reachable } =
+    overview;
   const all = Object.values(workers).reduce((sum, each) => sum + each, 0);
-  const tasks = waiting.reduce((sum, each) => sum + each.tasks, 0);
+  const tasks = waiting?.reduce((sum, each) => sum + each.tasks, 0);
   const out = (['draining', 'drained', 'quarantined', 'lost'] as const).filter((state) => workers[state] > 0);
+  const when = lastSeen === null ? 'central has not answered yet' : `${duration(lastSeen.secondsAgo)} ago`;
+  /** A value as it was last seen, with its age. */
+  const was = (words: (last: NonNullable<Overview['lastSeen']>) => string): string =>
+    lastSeen === null ? when : `${words(lastSeen)}, ${when}`;
   const tile = (label: string, value: string, more: string, href?: string) =>
     h(
       'div',
-      { class: 'tile' },
+      { class: value === UNKNOWN ? 'tile unknown' : 'tile' },
       h('span', { class: 'label' }, href === undefined ? label : h('a', { href }, label)),
       h('strong', {}, value),
       h('span', { class: 'more' }, more),
     );
+  const failed = failedJobs === null || failedJobs === 0 ? '' : `, ${count(failedJobs)} failed in 1 h`;
   return [
-    tile('Slots busy', slots > 0 ? percent(busy / slots) : count(busy), `${count(busy)} of ${count(slots)}`),
-    tile('Tasks waiting', count(tasks), `${count(queued)} in queues of workers`),
-    tile('Jobs', count(jobs), 'that have not ended', '#/jobs'),
+    slots === null || busy === null
+      ? tile(
+          'Slots busy',
+          UNKNOWN,
+          was((last) => `${count(last.busy)} of ${count(last.slots)}`),
+        )
+      : tile(
+          'Slots busy',
+          slots > 0 ? percent(busy / slots) : count(busy),
+          `${count(busy)} of ${count(slots)}`,
+        ),
     tile(
-      'Workers',
-      count(all - workers.lost),
-      out.length === 0 ? 'all take work' : out.map((state) => `${count(workers[state])} ${state}`).join(', '),
-      '#/workers',
+      'Tasks waiting',
+      tasks === undefined ? UNKNOWN : count(tasks),
+      queued === null ? 'no answer about queues' : `${count(queued)} in worker queues`,
     ),
-    tile('Policy', policy ?? '–', counted(schedulers, 'scheduler'), '#/policy'),
+    jobs === null
+      ? tile(
+          'Active jobs',
+          UNKNOWN,
+          was((last) => count(last.jobs)),
+          '#/jobs',
+        )
+      : tile('Active jobs', count(jobs), `waiting or running${failed}`, '#/jobs'),
+    reachable
+      ? tile(
+          'Workers',
+          count(all - workers.lost),
+          out.length === 0
+            ? 'all active'
+            : out.map((state) => `${count(workers[state])} ${state}`).join(', '),
+          '#/workers',
+        )
+      : tile(
+          'Workers',
+          UNKNOWN,
+          was(() => count(all - workers.lost)),
+          '#/workers',
+        ),
+    tile(
+      'Policy',
+      policy ?? UNKNOWN,
+      schedulers === null
+        ? was((last) => counted(last.schedulers, 'scheduler'))
+        : counted(schedulers, 'scheduler'),
+      '#/policy',
+    ),
   ];
 }
 
 function attentionList({ attention }: Overview): HTMLElement {
-  if (attention.length === 0) return h('p', { class: 'well' }, 'Nothing: the cluster is well.');
+  if (attention.length === 0) return h('p', { class: 'well' }, 'Nothing needs attention.');
   return h(
     'ul',
     { class: 'attention' },
@@ -74,8 +115,29 @@ function attentionList({ attention }: Overview): HTMLElement {
   );
 }
 
-function waitingList(groups: readonly WaitingRow[]): HTMLElement {
-  if (groups.length === 0) return h('p', { class: 'well' }, 'No task waits.');
+/** Reasons as a person would say them; the word of the API stays as their title. */
+const REASON_WORDS: Partial<Record<WaitingRow['reason'], string>> = {
+  stage: 'earlier stage',
+  'job-limit': 'limit of the job',
+  'no-worker': 'no worker',
+  drained: 'workers drained',
+  'central-away': 'central away',
+  pilots: 'pilots running',
+  placing: 'being placed',
+  queued: 'in worker queues',
+  probing: 'probes queued',
+  matching: 'free slot',
+  resources: 'free slot with room',
+  seeking: 'free slot',
+  'back-off': 'retry back-off',
+  'other-job': 'another job',
+  required: 'no worker matches',
+  begin: 'begins later',
+};
+
+function waitingList(groups: readonly WaitingRow[] | null): HTMLElement {
+  if (groups === null) return h('p', { class: 'hint' }, 'Unknown: no scheduler answers.');
+  if (groups.length === 0) return h('p', { class: 'well' }, 'No task is waiting.');
   const most = Math.max(...groups.map(({ tasks }) => tasks));
   return h(
     'ul',
@@ -86,7 +148,12 @@ function waitingList(groups: readonly WaitingRow[]): HTMLElement {
       return h(
         'li',
         {},
-        h('div', { class: 'line' }, h('strong', {}, reason), ` ${counted(tasks, 'task')} of ${of} jobs`),
+        h(
+          'div',
+          { class: 'line' },
+          h('strong', { title: reason }, REASON_WORDS[reason] ?? reason),
+          ` ${counted(tasks, 'task')} of ${of} jobs`,
+        ),
         h('div', { class: 'track', 'aria-hidden': 'true' }, bar),
         h(
           'div',

@@ -36,7 +36,7 @@ export function showPolicy({ root, live, signal }: Place): void {
 }
 
 function originOf(jobs: Policy['cutoffJobs']): string {
-  if (jobs === null) return 'said';
+  if (jobs === null) return 'given';
   return jobs === 0 ? 'the default' : `learned from ${count(jobs)} jobs`;
 }
 
@@ -55,7 +55,7 @@ function settingList({
     ['what it does', title],
     [
       'cutoff',
-      `a job whose tasks take ${duration(cutoffSeconds)} or more in the mean is long (${originOf(cutoffJobs)})`,
+      `a job whose tasks take ${duration(cutoffSeconds)} or more on average is long (${originOf(cutoffJobs)})`,
     ],
     ['estimator', estimator],
     [
@@ -74,7 +74,7 @@ function messageTable({ messagesPerTask, messages }: Policy): HTMLElement {
       'p',
       {},
       h('strong', {}, messagesPerTask === null ? '–' : messagesPerTask.toFixed(1)),
-      ' messages a task since the cluster was started, heartbeats and those between workers left out',
+      ' messages per task since the cluster started, without heartbeats and messages between workers',
     ),
     rows.length === 0
       ? null

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 /** Answers of the API, as its table has them. */
 export type Session = z.infer<typeof answers.session>;
 export type Overview = z.infer<typeof answers.overview>;
-export type WaitingRow = Overview['waiting'][number];
+export type WaitingRow = NonNullable<Overview['waiting']>[number];
 export type Point = z.infer<typeof answers.history>['points'][number];
 export type WorkerDetail = z.infer<typeof answers.worker>;
 export type JobList = z.infer<typeof answers.jobs>;
@@ -12,6 +12,7 @@ export type JobSummary = JobList['jobs'][number];
 export type Job = z.infer<typeof answers.job>;
 export type Attempt = Job['attempts'][number];
 export type Why = z.infer<typeof answers.why>;
+export type TaskList = z.infer<typeof answers.tasks>;
 export type Logs = z.infer<typeof answers.logs>;
 export type Policy = z.infer<typeof answers.policy>;
 export type Predictor = z.infer<typeof answers.predictor>;

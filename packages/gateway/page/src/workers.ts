@@ -43,6 +43,10 @@ export function showWorkers(place: Place): void {
   const choose = (worker: Worker | undefined): void => {
     if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
   };
+  /** Moving over the grid is no history. */
+  const move = (worker: Worker | undefined): void => {
+    if (worker !== undefined) location.replace(`#/workers/${encodeURIComponent(worker.name)}`);
+  };
   grid.canvas.addEventListener('click', ({ offsetX, offsetY }) => choose(grid.at(offsetX, offsetY)));
   grid.canvas.addEventListener('pointermove', ({ offsetX, offsetY }) => {
     const worker = grid.at(offsetX, offsetY);
@@ -53,8 +57,18 @@ export function showWorkers(place: Place): void {
     const next = grid.towards(event.key);
     if (!event.key.startsWith('Arrow')) return;
     event.preventDefault();
-    choose(next);
+    move(next);
   });
+  addEventListener(
+    'keydown',
+    ({ key }) => {
+      if (key === 'Escape' && rest !== '' && panel.actions.querySelector('.confirm') === null) {
+        room.focus();
+        location.replace('#/workers');
+      }
+    },
+    { signal },
+  );
   const observer = new ResizeObserver(draw);
   observer.observe(room);
   onScheme(() => grid.repaint(), signal);
@@ -73,7 +87,7 @@ function legendItems(workers: readonly Worker[]): HTMLElement[] {
     ...shown.map(([kind, words]) =>
       h('li', {}, h('span', { class: `key cell-${kind}` }), `${words} ${count(counts.get(kind)!)}`),
     ),
-    h('li', {}, h('span', { class: 'key queue' }), 'queue, full at four'),
+    h('li', {}, h('span', { class: 'key queue' }), 'bar: tasks queued (4 or more = full)'),
   ];
 }
 
@@ -166,19 +180,69 @@ function details(worker: WorkerDetail): HTMLElement {
   );
 }
 
-function offer(actions: HTMLElement, { name, state }: WorkerDetail): void {
+function offer(actions: HTMLElement, worker: WorkerDetail): void {
+  const { name, state, busy, queued } = worker;
   const verb = state === 'active' || state === 'quarantined' ? 'drain' : 'undrain';
-  if (actions.firstElementChild?.getAttribute('data-verb') === verb) return;
-  const words = verb === 'drain' ? 'Drain: take nothing new' : 'Take work again';
-  const button = h('button', { type: 'button', 'data-verb': verb }, words);
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  if (actions.dataset.verb === `${verb} ${name}`) return;
+  actions.dataset.verb = `${verb} ${name}`;
+  const outcome = h('p', { role: 'alert' });
+  const run = async (): Promise<void> => {
+    fill(outcome);
     try {
       await post(`/v1/workers/${encodeURIComponent(name)}/${verb}`);
     } catch (error) {
-      button.disabled = false;
-      actions.append(h('p', { class: 'error', role: 'alert' }, (error as Error).message));
+      fill(outcome, h('span', { class: 'error' }, (error as Error).message));
     }
-  });
-  actions.replaceChildren(button);
+  };
+  const show = (): void => {
+    const words = verb === 'drain' ? 'Drain…' : 'Resume';
+    const button = h(
+      'button',
+      { type: 'button', onclick: () => (verb === 'drain' ? ask() : void run()) },
+      words,
+    );
+    actions.replaceChildren(button, outcome);
+  };
+  const ask = (): void => {
+    const close = (): void => {
+      show();
+      actions.querySelector('button')?.focus();
+    };
+    const finish = busy === 0 ? 'Nothing runs there' : `${count(busy)} running will finish`;
+    const moved =
+      queued === 0 ? 'nothing is queued there' : `${count(queued)} queued will go to other workers`;
+    const yes = h(
+      'button',
+      {
+        type: 'button',
+        class: 'danger',
+        onclick: () => {
+          close();
+          void run();
+        },
+      },
+      'Drain',
+    );
+    actions.replaceChildren(
+      h(
+        'div',
+        {
+          class: 'confirm',
+          role: 'group',
+          'aria-label': 'Confirmation',
+          onkeydown: (event) => {
+            if ((event as KeyboardEvent).key !== 'Escape') return;
+            event.stopPropagation();
+            close();
+          },
+        },
+        h('span', {}, `Drain ${name}? It takes no new tasks. ${finish}; ${moved}.`),
+        yes,
+        h('button', { type: 'button', onclick: close }, 'Keep as it is'),
+      ),
+      outcome,
+    );
+    yes.focus();
+  };
+  show();
 }

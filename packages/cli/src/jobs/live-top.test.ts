@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { painter } from '../terminal/paint.js';
+import { cellWidth } from '../terminal/width.js';
+import { keysIn, press, screen, TOP_START, type TopList, type TopState } from './live-top.js';
+
+const PLAIN = painter({ color: false });
+const LIST: TopList = {
+  head: 'id   name',
+  rows: Array.from({ length: 100 }, (_, n) => ({
+    name: `a-${n}`,
+    line: `a-${n}  etl ${'x'.repeat(n)}`,
+    note: '3 waiting',
+  })),
+};
+const KEYS = [
+  '1',
+  '2',
+  '3',
+  '4',
+  '5',
+  'up',
+  'down',
+  'j',
+  'k',
+  'pageup',
+  'pagedown',
+  'enter',
+  'l',
+  'y',
+  'n',
+  'c',
+  'd',
+];
+
+function pressed(keys: readonly string[], from: TopState = TOP_START) {
+  return keys.reduce<ReturnType<typeof press>>(({ state }, key) => press(state, key, LIST), { state: from });
+}
+
+describe('goshawk top', () => {
+  it('fills its terminal exactly, whatever is pressed and however large it is', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...KEYS, '/', 'escape', 'backspace', '?', 'ä', '日')),
+        fc.integer({ min: 20, max: 200 }),
+        fc.integer({ min: 4, max: 50 }),
+        (keys, columns, rows) => {
+          const { state } = pressed(keys);
+          for (const body of [LIST, 'one\ntwo', { head: '', rows: [] }]) {
+            const lines = screen(state, body, { columns, rows }, PLAIN);
+            expect(lines).toHaveLength(rows);
+            for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
+          }
+        },
+      ),
+    );
+  });
+
+  it('asks before it cancels or drains, and does nothing at any key but y', () => {
+    const asked = pressed(['2', 'j', 'c']);
+    expect(asked.action).toBeUndefined();
+    expect(asked.state.confirm?.question).toBe('cancel a-1? 3 waiting (y/n)');
+    expect(press(asked.state, 'y', LIST).action).toEqual({ kind: 'cancel', of: 'a-1' });
+    for (const key of KEYS.filter((each) => each !== 'y'))
+      expect(press(asked.state, key, LIST).action).toBeUndefined();
+    expect(pressed(['3', 'd', 'y']).action).toEqual({ kind: 'drain', of: 'a-0' });
+  });
+
+  it('filters, and shows details, output and reasons of the chosen line', () => {
+    expect(pressed(['2', '/', 'e', 't', 'l', 'enter'])).toMatchObject({
+      state: { filter: 'etl', typing: undefined },
+      action: { kind: 'refresh' },
+    });
+    for (const [key, kind] of [
+      ['enter', 'details'],
+      ['l', 'logs'],
+      ['y', 'why'],
+    ] as const)
+      expect(pressed(['2', 'down', 'down', key]).action).toEqual({ kind, of: 'a-2' });
+    expect(pressed(['1', 'l']).action).toBeUndefined();
+  });
+
+  it('keeps the chosen line in sight', () => {
+    const { state } = pressed(['2', ...new Array(7).fill('pagedown')]);
+    expect(
+      screen(state, LIST, { columns: 80, rows: 24 }, PLAIN).filter((line) => line.startsWith('> a-70 ')),
+    ).toHaveLength(1);
+  });
+
+  it('reads keys of terminals, several in one piece', () => {
+    expect(keysIn('j\u001b[A\u001b[6~\r\u0003q')).toEqual(['j', 'up', 'pagedown', 'enter', 'ctrl-c', 'q']);
+  });
+});

@@ -1,0 +1,244 @@
+import { formatCount } from '@goshawk/core';
+import type { Painter } from '../terminal/paint.js';
+import { cut } from '../terminal/width.js';
+
+/** Views of `goshawk top`, by the key that shows them. */
+export const TOP_VIEWS = [
+  ['1', 'overview'],
+  ['2', 'jobs'],
+  ['3', 'workers'],
+  ['4', 'users'],
+  ['5', 'reasons'],
+] as const;
+export type TopView = (typeof TOP_VIEWS)[number][1];
+
+/** What the user has asked for, before the cluster is asked. */
+export interface TopState {
+  readonly view: TopView;
+  /** Line of the list that is chosen. */
+  readonly selected: number;
+  readonly filter: string;
+  /** The filter while it is typed. */
+  readonly typing: string | undefined;
+  /** A page over the list, its first shown line, and how to make it anew. */
+  readonly detail: { readonly title: string; readonly text: string; readonly from: number } | undefined;
+  /** Asked before it is done. */
+  readonly confirm: { readonly question: string; readonly action: TopAction } | undefined;
+  readonly message: string;
+}
+
+/** What the command does for a key. */
+export type TopAction =
+  | { readonly kind: 'quit' | 'refresh' }
+  | { readonly kind: 'details' | 'logs' | 'why' | 'cancel' | 'drain' | 'undrain'; readonly of: string };
+
+/** A list as it is shown; overview and reasons are text, in which nothing is chosen. */
+export interface TopList {
+  readonly head: string;
+  readonly rows: readonly { readonly name: string; readonly line: string; readonly note?: string }[];
+}
+
+export const TOP_START: TopState = {
+  view: 'overview',
+  selected: 0,
+  filter: '',
+  typing: undefined,
+  detail: undefined,
+  confirm: undefined,
+  message: '',
+};
+
+const HELP = [
+  '1 overview   2 jobs   3 workers   4 users   5 reasons',
+  '',
+  'up, down, j, k   choose a line           PgUp, PgDn   ten lines',
+  'Enter            details of the job or worker',
+  'l                its output              y            why it waits',
+  'c                cancel the job          d            drain or resume the worker',
+  '/                filter; jobs: name:etl* user:ann state:failed since:1h',
+  'r                refresh                 Esc          back',
+  'q, Ctrl-C        quit',
+].join('\n');
+
+/** The state after a key, and what is to be done. */
+export function press(
+  state: TopState,
+  key: string,
+  list: TopList | undefined,
+): { state: TopState; action?: TopAction } {
+  const quiet = { ...state, message: '' };
+  if (key === 'ctrl-c') return { state, action: { kind: 'quit' } };
+  if (state.confirm !== undefined) {
+    const { action } = state.confirm;
+    const done = { ...quiet, confirm: undefined };
+    return key === 'y' ? { state: done, action } : { state: { ...done, message: 'nothing was changed' } };
+  }
+  if (state.typing !== undefined) return typed(quiet, state.typing, key);
+  if (state.detail !== undefined) {
+    const { detail } = state;
+    const step = STEPS[key];
+    if (step !== undefined)
+      return { state: { ...quiet, detail: { ...detail, from: Math.max(0, detail.from + step) } } };
+    return key === 'escape' || key === 'q' ? { state: { ...quiet, detail: undefined } } : { state };
+  }
+  const view = TOP_VIEWS.find(([number]) => number === key)?.[1];
+  if (view !== undefined)
+    return { state: { ...quiet, view, selected: 0, filter: '' }, action: { kind: 'refresh' } };
+  const step = STEPS[key];
+  const last = Math.max(0, (list?.rows.length ?? 1) - 1);
+  if (step !== undefined)
+    return { state: { ...quiet, selected: Math.max(0, Math.min(last, state.selected + step)) } };
+  switch (key) {
+    case 'q':
+      return { state, action: { kind: 'quit' } };
+    case '?':
+    case 'h':
+      return { state: { ...quiet, detail: { title: 'Keys', text: HELP, from: 0 } } };
+    case '/':
+      return { state: { ...quiet, typing: state.filter } };
+    case 'escape':
+      return { state: { ...quiet, filter: '', selected: 0 }, action: { kind: 'refresh' } };
+    case 'r':
+      return { state: quiet, action: { kind: 'refresh' } };
+    default:
+      return onRow(quiet, key, list?.rows[Math.min(state.selected, last)]);
+  }
+}
+
+const STEPS: Readonly<Record<string, number>> = {
+  up: -1,
+  k: -1,
+  down: 1,
+  j: 1,
+  pageup: -10,
+  pagedown: 10,
+};
+
+function typed(state: TopState, typing: string, key: string): { state: TopState; action?: TopAction } {
+  if (key === 'enter')
+    return {
+      state: { ...state, filter: typing, typing: undefined, selected: 0 },
+      action: { kind: 'refresh' },
+    };
+  if (key === 'escape') return { state: { ...state, typing: undefined } };
+  if (key === 'backspace') return { state: { ...state, typing: typing.slice(0, -1) } };
+  return [...key].length === 1 ? { state: { ...state, typing: typing + key } } : { state };
+}
+
+function onRow(
+  state: TopState,
+  key: string,
+  row: TopList['rows'][number] | undefined,
+): ReturnType<typeof press> {
+  const isJobs = state.view === 'jobs';
+  const isWorkers = state.view === 'workers';
+  if (row === undefined || (!isJobs && !isWorkers)) return { state };
+  const of = row.name;
+  if (key === 'enter') return { state, action: { kind: 'details', of } };
+  if (isJobs && key === 'l') return { state, action: { kind: 'logs', of } };
+  if (isJobs && key === 'y') return { state, action: { kind: 'why', of } };
+  const ask = (question: string, kind: 'cancel' | 'drain' | 'undrain') => ({
+    state: { ...state, confirm: { question, action: { kind, of } } },
+  });
+  if (isJobs && key === 'c') return ask(`cancel ${of}? ${row.note ?? ''} (y/n)`, 'cancel');
+  if (isWorkers && key === 'd') {
+    return row.note === undefined
+      ? ask(`let ${of} take tasks again? (y/n)`, 'undrain')
+      : ask(`drain ${of}? ${row.note} (y/n)`, 'drain');
+  }
+  return { state };
+}
+
+/**
+ * The screen: a line of views, the list or text, and a line of keys.
+ *
+ * @param body the list of the view, or its text
+ * @returns exactly so many lines, none wider than the screen
+ */
+export function screen(
+  state: TopState,
+  body: TopList | string,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+  paint: Painter,
+): string[] {
+  const tabs = TOP_VIEWS.map(([key, view]) =>
+    view === state.view ? paint.bold(`[${key} ${view}]`) : ` ${key} ${view} `,
+  ).join('');
+  const room = Math.max(1, rows - 3);
+  const shown =
+    state.detail === undefined ? body : `${paint.bold(state.detail.title)}\n\n${state.detail.text}`;
+  const lines =
+    typeof shown === 'string'
+      ? scrolled(shown, state.detail?.from ?? 0, room)
+      : chosen(state, shown, room, paint);
+  while (lines.length < room) lines.push('');
+  return [tabs, ...lines, status(state, paint), keys(state, paint)]
+    .map((line) => cut(line, columns))
+    .slice(0, rows);
+}
+
+function scrolled(text: string, from: number, room: number): string[] {
+  const all = text.split('\n');
+  const start = Math.max(0, Math.min(from, all.length - room));
+  const lines = all.slice(start, start + room);
+  if (start + room < all.length)
+    lines[room - 1] = `… ${formatCount(all.length - start - room + 1)} more lines`;
+  return lines;
+}
+
+/** Keeps the chosen line in sight. */
+function chosen({ selected }: TopState, { head, rows }: TopList, room: number, paint: Painter): string[] {
+  if (rows.length === 0) return ['nothing to show'];
+  const fit = Math.max(1, room - 2);
+  const at = Math.min(selected, rows.length - 1);
+  const start = Math.max(0, Math.min(at - Math.floor(fit / 2), rows.length - fit));
+  const lines = rows.slice(start, start + fit).map(({ line }, index) => {
+    const mark = start + index === at ? '>' : ' ';
+    return start + index === at ? paint.bold(`${mark} ${line}`) : `${mark} ${line}`;
+  });
+  return [`  ${head}`, ...lines, paint.dim(`  ${formatCount(at + 1)} of ${formatCount(rows.length)}`)];
+}
+
+function status({ typing, confirm, message, filter }: TopState, paint: Painter): string {
+  if (confirm !== undefined) return paint.yellow(confirm.question);
+  if (typing !== undefined) return `/${typing}█`;
+  if (message !== '') return message;
+  return filter === '' ? '' : paint.dim(`filter: ${filter} (Esc clears it)`);
+}
+
+function keys({ view, detail, typing, confirm }: TopState, paint: Painter): string {
+  if (confirm !== undefined) return paint.dim('y yes   any other key: no');
+  if (typing !== undefined) return paint.dim('Enter apply   Esc back');
+  if (detail !== undefined) return paint.dim('up/down scroll   Esc back');
+  const own = {
+    jobs: 'Enter details  l log  y why  c cancel  / filter  ',
+    workers: 'Enter details  d drain  / filter  ',
+    users: '',
+    overview: '',
+    reasons: '',
+  };
+  return paint.dim(`${own[view]}? help  q quit`);
+}
+
+const ESCAPE = String.fromCharCode(27);
+const PIECES = new RegExp(`${ESCAPE}\\[[0-9;]*[~A-Za-z]|${ESCAPE}O[A-Z]|[\\s\\S]`, 'gu');
+
+/** Names of the keys in a chunk that a terminal sent. */
+export function keysIn(chunk: string): string[] {
+  return Array.from(chunk.matchAll(PIECES), ([piece]) => NAMED[piece] ?? piece);
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  '\u0003': 'ctrl-c',
+  '\u001b': 'escape',
+  '\r': 'enter',
+  '\n': 'enter',
+  '\u007f': 'backspace',
+  '\b': 'backspace',
+  '\u001b[A': 'up',
+  '\u001b[B': 'down',
+  '\u001bOA': 'up',
+  '\u001bOB': 'down',
+  '\u001b[5~': 'pageup',
+  '\u001b[6~': 'pagedown',
+};

@@ -1,0 +1,221 @@
+import type { Cluster } from '@goshawk/client';
+import { counted, formatCount, isFinal, parseJobQuery } from '@goshawk/core';
+import type { ClusterWatch } from '@goshawk/gateway';
+import type { Context } from '../context.js';
+import { painter, plain } from '../terminal/paint.js';
+import { jobPage } from './job-page.js';
+import { jobsTable } from './jobs-table.js';
+import { keysIn, press, screen, TOP_START, type TopAction, type TopList, type TopState } from './live-top.js';
+import { topPage } from './top-page.js';
+import { whyPage } from './why-page.js';
+
+/** Lines of a list at most. */
+const LISTED = 500;
+/** Last lines of output that are shown. */
+const LOG_LINES = 1_000;
+/** `w2` before `w10`. */
+const BY_NAME = new Intl.Collator('en', { numeric: true });
+
+/** Shows the cluster on the whole terminal, with keys, until `q` or Ctrl-C. */
+export async function runTop(context: Context, cluster: Cluster, watch: ClusterWatch): Promise<void> {
+  const { stdin } = process;
+  const paint = painter({ color: context.color });
+  let state = TOP_START;
+  let body: TopList | string = '';
+  const quit = new AbortController();
+  const signal = AbortSignal.any([quit.signal, context.interrupted]);
+  const draw = (): void => {
+    const { columns = 80, rows = 24 } = process.stdout;
+    const lines = screen(state, body, { columns, rows }, paint);
+    context.stdout.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}`);
+  };
+  const refresh = async (): Promise<void> => {
+    const { view, filter } = state;
+    try {
+      const fresh = await bodyOf(cluster, watch, view, filter, signal);
+      if (state.view === view && state.filter === filter) body = fresh;
+    } catch (error) {
+      state = { ...state, message: (error as Error).message };
+    }
+    if (!signal.aborted) draw();
+  };
+  const act = async (action: TopAction): Promise<void> => {
+    if (action.kind === 'quit') return quit.abort();
+    try {
+      state = await done(cluster, action, state, signal);
+    } catch (error) {
+      state = { ...state, message: (error as Error).message };
+    }
+    await refresh();
+  };
+  const onData = (chunk: Buffer): void => {
+    for (const key of keysIn(chunk.toString())) {
+      const next = press(state, key, typeof body === 'string' ? undefined : body);
+      if (next.state.view !== state.view) body = 'asking the cluster …';
+      state = next.state;
+      if (next.action !== undefined) void act(next.action);
+    }
+    if (!signal.aborted) draw();
+  };
+  // The second screen of the terminal, without a cursor: what was there comes back at the end.
+  context.stdout.write('\u001b[?1049h\u001b[?25l\u001b[2J');
+  stdin.setRawMode(true);
+  stdin.on('data', onData);
+  process.stdout.on('resize', draw);
+  const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  try {
+    while (!signal.aborted) {
+      await refresh();
+      await Promise.race([watch.next(), ended]);
+    }
+  } finally {
+    stdin.off('data', onData);
+    stdin.setRawMode(false);
+    stdin.pause();
+    process.stdout.off('resize', draw);
+    context.stdout.write('\u001b[?25h\u001b[?1049l');
+  }
+}
+
+async function bodyOf(
+  cluster: Cluster,
+  watch: ClusterWatch,
+  view: TopState['view'],
+  filter: string,
+  signal: AbortSignal,
+): Promise<TopList | string> {
+  const columns = (process.stdout.columns || 80) - 2;
+  const paint = painter({ color: false, columns });
+  switch (view) {
+    case 'overview':
+      return topPage(watch, paint);
+    case 'reasons':
+      return reasons(watch);
+    case 'jobs': {
+      const { id: _, ...query } = parseJobQuery(filter, Date.now());
+      const { jobs } = await cluster.jobs({ ...query, all: filter !== '', limit: LISTED, signal });
+      const [head = '', ...lines] = jobs.length === 0 ? [] : jobsTable(jobs, Date.now(), paint).split('\n');
+      const rows = jobs.map(({ id, state, tasks }, index) => ({
+        name: id,
+        line: lines[index] ?? '',
+        note: isFinal(state)
+          ? 'it has ended'
+          : `${counted(tasks.waiting, 'waiting task')} will not start, ${formatCount(tasks.running)} running will be killed`,
+      }));
+      return { head, rows };
+    }
+    case 'workers': {
+      const { workers } = await cluster.describe({ signal });
+      const fitting = workers
+        .filter(({ name }) => name.includes(filter))
+        .sort((one, other) => BY_NAME.compare(one.name, other.name));
+      const width = Math.max(4, ...fitting.map(({ name }) => Math.min(40, name.length)));
+      const rows = fitting.map(({ name, state, slots, busy, queued }) => ({
+        name,
+        line: `${plain(name).padEnd(width)}  ${state.padEnd(11)}  ${`${busy} of ${slots || 'any'}`.padStart(10)}  ${String(queued).padStart(6)}`,
+        ...(state === 'active' || state === 'quarantined'
+          ? { note: `${formatCount(busy)} running will finish, ${formatCount(queued)} queued go elsewhere` }
+          : {}),
+      }));
+      const head = `${'name'.padEnd(width)}  ${'state'.padEnd(11)}  ${'busy'.padStart(10)}  queued`;
+      return { head, rows };
+    }
+    case 'users': {
+      const { jobs } = await cluster.shares({ signal });
+      const users = new Map<string, { jobs: number; running: number; waiting: number }>();
+      for (const { user = '', running, waiting } of jobs) {
+        const known = users.get(user) ?? { jobs: 0, running: 0, waiting: 0 };
+        users.set(user, {
+          jobs: known.jobs + 1,
+          running: known.running + running,
+          waiting: known.waiting + waiting,
+        });
+      }
+      const rows = [...users]
+        .filter(([user]) => user.includes(filter))
+        .sort(([, one], [, other]) => other.running - one.running)
+        .map(([user, { jobs: many, running, waiting }]) => ({
+          name: user,
+          line: `${plain(user || '(unknown)').padEnd(24)}  ${String(many).padStart(6)}  ${String(running).padStart(8)}  ${String(waiting).padStart(8)}`,
+        }));
+      return {
+        head: `${'user'.padEnd(24)}  ${'jobs'.padStart(6)}  ${'running'.padStart(8)}  ${'waiting'.padStart(8)}`,
+        rows,
+      };
+    }
+  }
+}
+
+function reasons({ overview: { waiting } }: ClusterWatch): string {
+  if (waiting === null) return 'unknown: no scheduler answers';
+  if (waiting.length === 0) return 'no task is waiting';
+  return waiting
+    .map(
+      ({ class: of, reason, tasks, why, helps, example }) =>
+        `${formatCount(tasks)} of ${of} jobs (${reason}): ${why}\n  longest: ${example}; helps: ${helps}`,
+    )
+    .join('\n');
+}
+
+/** @returns the state after the action, with its result as a page or message */
+async function done(
+  cluster: Cluster,
+  action: TopAction,
+  state: TopState,
+  signal: AbortSignal,
+): Promise<TopState> {
+  if (!('of' in action)) return state;
+  const { of } = action;
+  const paint = painter({ color: false, columns: process.stdout.columns || 80 });
+  const page = (title: string, text: string): TopState => ({ ...state, detail: { title, text, from: 0 } });
+  switch (action.kind) {
+    case 'details': {
+      if (state.view === 'jobs') {
+        const detail = await cluster.job(of).describe({ signal });
+        return page(`job ${of}`, jobPage(detail, Date.now(), paint));
+      }
+      const worker = (await cluster.describe({ signal })).workers.find(({ name }) => name === of);
+      if (worker === undefined) return { ...state, message: `${of} is not in the cluster` };
+      const rows = Object.entries({
+        ...worker,
+        ...worker.capacity,
+        capacity: undefined,
+        attributes: undefined,
+      });
+      const lines = rows.flatMap(([name, value]) =>
+        value === undefined ? [] : [`${name.padEnd(14)}${plain(String(value))}`],
+      );
+      return page(`worker ${of}`, lines.join('\n'));
+    }
+    case 'why': {
+      const [explained, view] = await Promise.all([
+        cluster.job(of).explain({ signal }),
+        cluster.describe({ signal }),
+      ]);
+      const shown = { cutoff: view.settings.policy, workers: view.workers, ended: undefined };
+      return page(`why ${of} waits`, whyPage(explained, shown, paint));
+    }
+    case 'logs': {
+      const lines: string[] = [];
+      const decoder = new TextDecoder();
+      for await (const { task, bytes } of cluster.job(of).logs({ signal })) {
+        for (const line of decoder.decode(bytes).replace(/\n$/, '').split('\n'))
+          lines.push(`${task}: ${plain(line)}`);
+        if (lines.length > 2 * LOG_LINES) lines.splice(0, lines.length - LOG_LINES);
+      }
+      const shown = lines.slice(-LOG_LINES);
+      return page(`output of ${of}`, shown.length === 0 ? 'nothing was printed' : shown.join('\n'));
+    }
+    case 'cancel': {
+      const { state: now } = await cluster.job(of).cancel({ signal });
+      return { ...state, message: `${of} is ${now}` };
+    }
+    default: {
+      const { state: now, running } = await cluster.drain(of, action.kind === 'drain', { signal });
+      return {
+        ...state,
+        message: `${of} is ${now}${running > 0 ? `, ${counted(running, 'task')} running` : ''}`,
+      };
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import type { ClusterView, ClusterWaiting, Jobs } from '@goshawk/client';
+import { UnreachableError, WAITING_REASONS } from '@goshawk/core';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { overviewOf, type Seen } from './overview.js';
+import { WorkerTable } from './worker-table.js';
+
+const PROBLEM = new UnreachableError('unreachable', 'central does not answer');
+
+function viewOf(
+  workers: readonly { slots: number; busy: number; queued: number }[],
+  jobs: number,
+): ClusterView {
+  return {
+    settings: { policy: { policy: 'goshawk' } },
+    workers: workers.map((worker, index) => ({
+      name: `w${index}`,
+      state: 'active',
+      partition: 'general',
+      ...worker,
+    })),
+    schedulers: [{ jobs }],
+  } as unknown as ClusterView;
+}
+
+function seenOf(seen: Partial<Seen>): Seen {
+  return {
+    view: undefined,
+    waiting: undefined,
+    counters: undefined,
+    failed: undefined,
+    problem: undefined,
+    ...seen,
+  };
+}
+
+function look(seen: Seen | undefined, lastSeen?: { view: ClusterView; agoMs: number }) {
+  const workers = new WorkerTable();
+  const view = seen?.view ?? lastSeen?.view;
+  if (view !== undefined) workers.update(view.workers, 0);
+  return overviewOf({ where: 'tcp://h:1', problem: seen?.problem, seen, lastSeen, workers });
+}
+
+const workers = fc.array(fc.record({ slots: fc.nat(64), busy: fc.nat(64), queued: fc.nat(9) }), {
+  maxLength: 20,
+});
+
+it('shows what central said while it answers, and unknown with the last values and their age while it does not', () => {
+  fc.assert(
+    fc.property(workers, fc.nat(1_000), fc.nat(100_000), (all, jobs, agoMs) => {
+      const view = viewOf(all, jobs);
+      const sum = (of: 'slots' | 'busy' | 'queued') => all.reduce((total, each) => total + each[of], 0);
+      const truth = { slots: sum('slots'), busy: sum('busy'), queued: sum('queued'), schedulers: 1, jobs };
+      expect(look(seenOf({ view }))).toMatchObject({ ...truth, reachable: true, lastSeen: null });
+      const lost = look(seenOf({ problem: PROBLEM }), { view, agoMs });
+      expect(lost).toMatchObject({
+        ...{ slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null },
+        ...{ reachable: false, failedJobs: null },
+        lastSeen: { secondsAgo: Math.round(agoMs / 1_000), ...truth },
+      });
+    }),
+  );
+});
+
+it('knows nothing before the first answer', () => {
+  expect(look(undefined)).toMatchObject({ slots: null, jobs: null, waiting: null, lastSeen: null });
+});
+
+it('lists jobs that no worker can run, and whatever else waits for a person', () => {
+  const waiting = {
+    waiting: WAITING_REASONS.map((reason) => ({
+      ...{ class: 'long', reason, tasks: 2, example: 'a-1', exampleAgeMs: 1_000 },
+    })),
+    silent: [],
+  } as unknown as ClusterWaiting;
+  const { attention } = look(seenOf({ waiting }));
+  for (const words of ['no worker', 'is drained', 'central does not answer', 'do not have what they require'])
+    expect(attention).toContainEqual(expect.objectContaining({ what: expect.stringContaining(words) }));
+  expect(attention).toHaveLength(4);
+  expect(attention.every(({ link }) => link === '#/jobs/a-1')).toBe(true);
+});
+
+it('counts all failures and links to their list', () => {
+  const failed = {
+    jobs: [1, 2, 3].map((n) => ({ id: `a-${n}`, name: 'etl', tasks: { total: 9, failed: n } })),
+    total: 419,
+  } as unknown as Jobs;
+  const { attention, failedJobs } = look(seenOf({ failed }));
+  expect(failedJobs).toBe(419);
+  expect(attention).toMatchObject([
+    {
+      what: '419 jobs failed within the last hour: etl (a-1: 1 of 9 tasks), etl (a-2: 2 of 9 tasks), etl (a-3: 3 of 9 tasks), …',
+      link: '#/jobs?q=state:failed+since:1h',
+    },
+  ]);
+});
