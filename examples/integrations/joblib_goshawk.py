@@ -1,0 +1,67 @@
+"""A joblib backend on a Goshawk cluster:
+
+    import joblib_goshawk
+    from joblib import Parallel, delayed, parallel_backend
+
+    with parallel_backend("goshawk", n_jobs=-1):
+        Parallel()(delayed(function)(item) for item in items)
+"""
+
+from concurrent.futures import wait
+
+from joblib import register_parallel_backend
+from joblib._parallel_backends import ParallelBackendBase
+
+from goshawk import Executor
+
+
+class GoshawkBackend(ParallelBackendBase):
+    """Each batch of calls is a task; `executor` arguments such as `retries` may be given to `parallel_backend`."""
+
+    supports_retrieve_callback = True
+
+    def __init__(self, nesting_level=None, inner_max_num_threads=None, **executor):
+        super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
+        self._arguments = {"name": "joblib", **executor}
+        self._executor = None
+        self._futures = set()
+
+    def effective_n_jobs(self, n_jobs):
+        if n_jobs is not None and n_jobs > 0:
+            return n_jobs
+        return max(1, sum(worker["slots"] for worker in self._running().client.workers()))
+
+    def submit(self, func, callback=None):
+        future = self._running().submit(func)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        if callback is not None:
+            future.add_done_callback(callback)
+        return future
+
+    #: The name of `submit` in older versions of joblib.
+    apply_async = submit
+
+    def retrieve_result_callback(self, out):
+        return out.result()
+
+    def abort_everything(self, ensure_ready=True):
+        futures = list(self._futures)
+        for future in futures:
+            future.cancel()
+        wait(futures)
+        if not ensure_ready:
+            self.terminate()
+
+    def terminate(self):
+        if self._executor is not None:
+            self._executor.shutdown()
+            self._executor = None
+
+    def _running(self):
+        if self._executor is None:
+            self._executor = Executor(**self._arguments)
+        return self._executor
+
+
+register_parallel_backend("goshawk", GoshawkBackend)

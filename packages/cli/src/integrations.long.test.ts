@@ -1,0 +1,205 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestCluster } from './test-cluster.fixture.js';
+
+/** What examples/integrations/README.md shows, with the tools that are installed. */
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');
+const INTEGRATIONS = join(ROOT, 'examples/integrations');
+const PROFILE = join(INTEGRATIONS, 'snakemake');
+const PYTHON = process.env.PYTHON ?? 'python3';
+
+let cluster: TestCluster;
+let environment: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  cluster = await TestCluster.start([
+    ...['--workers', '2', '--slots', '4', '--schedulers', '1', '--cutoff', '10', '--dashboard'],
+  ]);
+  const bin = join(cluster.folder, 'bin');
+  await mkdir(bin);
+  await writeFile(join(bin, 'goshawk'), `#!/bin/sh\nexec "${process.execPath}" "${GOSHAWK}" "$@"\n`);
+  await chmod(join(bin, 'goshawk'), 0o755);
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
+  environment = {
+    ...Object.fromEntries(kept),
+    PATH: `${bin}:${process.env.PATH}`,
+    GOSHAWK_CLUSTER: cluster.url,
+    GOSHAWK_API: cluster.dashboard,
+    PYTHONPATH: `${join(ROOT, 'packages/python')}:${INTEGRATIONS}`,
+    XDG_STATE_HOME: cluster.folder,
+    XDG_CACHE_HOME: cluster.folder,
+  };
+});
+afterAll(() => cluster.stop());
+
+async function folderOf(name: string): Promise<string> {
+  const path = join(cluster.folder, name);
+  await mkdir(path, { recursive: true });
+  return path;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(cwd: string, file: string, args: readonly string[], more = {}): Promise<Ended> {
+  try {
+    const done = await promisify(execFile)(file, args, { cwd, env: { ...environment, ...more } });
+    return { code: 0, ...done };
+  } catch (error) {
+    return error as Ended;
+  }
+}
+
+function has(command: string, args: readonly string[], pattern: RegExp): boolean {
+  const { stdout, error } = spawnSync(command, args, { encoding: 'utf8' });
+  return error === undefined && pattern.test(stdout);
+}
+
+describe.runIf(has('snakemake', ['--version'], /^7\./))('Snakemake', () => {
+  const rules = `
+rule all:
+    input: expand("out/{n}.sum", n=range(12))
+rule make:
+    output: "out/{n}.txt"
+    threads: 2
+    resources: mem_mb=10
+    shell: "sleep 0.2; echo {wildcards.n} > {output}"
+rule sum:
+    input: "out/{n}.txt"
+    output: "out/{n}.sum"
+    shell: "test {wildcards.n} != {config[broken]} && cat {input} > {output}"
+`;
+  const args = ['--profile', PROFILE, '--jobs', '8', '--latency-wait', '1'];
+
+  it('runs a workflow, reports a rule that fails, and goes on after it is mended', async () => {
+    const cwd = await folderOf('snakemake');
+    await writeFile(join(cwd, 'Snakefile'), rules);
+    const first = await run(cwd, 'snakemake', [...args, '--keep-going', '--config', 'broken=5']);
+    expect(first.code, first.stderr).toBe(1);
+    expect((await readdir(join(cwd, 'out'))).filter((name) => name.endsWith('.sum')).length).toBe(11);
+    const again = await run(cwd, 'snakemake', [...args, '--config', 'broken=none']);
+    expect(again.code, again.stderr).toBe(0);
+    expect(await readFile(join(cwd, 'out/5.sum'), 'utf8')).toBe('5\n');
+  });
+
+  it('cancels its jobs on Ctrl-C, and starts again', async () => {
+    const cwd = await folderOf('interrupted');
+    const slow =
+      'rule slow:\n    output: "slow.txt"\n    shell: "touch started; sleep {config[s]}; echo x >> {output}"\n';
+    await writeFile(join(cwd, 'Snakefile'), slow);
+    const child = spawn('snakemake', [...args, '--config', 's=3600'], {
+      cwd,
+      env: environment,
+      stdio: 'ignore',
+    });
+    await expect.poll(() => readdir(cwd), { timeout: 60_000 }).toContain('started');
+    child.kill('SIGINT');
+    if (child.exitCode === null) await once(child, 'exit');
+    const { stdout } = await run(cwd, 'goshawk', ['jobs', '--state', 'running', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ jobs: [] });
+    const again = await run(cwd, 'snakemake', [...args, '--rerun-incomplete', '--config', 's=0']);
+    expect(again.code, again.stderr).toBe(0);
+    expect(await readFile(join(cwd, 'slow.txt'), 'utf8')).toBe('x\n');
+  });
+});
+
+describe('goshawk-status', () => {
+  const status = (id: string, more = {}) => run(cluster.folder, join(PROFILE, 'goshawk-status'), [id], more);
+
+  it('says what Snakemake reads, and that a job runs where the cluster does not answer', async () => {
+    const submit = async (...args: string[]) =>
+      (await run(cluster.folder, 'goshawk', ['submit', ...args])).stdout.trim();
+    const done = await submit('--', 'true');
+    const failed = await submit('--', 'false');
+    const held = await submit('--hold', '--', 'true');
+    await run(cluster.folder, 'goshawk', ['wait', done, failed]);
+    expect((await status(done)).stdout).toBe('success\n');
+    expect((await status(failed)).stdout).toBe('failed\n');
+    expect((await status(held)).stdout).toBe('running\n');
+    await run(cluster.folder, join(PROFILE, 'goshawk-cancel'), [held, done]);
+    expect((await status(held)).stdout).toBe('failed\n');
+    expect((await status(`${held.split('-')[0]}-999999`)).stdout).toBe('failed\n');
+    const away = { GOSHAWK_CLUSTER: 'tcp://127.0.0.1:9' };
+    expect((await status(done, away)).stdout).toBe('running\n');
+  });
+});
+
+it('make runs recipes and $(shell …) on the cluster, and stops at what fails', async () => {
+  const cwd = await folderOf('make');
+  const makefile = `SHELL = goshawk
+.SHELLFLAGS = run --shell --
+NAME := $(shell echo a name)
+all: one two
+one two:
+\t@echo $(NAME) > $@ && test -n "$$GOSHAWK_TASK"
+broken:
+\t@exit 5
+`;
+  await writeFile(join(cwd, 'Makefile'), makefile);
+  const all = await run(cwd, 'make', ['-j', '2', 'all']);
+  expect(all.code, all.stderr).toBe(0);
+  expect(await readFile(join(cwd, 'two'), 'utf8')).toBe('a name\n');
+  const broken = await run(cwd, 'make', ['broken']);
+  expect(broken.code).toBe(2);
+  expect(broken.stderr).toContain('Error 5');
+});
+
+it('xargs has the exit codes of what it ran', async () => {
+  const cwd = await folderOf('xargs');
+  const line = 'seq 6 | xargs -P 3 -I N goshawk run --shell -- "echo N; test N != 4"; echo code $?';
+  const { stdout } = await run(cwd, 'sh', ['-c', line]);
+  expect(stdout.trim().split('\n').sort()).toEqual(['1', '2', '3', '4', '5', '6', 'code 123']);
+});
+
+describe.runIf(has('parallel', ['--version'], /GNU parallel/))('GNU parallel', () => {
+  it('keeps order and exit codes', async () => {
+    const cwd = await folderOf('parallel');
+    const line =
+      'seq 6 | parallel -j 3 --keep-order --joblog log goshawk run --shell -- \'"echo {}; exit {}"\'; cut -f 7 log | sort';
+    const { stdout } = await run(cwd, 'sh', ['-c', line]);
+    expect(stdout.trim().split('\n')).toEqual([...'123456', ...'123456', 'Exitval']);
+  });
+});
+
+describe.runIf(has(PYTHON, ['-c', 'import joblib; print("here")'], /here/))('joblib', () => {
+  it('runs on the cluster, and raises what a call raised', async () => {
+    const cwd = await folderOf('joblib');
+    const script = `import joblib_goshawk
+from math import factorial, sqrt
+from joblib import Parallel, delayed, parallel_backend
+
+with parallel_backend("goshawk", n_jobs=-1):
+    print(Parallel()(delayed(factorial)(n) for n in range(6)))
+    try:
+        Parallel()(delayed(sqrt)(n) for n in (4, -1, 9))
+    except ValueError as error:
+        print("ValueError", error)
+`;
+    await writeFile(join(cwd, 'script.py'), script);
+    const { stdout, stderr } = await run(cwd, PYTHON, ['script.py']);
+    expect(stdout, stderr).toBe('[1, 1, 2, 6, 24, 120]\nValueError math domain error\n');
+  });
+});
+
+it('a chain that cron starts twice, without an environment, is one chain', async () => {
+  const cwd = await folderOf('cron');
+  const script = `id=$(goshawk submit --key build-1 -- sh -c 'echo build >> ran')
+goshawk submit --key report-1 --after-ok "$id" -- sh -c 'echo report >> ran'`;
+  const { PATH, GOSHAWK_CLUSTER } = environment;
+  const line = ['-i', `PATH=${PATH}`, `GOSHAWK_CLUSTER=${GOSHAWK_CLUSTER}`, 'sh', '-c', script];
+  const first = await run(cwd, 'env', line);
+  const second = await run(cwd, 'env', line);
+  expect(second.stdout).toBe(first.stdout);
+  await run(cwd, 'goshawk', ['wait', first.stdout.trim()]);
+  expect(await readFile(join(cwd, 'ran'), 'utf8')).toBe('build\nreport\n');
+});
