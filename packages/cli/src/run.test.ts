@@ -32,7 +32,7 @@ describe('wrong usage is one line and exit code 2', () => {
       'unknown option: --no-steal; did you mean --no-stealing? `goshawk replay --help` shows how',
     ],
     [['jobs', '--config', 'no.json'], '--config: cannot read no.json: there is no such file'],
-    [['schema', 'constructor'], 'schema: unknown schema "constructor"; known: job'],
+    [['schema', 'constructor'], 'schema: unknown schema "constructor"; `goshawk schema` lists all'],
     [['workers', 'extra'], 'workers: "extra" is not expected; `goshawk workers --help` shows how'],
     [['jobs', '--', 'x'], 'jobs takes nothing after --'],
     [['wait'], 'wait needs ID…; `goshawk wait --help` shows how'],

@@ -65,3 +65,4 @@ export {
 export type { MapOptions, MapWork } from './map.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
 export type { JobSubmission } from './submission.js';
+export { silentSchedulers, workerJson, workersJson } from './workers-json.js';

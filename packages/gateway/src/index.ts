@@ -4,6 +4,7 @@ export { LIMITS as GATEWAY_LIMITS } from './limits.js';
 export { Link } from './link.js';
 export { openApi } from './openapi.js';
 export type { Overview } from './overview.js';
+export { publishedSchemas } from './published.js';
 export { ROUTES } from './routes.js';
 export type * as answers from './schemas.js';
 export { type Gateway, type GatewayOptions, openGateway } from './server.js';

@@ -19,6 +19,21 @@ it('is a valid OpenAPI 3.1 document, with a path for each line of the table', as
   expect(new Set(ids).size).toBe(ROUTES.length);
 });
 
+it('lists the statuses of bodies, and says which bodies may be left out', () => {
+  const paths = openApi(ROUTES, '0.1.0').paths as Record<
+    string,
+    Record<string, { requestBody?: { required: boolean }; responses: object }>
+  >;
+  for (const { post, get } of Object.values(paths)) {
+    if (get !== undefined)
+      expect(Object.keys(get.responses)).toEqual(expect.arrayContaining(['400', '421', '500']));
+    if (post !== undefined)
+      expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['413', '415']));
+  }
+  const needed = Object.entries(paths).filter(([, { post }]) => post?.requestBody?.required);
+  expect(needed.map(([path]) => path)).toEqual(['/v1/jobs', '/v1/jobs/{id}/update']);
+});
+
 it('what changes something needs more than the role that looks', () => {
   expect(ROUTES.filter(({ method, role }) => method !== 'GET' && role === 'read')).toEqual([]);
 });

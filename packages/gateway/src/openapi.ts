@@ -7,7 +7,15 @@ const COMMON: Readonly<Record<number, string>> = {
   400: 'something in the request is not what it should be',
   401: 'a token is needed',
   403: 'your token does not allow this, or the request comes from another site',
-  503: 'the cluster, or the part of it that is needed, does not answer',
+  421: 'the Host header names another server; --allow-host permits it',
+  500: 'something went wrong in the gateway',
+  503: 'the cluster, or the part of it that is needed, does not answer, or too much is asked at a time',
+};
+
+/** Statuses of requests that have a body. */
+const OF_BODIES: Readonly<Record<number, string>> = {
+  413: 'the body is too large',
+  415: 'the request lacks content-type: application/json',
 };
 
 /** The OpenAPI 3.1 document of a table of routes. */
@@ -46,7 +54,7 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
     summary: does,
     description: `Needs the role ${role}.`,
     parameters: [...parameters(path, 'path'), ...parameters(query, 'query')],
-    ...(body === undefined ? {} : { requestBody: content(bodySchema?.() ?? schemaOf(body, 'input')) }),
+    ...(body === undefined ? {} : { requestBody: requestBody(bodySchema?.(), body) }),
     responses: {
       200:
         answer === 'events'
@@ -61,11 +69,14 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
                 ...(stream === undefined ? {} : STREAMED),
               },
             },
+      ...(answer === 'events' ? { 204: { description: 'Nothing more comes: do not connect again' } } : {}),
       ...Object.fromEntries(
-        Object.entries({ ...COMMON, ...errors }).map(([status, description]) => [
-          status,
-          { description, ...contentOf({ $ref: '#/components/schemas/Error' }) },
-        ]),
+        Object.entries({ ...COMMON, ...(body === undefined ? {} : OF_BODIES), ...errors }).map(
+          ([status, description]) => [
+            status,
+            { description, ...contentOf({ $ref: '#/components/schemas/Error' }) },
+          ],
+        ),
       ),
     },
   };
@@ -96,8 +107,11 @@ function parameters(shape: z.ZodType | undefined, place: 'path' | 'query') {
   }));
 }
 
-function content(schema: unknown) {
-  return { required: true, ...contentOf(schema) };
+/** A body may be left out where none of its fields is required; a job, which has its own schema, may not. */
+function requestBody(own: Record<string, unknown> | undefined, body: z.ZodType) {
+  const schema = own ?? schemaOf(body, 'input');
+  const { required = [] } = schema as { required?: string[] };
+  return { required: own !== undefined || required.length > 0, ...contentOf(schema) };
 }
 
 function contentOf(schema: unknown) {

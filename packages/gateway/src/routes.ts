@@ -1,4 +1,4 @@
-import type { Cluster, JobHandle, WorkerView } from '@goshawk/client';
+import { type Cluster, type JobHandle, workerJson, workersJson } from '@goshawk/client';
 import {
   GoshawkError,
   givenSpan,
@@ -10,7 +10,6 @@ import {
   jobJsonSchema,
   PRIORITIES,
   parseJobQuery,
-  seconds,
   summaryJson,
   TASKS_LISTED_MAX,
   taskJson,
@@ -328,9 +327,10 @@ export const ROUTES: readonly Route[] = [
     query: z.object({ state: z.enum(WORKER_STATES).optional() }),
     answer: shapes.workers,
     handle: async ({ cluster }, { query, signal }) => {
-      const { workers } = await (await cluster()).describe({ signal });
-      const shown = workers.filter(({ state }) => query.state === undefined || state === query.state);
-      return { schema: 'goshawk.workers/1', workers: shown.map(workerJson), total: shown.length };
+      const view = await (await cluster()).describe({ signal });
+      const shown = view.workers.filter(({ state }) => query.state === undefined || state === query.state);
+      const part = { workers: shown, total: shown.length, truncated: false, next: null };
+      return workersJson(view, part, query.state === undefined ? view.lostWorkers : []);
     },
   }),
   route({
@@ -426,7 +426,7 @@ function submitted({ id: job, acceptedState: state, warning }: JobHandle): z.inp
 }
 
 function updatedJson(job: JobSummary) {
-  return { schema: 'goshawk.update/1', ...summaryJson(job, Date.now()) };
+  return { schema: 'goshawk.update/1', job: job.id, ...summaryJson(job, Date.now()) };
 }
 
 function submissionSchema(): Record<string, unknown> {
@@ -474,24 +474,6 @@ async function logsOf(
   };
   for await (const chunk of cluster.job(job).logs({ task, failed, signal, onDropped })) tail.add(chunk);
   return { schema: 'goshawk.logs/1', job, chunks: tail.end(), truncated: tail.isTruncated };
-}
-
-function workerJson(worker: WorkerView) {
-  const { name, state, quarantine, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
-    worker;
-  return {
-    name,
-    state,
-    quarantine: quarantine ?? null,
-    partition,
-    slots,
-    busy,
-    long: long ?? null,
-    queued,
-    resources: capacity,
-    attributes,
-    heardSecondsAgo: seconds(Math.max(0, heardMsAgo)),
-  };
 }
 
 function unknownWorker(worker: string): InputError {

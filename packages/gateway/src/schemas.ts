@@ -64,7 +64,15 @@ export const submitted = jobStateAfter('goshawk.submit/1').extend({
   warning: z.string().optional(),
 });
 /** Of a job that is held, released, or given another priority. */
-export const updated = z.object({ schema: z.literal('goshawk.update/1'), ...summary.shape });
+export const updated = z.object({
+  schema: z.literal('goshawk.update/1'),
+  job: z.string(),
+  ...summary.shape,
+  /** Of the command, where it was changed. */
+  priority: z.enum(PRIORITIES).optional(),
+});
+export const held = updated.extend({ schema: z.literal('goshawk.hold/1') });
+export const released = updated.extend({ schema: z.literal('goshawk.release/1') });
 export const retried = jobStateAfter('goshawk.retry/1').extend({
   /** So many tasks run again; 0 where this retry was known already. */
   tasks: count,
@@ -86,6 +94,9 @@ export const jobsCancelled = z.object({
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),
   jobs: z.array(summary),
+  /** Of the command alone: what divides short jobs from long ones, and where that comes from. */
+  cutoffSeconds: seconds.nullable().optional(),
+  cutoffFrom: z.string().nullable().optional(),
   total: count,
   truncated: z.boolean(),
   /** By state, whatever states are asked for. */
@@ -216,6 +227,17 @@ export const logs = z.object({
   truncated: z.boolean(),
 });
 
+/** A line of output, as `goshawk logs --json` prints it; what is no UTF-8 comes as base64. */
+export const log = z.object({
+  schema: z.literal('goshawk.log/1'),
+  job: z.string(),
+  task: count,
+  attempt: count,
+  stream: z.enum(['stdout', 'stderr']),
+  text: z.string().optional(),
+  base64: z.string().optional(),
+});
+
 const result = z.object({
   index: count,
   stage: z.string(),
@@ -245,7 +267,8 @@ export const results = z.object({
 export const why = z.looseObject({
   schema: z.literal('goshawk.why/1'),
   ...summary.shape,
-  sentence: z.string(),
+  /** Over HTTP alone: the command prints a page. */
+  sentence: z.string().optional(),
   waiting: z.array(
     z.object({
       stage: z.string(),
@@ -293,6 +316,23 @@ export const workers = z.object({
   schema: z.literal('goshawk.workers/1'),
   workers: z.array(z.object(workerShape)),
   total: count,
+  truncated: z.boolean(),
+  /** `from` of the next page. */
+  next: count.nullable(),
+  /** Within the last hour. */
+  lost: z.array(
+    z.object({
+      name: z.string(),
+      state: z.literal('lost'),
+      address: z.string(),
+      cause: z.string(),
+      running: count,
+      lostSecondsAgo: seconds,
+    }),
+  ),
+  /** Schedulers that are away. */
+  silent: z.array(z.string()),
+  warnings: z.array(z.string()),
 });
 
 export const worker = z.object({

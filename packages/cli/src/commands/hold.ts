@@ -1,5 +1,5 @@
 import type { JobHandle } from '@goshawk/client';
-import { counted, InputError, type JobSummary, PRIORITIES } from '@goshawk/core';
+import { counted, InputError, type JobSummary, PRIORITIES, summaryJson } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
 import type { Context } from '../context.js';
@@ -78,8 +78,7 @@ async function forEach(
     try {
       const id = await jobNamed(context, cluster, word);
       const job = await change(cluster.job(id), context.interrupted);
-      const { state, held = false, tasks } = job;
-      context.show({ schema, job: id, state, held, tasks, ...more }, () => sentence(job));
+      context.show({ schema, job: id, ...summaryJson(job, Date.now()), ...more }, () => sentence(job));
     } catch (error) {
       context.interrupted.throwIfAborted();
       problems.push(error);

@@ -4,7 +4,7 @@ import { openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { jobPage } from '../jobs/job-page.js';
-import { jobNamed } from '../jobs/named.js';
+import { jobsNamed } from '../jobs/named.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
 import { painter } from '../terminal/paint.js';
@@ -12,12 +12,13 @@ import { redrawing } from '../terminal/redrawing.js';
 
 export const jobCommand = defineCommand({
   name: 'job',
-  words: 'ID',
+  words: 'ID…',
   completes: 'ids',
-  describe: 'show progress, failures and, after the end, a summary of one job',
+  describe: 'show progress, failures and, after the end, a summary of jobs',
   examples: [
     ['goshawk job $id --watch', 'until the job ends'],
     ['goshawk job $id --spec', 'with the submitted job'],
+    ['goshawk job $a $b --json', 'a line of JSON for each'],
   ],
   options: {
     watch: { type: 'flag', flagOnly: true, describe: 'update until the job ends' },
@@ -27,12 +28,21 @@ export const jobCommand = defineCommand({
     if (options.watch && options.spec) {
       throw new InputError('usage', 'job: --watch and --spec exclude each other', 'give one of them');
     }
+    if (options.watch && words.length > 1)
+      throw new InputError('usage', 'job: --watch follows one job', '`goshawk wait` waits for several');
     await using cluster = await openCluster(context);
-    const job = cluster.job(await jobNamed(context, cluster, words[0]!));
-    if (options.watch) return await watch(context, job);
-    const detail = await job.describe({ spec: options.spec, signal: context.interrupted });
-    const spec = options.spec ? `\n${JSON.stringify(specJson(detail.spec), undefined, 2)}` : '';
-    context.show(shownJson(detail), () => `${pageOf(context, detail)}${spec}`);
+    const ids = await jobsNamed(context, cluster, words);
+    if (options.watch) return await watch(context, cluster.job(ids[0]!));
+    for (const [index, id] of ids.entries()) {
+      const detail = await cluster.job(id).describe({ spec: options.spec, signal: context.interrupted });
+      if (context.global.json && ids.length > 1) {
+        context.json(shownJson(detail));
+        continue;
+      }
+      const spec = options.spec ? `\n${JSON.stringify(specJson(detail.spec), undefined, 2)}` : '';
+      const gap = index > 0 ? '\n' : '';
+      context.show(shownJson(detail), () => `${gap}${pageOf(context, detail)}${spec}`);
+    }
     return ExitCode.done;
   },
 });

@@ -1,12 +1,10 @@
-import type { ClusterView, WorkerView } from '@goshawk/client';
+import { type ClusterView, silentSchedulers, type WorkerView, workersJson } from '@goshawk/client';
 import {
   counted,
   formatAttributes,
   formatCount,
   formatDuration,
   formatResources,
-  type LostWorker,
-  present,
   sumOf,
   WORKER_STATES,
 } from '@goshawk/core';
@@ -42,25 +40,10 @@ export const workersCommand = defineCommand({
       .filter(({ state }) => options.state === undefined || state === options.state)
       .sort((a, b) => BY_NAME.compare(a.name, b.name));
     const { shown: workers, left, total, truncated, next } = partOf(matching, options);
-    const silent = [
-      ...view.schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`),
-      ...view.schedulersMissing.map(
-        ({ name, missingMs }) =>
-          `scheduler ${name}, away since before this central was started (${formatDuration(missingMs)} ago)`,
-      ),
-    ];
+    const silent = silentSchedulers(view);
     const lost = options.state === undefined || options.state === LOST ? view.lostWorkers : [];
     if (context.global.json) {
-      context.json({
-        schema: 'goshawk.workers/1',
-        workers: workers.map(workerJson),
-        total,
-        truncated,
-        next,
-        lost: lost.map(lostJson),
-        silent,
-        warnings: view.warnings,
-      });
+      context.json(workersJson(view, { workers, total, truncated, next }, lost));
       return strictly(options.strict, silent);
     }
     const paint = painter(context);
@@ -86,10 +69,6 @@ export const workersCommand = defineCommand({
 
 /** Lost workers that are named; `--json` has all. */
 const LOST_SHOWN = 20;
-
-function lostJson({ name, address, cause, running, lostMsAgo }: LostWorker): Record<string, unknown> {
-  return { name, state: LOST, address, cause, running, lostSecondsAgo: Math.round(lostMsAgo) / 1_000 };
-}
 
 /** `w2` before `w10`. */
 const BY_NAME = new Intl.Collator('en', { numeric: true });
@@ -141,21 +120,4 @@ function summary({ workers, pendingTasks }: ClusterView): string {
 function busyWords(busy: number, slots: number, workers: readonly WorkerView[]): string {
   const hasNone = workers.some((worker) => worker.slots === 0);
   return hasNone ? `${counted(busy, 'task')} running` : `${busy} of ${counted(slots, 'slot')} busy`;
-}
-
-function workerJson(worker: WorkerView): Record<string, unknown> {
-  const { name, state, quarantine, partition, slots, busy, queued, capacity, attributes, heardMsAgo } =
-    worker;
-  return {
-    name,
-    state,
-    ...present({ quarantine }),
-    partition,
-    slots,
-    busy,
-    queued,
-    resources: capacity,
-    attributes,
-    heardSecondsAgo: Math.round(heardMsAgo) / 1_000,
-  };
 }

@@ -1,0 +1,58 @@
+import { formatDuration, type LostWorker, seconds } from '@goshawk/core';
+import type { ClusterView, WorkerView } from './cluster-view.js';
+
+/** Some of the workers; `next` is the `from` of the following page. */
+interface Part {
+  readonly workers: readonly WorkerView[];
+  readonly total: number;
+  readonly truncated: boolean;
+  readonly next: number | null;
+}
+
+/** `goshawk.workers/1`, the same over HTTP and with `--json`. */
+export function workersJson(view: ClusterView, part: Part, lost: readonly LostWorker[]) {
+  const { workers, total, truncated, next } = part;
+  return {
+    schema: 'goshawk.workers/1' as const,
+    workers: workers.map(workerJson),
+    total,
+    truncated,
+    next,
+    lost: lost.map(lostJson),
+    silent: silentSchedulers(view),
+    warnings: view.warnings,
+  };
+}
+
+export function workerJson(worker: WorkerView) {
+  const { name, state, quarantine, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
+    worker;
+  return {
+    name,
+    state,
+    quarantine: quarantine ?? null,
+    partition,
+    slots,
+    busy,
+    long: long ?? null,
+    queued,
+    resources: capacity,
+    attributes,
+    heardSecondsAgo: seconds(Math.max(0, heardMsAgo)),
+  };
+}
+
+/** Schedulers that are away, a line each. */
+export function silentSchedulers({ schedulersAway, schedulersMissing }: ClusterView): string[] {
+  return [
+    ...schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`),
+    ...schedulersMissing.map(
+      ({ name, missingMs }) =>
+        `scheduler ${name}, away since before this central was started (${formatDuration(missingMs)} ago)`,
+    ),
+  ];
+}
+
+function lostJson({ name, address, cause, running, lostMsAgo }: LostWorker) {
+  return { name, state: 'lost', address, cause, running, lostSecondsAgo: Math.round(lostMsAgo) / 1_000 };
+}
