@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Builds what people install, into dist/: an npm package of the command and one of the SDK, and a Debian
-// package, with checksums and a bill of materials. Packages of ours are inside; others come from npm, at the versions of
+// Builds what people install, into dist/: an npm package of the command and one of the SDK, a Python
+// wheel and a Debian package, with checksums and a bill of materials. Packages of ours are inside; others come from npm, at the versions of
 // the lock file, except in the Debian package, which has them all.
 //
-//     node scripts/release.mjs [--out FOLDER] [--only command,client,deb]
+//     node scripts/release.mjs [--out FOLDER] [--only command,client,wheel,deb]
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -26,7 +26,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { values: options } = parseArgs({
   options: {
     out: { type: 'string', default: join(ROOT, 'dist') },
-    only: { type: 'string', default: 'command,client,deb' },
+    only: { type: 'string', default: 'command,client,wheel,deb' },
   },
 });
 const out = resolve(options.out);
@@ -43,6 +43,7 @@ try {
   mkdirSync(out, { recursive: true });
   if (only.has('command')) makeTarball(commandPackage());
   if (only.has('client')) makeTarball(clientPackage());
+  if (only.has('wheel')) run('python3', [join(ROOT, 'packages/python/make_wheel.py'), out, version]);
   if (only.has('deb')) makeDebianPackage();
   const sbom = run('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
   writeFileSync(join(out, `goshawk-${version}.cdx.json`), sbom);

@@ -6,6 +6,9 @@ const PREFIX = 'GOSHAWK_';
 /** Read by name and by nobody's option. */
 const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN', 'GOSHAWK_DASHBOARD_TOKENS'];
 
+/** For the Python package, and for the Debian package's start script. */
+const READ_BESIDE_COMMAND = ['GOSHAWK_API', 'GOSHAWK_TOKEN', 'GOSHAWK_NODE'];
+
 /** For docker-compose.yml: somebody who has set them there may run commands in the same shell. */
 const READ_BY_COMPOSE = ['GOSHAWK_IMAGE', 'GOSHAWK_PORT', 'GOSHAWK_PAGE_PORT', 'GOSHAWK_POSTGRES_PASSWORD'];
 
@@ -36,7 +39,13 @@ const TOLD_TO_TASKS = [
 const SERVICE_OF_KUBERNETES =
   /^GOSHAWK_\w*(_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=|_PORT=(tcp|udp|sctp):|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)/;
 
-const OTHER_VARIABLES = [...READ_BESIDE_OPTIONS, ...READ_BY_COMPOSE, ...READ_BY_TESTS, ...TOLD_TO_TASKS];
+const OTHER_VARIABLES = [
+  ...READ_BESIDE_OPTIONS,
+  ...READ_BESIDE_COMMAND,
+  ...READ_BY_COMPOSE,
+  ...READ_BY_TESTS,
+  ...TOLD_TO_TASKS,
+];
 
 /** Names that commands know: settings, and options that only a command line has. */
 function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {

@@ -8,7 +8,7 @@ import {
   NO_RESOURCES,
   type Outcome,
 } from '@goshawk/core';
-import type { Executor, Run, RunOrder, RunSink } from '@goshawk/executors';
+import type { Executor, Run, RunOrder, Outcome as RunOutcome, RunSink } from '@goshawk/executors';
 import { Codec, Directory, SILENT_LOGGER } from '@goshawk/transport';
 import { type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker';
 import { describe, expect, test } from 'vitest';
@@ -200,13 +200,13 @@ describe('a task in a slot', () => {
 });
 
 describe('a command that returns a value', () => {
-  function endWith(write: (file: string) => void) {
+  function endWith(write: (file: string) => void, outcome: RunOutcome = { kind: 'completed', exitCode: 0 }) {
     const { machine, environment, executor } = setUp(() => new Recorder());
     environment.execute(0, order({ exec: ['x'], returns: true }));
     const { order: given, sink } = executor.runs[0]!;
     const file = given.env.GOSHAWK_RESULT!;
     write(file);
-    sink.ended({ kind: 'completed', exitCode: 0 }, 1);
+    sink.ended(outcome, 1);
     expect(existsSync(dirname(file))).toBe(false);
     return machine.outcomes[0];
   }
@@ -232,6 +232,16 @@ describe('a command that returns a value', () => {
       errorCode,
       errorMessage: expect.stringContaining(message),
     });
+  });
+
+  test.each([
+    ['says why', '{"error": "ValueError: no such rate"}', 'ValueError: no such rate'],
+    ['says it in another form', '["error"]', 'ended with exit code 3'],
+    ['wrote no JSON', '{', 'ended with exit code 3'],
+  ])('and fails, where it %s, fails with a message: %s', (_, text, errorMessage) => {
+    const error = { code: 'exit-code', message: 'ended with exit code 3' } as const;
+    const outcome = endWith((file) => writeFileSync(file, text), { kind: 'failed', error, exitCode: 3 });
+    expect(outcome).toMatchObject({ kind: 'failed', errorCode: 'exit-code', errorMessage, exitCode: 3 });
   });
 
   test('gets no file for it where it was not asked for', () => {

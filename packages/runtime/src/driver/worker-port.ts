@@ -118,9 +118,8 @@ class WorkerPort {
           worker.taskOutput(slot, stream, bytes, now),
         ),
       ended: (outcome, runMs) => {
-        const withValue =
-          returns && outcome.kind === 'completed' ? returned(resultFile(current.folder!)) : outcome;
-        this.#ended(slot, order, current, taskOutcome(withValue), runMs);
+        const end = returns ? withResult(outcome, resultFile(current.folder!)) : outcome;
+        this.#ended(slot, order, current, taskOutcome(end), runMs);
       },
     });
   }
@@ -196,17 +195,24 @@ function resultFile(folder: string): string {
   return join(folder, 'result.json');
 }
 
-/** The end of a command that completed, with the value that it wrote to its file. */
-function returned(file: string): RunOutcome {
+/** The end of a command with what it wrote to its file: its value, or of one that failed `{"error": "why"}`. */
+function withResult(outcome: RunOutcome, file: string): RunOutcome {
+  if (outcome.kind === 'killed') return outcome;
+  const isFailed = outcome.kind === 'failed';
   try {
     const bytes = statSync(file, { throwIfNoEntry: false })?.size;
-    if (bytes === undefined) return { kind: 'completed', exitCode: 0 };
+    if (bytes === undefined || (isFailed && bytes > LIMITS.resultBytesMax)) return outcome;
     if (bytes > LIMITS.resultBytesMax) {
       const message = `the value takes ${bytes} bytes as JSON, more than ${LIMITS.resultBytesMax}: write it to a file and return its path`;
       return failed('result-too-large', message);
     }
-    return { kind: 'completed', exitCode: 0, value: JSON.parse(readFileSync(file, 'utf8')) };
+    const value = JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    if (!isFailed) return { ...outcome, value };
+    const { error } = (value ?? {}) as { readonly error?: unknown };
+    const explains = outcome.error.code === 'exit-code' && typeof error === 'string' && error !== '';
+    return explains ? { ...outcome, error: { code: 'exit-code', message: error } } : outcome;
   } catch (error) {
+    if (isFailed) return outcome;
     const message = `the command left no JSON in GOSHAWK_RESULT: ${(error as Error).message}`;
     return failed('result-not-serialisable', message);
   }

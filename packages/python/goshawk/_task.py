@@ -1,0 +1,73 @@
+"""Runs one pickled call, read from stdin, on a worker: `python -m goshawk._task`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import runpy
+import sys
+import traceback
+import types
+
+#: Stands before the pickled exception of a call, in a line of stderr.
+EXCEPTION_MARK = "goshawk-exception:"
+#: Base64 of a longer pickle would not fit into what a task may return.
+PICKLE_BYTES_MAX = 190_000
+EXIT_FAILED = 1
+
+
+def load_main(path: str) -> None:
+    """Loads the submitter's script as a module, so that functions of `__main__` are found; as `multiprocessing` does."""
+    main = types.ModuleType("__mp_main__")
+    main.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = main
+
+
+def dumps_exception(error: BaseException) -> str:
+    """An exception with its traceback as text; one that cannot be made again is left out."""
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    described = {"kind": type(error).__name__, "message": str(error)[:2_000], "traceback": trace[-20_000:]}
+    try:
+        pickled = pickle.dumps(error)
+        pickle.loads(pickled)
+        if len(pickled) < 50_000:
+            described["pickle"] = base64.b64encode(pickled).decode()
+    except Exception:
+        pass
+    return base64.b64encode(json.dumps(described).encode()).decode()
+
+
+def main() -> int:
+    order = json.loads(sys.stdin.buffer.read())
+    result = os.environ["GOSHAWK_RESULT"]
+    try:
+        sys.path[:0] = [entry for entry in order["path"] if entry not in sys.path]
+        if order.get("main"):
+            load_main(order["main"])
+        function, args, kwargs = pickle.loads(base64.b64decode(order["call"]))
+        value = pickle.dumps(function(*args, **kwargs))
+        if len(value) > PICKLE_BYTES_MAX:
+            raise ValueError(
+                f"the return value takes {len(value)} bytes, more than {PICKLE_BYTES_MAX}: "
+                "write it to a file and return the path"
+            )
+        answer = {"pickle": base64.b64encode(value).decode()}
+        code = 0
+    except BaseException as error:
+        if isinstance(error, SystemExit) and error.code in (None, 0):
+            error = RuntimeError("the function called sys.exit()")
+        sys.stdout.flush()
+        print(EXCEPTION_MARK + dumps_exception(error), file=sys.stderr)
+        # The traceback comes last: `goshawk job` shows the last lines of failed tasks.
+        traceback.print_exception(type(error), error, error.__traceback__)
+        answer = {"error": f"{type(error).__name__}: {error}"[:2_000]}
+        code = EXIT_FAILED
+    with open(result, "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,388 @@
+"""The HTTP client of a cluster's gateway (`goshawk up --dashboard`, `goshawk dashboard`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from .errors import (
+    Conflict,
+    Denied,
+    GoshawkError,
+    InvalidRequest,
+    JobFailed,
+    NotFound,
+    TaskCancelled,
+    TaskFailed,
+    Unreachable,
+    WaitTimeout,
+)
+from .progress import Progress
+
+DEFAULT_URL = "http://127.0.0.1:7080"
+#: Streams say something every 15 s, so that longer silence is a lost connection.
+STREAM_TIMEOUT = 60.0
+#: The longest that one request waits for the end of a job.
+WAIT_SECONDS_MAX = 30.0
+ENDED = ("completed", "failed", "cancelled")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def command(*argv: str, **fields: Any) -> Dict[str, Any]:
+    """A task that runs a command; `fields` are those of a job file, such as `cwd`, `env` and `stdin`."""
+    return {"exec": [str(word) for word in argv], **fields}
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What became of a task: `value`, or `error`."""
+
+    index: int
+    stage: str
+    state: str
+    attempt: int
+    value: Any
+    error: Optional[TaskFailed]
+    exit_code: Optional[int]
+
+    def get(self) -> Any:
+        """The value; raises the error of a task that did not complete."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Client:
+    """
+    Talks to one gateway. Requests are repeated for up to `retry_for` seconds while the gateway or the cluster does not
+    answer; submissions and retries carry a key, so that a repeated one has no further effect.
+    """
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        token: Optional[str] = None,
+        timeout: float = 60.0,
+        retry_for: float = 120.0,
+    ):
+        self.url = (url or os.environ.get("GOSHAWK_API") or DEFAULT_URL).rstrip("/")
+        self.timeout = timeout
+        self.retry_for = retry_for
+        self._token = token if token is not None else os.environ.get("GOSHAWK_TOKEN", "")
+        is_local = urllib.parse.urlsplit(self.url).hostname in _LOOPBACK
+        handlers = [urllib.request.ProxyHandler({})] if is_local else []
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def submit(
+        self,
+        job: Optional[Mapping[str, Any]] = None,
+        *,
+        tasks: Union[Sequence[Mapping[str, Any]], Mapping[str, Any], None] = None,
+        key: Optional[str] = None,
+        **fields: Any,
+    ) -> "Job":
+        """
+        Submits a job: the fields of a job file, as a mapping, by name, or both. Two submissions with the same `key` are
+        the same job. Paths have to be absolute. Commands without `cwd` run in the current folder.
+        """
+        body = {**(job or {}), **fields}
+        if tasks is not None:
+            body["tasks"] = tasks
+        if key is not None:
+            body["key"] = key
+        body.setdefault("key", str(uuid.uuid4()))
+        answer = self.request("POST", "/v1/jobs", _with_folder(body, os.getcwd()))
+        return Job(self, answer["job"])
+
+    def job(self, id: str) -> "Job":
+        """A job by its id, whoever submitted it."""
+        return Job(self, id)
+
+    def jobs(self, **query: Any) -> List[Dict[str, Any]]:
+        """Active jobs and the last that ended; `state`, `user`, `all`, `limit` and `from_` choose."""
+        return self.request("GET", "/v1/jobs", query=query)["jobs"]
+
+    def workers(self) -> List[Dict[str, Any]]:
+        return self.request("GET", "/v1/workers")["workers"]
+
+    def cancel_jobs(self, **chosen: Any) -> Dict[str, Any]:
+        """Cancels all jobs that fit `user`, `name` (with * and ?), `state`, or `all=True`."""
+        return self.request("POST", "/v1/jobs/cancel", chosen)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]] = None,
+        query: Optional[Mapping[str, Any]] = None,
+    ) -> Any:
+        """One request of the HTTP API and its JSON answer. POST requests have to be repeatable."""
+        for left in self._attempts():
+            try:
+                with self._open(method, path, body, query, {}, self.timeout) as answer:
+                    return json.load(answer)
+            except Unreachable as error:
+                if left <= 0:
+                    raise
+                time.sleep(min(left, error.pause))  # type: ignore[attr-defined]
+        raise AssertionError("unreachable")
+
+    def stream(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Iterator[Tuple[str, Any]]:
+        """
+        Server-sent events of a path, as (event, data), until `ended`. A lost connection is opened again, and the
+        stream then begins anew.
+        """
+        headers = {"accept": "text/event-stream"}
+        quiet_since: Optional[float] = None
+        pause = 0.1
+        while True:
+            try:
+                with self._open("GET", path, None, query, headers, STREAM_TIMEOUT) as answer:
+                    for event, data in _events(answer):
+                        quiet_since, pause = None, 0.1
+                        yield event, data
+                        if event == "ended":
+                            return
+                lost: GoshawkError = Unreachable(f"{self.url} closed the stream", "stream-closed")
+            except Unreachable as error:
+                lost = error
+            except (OSError, HTTPException) as error:
+                lost = Unreachable(f"{self.url}: {error}", "unreachable")
+            now = time.monotonic()
+            quiet_since = now if quiet_since is None else quiet_since
+            if now - quiet_since > self.retry_for:
+                raise lost
+            time.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    def _attempts(self) -> Iterator[float]:
+        """Seconds that are left for attempts, before each of them; the last one has none."""
+        started = time.monotonic()
+        while True:
+            left = self.retry_for - (time.monotonic() - started)
+            yield left
+            if left <= 0:
+                return
+
+    def _open(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Mapping[str, Any]],
+        query: Optional[Mapping[str, Any]],
+        headers: Mapping[str, str],
+        timeout: float,
+    ) -> HTTPResponse:
+        url = self.url + path + _query(query)
+        data = None if method == "GET" else json.dumps(body or {}, allow_nan=False).encode()
+        request = urllib.request.Request(url, data, {"accept": "application/json", **headers}, method=method)
+        if data is not None:
+            request.add_header("content-type", "application/json")
+        if self._token:
+            request.add_header("authorization", f"Bearer {self._token}")
+        try:
+            return self._opener.open(request, timeout=timeout)
+        except urllib.error.HTTPError as error:
+            raise _refused(error) from None
+        except (urllib.error.URLError, HTTPException, ConnectionError, socket.timeout) as error:
+            reason = getattr(error, "reason", error)
+            raise _unreachable(f"{self.url} does not answer: {reason}") from error
+
+
+class Job:
+    """A job of the cluster."""
+
+    def __init__(self, client: Client, id: str):
+        self.client = client
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"<goshawk job {self.id}>"
+
+    def describe(self) -> Dict[str, Any]:
+        """The job as `goshawk job --json` shows it."""
+        return self.client.request("GET", self._path())
+
+    @property
+    def state(self) -> str:
+        return self.describe()["state"]
+
+    def wait(self, timeout: Optional[float] = None, progress: bool = False) -> Dict[str, Any]:
+        """Waits for the end of the job, however it ends. Raises `WaitTimeout`; the job then goes on."""
+        end = None if timeout is None else time.monotonic() + timeout
+        bar: Optional[Progress] = None
+        try:
+            while True:
+                left = WAIT_SECONDS_MAX if end is None else max(0.0, end - time.monotonic())
+                wait = min(left, 1.0 if progress else WAIT_SECONDS_MAX)
+                job = self.client.request("GET", self._path(), query={"wait": wait})
+                if progress:
+                    bar = bar or Progress(job["tasks"]["total"], self.id)
+                    counts = job["tasks"]
+                    done = counts["completed"] + counts["failed"] + counts["cancelled"]
+                    bar.update(done, counts["failed"], counts["total"])
+                if job["state"] in ENDED:
+                    return job
+                if end is not None and time.monotonic() >= end:
+                    raise WaitTimeout(f"job {self.id} is {job['state']} after {timeout} s", "wait-timeout")
+        finally:
+            if bar is not None:
+                bar.close()
+
+    def results(self, timeout: Optional[float] = None, progress: bool = False) -> List[TaskResult]:
+        """Waits, and returns a value or an error of each task, by index."""
+        self.wait(timeout, progress)
+        return self.results_so_far()
+
+    def results_so_far(self) -> List[TaskResult]:
+        """What each task has come to by now; `state` tells which go on."""
+        found: List[TaskResult] = []
+        start: Optional[int] = 0
+        while start is not None:
+            page = self.client.request("GET", self._path("/results"), query={"from": start})
+            found.extend(_result(row) for row in page["results"])
+            start = page["next"]
+        return found
+
+    def values(self, timeout: Optional[float] = None, progress: bool = False) -> List[Any]:
+        """Waits, and returns the values of all tasks. Raises `JobFailed`, which has the results, if one failed."""
+        results = self.results(timeout, progress)
+        if any(result.state != "completed" for result in results):
+            raise JobFailed(self.id, self.state, results)
+        return [result.value for result in results]
+
+    def as_completed(self) -> Iterator[TaskResult]:
+        """The result of each task as it ends."""
+        seen = set()
+        for event, data in self.client.stream(self._path("/results")):
+            if event == "result" and data["index"] not in seen:
+                seen.add(data["index"])
+                yield _result(data)
+
+    def events(self) -> Iterator[Dict[str, Any]]:
+        """Progress of the job: its summary now and then, and the whole job at its end."""
+        for event, data in self.client.stream(self._path("/events")):
+            yield {"event": event, **data}
+
+    def logs(self, task: Optional[int] = None, failed: Optional[bool] = None) -> List[Dict[str, Any]]:
+        """Output of the tasks so far: `task`, `attempt`, `stream` and `text` of each piece."""
+        query = {"task": task, "failed": failed}
+        return self.client.request("GET", self._path("/logs"), query=query)["chunks"]
+
+    def cancel(self, tasks: Optional[str] = None, stage: Optional[str] = None) -> Dict[str, Any]:
+        """Cancels the job, or tasks of it ("7-20,31")."""
+        return self.client.request("POST", self._path("/cancel"), _given(tasks=tasks, stage=stage))
+
+    def retry(
+        self, tasks: Optional[str] = None, failed: Optional[bool] = None, key: Optional[str] = None
+    ) -> "Job":
+        """Runs tasks again that did not complete: the same tasks of the same job."""
+        body = _given(tasks=tasks, failed=failed, key=key or str(uuid.uuid4()))
+        self.client.request("POST", self._path("/retry"), body)
+        return self
+
+    def why(self, task: Optional[int] = None) -> str:
+        """Why the job or a task waits, or where its time went, in a sentence."""
+        return self.client.request("GET", self._path("/why"), query={"task": task})["sentence"]
+
+    def hold(self) -> Dict[str, Any]:
+        return self.client.request("POST", self._path("/hold"))
+
+    def release(self) -> Dict[str, Any]:
+        return self.client.request("POST", self._path("/release"))
+
+    def _path(self, rest: str = "") -> str:
+        return f"/v1/jobs/{urllib.parse.quote(self.id, safe='')}{rest}"
+
+
+def _given(**fields: Any) -> Dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _query(query: Optional[Mapping[str, Any]]) -> str:
+    given = {
+        name.rstrip("_"): str(value).lower() if isinstance(value, bool) else value
+        for name, value in (query or {}).items()
+        if value is not None
+    }
+    return "?" + urllib.parse.urlencode(given) if given else ""
+
+
+def _result(row: Mapping[str, Any]) -> TaskResult:
+    index, error, state = row["index"], row["error"], row["state"]
+    failure: Optional[TaskFailed] = None
+    if error is not None or state in ("failed", "cancelled"):
+        kind = TaskCancelled if state == "cancelled" else TaskFailed
+        said = error or {"message": state, "code": state, "signal": None}
+        failure = kind(index, said["message"], said["code"], row["exitCode"], said["signal"])
+    return TaskResult(index, row["stage"], state, row["attempt"], row["value"], failure, row["exitCode"])
+
+
+def _with_folder(job: Dict[str, Any], folder: str) -> Dict[str, Any]:
+    """The gateway knows no folder of its clients: commands and relative modules get that of this process."""
+
+    def task(each: Any) -> Any:
+        if not isinstance(each, Mapping) or "cwd" in each or not ("exec" in each or "module" in each):
+            return each
+        return {**each, "cwd": folder}
+
+    def tasks(all: Any) -> Any:
+        if isinstance(all, Mapping):
+            return {**all, "run": task(all["run"])} if "run" in all else all
+        return [task(each) for each in all] if isinstance(all, (list, tuple)) else all
+
+    changed = dict(job)
+    if "tasks" in job:
+        changed["tasks"] = tasks(job["tasks"])
+    if isinstance(job.get("stages"), (list, tuple)):
+        changed["stages"] = [
+            {**stage, "tasks": tasks(stage["tasks"])} if isinstance(stage, Mapping) and "tasks" in stage else stage
+            for stage in job["stages"]
+        ]
+    return changed
+
+
+def _events(answer: HTTPResponse) -> Iterator[Tuple[str, Any]]:
+    event, data = "message", []  # type: Tuple[str, List[str]]
+    for raw in answer:
+        line = raw.decode().rstrip("\r\n")
+        if line == "":
+            if data:
+                yield event, json.loads("\n".join(data))
+            event, data = "message", []
+        elif line.startswith("event:"):
+            event = line[6:].strip()
+        elif line.startswith("data:"):
+            data.append(line[5:].lstrip())
+
+
+_KINDS = {400: InvalidRequest, 401: Denied, 403: Denied, 404: NotFound, 409: Conflict, 413: InvalidRequest}
+
+
+def _refused(error: urllib.error.HTTPError) -> GoshawkError:
+    try:
+        body = json.loads(error.read())
+        message, code, hint = body["message"], body["code"], body["hint"]
+    except (ValueError, KeyError, TypeError, OSError):
+        message, code, hint = f"HTTP status {error.code}", "bad-answer", ""
+    if error.code in (429, 502, 503, 504):
+        return _unreachable(message, code, hint)
+    kind = _KINDS.get(error.code, Denied if error.code == 421 else GoshawkError)
+    return kind(message, code, hint, error.code)
+
+
+def _unreachable(message: str, code: str = "unreachable", hint: str = "") -> Unreachable:
+    error = Unreachable(message, code, hint)
+    # Many clients that lose the same gateway must not come back at the same time.
+    error.pause = random.uniform(0.1, 1.0)  # type: ignore[attr-defined]
+    return error

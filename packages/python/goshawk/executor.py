@@ -1,0 +1,365 @@
+"""`concurrent.futures` on a cluster: functions run in Python processes of the workers."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import json
+import os
+import pickle
+import queue
+import sys
+import threading
+import time
+import uuid
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import Executor as BaseExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+
+from ._task import EXCEPTION_MARK
+from .client import Client, Job, TaskResult
+from .errors import RemoteError, TaskCancelled, TaskFailed
+from .progress import Progress
+
+#: Calls that are submitted within this time become tasks of one job.
+BATCH_SECONDS = 0.02
+BATCH_TASKS_MAX = 5_000
+#: A request may have 16 MiB.
+BATCH_BYTES_MAX = 8 * 1024 * 1024
+_CLOSE = object()
+
+
+class RemoteTraceback(Exception):
+    """The cause of an exception of a task: where it was raised, on the worker."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'
+
+
+class TaskFuture(Future):
+    """A call on the cluster. `cancel` also ends a call that runs."""
+
+    job: Optional[Job] = None
+    index: Optional[int] = None
+
+    def cancel(self) -> bool:
+        if self.done():
+            return self.cancelled()
+        if self.job is not None:
+            counts = self.job.cancel(tasks=str(self.index)).get("tasks", {})
+            if not (counts.get("cancelled") or counts.get("killing")):
+                return False
+        return super().cancel() or self.cancelled()
+
+
+class Executor(BaseExecutor):
+    """
+    Runs functions on a cluster. Functions, arguments and return values are pickled: functions have to be importable by
+    the workers under the same paths, from a module or from the script that runs as `__main__`.
+
+    `job` has further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`.
+    """
+
+    def __init__(
+        self,
+        client: Optional[Client] = None,
+        *,
+        name: Optional[str] = None,
+        python: Optional[str] = None,
+        cwd: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        **job: Any,
+    ):
+        self.client = client or Client()
+        self._job = {"name": name or os.path.basename(sys.argv[0]) or "python", **job}
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        self._task = {
+            "exec": [python or sys.executable, "-m", "goshawk._task"],
+            "cwd": cwd or os.getcwd(),
+            "env": {"PYTHONPATH": package, **(env or {})},
+            "returns": True,
+        }
+        self._calls: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._followers: List[threading.Thread] = []
+        self._jobs: List[Job] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._submitter = threading.Thread(target=self._submit_batches, name="goshawk-submit", daemon=True)
+        self._submitter.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        future = TaskFuture()
+        stdin = _order(fn, args, kwargs)
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            self._calls.put((future, stdin))
+        return future
+
+    def map(
+        self,
+        fn: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: Optional[float] = None,
+        chunksize: int = 1,
+        return_exceptions: bool = False,
+        progress: bool = False,
+    ) -> Iterator[Any]:
+        """
+        As `map` of `concurrent.futures`: values in the order of the inputs. With `return_exceptions` an exception stands
+        in the place of its value, and the others go on. `chunksize` calls share a process.
+        """
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        end = None if timeout is None else time.monotonic() + timeout
+        calls = list(zip(*iterables))
+        chunks = [calls[at : at + chunksize] for at in range(0, len(calls), chunksize)]
+        futures = [self.submit(_run_chunk, fn, chunk) for chunk in chunks]
+        bar = _watch(futures, chunks, self._job["name"]) if progress else None
+
+        def values() -> Iterator[Any]:
+            try:
+                futures.reverse()
+                remaining = list(reversed(chunks))
+                while futures:
+                    left = None if end is None else max(0.0, end - time.monotonic())
+                    for value in _values(futures.pop(), len(remaining.pop()), left):
+                        if isinstance(value, _Raised) and not return_exceptions:
+                            raise value.error
+                        yield value.error if isinstance(value, _Raised) else value
+            finally:
+                for future in futures:
+                    future.cancel()
+                if bar is not None:
+                    bar.close()
+
+        return values()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self._calls.put(_CLOSE)
+        if cancel_futures:
+            self._submitter.join()
+            for job in self._jobs:
+                job.cancel()
+        if wait:
+            self._submitter.join()
+            for follower in self._followers:
+                follower.join()
+
+    def _submit_batches(self) -> None:
+        first = self._calls.get()
+        while first is not _CLOSE:
+            batch = [first]
+            size = len(first[1])
+            end = time.monotonic() + BATCH_SECONDS
+            following: Any = None
+            while len(batch) < BATCH_TASKS_MAX and size < BATCH_BYTES_MAX:
+                try:
+                    following = self._calls.get(timeout=max(0.0, end - time.monotonic()))
+                except queue.Empty:
+                    following = None
+                    break
+                if following is _CLOSE:
+                    break
+                batch.append(following)
+                size += len(following[1])
+                following = None
+            self._submit_batch(batch)
+            first = following if following is not None else self._calls.get()
+
+    def _submit_batch(self, batch: List[Tuple[TaskFuture, str]]) -> None:
+        for future, _ in batch:
+            if future.cancelled():
+                _settle(future)
+        batch = [(future, stdin) for future, stdin in batch if not future.cancelled()]
+        if not batch:
+            return
+        futures = [future for future, _ in batch]
+        tasks = [{**self._task, "stdin": stdin} for _, stdin in batch]
+        try:
+            job = self.client.submit(self._job, tasks=tasks, key=str(uuid.uuid4()))
+        except BaseException as error:
+            for future in futures:
+                _settle(future, error=error)
+            return
+        self._jobs.append(job)
+        for index, future in enumerate(futures):
+            future.job, future.index = job, index
+            # Cancelled while its job was being submitted.
+            if future.cancelled():
+                job.cancel(tasks=str(index))
+        follower = threading.Thread(target=_follow, args=(job, futures), name=f"goshawk-{job.id}", daemon=True)
+        self._followers.append(follower)
+        follower.start()
+
+
+def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> str:
+    order: Dict[str, Any] = {"path": [os.path.abspath(entry) for entry in sys.path]}
+    try:
+        call = pickle.dumps((fn, args, kwargs))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(f"the call cannot be pickled: {error}; functions have to be importable from a module") from error
+    # Classes and functions are pickled by the name of their module.
+    if b"__main__" in call:
+        path = getattr(sys.modules["__main__"], "__file__", None)
+        if path is None:
+            raise ValueError(
+                f"{getattr(fn, '__qualname__', fn)!s} is defined in a notebook or at a prompt, where workers cannot "
+                "import it: put it into a module"
+            )
+        order["main"] = os.path.abspath(path)
+    order["call"] = base64.b64encode(call).decode()
+    return json.dumps(order)
+
+
+class _Raised:
+    """An exception in the place of a value."""
+
+    def __init__(self, error: BaseException, trace: str):
+        self.error = error
+        self.trace = trace
+
+    def __reduce__(self) -> Any:
+        from ._task import dumps_exception
+
+        return (_loads_raised, (dumps_exception(self.error),))
+
+
+def _loads_raised(text: str) -> "_Raised":
+    return _Raised(_exception(json.loads(base64.b64decode(text))), "")
+
+
+def _run_chunk(fn: Callable[..., Any], calls: List[Tuple[Any, ...]]) -> Any:
+    """On the worker. One call fails its task, as `submit` does; of several, each has its own exception."""
+    if len(calls) == 1:
+        return [fn(*calls[0])]
+    values: List[Any] = []
+    for args in calls:
+        try:
+            values.append(fn(*args))
+        except Exception as error:
+            values.append(_Raised(error, ""))
+    return values
+
+
+def _values(future: Future, count: int, timeout: Optional[float]) -> List[Any]:
+    """Values and exceptions of a chunk; what its task failed with is that of each of its calls."""
+    try:
+        return future.result(timeout)
+    except FutureTimeout:
+        if not future.done():
+            raise
+        return [_Raised(future.exception() or FutureTimeout(), "")] * count
+    except (Exception, CancelledError) as error:
+        return [_Raised(error, "")] * count
+
+
+def _watch(futures: List[Future], chunks: List[List[Any]], name: str) -> Progress:
+    bar = Progress(sum(len(chunk) for chunk in chunks), name)
+    lock = threading.Lock()
+
+    def ended(count: int) -> Callable[[Future], None]:
+        def update(future: Future) -> None:
+            with lock:
+                failed = future.cancelled() or future.exception() is not None
+                bar.update(bar.done + count, bar.failed + (count if failed else 0))
+
+        return update
+
+    for future, chunk in zip(futures, chunks):
+        future.add_done_callback(ended(len(chunk)))
+    return bar
+
+
+def _follow(job: Job, futures: List[TaskFuture]) -> None:
+    """Gives each future what its task came to, as tasks end."""
+    left = set(range(len(futures)))
+    try:
+        for result in job.as_completed():
+            left.discard(result.index)
+            _finish(job, futures[result.index], result)
+        for result in job.results_so_far() if left else []:
+            if result.index in left:
+                _finish(job, futures[result.index], result)
+    except BaseException as error:
+        for future in futures:
+            _settle(future, error=error)
+
+
+def _finish(job: Job, future: TaskFuture, result: TaskResult) -> None:
+    try:
+        if result.error is None:
+            _settle(future, value=pickle.loads(base64.b64decode(result.value["pickle"])))
+        elif isinstance(result.error, TaskCancelled):
+            Future.cancel(future)
+            _settle(future, error=result.error)
+        else:
+            _settle(future, error=_task_exception(job, result))
+    except BaseException as error:
+        _settle(future, error=error)
+
+
+def _settle(future: Future, value: Any = None, error: Optional[BaseException] = None) -> None:
+    if future.cancelled():
+        # Wakes those who wait for it, once.
+        if future._state == "CANCELLED":  # type: ignore[attr-defined]
+            future.set_running_or_notify_cancel()
+        return
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(value)
+
+
+def _task_exception(job: Job, result: TaskResult) -> BaseException:
+    """What the function raised, with its traceback; what the cluster says of it where the log is gone."""
+    failure = result.error
+    assert isinstance(failure, TaskFailed)
+    if failure.code != "exit-code":
+        return failure
+    for described in reversed(_logged_exceptions(job, result)):
+        return _exception(described)
+    kind, _, message = failure.reason.partition(": ")
+    known = getattr(builtins, kind, None)
+    if isinstance(known, type) and issubclass(known, Exception):
+        try:
+            return known(message)
+        except TypeError:
+            pass
+    return RemoteError(kind, message) if kind.isidentifier() else failure
+
+
+def _logged_exceptions(job: Job, result: TaskResult) -> List[Dict[str, Any]]:
+    chunks = job.logs(task=result.index)
+    printed = "".join(
+        chunk["text"] for chunk in chunks if chunk["stream"] == "stderr" and chunk["attempt"] == result.attempt
+    )
+    found = []
+    for line in printed.split("\n"):
+        if line.startswith(EXCEPTION_MARK):
+            try:
+                found.append(json.loads(base64.b64decode(line[len(EXCEPTION_MARK) :])))
+            except ValueError:
+                continue
+    return found
+
+
+def _exception(described: Mapping[str, Any]) -> BaseException:
+    error: BaseException = RemoteError(described["kind"], described["message"])
+    if "pickle" in described:
+        try:
+            error = pickle.loads(base64.b64decode(described["pickle"]))
+        except Exception:
+            pass
+    error.__cause__ = RemoteTraceback(described["traceback"])
+    return error

@@ -1,0 +1,68 @@
+"""Functions that the tests run on workers."""
+
+import os
+import sys
+import time
+
+
+class Diverged(Exception):
+    """An exception of a module of the user's own, with a field."""
+
+    def __init__(self, rate):
+        super().__init__(f"diverged at {rate}")
+        self.rate = rate
+
+    def __reduce__(self):
+        return Diverged, (self.rate,)
+
+
+class Unpicklable(Exception):
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+        self.lock = __import__("threading").Lock()
+
+
+def square(number):
+    print("noise on stdout")
+    return number * number
+
+
+def score(rate, depth):
+    if (rate, depth) in ((3, 1), (9, 4), (10, 0), (17, 2), (29, 9)):
+        raise Diverged(rate)
+    time.sleep(0.02)
+    return {"rate": rate, "score": rate * 100 + depth}
+
+
+def raise_unpicklable():
+    raise Unpicklable("this", "that")
+
+
+def raise_after_much_output():
+    print("x" * 3_000_000, file=sys.stderr)
+    raise KeyError("after all that")
+
+
+def leave():
+    sys.exit(7)
+
+
+def die():
+    os.kill(os.getpid(), 9)
+
+
+def large(size):
+    return "x" * size
+
+
+def wait_for(seconds):
+    time.sleep(seconds)
+    return seconds
+
+
+def fail_first(folder):
+    path = os.path.join(folder, "tried")
+    if not os.path.exists(path):
+        open(path, "w").close()
+        raise OSError("the first time")
+    return int(os.environ["GOSHAWK_ATTEMPT"])

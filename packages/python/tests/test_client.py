@@ -1,0 +1,150 @@
+import io
+import json
+import os
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import goshawk
+from goshawk import Client, JobFailed, NotFound, Progress, TaskCancelled, TaskFailed, WaitTimeout, command
+
+
+class ClientTest(unittest.TestCase):
+    """Against the cluster of GOSHAWK_API."""
+
+    client = Client()
+
+    def test_submits_waits_and_returns_results_by_index(self):
+        tasks = [command("sh", "-c", f"exit {code}") for code in (0, 3)]
+        results = self.client.submit(tasks=tasks, name="exits").results(timeout=60)
+        self.assertEqual([result.state for result in results], ["completed", "failed"])
+        self.assertEqual([result.exit_code for result in results], [0, 3])
+        with self.assertRaises(TaskFailed) as raised:
+            results[1].get()
+        self.assertEqual((raised.exception.index, raised.exception.exit_code), (1, 3))
+
+    def test_values_of_commands_are_the_json_that_they_write(self):
+        line = 'printf \'{"task": %s}\' $GOSHAWK_TASK > $GOSHAWK_RESULT'
+        job = self.client.submit(tasks=[command(line, shell=True, returns=True)] * 3)
+        self.assertEqual(job.values(timeout=60), [{"task": index} for index in range(3)])
+
+    def test_values_raise_an_error_that_has_all_results(self):
+        job = self.client.submit(tasks=[command("true"), command("false")])
+        with self.assertRaises(JobFailed) as raised:
+            job.values(timeout=60)
+        self.assertEqual([r.state for r in raised.exception.results], ["completed", "failed"])
+
+    def test_the_same_key_is_the_same_job(self):
+        ids = [self.client.submit(tasks=[{"sleep": 1}], key="python-once").id for _ in range(2)]
+        self.assertEqual(ids[0], ids[1])
+        with self.assertRaises(goshawk.Conflict):
+            self.client.submit(tasks=[{"sleep": 2}], key="python-once")
+
+    def test_commands_run_in_the_folder_of_the_submission_and_print_to_logs(self):
+        job = self.client.submit(tasks=[command("pwd")])
+        job.wait(60)
+        self.assertEqual(job.logs()[0]["text"].strip(), os.path.realpath(os.getcwd()))
+
+    def test_wait_gives_up_and_cancel_ends_the_job(self):
+        job = self.client.submit(tasks=[{"sleep": "1h"}])
+        with self.assertRaises(WaitTimeout):
+            job.wait(timeout=0.1)
+        job.cancel()
+        (result,) = job.results(timeout=60)
+        self.assertIsInstance(result.error, TaskCancelled)
+
+    def test_retry_runs_the_failed_tasks_of_the_same_job(self):
+        flag = os.path.join(os.environ["GOSHAWK_TEST_FOLDER"], "fixed")
+        job = self.client.submit(tasks=[command("test", "-e", flag), command("true")])
+        self.assertEqual(job.wait(60)["state"], "failed")
+        open(flag, "w").close()
+        self.assertEqual(job.retry().wait(60)["state"], "completed")
+        self.assertEqual([result.attempt for result in job.results()], [2, 1])
+
+    def test_events_end_with_the_job(self):
+        job = self.client.submit(tasks=[{"sleep": 50}])
+        events = list(job.events())
+        self.assertEqual((events[-1]["event"], events[-1]["state"]), ("ended", "completed"))
+
+    def test_as_completed_yields_each_result_once(self):
+        job = self.client.submit(tasks=[{"sleep": 400}, {"sleep": 1}])
+        self.assertEqual(sorted(result.index for result in job.as_completed()), [0, 1])
+
+    def test_lists_jobs_and_workers(self):
+        job = self.client.submit(tasks=[{"sleep": 1}], name="listed")
+        job.wait(60)
+        self.assertIn(job.id, [each["id"] for each in self.client.jobs(all=True)])
+        self.assertTrue(self.client.workers())
+
+    def test_errors_are_typed_and_say_what_to_do(self):
+        with self.assertRaises(NotFound):
+            self.client.job("nobody-1").describe()
+        with self.assertRaises(goshawk.InvalidRequest) as raised:
+            self.client.submit(tasks=[{"sleeep": 1}])
+        self.assertIn("sleeep", str(raised.exception))
+        self.assertEqual(raised.exception.status, 400)
+
+    def test_nobody_there_is_an_error_once_the_time_for_retries_has_passed(self):
+        with self.assertRaises(goshawk.Unreachable):
+            Client("http://127.0.0.1:1", retry_for=0.3).jobs()
+
+
+class RetryTest(unittest.TestCase):
+    """Against a server that fails as told."""
+
+    def serve(self, answers):
+        asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                status, body = answers.pop(0)
+                if status == 0:
+                    self.connection.close()
+                    return
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(json.dumps(body).encode())
+
+            def log_message(self, *_):
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return Client(f"http://127.0.0.1:{server.server_port}", retry_for=30), asked
+
+    def test_a_submission_is_repeated_with_its_key(self):
+        away = {"schema": "goshawk.error/1", "code": "unreachable", "message": "away", "hint": ""}
+        client, asked = self.serve([(503, away), (0, None), (200, {"job": "a-1"})])
+        self.assertEqual(client.submit(tasks=[{"sleep": 1}]).id, "a-1")
+        self.assertEqual(len(asked), 3)
+        self.assertEqual(len({body["key"] for body in asked}), 1)
+
+    def test_a_refusal_is_not_repeated(self):
+        client, asked = self.serve([(400, {"code": "bad-job", "message": "no tasks", "hint": ""})])
+        with self.assertRaises(goshawk.InvalidRequest):
+            client.submit(tasks=[])
+        self.assertEqual(len(asked), 1)
+
+
+class ProgressTest(unittest.TestCase):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def test_redraws_a_line_on_a_terminal_and_is_silent_elsewhere(self):
+        terminal, pipe = self.Terminal(), io.StringIO()
+        for stream in (terminal, pipe):
+            progress = Progress(4, "grid", stream)
+            progress.update(4, 1)
+            progress.close()
+        self.assertIn("grid 4 of 4 tasks, 1 failed", terminal.getvalue())
+        self.assertEqual(pipe.getvalue(), "")
+
+    def test_is_a_bar_in_notebooks_without_markup_of_names(self):
+        progress = Progress(4, "<b>")
+        progress.done = 2
+        self.assertIn('<progress value="2" max="4"', progress._repr_html_())
+        self.assertIn("&lt;b&gt; 2 of 4 tasks", progress._repr_html_())

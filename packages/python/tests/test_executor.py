@@ -1,0 +1,109 @@
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import CancelledError, as_completed, wait
+
+import calls
+
+from goshawk import Executor, RemoteError, TaskFailed
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class ExecutorTest(unittest.TestCase):
+    def setUp(self):
+        self.executor = Executor(name=self.id().rsplit(".", 1)[-1][:60])
+        self.addCleanup(self.executor.shutdown)
+
+    def test_map_returns_values_in_order(self):
+        self.assertEqual(list(self.executor.map(math.factorial, range(6))), [1, 1, 2, 6, 24, 120])
+        self.assertEqual(list(self.executor.map(pow, [2, 3], [5, 2])), [32, 9])
+
+    def test_calls_made_together_are_one_job(self):
+        futures = [self.executor.submit(calls.square, number) for number in range(5)]
+        self.assertEqual([future.result(60) for future in futures], [0, 1, 4, 9, 16])
+        self.assertEqual(len({future.job.id for future in futures}), 1)
+
+    def test_as_completed_and_wait_of_the_standard_library_work(self):
+        futures = [self.executor.submit(calls.square, number) for number in range(3)]
+        self.assertEqual(sorted(future.result() for future in as_completed(futures, 60)), [0, 1, 4])
+        self.assertEqual(len(wait(futures, 60).done), 3)
+
+    def test_an_exception_is_raised_here_with_its_remote_traceback(self):
+        error = self.executor.submit(calls.score, 9, 4).exception(60)
+        self.assertIsInstance(error, calls.Diverged)
+        self.assertEqual(error.rate, 9)
+        self.assertIn("calls.py", str(error.__cause__))
+        self.assertIn("raise Diverged(rate)", str(error.__cause__))
+
+    def test_an_exception_that_cannot_be_pickled_keeps_its_name_message_and_traceback(self):
+        error = self.executor.submit(calls.raise_unpicklable).exception(60)
+        self.assertIsInstance(error, RemoteError)
+        self.assertEqual((error.kind, error.message), ("Unpicklable", "Unpicklable: this and that"))
+        self.assertIn("raise Unpicklable", str(error.__cause__))
+
+    def test_an_exception_after_much_output_is_found(self):
+        error = self.executor.submit(calls.raise_after_much_output).exception(60)
+        self.assertIsInstance(error, KeyError)
+        self.assertEqual(error.args, ("after all that",))
+
+    def test_a_process_that_dies_or_exits_is_a_failed_call(self):
+        killed, left = self.executor.submit(calls.die), self.executor.submit(calls.leave)
+        self.assertIsInstance(killed.exception(60), TaskFailed)
+        self.assertEqual(killed.exception().signal, "SIGKILL")
+        self.assertIsInstance(left.exception(60), SystemExit)
+
+    def test_values_have_a_limit_that_says_what_to_do(self):
+        small, large = self.executor.submit(calls.large, 150_000), self.executor.submit(calls.large, 400_000)
+        self.assertEqual(len(small.result(60)), 150_000)
+        with self.assertRaisesRegex(ValueError, "write it to a file"):
+            large.result(60)
+
+    def test_map_raises_the_first_exception_or_returns_it(self):
+        with self.assertRaises(calls.Diverged):
+            list(self.executor.map(calls.score, [1, 3], [1, 1]))
+        found = list(self.executor.map(calls.score, [1, 3, 2], [1, 1, 1], return_exceptions=True))
+        self.assertEqual([type(value) for value in found], [dict, calls.Diverged, dict])
+
+    def test_chunks_share_a_process_and_keep_an_exception_for_each_call(self):
+        rates = list(range(1, 8))
+        found = list(
+            self.executor.map(calls.score, rates, [1] * 7, chunksize=3, return_exceptions=True)
+        )
+        self.assertEqual([type(value).__name__ for value in found], ["dict"] * 2 + ["Diverged"] + ["dict"] * 4)
+        self.assertIn("raise Diverged(rate)", str(found[2].__cause__))
+
+    def test_cancel_ends_a_call_that_runs(self):
+        slow, quick = self.executor.submit(calls.wait_for, 3_600), self.executor.submit(calls.square, 2)
+        self.assertEqual(quick.result(60), 4)
+        self.assertTrue(slow.cancel())
+        self.assertTrue(slow.cancelled())
+        with self.assertRaises(CancelledError):
+            slow.result(60)
+        self.assertFalse(quick.cancel())
+
+    def test_shutdown_cancels_what_is_left_and_takes_no_more(self):
+        future = self.executor.submit(calls.wait_for, 3_600)
+        self.executor.shutdown(cancel_futures=True)
+        self.assertTrue(future.cancelled())
+        with self.assertRaisesRegex(RuntimeError, "after shutdown"):
+            self.executor.submit(calls.square, 1)
+
+    def test_retries_run_the_call_again(self):
+        with tempfile.TemporaryDirectory() as folder, Executor(retries=1) as executor:
+            self.assertEqual(executor.submit(calls.fail_first, folder).result(60), 2)
+
+    def test_functions_of_the_main_script_run_on_workers(self):
+        script = os.path.join(HERE, "script.py")
+        printed = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+        self.assertEqual(printed.stdout, "[2, 4, 6]\n")
+
+    def test_what_cannot_be_imported_is_refused_at_once(self):
+        with self.assertRaisesRegex(TypeError, "importable from a module"):
+            self.executor.submit(lambda: 1)
+        code = "import goshawk\ndef f(): pass\ngoshawk.Executor().submit(f)"
+        printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertIn("put it into a module", printed.stderr)
