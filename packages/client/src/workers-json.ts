@@ -24,6 +24,7 @@ export function workersJson(view: ClusterView, part: Part, lost: readonly LostWo
   };
 }
 
+/** A worker of `goshawk.workers/1`. */
 export function workerJson(worker: WorkerView) {
   const { name, state, quarantine, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
     worker;
