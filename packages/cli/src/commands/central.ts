@@ -6,7 +6,14 @@ import { keysFor } from '../keys.js';
 import { isOwn } from '../own-names.js';
 import { POLICY_OPTIONS } from '../policy-options.js';
 import { clusterSettings, policyNames, policySettings } from '../settings.js';
-import { auditLogOf, CENTRAL_PORT, DAEMON_OPTIONS, httpOptions, keep, USERS_OPTION } from './daemon-options.js';
+import {
+  auditLogOf,
+  CENTRAL_PORT,
+  DAEMON_OPTIONS,
+  httpOptions,
+  keep,
+  USERS_OPTION,
+} from './daemon-options.js';
 
 export const centralCommand = defineCommand({
   name: 'central',
