@@ -373,7 +373,7 @@ describe('workers that may ask schedulers for tasks', () => {
     enlist(bench, third, 's');
     publish(bench);
     expect(owners(bench)).toEqual([{ owners: [third], ownersLost: [second] }]);
-    // That it enlists again is no news to workers.
+    // Registering again is not news to workers.
     enlist(bench, third, 's');
     publish(bench);
     expect(owners(bench)).toEqual([]);

@@ -126,7 +126,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.quarantine(from, message.reason, now);
       case 'usage':
         if (this.#isUnregistered(from)) return;
-        // Where run times are not known at arrival, workers tell what short tasks took.
+        // If run times are unknown at arrival, workers report those of short tasks.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
         this.#learnCutoff(message);
@@ -266,7 +266,7 @@ export class Central implements Machine<CentralTimer> {
     };
   }
 
-  /** Where processes may be looked at over HTTP. */
+  /** HTTP addresses of all processes. */
   get scrapeTargets(): readonly ScrapeTarget[] {
     return scrapeTargetsOf(this.#members.registry, this.#members.away);
   }
@@ -313,7 +313,7 @@ export class Central implements Machine<CentralTimer> {
         this.#dispatcher.idle(from, queued, now);
         this.#members.relabel(now);
       }
-      // Whoever is welcomed says what is free.
+      // A welcomed worker reports its free slots.
       const wantsToKnow = this.#pulls && (this.#shedding.isMatching || this.#dispatcher.waitingTasks > 0);
       if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
@@ -328,7 +328,7 @@ export class Central implements Machine<CentralTimer> {
     this.#members.welcomeAll();
   }
 
-  /** Where there are heartbeats everybody hears by them whether central matches short jobs. */
+  /** Heartbeats announce whether central matches short jobs. */
   #lookAtLoad(now: Millis): void {
     const { policy, timings } = this.#config.settings;
     const { short, byClass } = policy.preset;

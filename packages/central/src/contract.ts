@@ -38,7 +38,7 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly superseded?: ((error: Error) => void) | undefined;
   /** Another central is followed by so many, as this one is by others: neither ends by itself. */
   readonly contested?: ((other: string, followers: number) => void) | undefined;
-  /** What the driver sees and an operator has to put right, a line each. */
+  /** Problems that the driver sees and an operator must fix, one line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
   /** Something has happened in the cluster that an operator may want to read about. */
   readonly happened?: ((event: ClusterEvent) => void) | undefined;
@@ -46,7 +46,7 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }
 
-/** What becomes of members, by name. */
+/** Changes of members, by name. */
 export type ClusterEvent =
   | {
       readonly kind: 'worker-joined';
@@ -123,15 +123,15 @@ export interface CentralConfig {
   /** Names of schedulers that are missed where they are not there. */
   readonly expectedSchedulers?: readonly string[] | undefined;
   readonly self: Address;
-  /** Where another central may reach it, beside its own endpoint. */
+  /** Additional addresses where another central can reach it. */
   readonly at?: readonly Address[] | undefined;
-  /** What everybody who joins is told. */
+  /** Settings for all parties that join. */
   readonly settings: ClusterSettings;
   /** What the operator grants each user; without it all have the same weight. */
   readonly users?: UserGrants | undefined;
 }
 
-/** Where others may look at a process over HTTP. */
+/** HTTP address of a process. */
 export interface ScrapeTarget {
   readonly role: Role;
   /** `HOST:PORT` */
@@ -149,7 +149,7 @@ export interface CentralStanding {
   readonly schedulersAway: number;
   /** Schedulers that are expected and have not come since central was started. */
   readonly schedulersMissing: number;
-  /** Of the schedulers that are away or missing, those whose journals another one can read. */
+  /** Journals of away or missing schedulers that others can read. */
   readonly unownedJournals: number;
   /** Tasks that were placed and are not known to have ended. */
   readonly placedTasks: number;

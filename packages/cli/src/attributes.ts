@@ -6,7 +6,7 @@ export const ATTRIBUTE_OPTION = {
   type: 'texts',
   value: 'NAME=VALUES',
   describe:
-    'attribute of the workers that jobs may require or prefer: rack=r1; with several values, rack=r1,r2, workers take turns; repeatable',
+    'worker attribute that jobs can require or prefer: rack=r1; several values (rack=r1,r2) are assigned round-robin; repeatable',
 } as const satisfies OptionSpec;
 
 /** Of the worker of this number. */

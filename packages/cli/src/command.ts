@@ -66,7 +66,7 @@ export const FROM = {
   type: 'count',
   flagOnly: true,
   default: 0,
-  describe: 'skip this many entries, to continue a cut list',
+  describe: 'skip this many entries, to continue a truncated list',
 } as const;
 
 /** So many entries of a list, and what JSON says of the rest. */

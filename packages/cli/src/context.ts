@@ -4,7 +4,7 @@ import type { OptionSpecs, Resolved } from './options.js';
 export const GLOBAL_OPTIONS = {
   json: {
     type: 'flag',
-    describe: 'print JSON on stdout, one value or one value a line; errors are JSON on stderr',
+    describe: 'print JSON on stdout, as one value or one value per line; errors are JSON on stderr',
   },
   quiet: { type: 'flag', alias: 'q', describe: 'print no progress and no hints' },
   verbose: { type: 'flag', alias: 'v', describe: 'print more; show the causes of errors' },

@@ -129,7 +129,7 @@ async function problemOfLine(words: readonly string[]): Promise<string | undefin
       { flags, environment: {}, file: {}, fileName: '' },
     );
     if (given.words.length > given.command.wordsMax) return 'there are too many words';
-    if (dashes >= 0 && !given.command.words.includes('--')) return 'the command takes nothing after --';
+    if (dashes >= 0 && !given.command.words.includes('--')) return 'the command takes no arguments after --';
     return undefined;
   } catch (error) {
     return (error as Error).message;

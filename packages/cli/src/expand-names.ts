@@ -11,7 +11,8 @@ export function expandNames(text: string): readonly string[] {
     const trimmed = pattern.trim();
     if (trimmed === '') continue;
     const range = /^([^[\]]*)\[(\d{1,6})-(\d{1,6})\]([^[\]]*)$/.exec(trimmed);
-    if (range === null && /[[\]*?]/.test(trimmed)) throw badNames(`"${trimmed}" is no name and no range`);
+    if (range === null && /[[\]*?]/.test(trimmed))
+      throw badNames(`"${trimmed}" is neither a name nor a range`);
     if (range === null) names.push(trimmed);
     else {
       const [, before, from, to, after] = range as unknown as [string, string, string, string, string];

@@ -35,7 +35,7 @@ export class DetachedError extends GoshawkError {
 
 function fateOf(ids: readonly string[], fate: Fate): string {
   if (fate === 'cancelled') return ids.length === 1 ? 'the job is cancelled' : 'the jobs are cancelled';
-  return ids.length === 1 ? 'the job goes on' : 'the jobs go on';
+  return ids.length === 1 ? 'the job continues' : 'the jobs continue';
 }
 
 /** Ctrl-C in the middle of work that leaves nothing behind: exit code 130. */
@@ -62,7 +62,7 @@ export function describeFailure(error: unknown): Failure {
   }
   const message = error instanceof Error ? error.message : String(error);
   if (FILE_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')) {
-    const hint = 'check the path, who may write there, and the free space';
+    const hint = 'check the path, its permissions, and the free space';
     return { exitCode: ExitCode.usage, code: 'bad-file', message, hint };
   }
   return {

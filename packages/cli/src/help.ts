@@ -7,7 +7,7 @@ import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
 import { wrapWords } from './terminal/width.js';
 
 const ABOUT =
-  'A hybrid cluster scheduler: central brings free workers and jobs together, and while it is away schedulers probe.';
+  'A hybrid cluster scheduler: central matches free workers with jobs; schedulers probe for short jobs while central is down.';
 
 /** Settings of a policy that help shows; `goshawk policies NAME` has all. */
 const COMMON = ['policy', 'estimator', 'cutoff', 'set'];
@@ -39,7 +39,7 @@ export async function helpOn(words: readonly string[], columns: number, isWhole 
 export function unknownCommand(word: string): InputError {
   const meant = nearest(word, new Set(COMMAND_NAMES.map((name) => name.split(' ')[0]!)));
   const question = meant === undefined ? '' : `; did you mean ${meant}?`;
-  return new InputError('usage', `unknown command: ${word}${question}`, '`goshawk --help` shows how');
+  return new InputError('usage', `unknown command: ${word}${question}`, 'see `goshawk --help`');
 }
 
 async function overview(width: number): Promise<string> {

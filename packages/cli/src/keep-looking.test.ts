@@ -22,7 +22,7 @@ const away = new UnreachableError('unreachable', 'nobody answers', 'try again');
 it('says once that somebody does not answer, and once that it does again', async () => {
   expect(await notesOf('well', away, away, 'well', 'well', 'well')).toEqual([
     'nobody answers; try again',
-    'all is well again',
+    'the cluster responds again',
   ]);
 });
 

@@ -23,7 +23,7 @@ export async function keepLooking(
       if (!(error instanceof UnreachableError)) throw error;
       now = error.hint === '' ? error.message : `${error.message}; ${error.hint}`;
     }
-    if (now !== problem) note(now === '' ? 'all is well again' : now);
+    if (now !== problem) note(now === '' ? 'the cluster responds again' : now);
     problem = now;
     await pause(everyMs, undefined, { signal: interrupted }).catch(() => {});
   }

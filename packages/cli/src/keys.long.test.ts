@@ -97,7 +97,7 @@ describe('a cluster with keys', () => {
     const stranger = await goshawk('jobs', '--cluster', url, '--keys', 'others');
     expect(stranger.exitCode).toBe(3);
     expect(stranger.stderr).toMatch(/rejects this key/);
-    await central.says(/refused connections from who is not of this cluster/);
+    await central.says(/rejected connections from outside this cluster/);
   });
 
   it('takes no worker that has a client’s key, nor one of another cluster', async () => {
@@ -214,7 +214,7 @@ describe('while a cluster runs', () => {
   it('a file that is not a key file in the place of one changes nothing, and is told', async () => {
     const { central, url } = await cluster({ ...EVERYBODY, central: 'keys/central.key' });
     await writeFile(join(folder, 'keys', 'central.key'), '{');
-    await central.says(/the keys stay as they were/);
+    await central.says(/the previous keys remain in use/);
     expect((await goshawk('workers', '--cluster', url, '--keys', 'keys')).exitCode).toBe(0);
   });
 });

@@ -83,7 +83,7 @@ describe('a daemon ends with one line and code 2', () => {
       'no slots, and nothing that says how much fits',
       ['worker', '--slots', 'none', ...NOBODY_THERE],
       {},
-      /--slots none: how many tasks fit a worker is unknown; .*--resources cpu=4,memory=8GiB/,
+      /--slots none: the capacity of the worker is unknown; .*--resources cpu=4,memory=8GiB/,
     ],
     [
       'no slots under a policy that counts them',
@@ -119,7 +119,7 @@ describe('a daemon ends with one line and code 2', () => {
       'no keys beyond loopback',
       ['worker', '--bind', 'tcp://0.0.0.0:0'],
       {},
-      /without keys anybody there could run commands here; make keys with `goshawk keygen`/,
+      /without keys anyone there could run commands here; create keys with `goshawk keygen`/,
     ],
     [
       'HTTP without a token beyond loopback',
@@ -137,7 +137,7 @@ describe('a daemon ends with one line and code 2', () => {
       'HTTP of a local cluster at a port that nobody would know',
       ['up', '--workers', '1', '--http', '127.0.0.1:0', '--data-folder', OWN_FOLDER],
       {},
-      /--http 127.0.0.1:0 does not say at which port; such as 127.0.0.1:9090/,
+      /--http 127.0.0.1:0 does not give a port; such as 127.0.0.1:9090/,
     ],
     [
       'a collector of traces that is not a URL',

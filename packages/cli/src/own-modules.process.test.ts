@@ -66,7 +66,7 @@ describe('simulated', () => {
       policy('for (const w of cluster.workers) draft.start(undefined, w);'),
       /mine\.mjs threw: TypeError: .* \(mine\.mjs:1:\d+\)$/m,
     ],
-    ['a policy that is none', '--policy', 'export default 3', /its default export is no object/],
+    ['a policy that is none', '--policy', 'export default 3', /its default export is not an object/],
     ['an estimator that is none', '--estimator', 'export default { title: "x" }', /no function "make"/],
     ['a policy that throws as it plans', '--policy', THROWS, /mine\.mjs threw: Error: lost my way \(mine/],
     ['a policy that starts nothing', '--policy', policy(''), /leaves 100 jobs waiting for ever/],

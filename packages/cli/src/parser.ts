@@ -88,13 +88,13 @@ async function commandOf(argv: readonly string[]): Promise<Found> {
 }
 
 function noCommand(): InputError {
-  return new InputError('usage', 'no command: `goshawk --help` lists them', '`goshawk --help` shows how');
+  return new InputError('usage', 'no command given; `goshawk --help` lists them', 'see `goshawk --help`');
 }
 
 function incompleteGroup(first: string): InputError {
   const members = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
   const seconds = members.map((name) => name.slice(first.length + 1)).join(', ');
-  return new InputError('usage', `${first} needs one of: ${seconds}`, '`goshawk --help` shows how');
+  return new InputError('usage', `${first} needs one of: ${seconds}`, 'see `goshawk --help`');
 }
 
 function optionsOf({ options }: Command): OptionSpecs {
@@ -142,7 +142,11 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
       throw new InputError('bad-option', `--${name}: "${value}" is neither true nor false`, hint);
     // An empty variable in `--export-env=$NAMES` must not mean everything.
     if (spec?.type === 'text' && spec.valueOptional && value === '')
-      throw new InputError('bad-option', `--${name}= has an empty value`, `write --${name} for all`);
+      throw new InputError(
+        'bad-option',
+        `--${name}= has an empty value`,
+        `write --${name} for all variables`,
+      );
   }
   const isKnown = (name: string): boolean =>
     Object.hasOwn(specs, name) && (specs[name]!.type === 'flag' || ![flags[name]].flat().includes(false));
@@ -164,13 +168,13 @@ function needsValue(error: Error, command: Command, argv: readonly string[]): In
 }
 
 function hintFor({ name }: Command): string {
-  return `\`goshawk ${name} --help\` shows how`;
+  return `see \`goshawk ${name} --help\``;
 }
 
 function unknownInGroup(first: string, second: string): InputError {
   const meant = nearest(`${first} ${second}`, COMMAND_NAMES);
   const line = `unknown command: ${first} ${second}${question(meant)}`;
-  return new InputError('usage', line, '`goshawk --help` shows how');
+  return new InputError('usage', line, 'see `goshawk --help`');
 }
 
 function question(meant: string | undefined): string {

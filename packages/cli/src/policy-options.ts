@@ -23,56 +23,56 @@ export const POLICY_OPTIONS = {
     type: 'text',
     value: 'TIME|p90',
     describe:
-      'mean task run time from which a job is long, such as 10s or 500ms; a number alone is seconds; p90: percentile of the jobs of the workload',
-    whenUnset: 'p90; of a live cluster learned from its jobs, 10 s until then',
+      'mean task run time at which a job counts as long: 10s, 500ms, a number of seconds, or a percentile of the workload’s jobs (p90)',
+    whenUnset: 'p90; a live cluster learns it from its jobs and uses 10 s until then',
   },
   shortPartition: {
     type: 'text',
     value: 'FRACTION',
-    describe: 'fraction of the workers without long tasks; auto: the share of short work; none',
+    describe: 'fraction of workers that run no long tasks; auto: the share of short work; none',
   },
-  probeRatio: { type: 'number', default: 2, min: 1, max: 100, describe: 'probes for each task' },
+  probeRatio: { type: 'number', default: 2, min: 1, max: 100, describe: 'probes per task' },
   probeDraw: {
     type: 'text',
     value: 'HOW',
     default: DEFAULT_POLICY.probeDraw,
     choices: ['distinct', 'independent'],
-    describe: 'workers of the probes of one batch: all distinct, or drawn independently',
+    describe: 'whether the probes of a batch go to distinct workers or are drawn independently',
   },
   stealCap: {
     type: 'count',
     default: 10,
     min: 1,
-    describe: 'workers that an idle worker contacts in one round of stealing',
+    describe: 'workers that an idle worker contacts per round of stealing',
   },
-  stealLimit: { type: 'count', min: 1, describe: 'probes of one steal at most' },
+  stealLimit: { type: 'count', min: 1, describe: 'maximum number of probes per steal' },
   stealRetry: {
     type: 'text',
     value: 'WHEN',
     default: 'backoff',
     choices: ['never', 'backoff'],
-    describe: 'retry of stealing while a worker stays idle',
+    describe: 'whether stealing retries while a worker stays idle',
   },
   cancel: {
     type: 'text',
     value: 'WHEN',
     default: 'proactive',
     choices: ['lazy', 'proactive'],
-    describe: 'cancellation of probes that no task needs',
+    describe: 'how probes that no task needs are cancelled',
   },
   reserve: {
     type: 'text',
     value: 'FRACTION',
     default: 'auto',
-    describe:
-      'matching: fraction of the slots that long tasks leave free; auto: by the need of short jobs; none',
+    describe: 'matching: fraction of slots reserved for short tasks; auto: by the demand of short jobs; none',
   },
   matching: {
     type: 'text',
     value: 'WHEN',
     default: DEFAULT_POLICY.matching,
     choices: [...MATCHINGS, 'never'],
-    describe: 'matching of short jobs by central; auto: unless central is overloaded; never: seeking',
+    describe:
+      'whether central matches short jobs; auto: unless central is overloaded; never: workers seek instead',
   },
   seek: {
     type: 'count',
@@ -85,7 +85,7 @@ export const POLICY_OPTIONS = {
     value: 'TIME',
     default: 'auto',
     describe:
-      'seeking: interval between reports of workers with long tasks: 10s; auto: from the cutoff; none',
+      'seeking: interval between reports of workers with long tasks: 10s; auto: derived from the cutoff; none',
   },
   shareBy: {
     type: 'text',
@@ -101,20 +101,20 @@ export const POLICY_OPTIONS = {
   set: {
     type: 'texts',
     value: 'NAME=VALUE',
-    describe: 'option of the policy of central; repeatable; `goshawk policies NAME` lists them',
+    describe: 'policy option; `goshawk policies NAME` lists them; repeatable',
   },
   pilotRatio: {
     type: 'text',
     value: 'SHARE',
     default: '3%',
-    describe: 'pilots: share of the tasks of a job that run first: 3%, 0.03 or adaptive',
+    describe: 'pilots: share of a job’s tasks that run first: 3%, 0.03 or adaptive',
   },
   pilotsMax: {
     type: 'count',
     none: 0,
     min: 1,
     max: 999_999_999,
-    describe: 'pilots of one job at most; none: only --pilot-ratio decides (default: 3 with matching)',
+    describe: 'maximum number of pilots per job; none: only --pilot-ratio decides (default: 3 with matching)',
   },
   thinLimit: {
     type: 'count',
@@ -125,14 +125,14 @@ export const POLICY_OPTIONS = {
   historyFeatures: {
     type: 'text',
     value: 'NAMES',
-    describe: `history: features that similar jobs share, such as user+name,logical (of ${Object.keys(ATTRIBUTES).join(', ')})`,
+    describe: `history: features that make jobs similar, such as user+name,logical (of ${Object.keys(ATTRIBUTES).join(', ')})`,
   },
   series: {
     type: 'text',
     value: 'TIME',
     default: 'auto',
     describe:
-      'time for which a slot runs tiny tasks of one scheduler back to back: 50ms; auto: from the cutoff; none',
+      'how long a slot runs tiny tasks of one scheduler back to back: 50ms; auto: derived from the cutoff; none',
   },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (off: --no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (off: --no-partition)' },

@@ -67,7 +67,7 @@ describe.runIf(process.platform === 'linux')('an argument that is not UTF-8', ()
       { encoding: 'utf8', env: { PATH: process.env.PATH } },
     );
     expect(stderr).toBe(
-      `goshawk: the argument "${shown}" is not valid UTF-8; other bytes can be passed in a file: --stdin FILE or --each-line FILE\n`,
+      `goshawk: the argument "${shown}" is not valid UTF-8; pass other bytes in a file: --stdin FILE or --each-line FILE\n`,
     );
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   });

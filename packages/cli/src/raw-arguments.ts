@@ -18,7 +18,7 @@ export function checkArguments(argv: readonly string[]): void {
   throw new InputError(
     'bad-text',
     `the argument ${JSON.stringify(bad.toString())} is not valid UTF-8`,
-    'other bytes can be passed in a file: --stdin FILE or --each-line FILE',
+    'pass other bytes in a file: --stdin FILE or --each-line FILE',
   );
 }
 

@@ -8,14 +8,14 @@ export const SLOTS_OPTION = {
   default: 1,
   min: 1,
   max: LIMITS.slotsMax,
-  describe: 'concurrent tasks of a worker',
+  describe: 'concurrent tasks per worker',
 } as const satisfies OptionSpec;
 
 /** 0: workers without a fixed number of slots. */
 export const SLOTS_OR_NONE_OPTION = {
   ...SLOTS_OPTION,
   none: 0,
-  describe: `${SLOTS_OPTION.describe}; none: as many as its --resources hold, for policies that pack`,
+  describe: `${SLOTS_OPTION.describe}; none: as many as fit into its --resources, for packing policies`,
 } as const satisfies OptionSpec;
 
 export const RESOURCES_OPTION = {
@@ -35,7 +35,7 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
   if (resources !== undefined) return parseResources(resources);
   throw new InputError(
     'bad-option',
-    '--slots none: how many tasks fit a worker is unknown',
+    '--slots none: the capacity of the worker is unknown',
     'give its capacity: --resources cpu=4,memory=8GiB',
   );
 }

@@ -14,22 +14,22 @@ function goshawk(argv: string[], environment: Record<string, string> = {}) {
 
 describe('wrong usage is one line and exit code 2', () => {
   it.each<[argv: string[], line: string]>([
-    [['frobnicate'], 'unknown command: frobnicate; `goshawk --help` shows how'],
-    [['trace', 'frob'], 'unknown command: trace frob; `goshawk --help` shows how'],
-    [['submti'], 'unknown command: submti; did you mean submit? `goshawk --help` shows how'],
-    [['trace', 'stat'], 'unknown command: trace stat; did you mean trace stats? `goshawk --help` shows how'],
-    [['jobs', '--bogus'], 'unknown option: --bogus; `goshawk jobs --help` shows how'],
+    [['frobnicate'], 'unknown command: frobnicate; see `goshawk --help`'],
+    [['trace', 'frob'], 'unknown command: trace frob; see `goshawk --help`'],
+    [['submti'], 'unknown command: submti; did you mean submit? see `goshawk --help`'],
+    [['trace', 'stat'], 'unknown command: trace stat; did you mean trace stats? see `goshawk --help`'],
+    [['jobs', '--bogus'], 'unknown option: --bogus; see `goshawk jobs --help`'],
     [
       ['submit', '--task', '3'],
-      'unknown option: --task; did you mean --tasks? `goshawk submit --help` shows how',
+      'unknown option: --task; did you mean --tasks? see `goshawk submit --help`',
     ],
     [
       ['submit', '--timeout', '3s'],
-      'unknown option: --timeout; did you mean --task-timeout or --wait-timeout? `goshawk submit --help` shows how',
+      'unknown option: --timeout; did you mean --task-timeout or --wait-timeout? see `goshawk submit --help`',
     ],
     [
       ['replay', 'x', '--no-steal'],
-      'unknown option: --no-steal; did you mean --no-stealing? `goshawk replay --help` shows how',
+      'unknown option: --no-steal; did you mean --no-stealing? see `goshawk replay --help`',
     ],
     [['jobs', '--config', 'no.json'], '--config: cannot read no.json: there is no such file'],
     [['schema', 'constructor'], 'schema: unknown schema "constructor"; `goshawk schema` lists all'],
@@ -45,22 +45,22 @@ describe('wrong usage is one line and exit code 2', () => {
     [['jobs', '--limit', '0'], '--limit: 0 is out of range; it must be from 1 to 10000'],
     [
       ['logs', 'a1-3/x'],
-      '"a1-3/x" names no job or task; write ID, or ID/TASK with the number of a task, such as a1-3/17',
+      '"a1-3/x" is not a job or task; write ID, or ID/TASK with the number of a task, such as a1-3/17',
     ],
     [['job', 'a1-3', '--watch', '--spec'], 'job: --watch and --spec exclude each other; give one of them'],
     [['drain', 'w1', '--undo', '--wait'], 'drain: --undo and --wait exclude each other; give one of them'],
-    [['submit'], 'submit: there is nothing to run; give a command after --, a job file, --sleep or --module'],
+    [['submit'], 'submit: nothing to run; give a command after --, a job file, --sleep or --module'],
     [
       ['submit', 'echo', 'hi'],
       'submit: "hi" is not expected: a submission has one job file; to run a command, write it after --',
     ],
     [
       ['submit', 'no.json'],
-      'submit: cannot read no.json: there is no such file; a command is written after --: goshawk submit -- CMD ARG…',
+      'submit: cannot read no.json: there is no such file; write the command after --: goshawk submit -- CMD ARG…',
     ],
     [
       ['submit', '--tasks', '2'],
-      'submit: there is nothing to run; give a command after --, a job file, --sleep or --module',
+      'submit: nothing to run; give a command after --, a job file, --sleep or --module',
     ],
     [
       ['submit', '--each-line', 'no.txt', '--', 'cat'],
@@ -145,14 +145,14 @@ describe('a file of settings', () => {
 });
 
 describe('what is no setting', () => {
-  const takenOut = 'is for one command line and cannot be a setting; take it out, and give';
+  const takenOut = 'is for one command line and cannot be a setting; remove it, and pass';
 
   it.each([
-    ['{"stealkap": 3}', 'there is no setting "stealkap"; did you mean stealCap? take it out'],
-    ['{"unheard-of": 3}', 'there is no setting "unheard-of"; take it out, or correct it: '],
-    ['{"all": true}', `"all": --all ${takenOut} --all where it is meant`],
-    ['{"ifMissing": true}', `"ifMissing": --if-missing ${takenOut} --if-missing where it is meant`],
-    ['{"if-missing": true}', `"if-missing": --if-missing ${takenOut} --if-missing where it is meant`],
+    ['{"stealkap": 3}', 'there is no setting "stealkap"; did you mean stealCap? remove or correct it'],
+    ['{"unheard-of": 3}', 'there is no setting "unheard-of"; remove or correct it: '],
+    ['{"all": true}', `"all": --all ${takenOut} --all on the command line`],
+    ['{"ifMissing": true}', `"ifMissing": --if-missing ${takenOut} --if-missing on the command line`],
+    ['{"if-missing": true}', `"if-missing": --if-missing ${takenOut} --if-missing on the command line`],
   ])('is refused in a file: %s', async (text, line) => {
     const config = join(folder, 'strays.json');
     writeFileSync(config, text);
@@ -168,7 +168,7 @@ describe('what is no setting', () => {
     ['GOSHAWK_SLOT', 'there is no such setting; did you mean GOSHAWK_SLOTS?'],
     ['GOSHAWK_HTTP_PORT', 'there is no such setting'],
     ['GOSHAWK_UNHEARD_OF', 'there is no such setting\n'],
-    ['GOSHAWK_IF_MISSING', '--if-missing is for one command line and cannot be a setting\n'],
+    ['GOSHAWK_IF_MISSING', '--if-missing is a command-line option and cannot be a setting\n'],
   ])('is ignored in the environment, with a warning: %s', async (variable, line) => {
     const { exitCode, stdout, stderr } = await goshawk(['trace', 'generate', '--list'], { [variable]: '1' });
     expect(stderr).toContain(`${variable} is ignored: ${line}`);
@@ -205,7 +205,7 @@ describe('what is no setting', () => {
 it('without a cluster, exit code 3', async () => {
   const { exitCode, stderr } = await goshawk(['jobs']);
   expect(stderr).toBe(
-    'goshawk: no cluster is running here; start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER\n',
+    'goshawk: no cluster is running on this machine; start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER\n',
   );
   expect(exitCode).toBe(3);
 });

@@ -81,7 +81,7 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   const { command, flags, words } = given;
   checkWords(command, words);
   if (afterDashes !== undefined && !command.words.includes('--')) {
-    throw new InputError('usage', `${command.name} takes nothing after --`);
+    throw new InputError('usage', `${command.name} takes no arguments after --`);
   }
   return runCommand(command, flags, { words, afterDashes }, terminal);
 }
@@ -202,13 +202,13 @@ async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 function checkWords(command: Command, words: readonly string[]): void {
   const { name, wordsMin, wordsMax } = command;
   if (words.length < wordsMin) {
-    throw new InputError('usage', `${name} needs ${command.words}`, `\`goshawk ${name} --help\` shows how`);
+    throw new InputError('usage', `${name} needs ${command.words}`, `see \`goshawk ${name} --help\``);
   }
   if (words.length > wordsMax) {
     throw new InputError(
       'usage',
       `${name}: "${words[wordsMax]}" is not expected`,
-      `\`goshawk ${name} --help\` shows how`,
+      `see \`goshawk ${name} --help\``,
     );
   }
 }

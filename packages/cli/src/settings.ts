@@ -108,7 +108,7 @@ function checkOrder(estimator: string, preset: Preset): void {
   if (kind.orders !== true || servesIt) return;
   throw new InputError(
     'bad-option',
-    `--estimator ${estimator} is an order of policy gs, not an estimator`,
+    `--estimator ${estimator} is an ordering of policy gs, not an estimator`,
     'give --policy gs',
   );
 }
@@ -179,7 +179,7 @@ export function checkSlots(
   throw new InputError(
     'bad-option',
     `--slots none: policy ${policy} needs slots`,
-    `give a number of slots, or a policy that packs: ${packing.join(', ')}`,
+    `give a number of slots, or a packing policy: ${packing.join(', ')}`,
   );
 }
 
@@ -217,7 +217,7 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   if (!Number.isFinite(ms) || ms < 0) {
     throw new InputError(
       'bad-option',
-      `--cutoff: "${text}" is no number of seconds, no time such as 10s, and not p90`,
+      `--cutoff: "${text}" is not a number of seconds, a time such as 10s, or p90`,
     );
   }
   return ms / (facts?.divisor ?? 1);

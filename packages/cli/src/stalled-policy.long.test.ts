@@ -18,7 +18,7 @@ test('a policy that never returns is named in the log, and keeps nobody from end
     const log = join(cluster.folder, 'data', 'logs', 'central.log');
     await expect
       .poll(() => readFile(log, 'utf8'), { timeout: 120_000 })
-      .toMatch(/"level":60,.*"policy":".*hangs\.mjs".*the policy does not return: central ends/);
+      .toMatch(/"level":60,.*"policy":".*hangs\.mjs".*the policy does not return: central exits/);
     expect(await readFile(log, 'utf8')).toMatch(/"stoodMs":5000,"msg":"the policy has not returned/);
     await cluster.goshawk(['cancel', id]);
   } finally {

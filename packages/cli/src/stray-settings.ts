@@ -73,12 +73,12 @@ export function checkFileNames(
       throw new InputError(
         'bad-config',
         `${fileName}: "${key}": ${onlyFlag(flag)}`,
-        `take it out, and give ${flagOf(flag)} where it is meant`,
+        `remove it, and pass ${flagOf(flag)} on the command line`,
       );
     }
     const names = [...settings].flatMap((name) => [name, kebab(name)]);
     const what = `${fileName}: there is no setting "${key}"${question(nearest(key, names))}`;
-    throw new InputError('bad-config', what, `take it out, or correct it: ${HOW_NAMED}`);
+    throw new InputError('bad-config', what, `remove or correct it: ${HOW_NAMED}`);
   }
 }
 
@@ -113,5 +113,5 @@ function question(meant: string | undefined): string {
 }
 
 function onlyFlag(name: string): string {
-  return `${flagOf(name)} is for one command line and cannot be a setting`;
+  return `${flagOf(name)} is a command-line option and cannot be a setting`;
 }

@@ -13,7 +13,7 @@ export function decodeText(bytes: Uint8Array, what: string): string {
     throw new InputError(
       'bad-text',
       `${what}: line ${lineOf(bytes)} is not valid UTF-8`,
-      'save it as UTF-8, such as with `iconv -f LATIN1 -t UTF-8`',
+      'convert it to UTF-8, for example with `iconv -f LATIN1 -t UTF-8`',
       { cause: error },
     );
   }

@@ -62,7 +62,7 @@ export function rangesOf(tasks: TaskChoice): TaskRange[] {
     if (!isTask(first) || !isTask(last) || last < first)
       throw new InputError(
         'bad-tasks',
-        `tasks: ${first} to ${last} are no tasks`,
+        `tasks: ${first} to ${last} is not a range of tasks`,
         'tasks are numbered from 0',
       );
   return mergedRanges(ranges);
@@ -76,11 +76,7 @@ function isTask(number: number): boolean {
 export async function cancelJobs(session: Session, options: CancelJobsOptions): Promise<CancelledJobs> {
   const { user, name, states = [], all = false } = options;
   if (user === undefined && name === undefined && states.length === 0 && !all)
-    throw new InputError(
-      'usage',
-      'which jobs to cancel was not said',
-      'name a user, a name or a state, or say that all are meant',
-    );
+    throw new InputError('usage', 'no jobs to cancel were given', 'give a user, a name, a state, or all');
   const everyone = await someSchedulers(session, options);
   const settled = await Promise.allSettled(everyone.map((one) => cancelAt(session, one, options)));
   const sums = { jobs: 0, waiting: 0, running: 0 };

@@ -62,7 +62,7 @@ describe('connect', () => {
     const keys = JSON.stringify(generateKeys().client);
     await expect(connect(fake.central.endpoint, { ...FAST, keys: { text: keys } })).rejects.toMatchObject({
       code: 'keys-unknown',
-      message: expect.stringMatching(/has no keys, and this client was given some$/),
+      message: expect.stringMatching(/uses no keys, but this client has one$/),
     });
   });
 

@@ -71,7 +71,7 @@ async function checkUrl(url: string): Promise<string[]> {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (seeds.length === 0) throw badUrl(`${JSON.stringify(url)} names no endpoint`);
+  if (seeds.length === 0) throw badUrl(`${JSON.stringify(url)} is not an endpoint`);
   const checks = await Promise.allSettled(seeds.map((seed) => resolveEndpoint(seed)));
   const problems = checks.flatMap((check) => (check.status === 'rejected' ? [check.reason as unknown] : []));
   for (const problem of problems) {

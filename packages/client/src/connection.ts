@@ -82,7 +82,7 @@ export class Connection {
       watchKeys(
         keys,
         (ring) => mailbox.rekey(ring),
-        (problem) => logger.warn({ problem }, 'the keys stay as they were'),
+        (problem) => logger.warn({ problem }, 'the previous keys remain in use'),
       );
     return new Connection(mailbox, logger, authFailures, unwatch);
   }
@@ -161,7 +161,7 @@ export class Connection {
       throw new InputError(
         isJob ? 'bad-job' : 'bad-request',
         `${where.replace(/: $/, '')}: ${error.problem}`,
-        isJob ? `a job holds only JSON values and byte arrays; ${LARGEST_JOB}` : '',
+        isJob ? `a job can contain only JSON values and byte arrays; ${LARGEST_JOB}` : '',
         { cause: error },
       );
     }

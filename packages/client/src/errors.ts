@@ -54,7 +54,7 @@ export class WaitTimeout extends GoshawkError {
   constructor(id: string, timeoutMs: Millis) {
     super(
       'wait-timeout',
-      `${id} has not ended within ${formatDuration(timeoutMs)}; it goes on`,
+      `${id} did not end within ${formatDuration(timeoutMs)}; it continues`,
       `\`goshawk wait ${id}\` waits again`,
     );
   }
@@ -113,7 +113,7 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
   return new UnreachableError(
     'unreachable',
     `no answer from ${whom} for ${formatDuration(silentMs)}, asked ${what}`,
-    `is the cluster running? If it is, its log says more: it may speak another protocol version than this client, ${PROTOCOL_VERSION}`,
+    `is the cluster running? If it is, see its log: it may speak another protocol version than this client, ${PROTOCOL_VERSION}`,
   );
 }
 
@@ -121,24 +121,24 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
 export function authFailure(whom: string, why: AuthFailure): UnreachableError {
   switch (why) {
     case 'keyNeeded':
-      return new UnreachableError('keys-needed', `${whom} takes only clients with a key`, GIVE_KEYS);
+      return new UnreachableError('keys-needed', `${whom} accepts only clients with a key`, GIVE_KEYS);
     case 'keyUnknown':
       return new UnreachableError(
         'keys-unknown',
-        `${whom} has no keys, and this client was given some`,
-        'if this is the right cluster, leave out --keys and GOSHAWK_KEYS (in the SDK: `keys`)',
+        `${whom} uses no keys, but this client has one`,
+        'if this is the right cluster, omit --keys and GOSHAWK_KEYS (in the SDK: `keys`)',
       );
     case 'keyRefused':
       return new UnreachableError(
         'keys-refused',
-        `${whom} rejects this key, or this client has an old key of the cluster`,
+        `${whom} rejects this key, or the cluster’s public key on this client is outdated`,
         GIVE_KEYS,
       );
     case 'closed':
       return new UnreachableError(
         'no-handshake',
         `${whom} closes connections before the handshake`,
-        'it is not running or still starting, or a proxy before it has no backend; if it runs, this key may be of another cluster',
+        'it is not running, is still starting, or is behind a proxy without a backend; if it runs, this key may belong to another cluster',
       );
   }
 }
@@ -148,8 +148,8 @@ const GIVE_KEYS = 'give the cluster’s client.key with --keys or GOSHAWK_KEYS (
 export function ownerGone(id: string, whom: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
     'owner-gone',
-    `no news of ${id}: no answer from ${whom}, which owns it, for ${formatDuration(silentMs)}`,
-    'if the scheduler comes back, wait again; otherwise submit the job again',
+    `no updates about ${id}: no answer from ${whom}, which owns it, for ${formatDuration(silentMs)}`,
+    'wait again when the scheduler is back; otherwise submit the job again',
   );
 }
 
@@ -157,10 +157,10 @@ export function ownerGone(id: string, whom: string, silentMs: Millis): Unreachab
 export function clusterEnded({ url, pid, dataFolder }: LocalCluster): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `the cluster at ${url} has ended: its process ${pid}, \`goshawk up\`, is gone`,
+    `the cluster at ${url} is down: its \`goshawk up\` process ${pid} has exited`,
     dataFolder === undefined
       ? 'start it again with `goshawk up`'
-      : `\`goshawk up --data-folder ${dataFolder}\` goes on with its jobs`,
+      : `\`goshawk up --data-folder ${dataFolder}\` resumes its jobs`,
   );
 }
 
@@ -169,7 +169,7 @@ export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError)
   return new UnreachableError(
     'owner-away',
     `${id} belongs to ${whom}, which is away`,
-    'it is known again when that scheduler is back, started with the same data folder',
+    'restart that scheduler with the same data folder to see the job again',
     { cause },
   );
 }
@@ -178,10 +178,10 @@ export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError)
 export function jobsOwnerMissing(id: string, { name, shared }: MissingScheduler): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${id} belongs to scheduler ${name}, which is away since before central was started`,
+    `${id} belongs to scheduler ${name}, which has been away since before central started`,
     shared
-      ? `\`goshawk takeover ${name}\` gives its jobs to another scheduler; or start it again under this name`
-      : 'it is known again when that scheduler is back, started with the same data folder',
+      ? `\`goshawk takeover ${name}\` gives its jobs to another scheduler; or restart it under this name`
+      : 'restart that scheduler with the same data folder to see the job again',
   );
 }
 
@@ -189,7 +189,7 @@ export function unknownJob(id: string): InputError {
   return new InputError(
     'unknown-job',
     `no scheduler of this cluster knows ${JSON.stringify(id)}`,
-    'its scheduler is gone, or the id is wrong; `goshawk jobs --all` lists all jobs',
+    'the id is wrong or its scheduler is gone; `goshawk jobs --all` lists all jobs',
   );
 }
 
@@ -201,7 +201,7 @@ export function connectionClosed(): GoshawkError {
 export function badAnswer(whom: string, expected: string): GoshawkError {
   return new GoshawkError(
     'bad-answer',
-    `${whom} answered something else than ${expected}`,
-    'are client and cluster of the same version of Goshawk?',
+    `${whom} sent an unexpected answer instead of ${expected}`,
+    'do client and cluster run the same version of Goshawk?',
   );
 }

@@ -168,7 +168,7 @@ describe('waiting for a job', () => {
     expect(fake.schedulers[0]!.of('watchJob')).toMatchObject([{ detail: true }]);
   });
 
-  test('gives up after a while if told so, and the job goes on', async () => {
+  test('gives up after a while if told so, and the job continues', async () => {
     await using fake = await withOwner((message, { event }) => {
       if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
     });
@@ -180,7 +180,7 @@ describe('waiting for a job', () => {
     expect(error).toBeInstanceOf(WaitTimeout);
     expect(error).toMatchObject({
       code: 'wait-timeout',
-      message: 't0-1 has not ended within 30 ms; it goes on',
+      message: 't0-1 did not end within 30 ms; it continues',
     });
     await fake.schedulers[0]!.hears('unwatch');
     expect(fake.schedulers[0]!.of('cancelJob')).toEqual([]);

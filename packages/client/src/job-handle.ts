@@ -66,7 +66,7 @@ export type RetriedJob<Value = unknown> = JobHandle<Value> & {
 };
 
 export interface WaitOptions extends CallOptions {
-  /** Gives up after so long; the job goes on. */
+  /** Gives up after so long; the job continues. */
   readonly timeoutMs?: Millis | undefined;
 }
 
@@ -237,7 +237,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Cancels single tasks, by their numbers in the job; the job goes on with the others, and ends as cancelled. Stages after
+   * Cancels single tasks, by their numbers in the job; the job continues with the others, and ends as cancelled. Stages after
    * theirs cannot run any more.
    *
    * @param tasks all of them, or of the stage, where they are undefined
@@ -294,7 +294,7 @@ export class JobHandle<Value = unknown> {
    * Runs tasks of an ended job again: the same tasks of the same job, as further attempts. Without `tasks` these are all
    * that failed or were cancelled; with `failed`, only those that failed and the stages that could not run because of them.
    *
-   * @throws InputError `not-ended` while the job goes on, `nothing-failed` when all chosen tasks completed, `unknown-task`,
+   * @throws InputError `not-ended` while the job continues, `nothing-failed` when all chosen tasks completed, `unknown-task`,
    *   `stage-not-completed` where a chosen task runs after a stage that has failed
    */
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {

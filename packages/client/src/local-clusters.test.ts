@@ -59,7 +59,7 @@ test('a cluster is found from its folder, with its keys, whatever the state home
     expect(localClusters(environment, here)).toEqual([a]);
   }
   unregisterLocalCluster(a, other);
-  expect(() => findLocalCluster(other, join(folder, 'a'))).toThrow('no cluster is running here');
+  expect(() => findLocalCluster(other, join(folder, 'a'))).toThrow('no cluster is running on this machine');
 });
 
 test('one whose process is gone is none', () => {
@@ -114,7 +114,7 @@ describe('where no cluster is named', () => {
 
   test('there may be none', () => {
     expect(() => from('a')).toThrow(UnreachableError);
-    expect(() => from('a')).toThrow('no cluster is running here');
+    expect(() => from('a')).toThrow('no cluster is running on this machine');
   });
 
   test('connect says the same', async () => {
@@ -122,7 +122,7 @@ describe('where no cluster is named', () => {
     Object.assign(process.env, environment);
     delete process.env.GOSHAWK_CLUSTER;
     try {
-      await expect(connect()).rejects.toThrow('no cluster is running here');
+      await expect(connect()).rejects.toThrow('no cluster is running on this machine');
     } finally {
       if (XDG_STATE_HOME === undefined) delete process.env.XDG_STATE_HOME;
       else process.env.XDG_STATE_HOME = XDG_STATE_HOME;
@@ -152,8 +152,8 @@ describe('a cluster of this machine that', () => {
     unregisterLocalCluster(local, environment);
     const gone = {
       code: 'unreachable',
-      message: `the cluster at ${local.url} has ended: its process ${process.pid}, \`goshawk up\`, is gone`,
-      hint: `\`goshawk up --data-folder ${local.dataFolder}\` goes on with its jobs`,
+      message: `the cluster at ${local.url} is down: its \`goshawk up\` process ${process.pid} has exited`,
+      hint: `\`goshawk up --data-folder ${local.dataFolder}\` resumes its jobs`,
     };
     await Promise.all([
       expect(waits).rejects.toMatchObject(gone),

@@ -85,7 +85,7 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
   if (found === undefined) {
     throw new UnreachableError(
       'no-cluster',
-      'no cluster is running here',
+      'no cluster is running on this machine',
       'start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER',
     );
   }

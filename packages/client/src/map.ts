@@ -170,11 +170,11 @@ class MapRun<Input> {
   async #skip({ tasks, digest }: Appended): Promise<void> {
     for (; this.#taken < tasks; this.#taken++) {
       const next = await this.#iterator.next();
-      if (next.done) throw otherInputs(`it had ${tasks}, and now there are ${this.#taken}`);
+      if (next.done) throw otherInputs(`it had ${tasks}, now there are ${this.#taken}`);
       addTo(this.#digest, next.value);
     }
     if (this.#digest !== undefined && textOf(this.#digest) !== digest)
-      throw otherInputs(`its first ${tasks} were others`);
+      throw otherInputs(`its first ${tasks} differ`);
     this.#appended = tasks;
   }
 
@@ -183,8 +183,8 @@ class MapRun<Input> {
     const next = await this.#iterator.next();
     if (next.done) this.#hasAll = true;
     else {
-      const message = `the job of this key is closed with ${this.#taken} inputs, and there are more`;
-      const hint = 'give another key for more inputs';
+      const message = `the job with this key is closed with ${this.#taken} inputs, but more were given`;
+      const hint = 'use another key for more inputs';
       this.#endAfter(this.#taken, new InputError('not-open', message, hint));
     }
     this.#wake();
@@ -416,11 +416,11 @@ class Change {
 }
 
 function otherInputs(why: string): InputError {
-  const message = `the job of this key has other inputs: ${why}`;
+  const message = `the job with this key has different inputs: ${why}`;
   return new InputError(
     'key-conflict',
     message,
-    'give the inputs that it had, in their order, or another key',
+    'give the same inputs in the same order, or use another key',
   );
 }
 

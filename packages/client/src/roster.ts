@@ -266,7 +266,7 @@ export class Roster {
 
 /** As for people, after `no answer from`. */
 export function missingTitle({ name, missingMs }: MissingScheduler): string {
-  return `scheduler ${name}, away since before this central was started (${formatDuration(missingMs)} ago)`;
+  return `scheduler ${name}, away since before central started (${formatDuration(missingMs)} ago)`;
 }
 
 /** It, or another one that has come in its place. */
@@ -321,7 +321,7 @@ function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unkn
   return new UnreachableError(
     'unreachable',
     `no answer from ${seeds.join(' or ')}; is the cluster running?`,
-    '`goshawk up` starts one on this machine; while central is away the addresses of schedulers serve as well, after commas',
+    '`goshawk up` starts one on this machine; while central is down, scheduler addresses also work (comma-separated)',
     { cause: causes[0] },
   );
 }

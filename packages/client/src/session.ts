@@ -123,7 +123,7 @@ export async function someSchedulers(
     if (performance.now() >= giveUpAt) {
       throw new UnreachableError(
         'no-schedulers',
-        'the cluster has no scheduler that takes jobs',
+        'no scheduler of the cluster accepts jobs',
         'start one with `goshawk scheduler`',
       );
     }

@@ -137,7 +137,7 @@ describe('submitting', () => {
 
   test('on which a scheduler fails is taken to no other one', async () => {
     await using fake = await FakeCluster.start(3, () => (message, { refuse }) => {
-      if (message.type === 'submit') refuse('internal-error', 's0 cannot take this submit: a bug in goshawk');
+      if (message.type === 'submit') refuse('internal-error', 's0 failed on this submit: a bug in goshawk');
     });
     await using cluster = await fake.connect();
     await expect(cluster.submit(job)).rejects.toMatchObject({ code: 'internal-error' });

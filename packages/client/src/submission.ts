@@ -49,7 +49,7 @@ export async function submit(
 ): Promise<Accepted> {
   // Who calls it from JavaScript may have given nothing; the rest of a job is looked at by the scheduler.
   if (typeof submission !== 'object' || submission === null)
-    throw new InputError('bad-job', 'a job is an object', 'such as { tasks: [{ exec: ["hostname"] }] }');
+    throw new InputError('bad-job', 'a job is an object', 'for example { tasks: [{ exec: ["hostname"] }] }');
   const { key: given, ...job } = submission;
   if (given !== undefined) checkKey(given);
   const spec = prepareJob(job, process.cwd(), session.user);
@@ -119,7 +119,7 @@ export function checkKey(key: string): void {
   const what = typeof key === 'string' ? quoted(key) : typeof key;
   throw new InputError(
     'bad-key',
-    `${what} is no key`,
+    `${what} is not a key`,
     `a key is text of 1 to ${LIMITS.nameLengthMax} characters`,
   );
 }
@@ -182,8 +182,8 @@ function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableEr
     cause.code,
     `${cause.message}; it may have accepted the job`,
     key === undefined
-      ? '`goshawk jobs` shows when it is back; with --key a second submission makes no second job'
-      : 'submit it again with the same key when it is back: it does not become two jobs',
+      ? '`goshawk jobs` shows once it is back; with --key, submitting again does not create a second job'
+      : 'submit it again with the same key once it is back: this does not create a second job',
     { cause },
   );
 }
@@ -191,8 +191,8 @@ function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableEr
 function wentAway(whom: string): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${whom} does not answer any more; it may have accepted the job`,
-    '`goshawk jobs` shows when it is back; with --key a second submission makes no second job',
+    `${whom} stopped responding; it may have accepted the job`,
+    '`goshawk jobs` shows once it is back; with --key, submitting again does not create a second job',
   );
 }
 
@@ -200,7 +200,7 @@ function ownerAway(key: string, owner: KnownScheduler): UnreachableError {
   return new UnreachableError(
     'owner-away',
     `the key ${key} belongs to ${owner.title}, which is away`,
-    'try again when it is back',
+    'try again once it is back',
   );
 }
 

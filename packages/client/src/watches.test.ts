@@ -110,7 +110,7 @@ describe('a watch', () => {
     await over;
     expect(told.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
     expect(told.failed[0]!.message).toMatch(
-      /^no news of t-1: no answer from scheduler s, which owns it, for /,
+      /^no updates about t-1: no answer from scheduler s, which owns it, for /,
     );
   });
 

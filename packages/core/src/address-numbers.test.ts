@@ -5,7 +5,7 @@ import type { Address } from './ids.js';
 
 test('a column of addresses remembers what was set last, and 0 elsewhere', () => {
   fc.assert(
-    // Of all widths.
+    // Covers numbers of every width.
     fc.property(fc.array(fc.tuple(fc.nat(500), fc.oneof(fc.nat(9), fc.nat(), fc.maxSafeNat()))), (pairs) => {
       const column = new AddressNumbers();
       const model = new Map<number, number>();

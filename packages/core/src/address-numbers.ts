@@ -6,7 +6,7 @@ import type { Address } from './ids.js';
  * does what a Map would at a fraction of the cost. After very many connections addresses are sparse, and a Map has them.
  */
 export class AddressNumbers {
-  /** As wide as the largest number needs: many such columns share a processor's cache. */
+  /** The array is only as wide as the largest number requires: many such columns share a processor's cache. */
   #numbers: Uint16Array | Uint32Array | Float64Array = new Uint16Array(INITIAL);
   #max = 0xffff;
   readonly #beyond = new Map<Address, number>();

@@ -3,7 +3,7 @@ import { choice, count, flag, list, optional, parsed, resources, text, view } fr
 import { attribute, ms, name, settings, slots } from './messages/records.js';
 import { WORKER_STATES } from './states.js';
 
-/** What clients are told of who is in the cluster. */
+/** The view of the cluster that clients receive. */
 
 const party = text(512);
 
@@ -50,9 +50,9 @@ export const WORKERS_PER_PAGE = 1_000;
 
 export const workerPage = view({
   workers: list(workerView, WORKERS_PER_PAGE),
-  /** Where to go on, or undefined at the end. */
+  /** Start of the next page; undefined at the end. */
   next: optional(count),
-  /** With the first page: those that were lost lately and have not come back, the last first. */
+  /** Recently lost workers that have not returned, latest first. Only on the first page. */
   lost: optional(list(lostWorkerView, LOST_WORKERS_MAX)),
 });
 
@@ -61,13 +61,13 @@ const schedulerView = view({
   address: party,
   /** The ids of its jobs are `<tag>-<number>`. */
   tag: text(32),
-  /** Where clients reach it. */
+  /** The endpoint for clients. */
   endpoint: party,
   /** Jobs that have not ended, and tasks that wait, at its last heartbeat. */
   jobs: count,
   waiting: count,
   heardMsAgo: ms,
-  /** Of its journal: whoever has the highest of a tag has its jobs. 0: nobody else can have them. */
+  /** Epoch of the scheduler's journal: the highest epoch of a tag owns the jobs. 0: no other scheduler can take them over. */
   epoch: count,
   /** It looks after the jobs of one that is gone, and takes no others. */
   adopted: flag,
@@ -76,7 +76,7 @@ export type SchedulerView = NonNullable<(typeof schedulerView)['infer']>;
 
 const missingScheduler = view({
   name,
-  /** Of its jobs; undefined where only the name is known. */
+  /** Tag of the scheduler's jobs; undefined if only the name is known. */
   tag: optional(text(32)),
   /** Jobs that have not ended, where they are known: from its journal, or its last heartbeat. */
   jobs: optional(count),
@@ -93,7 +93,7 @@ export const schedulers = view({
   away: list(schedulerView, LIMITS.membersMax),
   /** False for a moment after central was started: not all that were there before have been heard of. */
   complete: flag,
-  /** What only central can see and somebody has to put right, a line each. */
+  /** Problems that only central can see and an operator must fix, one line each. */
   warnings: list(text(1_000), 16),
   /** Those that are expected and have not come since this central was started: their jobs are in no list. */
   missing: optional(list(missingScheduler, LIMITS.membersMax)),
@@ -132,10 +132,10 @@ export const takeover = view({
   scheduler: name,
   /** That have not ended, at its last heartbeat. */
   jobs: count,
-  /** Of all that were asked for, how many schedulers' jobs are taken over. */
+  /** How many of the requested schedulers have their jobs taken over. */
   schedulers: optional(count),
 });
-/** What another scheduler was asked to go on with. */
+/** The jobs that another scheduler was asked to take over. */
 export type TakeoverAnswer = NonNullable<(typeof takeover)['infer']>;
 
 /** Counted since the start of the party; groups hold counts of their own. */
@@ -143,7 +143,7 @@ export interface Counters {
   readonly [name: string]: number | Counters;
 }
 
-/** What is neither a number nor a group is a name or a label, which nobody adds up. */
+/** Fields that are neither numbers nor groups are names or labels, which cannot be summed. */
 export const counters = parsed(onlyCounts);
 
 export function onlyCounts(value: unknown): Counters {

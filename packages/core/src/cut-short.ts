@@ -6,8 +6,8 @@ export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 /** How such a run has ended. */
 export const CUT_SHORT: Readonly<Record<KillReason, Outcome>> = {
   cancelled: cut('cancelled', 'cancelled', 'cancelled while it ran'),
-  timeout: cut('timeout', 'timeout', 'ran for longer than its timeout'),
-  preempted: cut('lost', 'preempted', 'made room for another job'),
+  timeout: cut('timeout', 'timeout', 'ran longer than its timeout'),
+  preempted: cut('lost', 'preempted', 'preempted by another job'),
   shutdown: cut('lost', 'worker-stopped', 'its worker was stopped while it ran'),
 };
 

@@ -24,7 +24,7 @@ export class DecayingSum {
     return this.#sum;
   }
 
-  /** From now on amounts fall within another time; what comes a millisecond is as it was. */
+  /** Changes the window for later amounts. The rate per millisecond stays the same. */
   rescale(windowMs: Millis, now: Millis): void {
     if (windowMs === this.#windowMs) return;
     this.#sum = this.#windowMs > 0 ? (this.at(now) * windowMs) / this.#windowMs : 0;

@@ -42,5 +42,5 @@ export class Deque<T> {
 }
 
 const INITIAL = 4;
-/** Of those that never held anything. */
+/** Shared by deques that have always been empty. */
 const NO_RING: undefined[] = [];

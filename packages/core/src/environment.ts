@@ -3,8 +3,8 @@ import type { Message } from './messages/table.js';
 import type { ClientKey } from './rights.js';
 
 /**
- * What a machine may do to the world: a sink of effects that return nothing, and the random numbers that
- * it was given. Real time, virtual time and tests implement it; a machine never learns which.
+ * The effects that a machine may have: a sink whose methods return nothing, and the random numbers it was
+ * given. Real time, virtual time and tests implement it; a machine cannot tell them apart.
  */
 export interface Environment<Timer extends string = string> {
   /** The next number of a seeded stream, uniform in [0, 1). Machines of one driver may share a stream. */
@@ -27,8 +27,7 @@ export interface Environment<Timer extends string = string> {
   /** The full name behind an address, for the lines people read. */
   nameOf(address: Address): string;
   /**
-   * What the driver has counted for this machine, in groups by name: part of its answer to `readCounters`. A
-   * driver that keeps its counts itself has none.
+   * Counters that the driver keeps for this machine, in groups by name: part of its answer to `readCounters`.
    */
   counted?(): Readonly<Record<string, unknown>>;
 }

@@ -1,5 +1,5 @@
 /**
- * What went wrong outside: one line that says what, and a hint that says what to do about it. The code is
+ * A failure outside of Goshawk: one line says what is wrong, and a hint says how to fix it. The code is
  * stable and meant for programs; it becomes `code` of `goshawk.error/1`.
  */
 export class GoshawkError extends Error {
@@ -24,7 +24,7 @@ export class UnreachableError extends GoshawkError {
   override name = 'UnreachableError';
 }
 
-/** What somebody wrote, for a line that says what is wrong with it. Its beginning, where it is long. */
+/** Quotes user input for an error message, truncated if it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length <= QUOTED_MAX ? text : `${text.slice(0, QUOTED_MAX - 1)}…`);
 }

@@ -1,4 +1,4 @@
-/** Of `node:fs`, which this package does not have. */
+/** The part of `node:fs` that is needed; this package may not import it. */
 interface FileSystem {
   mkdirSync(path: string, options: { readonly mode: number }): unknown;
   statSync(path: string): { isDirectory(): boolean };

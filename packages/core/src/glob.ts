@@ -5,7 +5,8 @@
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let next = 0;
-  // Where the last star was, and how much of the text it has taken: it takes one more when what follows does not match.
+  // Position of the last star and how much text it has matched: it takes one more character when the rest
+  // does not match.
   let star = -1;
   let taken = 0;
   while (next < text.length) {

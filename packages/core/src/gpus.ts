@@ -10,7 +10,7 @@ export const GPU_PARTS = 1e6;
 export class Gpus<Holder> {
   /** Parts of a whole GPU. */
   readonly #whole: number;
-  /** What is free, by index. */
+  /** Free amount per index. */
   #free: number[];
   readonly #held = new Map<Holder, readonly Share[]>();
 
@@ -51,7 +51,7 @@ export class Gpus<Holder> {
     return wholes * this.#whole + part;
   }
 
-  /** What is free of each GPU that is partly taken, where `room` does not tell. */
+  /** Free amounts of partly used GPUs, which `room` does not tell apart. */
   get parts(): readonly number[] {
     const parts = this.#free.filter((free) => free > 0 && free < this.#whole);
     return parts.length > 1 ? parts : [];

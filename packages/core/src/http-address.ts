@@ -1,6 +1,6 @@
 import { InputError } from './errors.js';
 
-/** Where something listens for HTTP. */
+/** An HTTP listen address. */
 export interface HttpAddress {
   /** A name, or an address without brackets. */
   readonly host: string;

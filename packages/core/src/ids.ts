@@ -27,7 +27,7 @@ export type JobNumber = Naming<'job'>;
 /** A job's id: what all jobs of its owner's journal begin with, and its number there. */
 export const JOB_ID = /^.{1,32}-\d{1,15}$/u;
 
-/** What stands before the number in a job's id. */
+/** Returns the part of a job id before the number. */
 export function tagOf(id: string): string {
   return id.slice(0, Math.max(0, id.lastIndexOf('-')));
 }

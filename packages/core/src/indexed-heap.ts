@@ -6,7 +6,7 @@ import { grown } from './columns.js';
  * same in every run.
  */
 export class IndexedHeap {
-  /** By place. */
+  /** Ids by heap position. */
   #ids = new Int32Array(INITIAL);
   #keys = new Float64Array(INITIAL);
   #size = 0;
@@ -95,7 +95,7 @@ export class IndexedHeap {
     this.#places[id] = place + 1;
   }
 
-  /** What is moved leaves a hole behind, into which the next one falls: so each is written once. */
+  /** Moves the hole instead of swapping, so that each entry is written once. */
   #up(from: number, id: number, key: number): void {
     let place = from;
     while (place > 0) {

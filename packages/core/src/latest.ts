@@ -1,4 +1,4 @@
-/** Of what a map may keep, what it keeps when it has to make room. */
+/** Fraction of the entries that a map keeps when it evicts. */
 const KEPT = 7 / 8;
 
 /**

@@ -16,12 +16,12 @@ export const LIMITS = {
   argumentLengthMax: 128 * 1024,
   /** The same for the system: a variable counts with its name and "=". In bytes of UTF-8. */
   argumentBytesMax: 128 * 1024 - 1,
-  /** Of a file, as Linux takes it (PATH_MAX). */
+  /** Path limit of Linux (PATH_MAX). */
   pathLengthMax: 4_096,
   argumentsMax: 4_096,
   environmentMax: 1_024,
   retriesMax: 1_000,
-  /** What a back-off doubles up to. */
+  /** Upper limit of doubled back-offs. */
   retryBackoffMaxMs: 300_000,
   exitCodesMax: 256,
   /** A duration that people give: ten million days. In ms. What a million tasks of it take is finite still. */
@@ -43,7 +43,7 @@ export const LIMITS = {
   unrecordedJobsMax: 10_000,
   /** Those of one user, as jobs say. */
   activeJobsPerUserMax: 50_000,
-  /** What a scheduler may take of its memory, as it estimates it, where nobody has looked how much there is. In bytes. */
+  /** Default memory budget of a scheduler, by its own estimate, if the available memory is unknown. Bytes. */
   schedulerBytesMax: 2 * 1024 * 1024 * 1024,
   /** An ended job, its key and its results are not forgotten sooner because there are too many: longer than clients wait. ms */
   endedAgeMinMs: 10 * 60_000,
@@ -68,7 +68,7 @@ export const LIMITS = {
   attributesMax: 32,
   /** Segments of a distribution of run times. */
   segmentsMax: 128,
-  /** Of one worker that are given out by index. */
+  /** GPUs of one worker, which are assigned by index. */
   gpusMax: 1_024,
   /** Tasks of one gang: the environment variable with their hosts is bounded by the system. */
   gangTasksMax: 1_024,
@@ -95,9 +95,9 @@ export const LIMITS = {
   heldTasksMax: 100_000,
   /** Probes that one thief gets at a time. */
   stolenProbesMax: 100_000,
-  /** Of jobs, by which an estimator learns. */
+  /** Job features that an estimator learns from. */
   featuresMax: 32,
-  /** Where one central says that it can be reached. */
+  /** Addresses under which one central is reachable. */
   centralPlacesMax: 16,
   /** Tasks in one message between an owner and central; more of them go in several. */
   tasksPerMessageMax: 10_000,

@@ -2,7 +2,7 @@ const NONE = -1;
 
 /** Integers by index, and the first index from any on whose integer is large enough, in O(log n). */
 export class MaxTree {
-  /** Of the leaves: a power of two. */
+  /** Number of leaves: a power of two. */
   #width = 1;
   /** A node's larger child; the leaves from `#width` on. */
   #nodes = new Int32Array(2).fill(NONE);

@@ -6,7 +6,7 @@ const CHUNK = 256;
  */
 export class OrderedNumbers {
   readonly #chunks: Float64Array[] = [];
-  /** By chunk; 0 where the set is empty. */
+  /** Length of each chunk; 0 if the set is empty. */
   readonly #lengths: number[] = [];
   /** The first of each chunk, side by side: a search looks into no chunk but one. */
   readonly #firsts: number[] = [];

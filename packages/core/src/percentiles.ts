@@ -34,7 +34,7 @@ export interface SixNumbers {
   readonly max: number;
 }
 
-/** Of an ascending sample; undefined of none. */
+/** Six statistics of an ascending sample; undefined if it is empty. */
 export function sixNumbersOf(ascending: ArrayLike<number>): SixNumbers | undefined {
   const count = ascending.length;
   if (count === 0) return undefined;

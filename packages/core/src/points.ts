@@ -1,8 +1,8 @@
 import { grown } from './columns.js';
 
-/** What a search of `Points` is for: the point that scores highest, of equal ones the one of highest `tie`. */
+/** A search of `Points`: finds the point with the highest score, and among equals the highest `tie`. */
 export interface PointSearch {
-  /** Of the best point that was looked at; −Infinity: none would do. */
+  /** Score of the best point so far; −Infinity: none qualifies. */
   readonly best: number;
   readonly bestTie: number;
   /**
@@ -34,7 +34,7 @@ export class Points {
   #values = new Float64Array(0);
   /** Place in Morton order, by id; −1: it is not there. */
   #codes = new Float64Array(0);
-  /** Of each chunk, in a search. */
+  /** Upper bound of each chunk during a search. */
   #bounds = new Float64Array(0);
 
   /**
@@ -235,7 +235,7 @@ class Chunk {
     this.highs = new Float64Array(columns);
   }
 
-  /** Of this point, or of the first that comes after it. */
+  /** Place of this point, or of the first one after it. */
   placeOf(code: number, id: number): number {
     let low = 0;
     let high = this.length;

@@ -1,9 +1,8 @@
 import { LIMITS } from './limits.js';
 
 /**
- * What a task needs and a worker has, apart from a slot: amounts by resource name. `cpu` is in cores,
- * `memory` in bytes; any other name is the operator's own (`gpu`, `licence-x`). A name that is missing
- * counts as 0.
+ * Resources that a task needs or a worker has, apart from slots: amounts by name. `cpu` is in cores, `memory`
+ * in bytes; other names are defined by the operator (`gpu`, `licence-x`). A missing name counts as 0.
  */
 export type Resources = Readonly<Record<string, number>>;
 

@@ -1,6 +1,6 @@
 import type { MessageType } from './messages/table.js';
 
-/** What a key of a client may be good for; the cluster's own `client.key` is good for all. */
+/** Rights of a client key; the cluster's own `client.key` has all of them. */
 export const RIGHTS = ['submit', 'read-own', 'read-all', 'operate'] as const;
 
 export type Right = (typeof RIGHTS)[number];
@@ -20,7 +20,7 @@ interface Wanted {
 const READING: Wanted = { own: 'read-own', all: 'read-all' };
 const CHANGING: Wanted = { own: 'submit', all: 'operate' };
 
-/** Of each request; undefined: everybody may. */
+/** Right that each request needs; undefined: none. */
 const WANTED: { readonly [T in MessageType]?: Wanted } = {
   submit: CHANGING,
   appendTasks: CHANGING,
@@ -45,7 +45,7 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   takeOverFrom: { all: 'operate' },
 };
 
-/** Whose jobs a request of this type may be about; undefined: it may not be made. */
+/** Scope of jobs that a request of this type may concern; undefined: not permitted. */
 export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own' | undefined {
   const wanted = WANTED[type];
   if (wanted === undefined || rights.includes(wanted.all)) return 'all';

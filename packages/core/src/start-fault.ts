@@ -8,7 +8,7 @@ const OF_THE_WORKER: ReadonlySet<string> = new Set([
   'no-memory',
 ]);
 
-/** What the task names is not there, or cannot be used: on this worker, or nowhere. */
+/** Faults that the task or the worker may have caused: something it names is missing or unusable, on this worker or on all. */
 const UNCLEAR: ReadonlySet<string> = new Set([
   'no-such-folder',
   'command-not-found',

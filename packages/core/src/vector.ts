@@ -17,7 +17,7 @@ export class ResourceNames {
   readonly #indices = new Map<string, number>([['slot', SLOT]]);
   readonly names: string[] = ['slot'];
 
-  /** Of a name that is new: the next one. */
+  /** Returns the index of a name, adding new names. */
   indexOf(name: string): number {
     const known = this.#indices.get(name);
     if (known !== undefined) return known;
@@ -25,12 +25,12 @@ export class ResourceNames {
     return this.names.push(name) - 1;
   }
 
-  /** Of a name that may be unknown. */
+  /** Returns the index of a name, if it is known. */
   find(name: string): number | undefined {
     return this.#indices.get(name);
   }
 
-  /** What a task needs: amounts are rounded up, so that nothing is started where it would not fit. */
+  /** Demand of a task: amounts are rounded up, so that no task starts where it does not fit. */
   demandOf(resources: Resources): Vector {
     let vector: number[] | undefined;
     for (const name in resources) {
@@ -40,7 +40,7 @@ export class ResourceNames {
     return vector ?? ONE_SLOT;
   }
 
-  /** What a worker has: amounts are rounded down. */
+  /** Capacity of a worker: amounts are rounded down. */
   capacityOf(slots: number, resources: Resources): number[] {
     const vector = [slots];
     for (const name in resources) this.#set(vector, name, unitsFree(name, resources[name]!));
@@ -73,7 +73,7 @@ export function unitsOf(name: string): number {
   return name === 'memory' ? 1 : 1_000;
 }
 
-/** What a worker has of a resource, in its units: rounded down. */
+/** Free amount of a resource in its units, rounded down. */
 export function unitsFree(name: string, amount: number): number {
   return Math.floor(amountIn(name, amount) + ROUNDING);
 }

@@ -31,15 +31,13 @@ export function prepareCgroup(folder: string): void {
   );
   const missing = CONTROLLERS.filter((name) => !controllers.includes(name));
   if (missing.length > 0)
-    throw new Error(
-      `the cgroup ${folder} is without ${missing.join(' and ')}: its parent has to pass them on`,
-    );
+    throw new Error(`the cgroup ${folder} lacks ${missing.join(' and ')}: enable them in its parent`);
   attempt(
     () =>
       writeFileSync(join(folder, 'cgroup.subtree_control'), CONTROLLERS.map((name) => `+${name}`).join(' ')),
     ({ code, message }) =>
       code === 'EBUSY'
-        ? `processes are in the cgroup ${folder} itself: give one without`
+        ? `the cgroup ${folder} contains processes: give an empty one`
         : `the cgroup ${folder} cannot be written to: ${message}`,
   );
   removeEmpty(folder);
@@ -131,7 +129,9 @@ export class TaskCgroup {
     } catch (error) {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL');
       this.remove();
-      throw new CgroupError(`the task can have no cgroup: ${(error as Error).message}`, { cause: error });
+      throw new CgroupError(`cannot create a cgroup for the task: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   }
 

@@ -91,7 +91,7 @@ export class Executors implements Executor {
 
   start(order: RunOrder, sink: RunSink): Run {
     if (this.#closing !== undefined) {
-      return refused(failed('executor-closed', 'this worker is stopping and starts nothing'), sink);
+      return refused(failed('executor-closed', 'this worker is stopping and starts no tasks'), sink);
     }
     try {
       const admission = this.#gate.admit(order.payload);

@@ -58,7 +58,7 @@ describe('a value', () => {
           throw Object.create(null);
         },
       },
-      'the value cannot be read: something was thrown that cannot even be printed',
+      'the value cannot be read: a value was thrown that cannot be printed',
     ],
   ])('that JSON would lose or refuse is said where it is (%#)', (value, message) => {
     const encoded = encodeValue(value, BYTES_MAX);

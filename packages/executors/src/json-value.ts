@@ -25,7 +25,7 @@ export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
 }
 
 function tooLarge(bytesMax: number): EncodedValue {
-  const message = `the value takes more than ${bytesMax} bytes as JSON: write it to a file and return its path`;
+  const message = `the value takes more than ${bytesMax} bytes as JSON: write it to a file and return the path`;
   return { problem: 'too-large', message };
 }
 
@@ -50,7 +50,7 @@ class Inspection {
       case 'symbol':
         return `${path} is a ${typeof value}`;
       case 'number':
-        return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON does not have`;
+        return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON cannot represent`;
       case 'object':
         return value === null ? undefined : this.#problemOfObject(value, path, depth);
       default:
@@ -80,7 +80,7 @@ class Inspection {
     }
     // Plain objects and instances of classes; not Map, Promise, Error, Uint8Array and the like.
     const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
-    if (tag !== 'Object') return `${path} is a ${tag}, which JSON does not have`;
+    if (tag !== 'Object') return `${path} is a ${tag}, which JSON cannot represent`;
     for (const [key, entry] of Object.entries(value)) {
       const problem = this.problemOf(entry, `${path}.${key}`, depth);
       if (problem !== undefined) return problem;

@@ -54,6 +54,6 @@ export class ModuleMemory {
 
   #message(): string {
     const limit = `${Math.round(this.#bytesMax / (1024 * 1024))} MiB`;
-    return `the module used more memory outside of the heap (Buffers) than the ${limit} that a module may have`;
+    return `the module used more memory outside of the heap (Buffers) than the limit of ${limit} per module`;
   }
 }

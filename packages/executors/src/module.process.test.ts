@@ -162,7 +162,7 @@ describe('a module task', () => {
     [() => call('large'), 'result-too-large', 'more than 2000 bytes'],
     [() => call('exits'), 'thread-failed', 'exited with code: 3'],
     [() => call('stray'), 'thread-failed', 'Error: stray (at Timeout._onTimeout (file://'],
-    [() => call('strayText'), 'thread-failed', 'text was thrown, which is no Error'],
+    [() => call('strayText'), 'thread-failed', 'text was thrown, which is not an Error'],
     [() => call('eats'), 'out-of-memory', '64 MiB'],
     [() => call('add', { a: () => 1 }), 'input-not-serialisable', 'could not be cloned'],
   ])('fails with a reason (%#)', async (payload, code, message) => {

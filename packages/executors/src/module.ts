@@ -83,7 +83,7 @@ export class ModuleExecutor implements Executor {
       void ended.then(() => clearTimeout(margin)).then(resolve);
     });
     if (this.#alive.size === 0) return;
-    this.#options.warn('a module is in a native call that does not return: this process ends by SIGKILL');
+    this.#options.warn('a module is stuck in a native call: this process kills itself with SIGKILL');
     // Node waits for its threads wherever else it ends.
     process.once('exit', () => {
       if (this.#alive.size > 0) process.kill(process.pid, 'SIGKILL');
@@ -108,9 +108,9 @@ export class ModuleExecutor implements Executor {
     } catch (error) {
       const { name, message } = error as Error;
       if (name === 'DataCloneError') {
-        run.broke(failed('input-not-serialisable', `the input cannot be handed to a thread: ${message}`));
+        run.broke(failed('input-not-serialisable', `cannot pass the input to a thread: ${message}`));
       } else {
-        run.broke(failed('process-limit', `no further thread for modules: ${message}`));
+        run.broke(failed('process-limit', `cannot start another module thread: ${message}`));
       }
     }
   }
@@ -119,7 +119,7 @@ export class ModuleExecutor implements Executor {
   #startThread(): ThreadLink {
     const ending = this.#alive.size - this.#threads.size;
     if (ending >= this.#options.threads + STUCK_THREADS_MAX) {
-      throw new Error(`${ending} of modules that were killed are in native calls that do not return`);
+      throw new Error(`${ending} of killed modules are stuck in native calls`);
     }
     const thread = new ThreadLink({
       ...this.#options,

@@ -94,13 +94,13 @@ function reasonOf(error: unknown): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'its user may not write there',
-  EPERM: 'its user may not write there',
-  EDQUOT: 'its user’s quota is used up',
+  EACCES: 'its user has no write permission',
+  EPERM: 'its user has no write permission',
+  EDQUOT: 'its user’s disk quota is exhausted',
   EISDIR: 'it is a folder',
   EEXIST: 'a part of the path is a file',
   ENOTDIR: 'a part of the path is a file',
-  ENOENT: 'the folder does not exist, or cannot be made',
+  ENOENT: 'the folder does not exist and cannot be created',
   ENAMETOOLONG: 'the name is too long',
   ENOSPC: 'the disk is full',
   ENXIO: 'it is neither a file nor /dev/null',

@@ -87,5 +87,5 @@ function newStream(): Stream {
 }
 
 function gapMark(stream: OutputStream, tailBytes: number): string {
-  return `goshawk: ${stream} is too long to keep: its last ${tailBytes} bytes follow at the end of the task\n`;
+  return `goshawk: ${stream} is too long: its last ${tailBytes} bytes follow when the task ends\n`;
 }

@@ -3,9 +3,9 @@ import { checkExec, modulePath } from './payload.js';
 
 describe('a command', () => {
   it.each([
-    [{ exec: [] }, 'exec is a list with at least a command'],
-    [{ exec: [''] }, 'exec is a list with at least a command'],
-    [{ exec: ['true'], cwd: 'here' }, 'cwd is an absolute path, not "here"'],
+    [{ exec: [] }, 'exec must be a list with at least a command'],
+    [{ exec: [''] }, 'exec must be a list with at least a command'],
+    [{ exec: ['true'], cwd: 'here' }, 'cwd must be an absolute path, not "here"'],
   ])('as %j is refused', (payload, message) => {
     expect(() => checkExec(payload)).toThrow(message);
   });

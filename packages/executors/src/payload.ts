@@ -8,8 +8,9 @@ export class BadPayload extends Error {
 }
 
 export function checkExec({ exec, cwd }: ExecPayload): void {
-  if (!exec[0]) throw new BadPayload('exec is a list with at least a command');
-  if (cwd !== undefined && !isAbsolute(cwd)) throw new BadPayload(`cwd is an absolute path, not "${cwd}"`);
+  if (!exec[0]) throw new BadPayload('exec must be a list with at least a command');
+  if (cwd !== undefined && !isAbsolute(cwd))
+    throw new BadPayload(`cwd must be an absolute path, not "${cwd}"`);
 }
 
 /** The absolute path of a module payload's file. */

@@ -44,7 +44,7 @@ export class Gate {
   changedSince(path: string): string | undefined {
     if (typeof this.#modules === 'boolean') return undefined;
     const real = realPathOf(path);
-    return real === path ? undefined : `${path} was changed while the task waited, and is not where it was`;
+    return real === path ? undefined : `${path} was moved or changed while the task waited`;
   }
 
   #execRefusal({ exec, shell, env, stdout, stderr }: ExecPayload): string | undefined {
@@ -53,10 +53,10 @@ export class Gate {
     const listed = this.#exec.join(', ');
     if (shell === true || !this.#exec.includes(exec[0] as string)) return `this worker runs only ${listed}`;
     if (env !== undefined && Object.keys(env).length > 0) {
-      return 'this worker runs listed commands only, and those without variables of the submitter’s (env)';
+      return 'this worker runs only listed commands, without environment variables from the submitter (env)';
     }
     if (stdout !== undefined || stderr !== undefined) {
-      return 'this worker runs listed commands only, and writes no files of the submitter’s (stdout, stderr)';
+      return 'this worker runs only listed commands, without output files from the submitter (stdout, stderr)';
     }
     return undefined;
   }
@@ -68,7 +68,7 @@ export class Gate {
     // Where it really is: neither `..` nor a link leads out of a folder that is listed.
     const real = realPathOf(path);
     if (real === undefined)
-      return { refusal: `this worker runs listed modules only, and ${path} is not there` };
+      return { refusal: `this worker runs only listed modules, and ${path} does not exist` };
     const isListed = this.#modules.some(
       (listed) => real === listed || real.startsWith(withSeparator(listed)),
     );

@@ -10,7 +10,7 @@ interface Attempt {
 
 export const TOO_MANY_FILES: [FailureCode, string] = [
   'too-many-files',
-  'the system refuses another open file: raise its limit (ulimit -n) or lower the slots',
+  'too many open files: raise the limit (ulimit -n) or use fewer slots',
 ];
 
 /** What a command's start failed of, in the words of who submitted it. */
@@ -28,15 +28,15 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
     case 'E2BIG':
       return [
         'arguments-too-long',
-        'the arguments and environment are longer than the system takes: pass them by stdin or a file',
+        'the arguments and environment exceed the system’s limit: pass them on stdin or in a file',
       ];
     case 'EAGAIN':
       return [
         'process-limit',
-        'the system refuses another process: raise its limit (ulimit -u, pids.max) or lower the slots',
+        'too many processes: raise the limit (ulimit -u, pids.max) or use fewer slots',
       ];
     case 'ENOMEM':
-      return ['no-memory', `there is no memory to start "${attempt.command}"`];
+      return ['no-memory', `not enough memory to start "${attempt.command}"`];
     case 'EMFILE':
     case 'ENFILE':
       return TOO_MANY_FILES;
@@ -52,10 +52,11 @@ function explainPath(errorCode: string, { command, cwd, env }: Attempt): [Failur
     if (folder === undefined)
       return [
         'no-such-folder',
-        `the folder "${cwd}" does not exist on this worker; --cwd (cwd in a job file) names another`,
+        `the folder "${cwd}" does not exist on this worker; choose another with --cwd (cwd in a job file)`,
       ];
     if (!folder.isDirectory()) return ['no-such-folder', `"${cwd}" is not a folder on this worker`];
-    if (!mayEnter(cwd)) return ['permission-denied', `the folder "${cwd}" may not be entered`];
+    if (!mayEnter(cwd))
+      return ['permission-denied', `the folder "${cwd}" cannot be entered: permission denied`];
   }
   const file = findCommand(command, cwd, env.PATH);
   if (file === undefined) {
@@ -65,7 +66,7 @@ function explainPath(errorCode: string, { command, cwd, env }: Attempt): [Failur
   if (errorCode === 'ENOENT') {
     return ['command-not-found', `the interpreter that "${file}" names in its first line does not exist`];
   }
-  return ['permission-denied', `"${file}" may not be executed`];
+  return ['permission-denied', `"${file}" is not executable`];
 }
 
 function findCommand(command: string, cwd: string | undefined, path = '/usr/bin:/bin'): string | undefined {

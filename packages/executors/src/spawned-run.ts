@@ -262,10 +262,10 @@ export class SpawnedRun {
 
 function outOfMemoryMessage(bytes: number): string {
   const mebibytes = (bytes / (1024 * 1024)).toFixed(0);
-  return `the command was ended: it took more memory than the ${mebibytes} MiB that the job demands`;
+  return `the command was killed: it used more memory than the ${mebibytes} MiB that the job requested`;
 }
 
 function signalMessage(name: NodeJS.Signals): string {
   const hint = name === 'SIGKILL' ? ", which is also the system's way when memory is short" : '';
-  return `the command was ended by ${name} (signal ${constants.signals[name]})${hint}`;
+  return `the command was killed by ${name} (signal ${constants.signals[name]})${hint}`;
 }

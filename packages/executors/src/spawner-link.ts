@@ -172,7 +172,7 @@ export class ExecExecutor implements Executor {
   }
 
   #cannotStart({ message }: Error): void {
-    endAll(this.#takeWaiting(), failed('spawner-failed', `commands cannot be started: ${message}`));
+    endAll(this.#takeWaiting(), failed('spawner-failed', `cannot start commands: ${message}`));
   }
 
   #connect(child: ChildProcess, file: string): Spawner {
@@ -237,13 +237,10 @@ export class ExecExecutor implements Executor {
     const given = this.#takeGiven();
     // Runs that come from now on are for the next one, which may be ready.
     const refused = spawner.ready ? [] : this.#takeWaiting();
-    this.#options.warn(`the process that starts commands died; ${given.length} runs are lost`);
+    this.#options.warn(`the spawner process died; ${given.length} runs are lost`);
     this.#cleaning = endRecorded(spawner.recordFile).then(() => {
-      endAll(
-        given,
-        failed('spawner-lost', 'the process that starts commands died, and this command with it'),
-      );
-      endAll(refused, failed('spawner-failed', 'the process that starts commands ended before it was ready'));
+      endAll(given, failed('spawner-lost', 'the spawner process died together with this command'));
+      endAll(refused, failed('spawner-failed', 'the spawner process exited before it was ready'));
       this.#advance();
     });
   }

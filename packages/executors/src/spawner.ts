@@ -27,7 +27,7 @@ const settings = JSON.parse(process.argv[2]!) as SpawnerSettings;
 const link = new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true });
 const writer = new FrameWriter(link);
 const record = new GroupRecord(settings.recordFile, (error) => {
-  console.error(`goshawk: the record of process groups cannot be written: ${error.message}`);
+  console.error(`goshawk: cannot write the record of process groups: ${error.message}`);
 });
 /** What commands see of this process's own environment: all that it was given but its own settings. */
 const inherited = Object.fromEntries(

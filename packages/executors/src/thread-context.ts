@@ -54,6 +54,6 @@ export class ThreadContext implements TaskContext<AbortSignal> {
   };
 
   kill(reason: KillReason): void {
-    this.#abort.abort(new Error(`the task is to end: ${reason}`));
+    this.#abort.abort(new Error(`the task must end: ${reason}`));
   }
 }

@@ -8,10 +8,10 @@ export function describeThrown(thrown: unknown): string {
       const frame = /^\s+at (?!.*\bnode:)(.*)$/m.exec(thrown.stack ?? '')?.[1];
       text = `${thrown.name}: ${thrown.message}${frame === undefined ? '' : ` (at ${frame})`}`;
     } else {
-      text = `${String(thrown)} was thrown, which is no Error`;
+      text = `${String(thrown)} was thrown, which is not an Error`;
     }
   } catch {
-    text = 'something was thrown that cannot even be printed';
+    text = 'a value was thrown that cannot be printed';
   }
   text = text.replaceAll(/\s*\n\s*/g, ' ');
   return text.length > ERROR_MESSAGE_LENGTH_MAX ? `${text.slice(0, ERROR_MESSAGE_LENGTH_MAX)}…` : text;

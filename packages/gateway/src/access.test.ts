@@ -64,7 +64,7 @@ describe('tokens', () => {
       expect(() => guarded.admit('GET', headers)).toThrow('Bearer TOKEN');
     }
     expect(() => guarded.admit('GET', { host, authorization: 'Bearer reader-reader-123' })).toThrow(
-      'this token is none of the dashboard’s',
+      'this token is not valid for this dashboard',
     );
   });
 
@@ -74,7 +74,7 @@ describe('tokens', () => {
   });
 
   it('are needed beyond loopback', () => {
-    expect(() => access({ isLoopback: false })).toThrow('beyond loopback everybody on the network');
+    expect(() => access({ isLoopback: false })).toThrow('beyond loopback, anyone on the network');
   });
 
   it.each(['write aaaaaaaaaaaaaaaaaaaa', 'read short', 'read aaaaaaaaaaaaaaaaaaaa bbb', 'read'])(
@@ -94,5 +94,5 @@ it('a token may have a # in it', () => {
 test('each role may do what those before it may', () => {
   checkRole('operate', 'read');
   checkRole('submit', 'submit');
-  expect(() => checkRole('read', 'submit')).toThrow('needs the role submit, and here you have read');
+  expect(() => checkRole('read', 'submit')).toThrow('requires the role submit; you have read');
 });

@@ -38,7 +38,7 @@ export class Access {
     if (!rules.isLoopback && rules.tokens.length === 0) {
       throw new InputError(
         'insecure-bind',
-        'beyond loopback everybody on the network could look at the cluster',
+        'beyond loopback, anyone on the network could view the cluster',
         'give tokens with --token-file, or listen at 127.0.0.1',
       );
     }
@@ -52,9 +52,9 @@ export class Access {
     if (role === undefined) {
       const isToken = BEARER.test(headers.authorization ?? '');
       const what = isToken
-        ? 'this token is none of the dashboard’s'
-        : 'this needs Authorization: Bearer TOKEN';
-      throw new Refused(401, 'token-needed', what, 'ask who runs the dashboard');
+        ? 'this token is not valid for this dashboard'
+        : 'a bearer token is required (Authorization: Bearer TOKEN)';
+      throw new Refused(401, 'token-needed', what, 'ask the operator of the dashboard for a token');
     }
     return ROLES[Math.min(ROLES.indexOf(role), ROLES.indexOf(this.#rules.most))]!;
   }
@@ -104,7 +104,7 @@ function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHe
     throw new Refused(
       415,
       'json-needed',
-      'a request that changes something needs content-type: application/json',
+      'requests that change something need content-type: application/json',
     );
   }
 }
@@ -123,8 +123,8 @@ export function checkRole(has: Role, needed: Role): void {
   throw new Refused(
     403,
     'role-needed',
-    `this needs the role ${needed}, and here you have ${has}`,
-    'another token, or `goshawk dashboard --allow`, gives more',
+    `this requires the role ${needed}; you have ${has}`,
+    'use a token with that role, or start `goshawk dashboard --allow`',
   );
 }
 
@@ -143,7 +143,7 @@ export function parseTokens(text: string, source: string): Token[] {
       throw new InputError(
         'bad-token',
         `${source}, line ${index + 1}: expected a role (${ROLES.join(', ')}) and a token of 16 to 512 letters, digits and signs`,
-        'such as `openssl rand -hex 32` makes',
+        'create one with `openssl rand -hex 32`',
       );
     }
     return [{ role: known, token: token! }];

@@ -56,7 +56,7 @@ export class Bodies {
 
   #take(request: IncomingMessage, bytes: number): void {
     if (this.#bytes + bytes > this.#bytesMax)
-      throw new Refused(503, 'overloaded', 'too much is being submitted here', 'try again in a second');
+      throw new Refused(503, 'overloaded', 'too many submissions at once', 'try again in a second');
     this.#bytes += bytes;
     this.#taken.set(request, (this.#taken.get(request) ?? 0) + bytes);
   }

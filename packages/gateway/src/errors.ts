@@ -47,8 +47,8 @@ export function answerTo(error: unknown): { readonly status: number; readonly bo
     body: {
       schema: 'goshawk.error/1',
       code: isOurs ? 'internal' : 'bad-request',
-      message: isOurs ? 'something went wrong in the gateway' : message.replaceAll(/\s+/g, ' '),
-      hint: isOurs ? 'its log says more' : '',
+      message: isOurs ? 'the gateway failed to handle the request' : message.replaceAll(/\s+/g, ' '),
+      hint: isOurs ? 'see its log' : '',
     },
   };
 }

@@ -4,7 +4,7 @@ import { error } from './schemas.js';
 
 /** Statuses of errors that every route may answer with. */
 const COMMON: Readonly<Record<number, string>> = {
-  400: 'something in the request is not what it should be',
+  400: 'the request is invalid',
   401: 'a token is needed',
   403: 'your token does not allow this, or the request comes from another site',
   421: 'the Host header names another server; --allow-host permits it',
@@ -30,7 +30,7 @@ export function openApi(routes: readonly Route[], version: string): Record<strin
     info: {
       title: 'Goshawk',
       version,
-      description: 'A cluster over HTTP. Errors are one line, `goshawk.error/1`.',
+      description: 'HTTP API of a Goshawk cluster. Errors have the schema `goshawk.error/1`.',
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }, {}],

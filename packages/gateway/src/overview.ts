@@ -129,11 +129,11 @@ function journals(seen: Seen | undefined): Attention[] {
 const JOURNALS = {
   full: {
     what: 'the disk of the journal is full',
-    hint: 'make room there; the jobs that were accepted go on meanwhile',
+    hint: 'free space there; accepted jobs continue meanwhile',
   },
   away: {
-    what: 'the database of the journal does not answer',
-    hint: 'the jobs that were accepted go on meanwhile',
+    what: 'the journal database does not respond',
+    hint: 'accepted jobs continue meanwhile',
   },
 } as const;
 
@@ -148,7 +148,7 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
       level: 'error',
       names: workers.lost(),
       how: 'lost',
-      hint: 'what ran there is started again elsewhere; its log says why it went',
+      hint: 'its tasks restart on other workers; see its log for the cause',
     },
     {
       level: 'warning',

@@ -31,6 +31,6 @@ function relative(at: string, path: string): InputError {
   return new InputError(
     'bad-job',
     `${at}: ${quoted(path)} is not an absolute path`,
-    'over HTTP no folder is known that it could start from',
+    'over HTTP, relative paths have no base folder',
   );
 }

@@ -276,7 +276,7 @@ it('schedulers whose journal takes nothing are named among what needs a person',
           what: 's0, s2 take no new jobs: the disk of the journal is full',
         }),
         expect.objectContaining({
-          what: 's3 takes no new jobs: the database of the journal does not answer',
+          what: 's3 takes no new jobs: the journal database does not respond',
         }),
       ]),
     );

@@ -111,7 +111,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}',
     role: 'read',
-    does: 'Show a job; `wait` delays the answer until its end, at most by so many seconds',
+    does: 'Show a job; `wait` delays the answer until the job ends, for at most this many seconds',
     path: id,
     query: z.object({ wait: z.coerce.number().min(0).max(LIMITS.waitSecondsMax).default(0) }),
     answer: shapes.job,
@@ -169,7 +169,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}/results',
     role: 'read',
-    does: 'A value or an error of each task so far, by index, however the job ended. As a stream (Accept: text/event-stream, or application/x-ndjson): as tasks end, until the job has ended',
+    does: 'A value or an error per task so far, by index, with any outcome of the job. As a stream (Accept: text/event-stream or application/x-ndjson), results arrive as tasks end',
     path: id,
     query: z.object({
       from: z.coerce.number().int().min(0).max(999_999_999).default(0),
@@ -205,7 +205,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     url: '/v1/jobs/{id}/events',
     role: 'read',
-    does: 'Follow a job: `progress` now and then, `ended` once at the end; a later reconnection gets no event',
+    does: 'Follow a job: `progress` from time to time, `ended` once at the end; reconnecting later yields no event',
     path: id,
     answer: 'events',
     errors: NO_JOB,
@@ -215,7 +215,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/{id}/cancel',
     role: 'submit',
-    does: 'Cancel a job, or tasks of it ("7-20,31", numbered as in the job): waiting tasks never start, running tasks are killed',
+    does: 'Cancel a job, or tasks of it ("7-20,31", numbered as in the job): waiting tasks never start and running tasks are killed',
     path: id,
     body: z.strictObject({
       tasks: z.string().min(1).max(100_000).optional(),
@@ -243,7 +243,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/cancel',
     role: 'submit',
-    does: 'Cancel the jobs that fit all that is given: a user, a name with * and ?, states; or all',
+    does: 'Cancel all jobs that match every given filter: a user, a name with * and ?, states; or all jobs',
     body: z.strictObject({
       user: z.string().min(1).max(256).optional(),
       name: z.string().min(1).max(256).optional(),
@@ -266,8 +266,8 @@ export const ROUTES: readonly Route[] = [
       role: 'submit',
       does:
         verb === 'hold'
-          ? 'Start nothing more of a job until it is released: running tasks go on'
-          : 'Let a held job start, and one that would begin later start now',
+          ? 'Start no more tasks of a job until it is released; running tasks continue'
+          : 'Release a job on hold, or start a job with a later begin time now',
       path: id,
       body: nothing,
       answer: shapes.updated,
@@ -280,7 +280,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/{id}/update',
     role: 'submit',
-    does: 'Give a job another priority',
+    does: 'Change the priority of a job',
     path: id,
     body: z.strictObject({ priority: z.enum(PRIORITIES) }),
     answer: shapes.updated,
@@ -292,19 +292,19 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs/{id}/retry',
     role: 'submit',
-    does: 'Run tasks of an ended job again: the same tasks of the same job, as further attempts',
+    does: 'Run failed and cancelled tasks of an ended job again, as further attempts',
     path: id,
     body: z.strictObject({
-      key: z.string().min(1).max(256).optional().describe('the same key again is the same retry'),
+      key: z.string().min(1).max(256).optional().describe('the same key means the same retry'),
       tasks: z
         .string()
         .min(1)
         .optional()
-        .describe('only these tasks, such as 3,7-9; without it all that did not complete'),
-      failed: z.boolean().optional().describe('leaves out tasks that were cancelled'),
+        .describe('only these tasks, such as 3,7-9; by default all that did not complete'),
+      failed: z.boolean().optional().describe('omit cancelled tasks'),
     }),
     answer: shapes.retried,
-    errors: { ...NO_JOB, 409: 'the job goes on, or all chosen tasks have completed' },
+    errors: { ...NO_JOB, 409: 'the job continues, or all chosen tasks have completed' },
     handle: async ({ cluster }, { path, body, signal }) => {
       const again = await (await cluster()).job(path.id).retry({ ...body, signal });
       const { id: job, acceptedState: state, tasksAgain: tasks, tasksCompleted: completed } = again;
@@ -363,8 +363,8 @@ export const ROUTES: readonly Route[] = [
       role: 'operate',
       does:
         verb === 'drain'
-          ? 'Let a worker take nothing new: what it runs is finished, what it holds goes elsewhere'
-          : 'Let a worker take work again',
+          ? 'Start no new tasks on a worker: running tasks finish, queued tasks move to other workers'
+          : 'Let a worker accept tasks again',
       path: name,
       body: nothing,
       answer: shapes.drained,

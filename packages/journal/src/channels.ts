@@ -4,7 +4,7 @@ import type { Millis } from '@goshawk/core';
 /** `goshawk.journal.committed`: a group is durable. To be watched as the channels of `@goshawk/transport` are. */
 export interface JournalCommitted {
   readonly records: number;
-  /** From when it was given to the disk. */
+  /** Time since the group was submitted to the disk. */
   readonly tookMs: Millis;
 }
 

@@ -15,10 +15,10 @@ export interface JournalListener {
 /** Sizes in bytes, durations in ms; counts are of this process. */
 export interface JournalMetrics {
   readonly state: JournalState['kind'];
-  /** Of the file, and of what is in use of it. */
+  /** Size of the file, and bytes in use. */
   readonly fileBytes: number;
   readonly usedBytes: number;
-  /** Of the disk; undefined where it is not watched. */
+  /** Free space of the disk; undefined if it is not monitored. */
   readonly freeBytes: number | undefined;
   readonly recordsAppended: number;
   readonly recordsWritten: number;
@@ -28,12 +28,11 @@ export interface JournalMetrics {
 }
 
 /**
- * What one scheduler writes down of its jobs. Records are appended in the order in which things happened and
- * become durable in that order, in groups: everything that was appended while one commit was on its way to the
- * disk goes with the next.
+ * The durable record of one scheduler's jobs. Records become durable in the order in which they are appended,
+ * in groups: records appended during a commit go with the next one.
  */
 export interface Journal {
-  /** Who has it before and after: each owner has a higher one. 0 where it cannot be taken over. */
+  /** Epoch of the ownership, higher for each owner. 0 if it cannot be taken over. */
   readonly epoch: number;
   /** Prefix of the ids of all jobs in it; drawn when it was made. */
   readonly tag: string;
@@ -42,10 +41,9 @@ export interface Journal {
   /** The highest number of a job that was ever written down, or passed over; 0 when none was. */
   readonly lastJob: number;
   /**
-   * What was there when it was opened, each with its place: job after job, each from its acceptance on. To be read once,
-   * before anything is appended.
-   *
-   * @param onDamage called with each record that is left out: it costs itself, or its job, and no other
+   * The records at opening time, each with its place: job by job, each beginning with its acceptance. Read
+   * once, before appending.
+   * @param onDamage called for each skipped record: damage costs one record, or its job, never others
    */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
   /**

@@ -57,7 +57,7 @@ export function damageFile(path: string, seed: number): string {
       case 3:
         return flip(1, 0, size);
       case 4:
-        // Where the structure is: of the two first pages, or the head of a page.
+        // Damages structure: one of the first two pages, or a page header.
         if (draw() < 0.5) return `of the first pages, ${flip(1 + below(3), 4_096 * below(2), 4_096 * 2)}`;
         return `of a head, ${flip(1 + below(3), 4_096 * below(pages), Math.min(size, 4_096 * below(pages) + 200))}`;
       case 5: {

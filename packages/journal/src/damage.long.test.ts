@@ -87,7 +87,7 @@ describe('a damaged journal', () => {
           }
         });
         expect(readFileSync(file).equals(before), how).toBe(true);
-        // What passes the check is opened by lmdb itself, and written to.
+        // A file that passes the check is opened and written by lmdb itself.
         const started = await ending(async () => {
           const journal = await openIn(folder);
           const leftOut: number[] = [];
@@ -154,7 +154,7 @@ async function expectRepaired(folder: string, file: string, before: Buffer, read
   expect(readFileSync(repaired.kept!).equals(before)).toBe(true);
   const known = new Set(whole.map((record) => JSON.stringify(record)));
   const others = repaired.records.filter((record) => !known.has(JSON.stringify(record)));
-  // Where the state before the last commit had to help, jobs that this commit has forgotten are there again.
+  // Falling back to the state before the last commit restores jobs that the commit had forgotten.
   expect([...new Set(others.map(({ job }) => job))].filter((job) => !lastForgotten.has(job))).toEqual([]);
   const journal = await openIn(folder);
   expect(recordsOf(journal)).toEqual(repaired.records);

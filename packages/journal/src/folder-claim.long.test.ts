@@ -32,7 +32,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** As in another container: process ids, host name and network of its own. */
+/** Simulates another container: separate process ids, host name and network. */
 const ELSEWHERE = ['unshare', '--pid', '--fork', '--kill-child', '--uts', '--net', '--ipc'];
 const mayUnshare = spawnSync(ELSEWHERE[0]!, [...ELSEWHERE.slice(1), 'true']).status === 0;
 
@@ -41,12 +41,12 @@ describe('one folder, one process', () => {
     'a process in another container is refused, and refuses (only for who may make namespaces)',
     async () => {
       const first = await candidate();
-      expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler has/);
+      expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler uses/);
       await killed(first.child);
       const inside = await candidate(...ELSEWHERE);
       expect(inside.said).toBe('claimed');
-      expect((await candidate()).said).toMatch(/another scheduler has/);
-      expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler has/);
+      expect((await candidate()).said).toMatch(/another scheduler uses/);
+      expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler uses/);
       await killed(inside.child);
       await expect.poll(async () => (await candidate()).said).toBe('claimed');
     },
@@ -96,6 +96,6 @@ describe('one folder, one process', () => {
     folder = join(folder, 'x'.repeat(100), 'y'.repeat(100));
     mkdirSync(folder, { recursive: true });
     expect((await candidate()).said).toBe('claimed');
-    expect((await candidate()).said).toMatch(/another scheduler has/);
+    expect((await candidate()).said).toMatch(/another scheduler uses/);
   });
 });

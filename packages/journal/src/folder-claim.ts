@@ -18,7 +18,7 @@ const CLAIM = /^owner-[0-9a-f]{16}\.sock$/;
 const EARLY = '.early';
 const TRIES = 8;
 const PAUSE_MS = 60;
-/** Of the path of a socket, on every system. */
+/** Portable limit of a socket path. */
 const PATH_BYTES_MAX = 100;
 /** Until the owner of a folder has said who it is. It may be stopped. */
 const INTRODUCTION_MS = 300;
@@ -28,9 +28,9 @@ export interface FolderClaim {
   release(): Promise<void>;
 }
 
-/** What a folder is claimed for. */
+/** Purpose of a claim on a folder. */
 interface Purpose {
-  /** What is said of the owner to whoever comes after it, beside its process; asked for each time. */
+  /** Description of the owner for later claimants, besides its process; evaluated for each request. */
   readonly about?: () => string;
   /** @param owner what it says of itself; empty when it is stopped, and says nothing */
   inUse(folder: string, owner: string): InputError;
@@ -40,8 +40,8 @@ const FOR_JOURNAL: Purpose = {
   inUse: (folder, owner) =>
     new JournalError(
       'journal-in-use',
-      `another scheduler has the journal in ${folder}${owner === '' ? '' : `: ${owner}`}`,
-      'stop that one, or give this one a folder of its own with --data-folder',
+      `another scheduler uses the journal in ${folder}${owner === '' ? '' : `: ${owner}`}`,
+      'stop that scheduler, or give this one a separate folder with --data-folder',
     ),
 };
 
@@ -78,7 +78,10 @@ interface Claim {
   end(): Promise<void>;
 }
 
-/** Of processes that died before they listened. A living one whose name goes gives way: the folder has its owner. */
+/**
+ * Removes sockets of processes that died before listening. A live process whose name disappears yields: the
+ * folder has an owner.
+ */
 function removeEarly(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (name.endsWith(EARLY) && CLAIM.test(name.slice(0, -EARLY.length)))
@@ -105,7 +108,7 @@ async function listen(folder: string, about: Purpose['about']): Promise<Claim | 
     throw new JournalError(
       'journal-folder',
       `cannot claim ${folder}: ${(cause as Error).message}`,
-      'it must be on a local file system that can be written and that knows Unix sockets',
+      'it must be on a writable local file system that supports Unix sockets',
       { cause },
     );
   }

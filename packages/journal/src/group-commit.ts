@@ -18,7 +18,7 @@ export interface Entry {
   readonly job: JobNumber;
   readonly place: number;
   readonly bytes: Buffer | undefined;
-  /** Of a job that is accepted. */
+  /** Key of an accepted job. */
   readonly key?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface Pace {
   now?(): Millis;
 }
 
-/** From a disk with a battery to one that hangs. ms */
+/** From a battery-backed disk to one that hangs. ms */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 /** Until it is asked again whether there is room. ms */
@@ -60,11 +60,14 @@ const IN_REAL_TIME: Pace = {
 };
 
 const OPEN: JournalState = { kind: 'open' };
-const STOPPED: JournalState = { kind: 'stopped', message: 'the journal’s disk is full: nothing is written' };
+const STOPPED: JournalState = {
+  kind: 'stopped',
+  message: 'the journal’s disk is full: no records are written',
+};
 
 /**
- * What all journals have in common, group commit: one group is on its way to the disk at a time, and what is appended
- * meanwhile is the next. So a lone record waits for one sync, and a thousand in one turn of the event loop for one as well.
+ * Group commit, which all journals share: one group at a time is in flight to the disk, and records appended
+ * meanwhile form the next. One record waits for one sync, and so do a thousand in one turn of the event loop.
  */
 export abstract class GroupCommit {
   state: JournalState = OPEN;
@@ -78,7 +81,7 @@ export abstract class GroupCommit {
   /** When something was written last, or the first record came that waits for the disk. */
   #waitsSince: Millis = 0;
   readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
-  /** Of the next record; each is greater than the one before. To be set when all that is there was read. */
+  /** Place of the next record, greater than all before. Set after reading the existing records. */
   nextPlace: number | undefined;
   protected listener: JournalListener | undefined;
   readonly #pace: Pace;
@@ -106,7 +109,7 @@ export abstract class GroupCommit {
 
   /** @returns the record's place @throws InputError `record-too-large` where it cannot be encoded: nothing is appended then */
   append(record: JobRecord): number {
-    invariant(this.nextPlace !== undefined, 'a journal was written to before it was read');
+    invariant(this.nextPlace !== undefined, 'the journal was written before it was read');
     // A record that cannot be encoded throws here: it has no place, and counts nowhere.
     const entry = encodedEntry(record, this.nextPlace);
     const place = this.nextPlace++;

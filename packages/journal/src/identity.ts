@@ -2,7 +2,7 @@ import { LIMITS } from '@goshawk/core';
 import { JournalError } from './errors.js';
 import { FORMAT } from './record-codec.js';
 
-/** What a journal says of itself. */
+/** Metadata of a journal. */
 export interface Identity {
   readonly format: number;
   readonly tag: string;
@@ -13,7 +13,7 @@ export interface Identity {
   readonly lastJob: number;
 }
 
-/** What an earlier owner started may still run somewhere, but not for so many restarts. */
+/** Tasks of earlier owners may still run, but not after this many restarts. */
 const FORMERS_MAX = 8;
 
 export function newIdentity(tag: string, version: string): Identity {
@@ -44,14 +44,14 @@ export function checkIdentity(value: unknown, where: string): Identity {
   if (typeof given?.format === 'number' && given.format > FORMAT) {
     throw new JournalError(
       'journal-newer',
-      `the journal in ${where} was written by goshawk ${given.version ?? 'of a later version'} in format ${given.format}; this one reads formats up to ${FORMAT}`,
-      'start the version that wrote it, or one after it',
+      `the journal in ${where} was written by goshawk ${given.version ?? 'by a later version'} in format ${given.format}; this one reads formats up to ${FORMAT}`,
+      'start the version that wrote it, or a later one',
     );
   }
   if (typeof given?.format !== 'number' || typeof given.tag !== 'string') {
     throw new JournalError(
       'journal-damaged',
-      `the journal in ${where} does not say what it is`,
+      `the journal in ${where} has no format record`,
       'move it away, or give another folder',
     );
   }

@@ -8,7 +8,7 @@ import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
  */
 export function parseExport(text: string): { readonly tag: string; readonly records: JobRecord[] } {
   const records: JobRecord[] = [];
-  /** Of the job at hand. */
+  /** Stages of the current job. */
   let stages = 0;
   let tag: string | undefined;
   for (const [index, line] of text.split('\n').entries()) {
@@ -26,8 +26,8 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
   if (tag === undefined)
     throw new InputError(
       'bad-import',
-      'stdin holds no record',
-      'give what `goshawk journal export` has printed',
+      'stdin contains no records',
+      'give the output of `goshawk journal export`',
     );
   return { tag, records };
 }
@@ -49,16 +49,19 @@ function parseLine(line: string, number: number): { readonly id: string; readonl
   const hasParts =
     (kind !== 'accepted' || Array.isArray(record.spec?.stages)) &&
     (kind !== 'appended' || Array.isArray(record.tasks));
-  if (!isRecord || !hasParts) throw bad(number, 'is no record of a job');
+  if (!isRecord || !hasParts) throw bad(number, 'is not a job record');
   try {
-    // As it is read from a journal.
+    // Round-trips the record as a journal would.
     return { id, record: decodeRecord(encodeRecord(record)) };
   } catch {
-    throw bad(number, 'is no record of a job');
+    throw bad(number, 'is not a job record');
   }
 }
 
-/** What a scheduler would reckon with, though it is no time. @param stages of the job */
+/**
+ * Returns the name of a field that the scheduler would use as a time, but that is not one.
+ * @param stages of the job
+ */
 function badTime(record: JobRecord, stages: number): string | undefined {
   if (record.kind === 'attempt') return isMs(record.runMs) ? undefined : 'runMs';
   if (record.kind !== 'accepted' && record.kind !== 'classified') return undefined;
@@ -78,6 +81,6 @@ function bad(line: number, problem: string): InputError {
   return new InputError(
     'bad-import',
     `line ${line} ${problem}`,
-    'give what `goshawk journal export` has printed',
+    'give the output of `goshawk journal export`',
   );
 }

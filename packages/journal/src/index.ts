@@ -30,5 +30,5 @@ export async function journalsAt(place: string, tag?: string): Promise<JournalRe
   return (await inPostgres()).storedJournals(place, tag);
 }
 
-/** What is of journals in PostgreSQL: loaded where there is one. */
+/** PostgreSQL journals, loaded on demand. */
 export const inPostgres = () => import('./postgres/index.js');

@@ -14,14 +14,14 @@ export const RECORDS = 'records';
 
 const packr = new Packr({ useRecords: false });
 
-/** What is left of a journal: of a sound one, everything. */
+/** The readable part of a journal: all of it, if it is sound. */
 export interface Salvage {
   readonly identity: Identity | undefined;
   /** Job after job; each as a scheduler may start from it. */
   readonly records: readonly JobRecord[];
   /** Records that cannot be read, or stand where they should not. */
   readonly damaged: readonly Damaged[];
-  /** What is wrong with the file itself. */
+  /** Problems of the file itself. */
   readonly problems: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function damagedJournal(folder: string, problem: string, cause?: unknown)
   return new JournalError(
     'journal-damaged',
     `the journal in ${folder} is damaged: ${problem}`,
-    `\`goshawk journal repair ${folder}\` makes a new one of what can be read, and keeps this one beside it`,
+    `\`goshawk journal repair ${folder}\` rebuilds it from its readable records, and keeps the damaged one`,
     { cause },
   );
 }

@@ -217,7 +217,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
   test('a second one at the same place is refused, until the first is closed', async () => {
     const at = place();
     const { journal } = await opened(at);
-    await expect(at.open()).rejects.toThrow(/another scheduler has/);
+    await expect(at.open()).rejects.toThrow(/another scheduler uses/);
     await journal.close();
     await expect(opened(at)).resolves.toBeDefined();
   });

@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const room = { fullBelow: 0, stopBelow: 0, reserve: 0, everyMs: 1_000 };
 
-/** What the file says that the journal holds; and that nothing is wrong with it. */
+/** Reads the records directly from the file, and expects no damage. */
 function readAsBytes(): JobRecord[] {
   const file = LmdbFile.open(join(folder, 'jobs.mdb'));
   try {

@@ -49,7 +49,7 @@ export class LmdbFile {
     return this.#size;
   }
 
-  /** Of the pages that trees lead to, in what was read last. */
+  /** Pages that the trees reached in the last read. */
   get usedBytes(): number {
     return sumOf(this.#seen) * this.pageSize;
   }
@@ -194,7 +194,7 @@ export class LmdbFile {
     const { page, pages } = overflow;
     if (pages !== pagesOf(size, this.pageSize)) throw damage(page, 'has a value of another size');
     this.#mark(overflow);
-    // What follows the head is not looked at.
+    // Bytes after the header are ignored.
     const head = this.#checked(page, this.#read(page * this.pageSize, HEADER));
     if (head.readUInt16LE(FLAGS) !== OVERFLOW) throw damage(page, 'holds no value');
     if (head.readUInt32LE(LOWER) !== pages) throw damage(page, 'has a value of another size');
@@ -328,14 +328,14 @@ export class LmdbFile {
   }
 }
 
-/** What is wrong with a file, in words that follow "the journal is damaged: ". */
+/** Damage of a file, worded to follow "the journal is damaged: ". */
 export class DamagedFileError extends Error {
   override name = 'DamagedFileError';
 }
 
 type OnDamage = (problem: string) => void;
 
-/** What is read; undefined where it is damaged, which is told. */
+/** Returns the result of `read`; undefined after reporting damage. */
 function sound<T>(read: () => T, onDamage: OnDamage = () => {}): T | undefined {
   try {
     return read();
@@ -355,7 +355,7 @@ interface Meta {
   readonly main: Tree;
 }
 
-/** What is filed under a key in one of the trees. */
+/** An entry under a key of one of the trees. */
 export interface Entry {
   readonly tree: string;
   readonly key: Buffer;
@@ -380,7 +380,7 @@ interface Block {
 
 interface Node {
   readonly key: Buffer;
-  /** Of the whole node in its page. */
+  /** Size of the whole node in its page. */
   readonly bytes: number;
 }
 
@@ -390,9 +390,9 @@ interface Branch extends Node {
 
 interface Leaf extends Node {
   readonly isTree: boolean;
-  /** Of the value. Bytes. */
+  /** Size of the value. Bytes. */
   readonly size: number;
-  /** Of a value too large for a page of its tree. */
+  /** Overflow pages of a value too large for a page of its tree. */
   readonly overflow: Block | undefined;
   readonly value: () => Buffer;
 }
@@ -406,7 +406,7 @@ interface Step {
 }
 
 const META_PAGES = 2;
-/** Of a page's header: its number, its transaction, padding, and these. */
+/** Offsets in a page header, after page number, transaction and padding. */
 const FLAGS = 18;
 const LOWER = 20;
 const UPPER = 22;
@@ -525,7 +525,7 @@ function pagesOf(size: number, pageSize: number): number {
   return Math.floor((HEADER - 1 + size) / pageSize) + 1;
 }
 
-/** What is too large for a number is too large for a file. */
+/** A value too large for a number is too large for a file. */
 function number64(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

@@ -63,7 +63,7 @@ describe('versions', () => {
     expect(error).toMatchObject({
       code: 'journal-newer',
       message: `the journal in ${folder} was written by goshawk 9.0.0 in format ${FORMAT + 1}; this one reads formats up to ${FORMAT}`,
-      hint: 'start the version that wrote it, or one after it',
+      hint: 'start the version that wrote it, or a later one',
     });
   });
 
@@ -244,7 +244,7 @@ describe('room', () => {
     };
     mkdirSync(join(folder, 'reserve'));
     const watch = new Room(folder, limits, { freeBytes, ...NOTHING_SPARE }, (problem) => said.push(problem));
-    expect(said).toEqual([`the disk of ${folder} cannot be looked at: EIO: i/o error`]);
+    expect(said).toEqual([`cannot check the disk of ${folder}: EIO: i/o error`]);
     expect(watch.free).toBeUndefined();
     fails = false;
     rmSync(join(folder, 'reserve'), { recursive: true });
@@ -289,7 +289,7 @@ describe('room', () => {
     const journal = await openLmdbJournal({ ...options, freeBytes: () => 100_000, warn });
     expect(recordsOf(journal)).toEqual([accepted(1), attempt(1, 0, large)]);
     await journal.close();
-    expect(warned).toEqual([expect.stringMatching(/is not made smaller: 100000 bytes are free/)]);
+    expect(warned).toEqual([expect.stringMatching(/but compacting it failed: 100000 bytes are free/)]);
     expect(statSync(join(folder, 'jobs.mdb')).size).toBe(before);
     expect(statSync(join(folder, 'jobs.mdb')).mode & 0o777).toBe(0o600);
     // A disk that turns out to be full while the copy is written is no end, either.
@@ -318,8 +318,8 @@ test('a journal is not begun on a disk that is full, and leaves nothing behind',
   const options = { folder, newTag: () => 'abcde', version: '1.2.3', room: limits };
   await expect(openLmdbJournal({ ...options, freeBytes: () => 999 })).rejects.toMatchObject({
     code: 'journal-folder',
-    message: `the disk of ${folder} has no room for a journal`,
-    hint: 'make room on that disk, or give another folder with --data-folder',
+    message: `the disk of ${folder} has no space for a journal`,
+    hint: 'free space on that disk, or give another folder with --data-folder',
   });
   expect(existsSync(join(folder, 'jobs.mdb'))).toBe(false);
   const begun = await openLmdbJournal({ ...options, freeBytes: () => 1_000 });

@@ -13,7 +13,7 @@ interface LmdbJournalOptions {
   readonly folder: string;
   /** Draws the prefix of job ids of a new journal. */
   readonly newTag: () => string;
-  /** Of Goshawk, for those who read the journal. */
+  /** Version of Goshawk, for readers of the journal. */
   readonly version: string;
   readonly room?: RoomLimits;
   readonly freeBytes?: FreeBytes;
@@ -57,7 +57,7 @@ async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise
     if (free < needed) throw new Error(`${free} bytes are free, and ${needed} are needed`);
     await store.compact();
   } catch (error) {
-    warn(`the journal’s file is mostly free room, and is not made smaller: ${(error as Error).message}`);
+    warn(`the journal file is mostly free space, but compacting it failed: ${(error as Error).message}`);
     return store;
   }
   await store.close();

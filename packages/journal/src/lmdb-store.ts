@@ -90,7 +90,7 @@ export class LmdbStore {
     );
   }
 
-  /** Of those whose last record can be read. */
+  /** Number of the last job with a readable record. */
   get lastJob(): number {
     for (const { key, value } of this.#records.getRange({ reverse: true })) {
       const job = recordKeyOf(key)?.[0];
@@ -154,11 +154,11 @@ export class LmdbStore {
     return { fileBytes, usedBytes: pages * (stats.pageSize ?? 0) };
   }
 
-  /** What is written to a file that is not in its place any more is lost with this process. */
+  /** Writes to a file that was moved or removed are lost with this process. */
   get problem(): string | undefined {
     const path = join(this.#folder, FILE);
     if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return undefined;
-    return `${path} was removed or replaced while this process has it: put it back, or start this process again`;
+    return `${path} was removed or replaced while in use: restore it, or restart this process`;
   }
 
   /** Lets go of what readers that were killed had held: it could never be used again. */
@@ -208,7 +208,7 @@ export class LmdbStore {
 /** ENOSPC and EDQUOT: no room on the disk, or none within a quota. A transaction that meets them leaves the file as it was. */
 const NO_ROOM: ReadonlySet<number> = new Set([constants.errno.ENOSPC, constants.errno.EDQUOT]);
 
-/** What the system said comes apart from the news that it failed. */
+/** The system's error message arrives separately from the failure. */
 async function causeOf(error: unknown): Promise<unknown> {
   try {
     await (error as { commitError?: Promise<never> }).commitError;
@@ -238,7 +238,7 @@ export interface Pin {
   release(): Promise<void>;
 }
 
-/** Of a file that somebody writes to. */
+/** Pins a snapshot of a file that another process writes. */
 export function pinSnapshot(folder: string): Pin {
   const root = open({ path: join(folder, FILE), noSubdir: true, readOnly: true, overlappingSync: false });
   const transaction = root.useReadTransaction();
@@ -267,7 +267,7 @@ function attempt<T>(folder: string, action: () => T): T {
   } catch (cause) {
     if (cause instanceof JournalError) throw cause;
     const { message } = cause as Error;
-    // What lmdb says of its pages helps nobody.
+    // Replaces lmdb's messages about pages, which do not help users.
     if (message.startsWith('No space left on device')) throw noRoom(folder, { cause });
     throw new JournalError(
       'journal-folder',
@@ -281,8 +281,8 @@ function attempt<T>(folder: string, action: () => T): T {
 export function noRoom(folder: string, options?: ErrorOptions): JournalError {
   return new JournalError(
     'journal-folder',
-    `the disk of ${folder} has no room for a journal`,
-    'make room on that disk, or give another folder with --data-folder',
+    `the disk of ${folder} has no space for a journal`,
+    'free space on that disk, or give another folder with --data-folder',
     options,
   );
 }

@@ -119,7 +119,7 @@ export class OfflineJournal implements JournalReader {
   /** @throws JournalError */
   static async open(folder: string): Promise<OfflineJournal> {
     openJournalFile(folder).close();
-    // Where its scheduler is at work, pages that it has done with stay as they are until this has read them.
+    // While the scheduler runs, freed pages stay intact until this process has read them.
     const pin = (await isClaimed(folder)) ? pinSnapshot(folder) : undefined;
     const file = openJournalFile(folder);
     try {
@@ -174,7 +174,7 @@ const UNKNOWN: Identity = { format: 0, tag: '', version: '', formers: [], lastJo
 function changedMeanwhile(folder: string): JournalError {
   return new JournalError(
     'journal-in-use',
-    `the journal in ${folder} was written to while it was read`,
+    `the journal in ${folder} was modified while it was read`,
     'try again',
   );
 }

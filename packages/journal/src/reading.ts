@@ -41,7 +41,7 @@ function* sound<Record extends RecordHead>(
   let before: RecordHead | undefined;
   for (const [job, bytes, at] of filed) {
     if (job === undefined) {
-      onDamage({ job: 0, place: 0, problem: 'it is filed under no job' });
+      onDamage({ job: 0, place: 0, problem: 'it belongs to no job' });
       continue;
     }
     if (job === current) place++;

@@ -32,7 +32,10 @@ const FIELDS = {
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
 export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
-/** Of journals that this version writes. It reads this one and all before it. 2: `schedulers`; 3: `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`. */
+/**
+ * Format of journals that this version writes; it reads all formats up to this one. 2: `schedulers`; 3:
+ * `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`.
+ */
 export const FORMAT = 4;
 
 const CRC_BYTES = 4;
@@ -207,7 +210,7 @@ function plainSpec(spec: JobSpec): unknown {
   return { ...spec, stages };
 }
 
-/** What was `undefined` was not written: those that every spec has are put back. */
+/** Restores fields that every spec has and that were omitted as `undefined`. */
 function fullSpec(spec: JobSpec): JobSpec {
   return {
     ...NOT_GIVEN,

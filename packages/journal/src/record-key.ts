@@ -9,7 +9,7 @@ const { bufferToKeyValue, keyValueToBuffer } = lmdb as unknown as {
   keyValueToBuffer(key: readonly number[]): Buffer;
 };
 
-/** Of a record; of a job alone: what comes before all its records. */
+/** Key of a record, or, for a job alone, the prefix of all its records. */
 export function keyBytes(...key: RecordKey | readonly [job: number]): Buffer {
   return keyValueToBuffer(key);
 }

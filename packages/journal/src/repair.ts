@@ -12,12 +12,12 @@ interface RepairOptions {
   readonly folder: string;
   /** Draws the prefix of job ids, where the journal does not say its own any more. */
   readonly newTag: () => string;
-  /** Of Goshawk. */
+  /** Version of Goshawk. */
   readonly version: string;
 }
 
 interface Repaired extends Salvage {
-  /** Of the file that was damaged; undefined when nothing had to be repaired. */
+  /** Path of the damaged file; undefined if no repair was needed. */
   readonly kept: string | undefined;
   readonly tag: string;
 }
@@ -75,7 +75,7 @@ export async function importJournal(
     if (hasJournal(folder))
       throw new JournalError(
         'journal-folder',
-        `there is a journal in ${folder} already`,
+        `there is already a journal in ${folder}`,
         'give an empty folder',
       );
     await LmdbStore.draft(folder, succeeding(newIdentity(tag, version), records), records);
@@ -88,12 +88,12 @@ export async function importJournal(
 function beyondRepair(folder: string, problem: string): JournalError {
   return new JournalError(
     'journal-damaged',
-    `nothing can be read of the journal in ${folder}: ${problem}`,
+    `cannot read anything from the journal in ${folder}: ${problem}`,
     `move ${FILE} away: the scheduler begins with a new one then, or \`goshawk journal import\` makes one of an export`,
   );
 }
 
-/** Whoever had it is not known; without anybody, a journal has nothing to inherit. */
+/** The former owner is unknown, but a journal without one would inherit nothing. */
 const SOMEBODY = 'tcp://127.0.0.1:1!s.unknown/0';
 
 /** Numbers that may have been given after the last record are passed over. */

@@ -1,4 +1,4 @@
-/** Tests that need it fail where it is missing: `GOSHAWK_REQUIRE` names such things, with commas between. */
+/** Tests that need it fail where it is missing: `GOSHAWK_REQUIRE` names such things, comma-separated between. */
 export function isRequired(need: string): boolean {
   return process.env.GOSHAWK_REQUIRE?.split(',').includes(need) ?? false;
 }

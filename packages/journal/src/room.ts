@@ -7,11 +7,11 @@ import { type Millis, untilNextPeriod } from '@goshawk/core';
 export interface RoomLimits {
   /** With less than this, no new jobs: what is left is for the ends of those that are there. */
   readonly fullBelow: number;
-  /** With less than this nothing is written at all until there is more. */
+  /** Below this free space, writes stop. */
   readonly stopBelow: number;
   /** Kept in a file, and given back when the disk gets full. */
   readonly reserve: number;
-  /** Between two looks. */
+  /** Check interval. */
   readonly everyMs: Millis;
 }
 
@@ -30,7 +30,7 @@ export const freeBytesOf: FreeBytes = (folder) => {
   return bavail * bsize;
 };
 
-/** What a journal's file and disk have room for. In bytes. */
+/** Free space of a journal's file and disk. Bytes. */
 interface Space {
   readonly freeBytes: FreeBytes;
   /** Room inside the file, which is used again before it grows. */
@@ -91,7 +91,7 @@ export class Room {
     } catch (error) {
       // Until it can be seen again: what was accepted is written on, or fails where it is written.
       this.#free = undefined;
-      this.#changed(`the disk of ${this.#folder} cannot be looked at: ${(error as Error).message}`);
+      this.#changed(`cannot check the disk of ${this.#folder}: ${(error as Error).message}`);
     }
   }
 
@@ -159,7 +159,7 @@ export class Room {
       }
       this.#unfit = undefined;
     } catch (error) {
-      this.#unfit = `no reserve can be made in ${this.#folder}: ${(error as Error).message}`;
+      this.#unfit = `cannot create the reserve file in ${this.#folder}: ${(error as Error).message}`;
     }
   }
 }

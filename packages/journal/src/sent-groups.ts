@@ -1,7 +1,7 @@
 import type { JobNumber } from '@goshawk/core';
 import type { Entry } from './group-commit.js';
 
-/** What is sent of a group to a journal that others may take over. */
+/** A group as sent to a journal that others may take over. */
 export interface SentGroup {
   /** Groups are numbered, so that one that is sent twice is written once. */
   readonly number: number;
@@ -17,8 +17,7 @@ interface TakenKey {
 }
 
 /**
- * What one owner sends of its groups to a journal that others may take over, and what follows from the answers: the same over
- * PostgreSQL and in fault injection.
+ * The protocol of one owner's writes to a shared journal: the same over PostgreSQL and in fault injection.
  */
 export class SentGroups {
   /** Jobs whose key another one has: nothing is written of them. */

@@ -1,4 +1,4 @@
-/** What tests of other packages take from here. */
+/** Test helpers for other packages. */
 export { damageFile } from './damage.fixture.js';
 export { isPostgresThere, PostgresServer, postgresPrograms } from './postgres/postgres-server.fixture.js';
 export { accepted, attempt, ended, recordsOf } from './records.fixture.js';

@@ -19,8 +19,8 @@ export async function journalPlaces(context: Context, words: readonly string[]):
   if (own !== undefined) return [own];
   throw new InputError(
     'no-journal',
-    `where the journals of ${url} are, nobody here knows`,
-    'name their folders, or postgres://…',
+    `the location of the journals of ${url} is unknown`,
+    'give their folders, or postgres://…',
   );
 }
 
@@ -61,8 +61,8 @@ function journalsBelow(place: string): string[] {
   if (statSync(place, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new InputError(
       'no-journal',
-      `${place} is no folder`,
-      'name the data folder of `goshawk up`, such as .goshawk',
+      `${place} is not a folder`,
+      'give the data folder of `goshawk up`, such as .goshawk',
     );
   const journals = foldersBelow(place);
   if (journals.length > 0) return journals;

@@ -34,7 +34,7 @@ export const VARY_OPTION = {
   value: 'NAME=VALUES',
   flagOnly: true,
   describe:
-    'compare values of a setting: steal-cap=1,10,30 (; between values with commas); repeatable, for all combinations',
+    'compare values of a setting: steal-cap=1,10,30 (separate values that contain commas with ;); repeat it for all combinations',
 } as const;
 
 interface Varied {

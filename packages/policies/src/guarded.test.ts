@@ -137,7 +137,7 @@ describe('what breaks the contract is refused singly', () => {
     [
       'an expectation of no place',
       (draft, cluster) => draft.expect([...cluster.jobs][0]!, 9, 7 as unknown as string),
-      /expect: 7 is no text/,
+      /expect: 7 is not text/,
     ],
   ])('%s', (_, act, message) => {
     const { thrown } = turn((cluster, draft) => act(draft, cluster), booksWith(1));

@@ -23,17 +23,17 @@ describe('a policy of one’s own', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['nothing', undefined, 'its default export is no object'],
-    ['a function', () => {}, 'its default export is no object'],
-    ['no title', { ...whole, title: 7 }, '"title" is no text'],
+    ['nothing', undefined, 'its default export is not an object'],
+    ['a function', () => {}, 'its default export is not an object'],
+    ['no title', { ...whole, title: 7 }, '"title" is not text'],
     ['no word on declaring', { ...whole, declares: undefined }, '"declares" is neither true'],
-    ['no options', { ...whole, options: undefined }, '"options" is no object'],
+    ['no options', { ...whole, options: undefined }, '"options" is not an object'],
     ['an option without help', { ...whole, options: { pace: { default: 2 } } }, 'option "pace"'],
     ['an option of null', { ...whole, options: { pace: null } }, 'option "pace"'],
     ['gangs that are a number', { ...whole, gangs: 1 }, '"gangs" is neither true nor false'],
-    ['one that abandons', { ...whole, abandons: true }, '"abandons" is no function'],
-    ['a solver without a cycle', { ...whole, solves: true }, 'has an option "cycleMs"'],
-    ['nothing to make it', { ...whole, make: 'it' }, '"make" is no function'],
+    ['one that abandons', { ...whole, abandons: true }, '"abandons" is not a function'],
+    ['a solver without a cycle', { ...whole, solves: true }, 'needs an option "cycleMs"'],
+    ['nothing to make it', { ...whole, make: 'it' }, '"make" is not a function'],
     ['nothing made', { ...whole, make: () => null }, 'has no function "heard"'],
     ['nobody who plans', { ...whole, make: () => ({ heard() {} }) }, 'has no function "plan"'],
     [
@@ -49,9 +49,9 @@ describe('a policy of one’s own', () => {
     [
       'one that plans later',
       { ...whole, make: () => ({ heard() {}, plan: async () => Promise.reject(new Error('late')) }) },
-      '"plan" answers later, and a policy answers at once',
+      '"plan" is asynchronous; a policy must return synchronously',
     ],
-    ['made later', { ...whole, make: async () => Promise.reject(new Error('late')) }, '"make" answers later'],
+    ['made later', { ...whole, make: async () => Promise.reject(new Error('late')) }, '"make" is asynchronous'],
     [
       'one that needs a cluster',
       { ...whole, make: () => ({ heard() {}, plan: (c: never) => (c as { x: { y: 1 } }).x.y }) },

@@ -18,29 +18,28 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
     const later = answer as { readonly then?: (done: () => void, failed: () => void) => void } | undefined;
     if (typeof later?.then !== 'function') return;
     later.then(ignore, ignore);
-    broken(`"${method}" answers later, and a policy answers at once`);
+    broken(`"${method}" is asynchronous; a policy must return synchronously`);
   };
   if (typeof exported !== 'object' || exported === null)
-    return broken('its default export is no object { title, declares, options, make }');
+    return broken('its default export is not an object { title, declares, options, make }');
   const module = exported as PolicyModule;
   const { title, declares, options, make } = module;
   if (typeof title !== 'string' || title === '' || title.length > LIMITS.nameLengthMax)
-    broken(`"title" is no text of 1 to ${LIMITS.nameLengthMax} characters`);
+    broken(`"title" is not text of 1 to ${LIMITS.nameLengthMax} characters`);
   if (typeof declares !== 'boolean')
     broken('"declares" is neither true (owners declare whole jobs) nor false');
-  if (typeof options !== 'object' || options === null)
-    broken('"options" is no object; {} where there are none');
+  if (typeof options !== 'object' || options === null) broken('"options" is not an object; use {} for none');
   for (const [name, option] of Object.entries(options)) {
     if (!['number', 'string', 'boolean'].includes(typeof option?.default) || typeof option.help !== 'string')
-      broken(`option "${name}" is no { default, help } with a number, a text, true or false as default`);
+      broken(`option "${name}" is not a { default, help } with a number, text, true or false as default`);
   }
   for (const name of ['gangs', 'packs', 'solves'] as const)
     if (!['boolean', 'undefined'].includes(typeof module[name]))
       broken(`"${name}" is neither true nor false`);
-  if (!['function', 'undefined'].includes(typeof module.abandons)) broken('"abandons" is no function');
+  if (!['function', 'undefined'].includes(typeof module.abandons)) broken('"abandons" is not a function');
   if (module.solves === true && typeof options.cycleMs?.default !== 'number')
-    broken('a policy that solves has an option "cycleMs"');
-  if (typeof make !== 'function') broken('"make" is no function');
+    broken('a policy that uses the solver needs an option "cycleMs"');
+  if (typeof make !== 'function') broken('"make" is not a function');
   let policy: CentralPolicy;
   try {
     policy = make(defaultsOf(module), {
@@ -54,7 +53,8 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   }
   refuseLater('make', policy);
   for (const method of ['heard', 'plan'] as const)
-    if (typeof policy?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
+    if (typeof policy?.[method] !== 'function')
+      broken(`the object that "make" returns has no function "${method}"`);
   try {
     const books = new ClusterBooks();
     refuseLater('heard', policy.heard([], 0));

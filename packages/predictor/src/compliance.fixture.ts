@@ -174,7 +174,7 @@ export function keepsToTheContract(name: string, make: Make): void {
 
     test('refuses what it has not saved', () => {
       for (const saved of ['nonsense', 17, { some: 'thing' }, [1, 2]]) {
-        expect(() => seeded(make).load(saved)).toThrow(/was not saved by/);
+        expect(() => seeded(make).load(saved)).toThrow(/is not from the estimator/);
       }
     });
 

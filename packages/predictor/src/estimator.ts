@@ -32,7 +32,7 @@ export interface Estimator {
   /**
    * Goes on where another one has stopped.
    *
-   * @throws InputError when that was not saved by this kind of estimator
+   * @throws InputError when that is not from the estimator this kind of estimator
    */
   load(saved: unknown): void;
 }

@@ -50,7 +50,7 @@ describe('names', () => {
   });
 
   test.each(['a-b', '1', '-1-2'])('noisy:%s is no range', (range) => {
-    expect(() => makeEstimator(`noisy:${range}`, SLEARN_SETTINGS, half)).toThrow('is no range');
+    expect(() => makeEstimator(`noisy:${range}`, SLEARN_SETTINGS, half)).toThrow('is not a range');
   });
 });
 
@@ -65,7 +65,7 @@ describe('an estimator of one’s own', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['nothing', undefined, '"title" is no text'],
+    ['nothing', undefined, '"title" is not text'],
     ['no maker', { title: 'x' }, 'no function "make"'],
     ['a truth that is a text', { ...whole, needsTruth: 'yes' }, '"needsTruth"'],
     ['one without judge', { ...whole, make: () => ({ name: 'x' }) }, 'no function "judge"'],

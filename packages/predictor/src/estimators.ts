@@ -31,7 +31,7 @@ export interface EstimatorKind {
 /** The one table of estimators: help texts, the compliance suite and the scoreboard read it. */
 export const ESTIMATORS = {
   auto: {
-    title: 'what the submitter says; else pilots, and history where it has proved good',
+    title: 'the submitter’s estimate; otherwise pilots, or history where it has proved accurate',
     make: (_argument, settings) => new Hybrid(settings, 'auto'),
   },
   oracle: {
@@ -40,37 +40,37 @@ export const ESTIMATORS = {
     make: () => new Stateless('oracle', oracle),
   },
   given: {
-    title: 'what the submitter says',
+    title: 'the submitter’s estimate',
     make: () => new Stateless('given', given),
   },
   noisy: {
-    title: 'the true mean times a number drawn for each job (replays only)',
+    title: 'the true mean times a random factor per job (replays only)',
     argument: { form: 'LOW-HIGH', example: '0.1-1.9' },
     needsTruth: true,
     make: (range, _settings, random) => noisy(range, random),
   },
   pilot: {
-    title: 'a few tasks of the job run first, and their mean tells (SLearn)',
+    title: 'a few tasks of the job run first, and their mean is the estimate (SLearn)',
     make: (_argument, settings) => new Pilot(settings),
   },
   history: {
-    title: 'as long as jobs like it have run: of several features, the one that has predicted best (3Sigma)',
+    title: 'run times of similar jobs, by the feature that has predicted best (3Sigma)',
     make: (_argument, settings) => new HistoryEstimator('history', settings),
   },
   hybrid: {
-    title: 'pilots, and history: each counts by how far off it has been; thin jobs by history alone',
+    title: 'pilots and history, weighted by their past errors; small jobs by history alone',
     make: (_argument, settings) => new Hybrid(settings),
   },
   'slearn-dag': {
-    title: 'of jobs of stages: pilots of the first, which correct the history of the others (SLearn)',
+    title: 'for jobs with stages: pilots of the first stage correct the history of the others (SLearn)',
     make: (_argument, settings) => new SLearnDag(settings),
   },
   '3sigma': {
-    title: 'history, the whole distribution, by the utility 1 ÷ t² (a baseline of SLearn)',
+    title: 'the whole distribution of the history, with the utility 1 ÷ t² (a baseline of SLearn)',
     make: (_argument, settings) => new HistoryEstimator('3sigma', settings, inverseSquareEstimate),
   },
   '3sigma-tl': {
-    title: 'the same, and jobs of few tasks go ahead as with pilot (a baseline of SLearn)',
+    title: 'the same, with priority for jobs of few tasks as with pilot (a baseline of SLearn)',
     make: (_argument, settings) =>
       new HistoryEstimator('3sigma-tl', settings, inverseSquareEstimate, settings.thinLimit),
   },
@@ -79,12 +79,12 @@ export const ESTIMATORS = {
     make: (_argument, settings) => new HistoryEstimator('point-est', settings, medianOf),
   },
   las: {
-    title: 'nothing: the job that has had least service is next (under gs)',
+    title: 'no estimate: the job with the least attained service is next (under gs)',
     orders: true,
     make: () => new Stateless('las', nothing),
   },
   fifo: {
-    title: 'nothing: jobs are served in the order of their arrival (under gs)',
+    title: 'no estimate: jobs run in order of arrival (under gs)',
     orders: true,
     make: () => new Stateless('fifo', nothing),
   },
@@ -115,7 +115,7 @@ export function addOwnEstimator(path: string, exported: unknown): void {
   };
   if (path.length > LIMITS.nameLengthMax) broken(`its path has more than ${LIMITS.nameLengthMax} characters`);
   const { title, needsTruth = false, make } = (exported ?? {}) as Partial<EstimatorKind>;
-  if (typeof title !== 'string' || title === '') broken('"title" is no text');
+  if (typeof title !== 'string' || title === '') broken('"title" is not text');
   if (typeof needsTruth !== 'boolean') broken('"needsTruth" is neither true nor false');
   if (typeof make !== 'function') return broken('its default export has no function "make"');
   let estimator: Partial<Estimator> | undefined;
@@ -125,10 +125,11 @@ export function addOwnEstimator(path: string, exported: unknown): void {
     broken(`"make" throws ${String(error)}`);
   }
   for (const method of ['judge', 'weigh', 'learn', 'save', 'load'] as const)
-    if (typeof estimator?.[method] !== 'function') broken(`what "make" returns has no function "${method}"`);
+    if (typeof estimator?.[method] !== 'function')
+      broken(`the object that "make" returns has no function "${method}"`);
   if (typeof estimator?.name !== 'string') broken('the estimator has no "name"');
   if (!((estimator?.savedCharactersMax ?? 0) > 0))
-    broken('the estimator has no "savedCharactersMax" above 0');
+    broken('the estimator needs a "savedCharactersMax" above 0');
   OWN_ESTIMATORS.set(path, { title: title!, needsTruth, make });
 }
 

@@ -54,7 +54,7 @@ export class Guarded implements Estimator {
       (verdict) => {
         if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
         // Nothing more will be seen: to wait now is to wait for ever.
-        if (isComplete(evidence)) return 'does not decide though all pilots have ended';
+        if (isComplete(evidence)) return 'does not decide although all pilots have ended';
         return verdict.againInMs >= LEAST_WAIT_MS
           ? undefined
           : `wants to be asked again after ${verdict.againInMs} ms`;
@@ -79,7 +79,7 @@ export class Guarded implements Estimator {
     );
   }
 
-  /** @throws InputError when that was not saved by this kind of estimator */
+  /** @throws InputError when that is not from the estimator this kind of estimator */
   load(saved: unknown): void {
     this.#inner.load(saved);
   }
@@ -143,8 +143,8 @@ function wrongEstimate(
 ): string | undefined {
   if (!isTime(meanMs)) return `an estimate of ${meanMs} ms`;
   if (typeof by !== 'string' || by.length > LIMITS.nameLengthMax)
-    return `an estimate by what is no text of at most ${LIMITS.nameLengthMax} characters`;
-  if (distribution !== undefined && !isDistribution(distribution)) return 'a distribution that is none';
+    return `an estimate whose source is not text of at most ${LIMITS.nameLengthMax} characters`;
+  if (distribution !== undefined && !isDistribution(distribution)) return 'an invalid distribution';
   if (varianceMs2 !== undefined && !(varianceMs2 >= 0)) return `a variance of ${varianceMs2} ms²`;
   if (stagesMs === undefined) return undefined;
   if (stagesMs.length === job.stages?.length && stagesMs.every(isTime)) return undefined;

@@ -33,8 +33,8 @@ export class Stateless implements Estimator {
 export function notSavedBy(name: string): InputError {
   return new InputError(
     'bad-estimator-state',
-    `this was not saved by the estimator ${name}`,
-    'start without it: it will be learned again',
+    `the saved state is not from the estimator ${name}`,
+    'start without it; the estimator will learn again',
   );
 }
 
@@ -66,7 +66,7 @@ export function noisy(range: string, random: () => number): Stateless {
   const parts = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(range);
   const [low, high] = [Number(parts?.[1]), Number(parts?.[2])];
   if (parts === null || low > high) {
-    const wrong = parts === null ? `"${range}" is no range` : `${low} is above ${high}`;
+    const wrong = parts === null ? `"${range}" is not a range` : `${low} is above ${high}`;
     throw new InputError('bad-option', `--estimator: noisy:${range}: ${wrong}`, 'write noisy:0.1-1.9');
   }
   const by = `noisy:${range}`;

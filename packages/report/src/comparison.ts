@@ -3,7 +3,7 @@ import type { Distribution } from './distribution.js';
 
 export const COMPARISON_SCHEMA = 'goshawk.comparison/1';
 
-/** By the true mean task runtime of the job against the cutoff, whatever a predictor believed. */
+/** By the true mean task runtime of the job against the cutoff, regardless of its estimate. */
 export type JobClass = (typeof JOB_CLASSES)[number];
 export const JOB_CLASSES = ['short', 'long'] as const;
 

@@ -107,7 +107,7 @@ export interface SchedulerConfig {
 
 /** How much an owner takes at a time. */
 export interface LoadLimits {
-  /** Jobs that have not ended. */
+  /** Number of active jobs. */
   readonly activeJobsMax: number;
   /** Those of one user, as jobs say. */
   readonly activeJobsPerUserMax: number;

@@ -74,12 +74,12 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   [
     'a row with too few columns',
     () => tables({ tasks: TASKS.with(3, '21000000,,2,0') }),
-    /^\/task_events\/part-00000-of-00500\.csv:4: the line has 4 columns in place of 13; /,
+    /^\/task_events\/part-00000-of-00500\.csv:4: the line has 4 columns instead of 13; /,
   ],
   [
     'a row with too many columns',
     () => tables({ jobs: JOBS.with(1, `${JOBS[1]},more`) }),
-    /^\/job_events\/part-00000-of-00500\.csv:2: the line has 9 columns in place of 8; /,
+    /^\/job_events\/part-00000-of-00500\.csv:2: the line has 9 columns instead of 8; /,
   ],
   [
     'a line with too few durations',
@@ -126,7 +126,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   [
     'an empty folder',
     () => mkdtemp(join(parent, 'empty-')),
-    /^: this is an empty folder; name a trace file, or /,
+    /^: this is an empty folder; give a trace file, or /,
   ],
   [
     'a folder of something else',
@@ -154,7 +154,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
       await writeFile(join(folder, 'job_events.csv'), 'none');
       return folder;
     },
-    /^: the folder has job_events 2 times: job_events, job_events\.csv; leave one of them there$/,
+    /^: the folder has job_events 2 times: job_events, job_events\.csv; keep one of them$/,
   ],
   [
     'a part of no bytes',
@@ -182,17 +182,17 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   [
     'the folder of one table',
     async () => join(await tables(), 'task_events'),
-    /^: this is only a part of the official Google trace; name the folder that holds both job_events and task_events$/,
+    /^: this is only a part of the official Google trace; give the folder that contains both job_events and task_events$/,
   ],
   [
     'one part of one table',
     async () => join(await tables(), 'task_events', PART),
-    /^: this is only a part of the official Google trace; name the folder /,
+    /^: this is only a part of the official Google trace; give the folder /,
   ],
   [
     'tables from which no job comes',
     () => tables({ tasks: TASKS.filter((_, i) => i % 3 === 0) }),
-    /^: no job in these parts has a finished task \(2 jobs with tasks that waited or ran when the parts end: left out\); /,
+    /^: no job in these parts has a finished task \(2 jobs with tasks that wait or run when the parts end: omitted\); /,
   ],
 ];
 

@@ -54,9 +54,9 @@ describe('a side file of features', () => {
 
   test.each([
     ['is of another trace', `${HEADER}\n3,0,7,17,ada,n,l,2\n`, 'line 3 of the trace has 2 tasks, and 7 here'],
-    ['says something twice', 'line,user\n1,ada\n1,bob\n', 'line 1 of the trace is described again'],
+    ['says something twice', 'line,user\n1,ada\n1,bob\n', 'line 1 of the trace is described twice'],
     ['does not say of which job', 'user\nada\n', 'there is no column line'],
-    ['has a line of too few columns', 'line,user\n1\n', 'the line has 1 column in place of 2'],
+    ['has a line of too few columns', 'line,user\n1\n', 'the line has 1 column instead of 2'],
     ['is empty', '', 'the trace is empty'],
   ])('that %s is refused', async (_, text, message) => {
     const trace = await write('a.tr', TRACE);
@@ -65,7 +65,7 @@ describe('a side file of features', () => {
 
   test('is for .tr files alone', async () => {
     const features = await write('a.csv', 'line,user\n1,ada\n');
-    await expect(openWorkload('motivation', { features })).rejects.toThrow('is no .tr file (a generator)');
+    await expect(openWorkload('motivation', { features })).rejects.toThrow('is not a .tr file (a generator)');
   });
 });
 

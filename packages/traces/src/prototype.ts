@@ -79,7 +79,7 @@ function prepareSample(
   if (!(taskSeconds > 0)) {
     throw new WorkloadError(
       sample.length === 0 ? 'the workload has no jobs' : 'all tasks of the workload take 0 s',
-      'there is nothing to replay: name another workload',
+      'there is nothing to replay: use another workload',
     );
   }
   const scaled = scaleToCluster(sample, clusterSlots, random.fork('tasks'));
@@ -152,7 +152,7 @@ function checkOptions(options: PrototypeOptions): void {
     }
   }
   if (scale !== undefined && forSeconds !== undefined) {
-    throw new WorkloadError('both a scale and a run time are given', 'one decides the other: give one');
+    throw new WorkloadError('both a scale and a run time are given', 'one determines the other: give one');
   }
 }
 

@@ -19,11 +19,11 @@ export interface SampleOptions {
 }
 
 const SAMPLE_COUNTS = {
-  outsideWindow: { code: 'jobs-outside-window', what: 'jobs submitted outside the window: left out' },
-  notDrawn: { code: 'jobs-not-drawn', what: 'jobs that were not drawn: left out' },
+  outsideWindow: { code: 'jobs-outside-window', what: 'jobs submitted outside the window: omitted' },
+  notDrawn: { code: 'jobs-not-drawn', what: 'jobs that were not drawn: omitted' },
   tasksNotDrawn: {
     code: 'tasks-not-drawn',
-    what: 'tasks of larger jobs that were not drawn: left out',
+    what: 'tasks of larger jobs that were not drawn: omitted',
   },
 } as const;
 
@@ -75,7 +75,7 @@ async function* jobsInWindow(
   }
   if (taken > 0) return;
   if (first === Infinity) {
-    throw new WorkloadError('the workload has no jobs', 'name a workload with one at least');
+    throw new WorkloadError('the workload has no jobs', 'use a workload with at least one job');
   }
   throw new WorkloadError(
     `no job is submitted from ${fromSeconds} s ${toSeconds === Infinity ? 'on' : `to ${toSeconds} s`}`,

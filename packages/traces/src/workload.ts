@@ -90,8 +90,8 @@ export async function openWorkload(spec: string, options: OpenOptions = {}): Pro
 
 function carriesItsOwn(spec: string, kind: string): WorkloadError {
   return new WorkloadError(
-    `${spec} is no .tr file (${kind}), whose jobs a side file could describe`,
-    'leave --features out: other workloads say themselves what they know of their jobs',
+    `${spec} is not a .tr file (${kind}); only those accept a side file`,
+    'omit --features: other workloads contain the features of their jobs',
   );
 }
 
@@ -189,7 +189,7 @@ async function* withoutDemands(
       for (const name of lost) {
         tally.add({
           code: `demands-left-out-${name}`,
-          what: `jobs whose demand for ${name} is left out: --resources ${name}=AMOUNT, what each worker has, keeps it`,
+          what: `jobs whose demand for ${name} is ignored: --resources ${name}=AMOUNT, the capacity of each worker, keeps it`,
         });
       }
     }
@@ -199,8 +199,8 @@ async function* withoutDemands(
 
 function tooLargeToSort(disorder: string, tasksMax: number, file: string): WorkloadError {
   return new WorkloadError(
-    `${disorder}, and more than ${tasksMax} tasks are too many to be sorted in memory`,
-    'sort it first (a .tr file: sort -g), or take a part of it',
+    `${disorder}, and more than ${tasksMax} tasks are too many to sort in memory`,
+    'sort it first (a .tr file: sort -g), or use a part of it',
     { file },
   );
 }

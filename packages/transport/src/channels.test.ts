@@ -12,7 +12,7 @@ afterEach(async () => {
   await mailboxes.closeAll();
 });
 
-/** What is published from now on. */
+/** Collects messages published from now on. */
 function watch<T>(name: string): T[] {
   const seen: T[] = [];
   const take = (event: unknown) => void seen.push(event as T);

@@ -2,12 +2,10 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Millis } from '@goshawk/core';
 
 /**
- * Where a process can be watched at work: channels of `node:diagnostics_channel`, to which a module
- * subscribes that is loaded into the process beforehand (`node --import`). Nothing is measured, and nothing
- * is allocated, while nobody has subscribed: each place asks `hasSubscribers` first, which is one property.
- *
- * Times are of `performance.now()` of the process. What is published may not be kept for longer than the
- * call, and a subscriber that throws ends the process, as everywhere in Node.
+ * Observation points of a process: channels of `node:diagnostics_channel`, for modules that are loaded with
+ * `node --import`. Without subscribers a channel costs one property read. Times are `performance.now()` of
+ * the process. Subscribers must not keep the message after the call, and one that throws ends the process, as
+ * usual in Node.
  */
 
 /** `goshawk.message.sent`: the mailbox has taken a message. */
@@ -15,7 +13,7 @@ export interface MessageSent {
   /** Name of the sending process, and which of its parties. */
   readonly from: string;
   readonly fromIndex: number;
-  /** Of the process that it is for; its incarnation may be `*`. */
+  /** Name of the target process; its incarnation may be `*`. */
   readonly to: string;
   readonly toIndex: number;
   /** First element of the body: the message's place in the table. */

@@ -1,4 +1,4 @@
-/** Where lines for people and programs go. A pino logger is one. */
+/** The log. A pino logger is one. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

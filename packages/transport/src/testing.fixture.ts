@@ -1,4 +1,4 @@
-/** What tests of other packages take from here. */
+/** Test helpers for other packages. */
 export * from './codec/arbitraries.fixture.js';
 export * from './mailbox/tap.fixture.js';
 export * from './mailbox/testing.fixture.js';

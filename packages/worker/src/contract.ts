@@ -27,7 +27,7 @@ export type WorkerTimer =
   | 'ends'
   /** Tell central of a slot that has been free for a while. */
   | 'pull'
-  /** Take work again, after a pause. */
+  /** Undrain, after a pause. */
   | 'quarantine';
 
 /** What an executor needs to run a task. */

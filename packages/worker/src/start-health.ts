@@ -88,7 +88,7 @@ export class StartHealth {
     if (this.isQuarantined) this.#say(this.#reason);
   }
 
-  /** @returns whether the pause is over, and the worker takes work again */
+  /** @returns whether the pause is over, and the worker accepts tasks again */
   wake(now: Millis): boolean {
     if (!this.isQuarantined || now < this.#until) return false;
     this.#takeAgain();

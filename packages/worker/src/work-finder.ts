@@ -94,7 +94,7 @@ export class WorkFinder {
     this.#seeking.end();
   }
 
-  /** There may be somebody to seek at: the worker takes work again, schedulers have come, central is silent. */
+  /** There may be somebody to seek at: the worker accepts tasks again, schedulers have come, central is silent. */
   lookAround(now: Millis): void {
     this.#seeking.beginOnce(now);
   }

@@ -538,7 +538,7 @@ describe('a worker on which nothing can be started', () => {
 });
 
 describe('a worker that has stood still for longer than half its lease', () => {
-  test('gives back what it finds in its mailbox, and takes work again a heartbeat later', () => {
+  test('gives back what it finds in its mailbox, and accepts tasks again a heartbeat later', () => {
     const bench = new Bench(2).welcome();
     bench.pass(2 * heartbeatMs);
     bench.probe(1);

@@ -11,7 +11,7 @@ const CASES: readonly (readonly [
     'no keys',
     'central',
     { BIND: 'tcp://0.0.0.0:7070' },
-    /without keys anybody there could run commands here; make keys with `goshawk keygen`/,
+    /without keys anyone there could run commands here; create keys with `goshawk keygen`/,
   ],
   [
     'no such key file',

@@ -5,7 +5,7 @@ const GOOD = [
   '# HELP goshawk_ready 1 while /readyz says so.',
   '# TYPE goshawk_ready gauge',
   'goshawk_ready 1',
-  '# HELP goshawk_scheduler_jobs Jobs that have not ended.',
+  '# HELP goshawk_scheduler_jobs Number of active jobs.',
   '# TYPE goshawk_scheduler_jobs gauge',
   'goshawk_scheduler_jobs{state="waiting"} 0',
   'goshawk_scheduler_jobs{state="running"} 2',

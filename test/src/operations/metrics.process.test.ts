@@ -149,6 +149,6 @@ it('attempts of those who have no key of the cluster are counted, and said in th
   giveUp.abort();
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   await expect
-    .poll(() => daemons.logOf('with keys').match(/refused connections from who is not of this cluster/g))
+    .poll(() => daemons.logOf('with keys').match(/rejected connections from outside this cluster/g))
     .toHaveLength(1);
 });

@@ -33,7 +33,7 @@ async function startCluster(policy: readonly string[], variables: NodeJS.Process
   return endpoint;
 }
 
-/** The trace of a job, as soon as it is whole: spans of which nobody knows the parent have not all come. */
+/** The trace of a job, as soon as it is whole: spans which is unknown the parent have not all come. */
 function traceOf(job: string, spans: number): Promise<readonly ReceivedSpan[]> {
   return vi.waitFor(
     () => {
@@ -214,7 +214,7 @@ it('a collector that is not there is no harm, and the log says so once', async (
   await job.result();
   await expect
     .poll(() =>
-      ['central', 's', 'w'].map((name) => daemons.logOf(name).split('traces are not sent').length - 1),
+      ['central', 's', 'w'].map((name) => daemons.logOf(name).split('traces cannot be sent').length - 1),
     )
     .toEqual([0, 1, 1]);
 });

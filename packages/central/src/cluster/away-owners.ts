@@ -9,7 +9,7 @@ const GIVEN_UP_MS = 10 * 60_000;
  * their keys stay theirs.
  */
 export class AwayOwners {
-  /** By tag: another incarnation bears the same. */
+  /** Entries by tag, which all incarnations share. */
   readonly #byTag = new Map<string, { readonly scheduler: SchedulerRecord; since: Millis }>();
 
   left(scheduler: SchedulerRecord, now: Millis): void {
@@ -25,7 +25,7 @@ export class AwayOwners {
     this.#byTag.delete(tag);
     const succeeded: SchedulerRecord[] = [];
     for (const [other, { scheduler }] of this.#byTag) {
-      // Where others may have its jobs, its name says nothing of those.
+      // If others can take over its jobs, the name does not identify them.
       if (scheduler.name !== name || scheduler.epoch > 0) continue;
       this.#byTag.delete(other);
       succeeded.push(scheduler);

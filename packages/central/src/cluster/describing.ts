@@ -14,7 +14,7 @@ import type { CountedWorkers, ScrapeTarget } from '../contract.js';
 import type { AwayOwners } from './away-owners.js';
 import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 
-/** Who has jobs, as clients are told. */
+/** Lists job owners for clients. */
 export function listSchedulers(
   registry: Registry,
   away: AwayOwners,
@@ -66,8 +66,8 @@ export function listWorkers(
 }
 
 /**
- * Where processes may be looked at: those of schedulers that are away too, which should be missed. Workers of one process
- * have one server.
+ * Lists HTTP addresses, including those of schedulers that are away, whose absence must be noticed. Workers
+ * of one process share a server.
  */
 export function scrapeTargetsOf(registry: Registry, away: AwayOwners): ScrapeTarget[] {
   const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): ScrapeTarget[] => {
@@ -100,7 +100,7 @@ function stateOf(worker: WorkerRecord): WorkerState {
   return worker.drained ? 'drained' : 'draining';
 }
 
-/** What an operator hears of a worker that is to drain, or no more. */
+/** Answer for the operator about a worker that drains or no longer does. */
 export function describeDrain(worker: WorkerRecord): DrainAnswer {
   return { worker: worker.name, state: stateOf(worker), running: worker.busy };
 }
@@ -115,13 +115,13 @@ export function noTakeover(
     known === undefined
       ? {
           code: 'unknown-scheduler',
-          message: `there is no scheduler ${name}, and none is away`,
-          hint: 'give the name that it was started with (`goshawk scheduler --name`)',
+          message: `there is no scheduler ${name}, and none with that name is away`,
+          hint: 'give the name it was started with (`goshawk scheduler --name`)',
         }
       : {
           code: 'not-shared',
-          message: `the journal of ${name} is its own: nobody else can read it`,
-          hint: 'schedulers with --journal postgres://… can take over from each other',
+          message: `the journal of ${name} is local: no other scheduler can read it`,
+          hint: 'only schedulers with --journal postgres://… can take over from each other',
         };
   return { type: 'refused', request, ...lines, retryMs: undefined };
 }

@@ -22,7 +22,7 @@ export class ExpectedSchedulers {
   readonly #away: AwayOwners;
   readonly #graceMs: Millis;
   readonly #named: readonly string[];
-  /** By tag. */
+  /** Journals by tag. */
   readonly #journals = new Map<string, Expected>();
   /** Tags whose owners have left for good: what is in their journals has ended. */
   readonly #retired = new Set<string>();
@@ -40,7 +40,7 @@ export class ExpectedSchedulers {
     this.#startedAt = now;
   }
 
-  /** What a scheduler sees in the database that it shares with others. */
+  /** Records the journals that a scheduler sees in the shared database. */
   sees(journals: readonly SharedJournal[], now: Millis): void {
     const seen = new Set(journals.map(({ tag }) => tag));
     for (const tag of this.#journals.keys()) if (!seen.has(tag)) this.#journals.delete(tag);
@@ -90,7 +90,7 @@ export class ExpectedSchedulers {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
 
-  /** Of them, those that nobody has come for. */
+  /** Returns the journals that no scheduler has claimed. */
   abandoned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
   }

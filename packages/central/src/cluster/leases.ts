@@ -14,9 +14,9 @@ interface Heard {
 }
 
 /**
- * Who has been silent for a lease is lost, unless it was central that did not listen. Whoever is stopped, or too busy to
- * look at its mail, wakes up to leases that seem to have ended, and to the heartbeats that renew them unread. That it was
- * so is known without any other clock: the regular look at the leases comes late. Then all leases begin anew.
+ * A party that is silent for a lease is lost, unless central itself was not listening. A central that was
+ * suspended or overloaded wakes up to leases that look expired and unread heartbeats that renew them. It
+ * detects this without another clock: its periodic check runs late. Then all leases restart.
  */
 export class Leases {
   readonly #registry: Registry;
@@ -37,7 +37,7 @@ export class Leases {
     this.#startedAt = now;
   }
 
-  /** Whoever was there before central was started has had a lease to say so. */
+  /** Parties from before central's start have had one lease to register. */
   haveAllBeenHeard(now: Millis): boolean {
     return now - this.#startedAt >= this.#timings.leaseMs;
   }

@@ -12,7 +12,7 @@ import { Publisher } from './publisher.js';
 import { isActive, Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 import { Takeovers } from './takeovers.js';
 
-/** Who keeps books of what the members have. */
+/** The books of members' runs. */
 interface Books {
   /** The worker is new, or takes work where it did not, or the other way round. */
   setOpen(worker: WorkerRecord, open: boolean): void;
@@ -21,18 +21,18 @@ interface Books {
   removeOwner(owner: Address, now: Millis): void;
   /** The owner is a later incarnation of these. */
   rehome(owner: Address, formers: readonly Address[], now: Millis): void;
-  /** Of what runs there. */
+  /** Jobs that run at the worker. */
   jobsAt(worker: Address): readonly { readonly owner: Address; readonly number: JobNumber }[];
   /** Nobody will go on with its jobs. */
   forgetOwner(owner: Address): void;
 }
 
-/** Of jobs that ran at a lost worker. */
+/** Maximum number of jobs named in the event of a lost worker. */
 const JOBS_NAMED = 10;
 /** In place of a scheduler's name. */
 const ALL = '*';
 
-/** Who is in the cluster: parties join, say that they are there, and leave or are lost; and everybody is told of it. */
+/** Membership of the cluster: parties join, send heartbeats, and leave or are lost; the others are notified. */
 export class Membership {
   readonly registry = new Registry();
   readonly away = new AwayOwners();
@@ -95,12 +95,15 @@ export class Membership {
     return this.registry.workers.has(party) || this.registry.schedulers.has(party);
   }
 
-  /** Whoever was there before central was started has had the time to say so. */
+  /** Parties from before central's start have had time to register. */
   haveAllBeenHeard(now: Millis): boolean {
     return this.#leases.haveAllBeenHeard(now);
   }
 
-  /** As clients are told: not of those that other schedulers do not know yet, or one key might make two jobs. */
+  /**
+   * Schedulers as clients see them. Schedulers that others do not know yet are omitted, because one key might
+   * otherwise create two jobs.
+   */
   schedulers(now: Millis): Schedulers {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
     const isListed = (address: Address): boolean => this.#publisher.hasTold(address);
@@ -113,7 +116,7 @@ export class Membership {
     };
   }
 
-  /** Who has the jobs of a tag at present. */
+  /** Returns the current owner of a tag's jobs. */
   ownerOf(tag: string, now: Millis): Omit<MessageOf<'ownerIs'>, 'type'> {
     const owner = this.registry.schedulerTagged(tag)?.address;
     const isAway = this.away.tagged(tag) !== undefined;
@@ -163,7 +166,7 @@ export class Membership {
   /** @returns whether the worker is a member now; its name may be another one's, or it has no slots where they count */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
     if (message.slots === 0 && !this.#cutoff.settings.policy.preset.packs) {
-      // By the settings it learns that it has no place here.
+      // The settings reply shows the sender that it is not a member.
       this.welcome(from);
       return false;
     }
@@ -262,7 +265,7 @@ export class Membership {
     this.#books.rehome(from, formers, now);
   }
 
-  /** Who has the same journal knows who had it before, unless it was put back to an earlier state. */
+  /** A scheduler with the same journal knows its previous incarnations, unless the journal was reset to an earlier state. */
   #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
     const last = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
     if (last === undefined || last.address === from || previousIncarnations.includes(last.address)) return;
@@ -316,7 +319,7 @@ export class Membership {
   }
 
   acknowledge(party: Address, matching: boolean): void {
-    // What is about to be published has not been missed.
+    // An update that is about to be published was not missed.
     if (this.#publisher.owes(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
@@ -359,7 +362,7 @@ export class Membership {
     this.#env.send(from, { type: 'takeover', request, value });
   }
 
-  /** Whatever others can go on with and nobody has. */
+  /** Gives all shared journals without an owner to other schedulers. */
   #takeAllOver(from: Address, request: number, now: Millis): void {
     const away = [...this.away.all()].filter(({ epoch }) => epoch > 0);
     const unowned = this.expected.unowned(now);
@@ -370,7 +373,7 @@ export class Membership {
     this.#env.send(from, { type: 'takeover', request, value });
   }
 
-  /** What a scheduler sees in the database that it shares with others. */
+  /** Records the journals that a scheduler sees in the shared database. */
   seesJournals(from: Address, { journals }: MessageOf<'journals'>, now: Millis): void {
     if (this.registry.schedulers.has(from)) this.expected.sees(journals, now);
   }
@@ -410,7 +413,7 @@ export class Membership {
     this.relabel(now);
   }
 
-  /** What runs at workers may be less than before, or other shares of them may be wanted. */
+  /** Runs at workers may have decreased, or other workers may be needed in the short partition. */
   relabel(now: Millis): void {
     for (const worker of this.#partitions.relabel()) this.#changed(worker, now);
   }
@@ -464,7 +467,7 @@ export class Membership {
     if (at !== undefined) this.#env.setTimer('lease', 0, at);
   }
 
-  /** Who is missing now, each time that it is somebody else. */
+  /** Reports missing schedulers whenever they change. */
   #tellOfMissing(now: Millis): void {
     const missing = this.expected.missing(now).map(({ name }) => name);
     const text = missing.join();
@@ -485,7 +488,7 @@ export class Membership {
     const why =
       cause === 'lease'
         ? `silent for ${Math.round(silentMs / 100) / 10} s, so its lease ended`
-        : 'another process came under its name';
+        : 'another process joined under its name';
     this.#lost.add({ name, address, cause: why, running: tasks, at: now });
     this.#removeWorker(worker, now);
   }
@@ -528,7 +531,7 @@ export class Membership {
     this.#publisher.publishSoon(now);
   }
 
-  /** What it owned is nobody's. */
+  /** Releases the possessions of a lost owner. */
   #ownerLost(address: Address): void {
     this.#publisher.ownerLost(address);
     this.#books.forgetOwner(address);

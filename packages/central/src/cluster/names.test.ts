@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Central } from '../central.js';
 
 const { heartbeatMs } = LIVE_TIMINGS;
-/** By address: two incarnations at one place, and one elsewhere. */
+/** Names by address: two incarnations at one place, and one elsewhere. */
 const NAMES: Record<number, string> = {
   1: 'tcp://here:1!w.first/0',
   2: 'tcp://here:1!w.second/0',

@@ -39,7 +39,7 @@ export class Names {
   }
 }
 
-/** Of a full name; the same for all where parties live nowhere in particular. */
+/** Place of a full name; the same for all parties without one. */
 function placeOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('!')));
 }

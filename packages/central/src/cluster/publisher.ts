@@ -12,7 +12,10 @@ import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
 /** So many parties are told of who is in the cluster as often as it changes. */
 const TOLD_A_PAUSE = 500;
-/** Of a heartbeat. Schedulers that are about to hear of each other are not answered until then, and wait for 1.5. */
+/**
+ * Fraction of a heartbeat interval. Schedulers about to learn of each other get replies only afterwards, up
+ * to 1.5 intervals later.
+ */
 const PAUSE_MAX = 0.4;
 
 /** So many schedulers that are gone for good are named to whoever asks for the whole list. */
@@ -32,9 +35,9 @@ export class Publisher {
   readonly #publishesOwners: boolean;
   /** Workers are told of each other: they may steal. Nobody else reads lists of thousands, told to thousands. */
   readonly #publishesVictims: boolean;
-  /** Of the list of workers, for schedulers. */
+  /** Version of the worker list for schedulers. */
   #version = 1;
-  /** Of victims and schedulers, for workers: thousands of them, who need not hear of most changes. */
+  /** Version of victims and schedulers for workers: there are thousands, which can skip most changes. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
@@ -66,7 +69,7 @@ export class Publisher {
     this.#timings = timings;
   }
 
-  /** Of what the party is told. */
+  /** Version of the list that the party receives. */
   versionFor(party: Address): number {
     return this.#registry.workers.has(party) ? this.#peersVersion : this.#version;
   }
@@ -75,7 +78,7 @@ export class Publisher {
     return this.#ownersVersion;
   }
 
-  /** What the scheduler knows does not have the worker, or not as it is. */
+  /** Reports whether the scheduler's list lacks the worker or is outdated. */
   hasYetToTell(scheduler: Address, worker: Address): boolean {
     return this.#changed.has(worker) || this.#newcomers.has(scheduler);
   }
@@ -90,7 +93,7 @@ export class Publisher {
     return this.#changed.size + this.#left.size + ofOwners > 0;
   }
 
-  /** Of what workers are told. */
+  /** Reports whether the list for workers changed. */
   #hasPeerChanges(): boolean {
     const victims = this.#publishesVictims ? this.#changed.size + this.#left.size : 0;
     return victims + this.#ownersLost.size + this.#owners.size + this.#ownersAway.size > 0;
@@ -137,7 +140,7 @@ export class Publisher {
     }
   }
 
-  /** To whom keys belong has changed. */
+  /** Marks the list of key owners as changed. */
   ownersChanged(): void {
     this.#hasOtherOwners = true;
     this.#ownersVersion++;
@@ -206,7 +209,10 @@ export class Publisher {
     this.#newcomers.clear();
   }
 
-  /** Of workers, for schedulers. @param since the version that they know; 0: none */
+  /**
+   * List of workers for schedulers.
+   * @param since the version that they know; 0: none
+   */
   #members(since: number): MessageOf<'members'> {
     const left = since === 0 ? [] : [...this.#left];
     const changed = this.#workersSince(since).map(memberOf);
@@ -225,7 +231,10 @@ export class Publisher {
     return { owners, ownersVersion: this.#ownersVersion };
   }
 
-  /** Of victims and schedulers, for workers. @param since the version that they know; 0: none */
+  /**
+   * Victims and schedulers for workers.
+   * @param since the version that they know; 0: none
+   */
   #peers(since: number): MessageOf<'peers'> {
     const all = this.#publishesOwners ? this.#registry.schedulers.keys() : [];
     return {

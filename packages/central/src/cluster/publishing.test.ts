@@ -88,7 +88,7 @@ class Bench {
   }
 }
 
-/** As many as there were find the central that was started anew within a heartbeat. */
+/** All previous workers rejoin a restarted central within one heartbeat. */
 function restarted(workers: number): Bench {
   const bench = new Bench();
   for (let i = 0; i < workers; i++) {

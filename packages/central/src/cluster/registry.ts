@@ -1,6 +1,6 @@
 import type { Address, Attribute, Member, MessageOf, Millis, Resources } from '@goshawk/core';
 
-/** Where a worker stands in the cluster's split. */
+/** Partition of a worker. */
 export type Side = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
@@ -14,12 +14,12 @@ export interface WorkerRecord {
   /** Rack, zone, model. */
   readonly attributes: readonly Attribute[];
   partition: 'general' | 'short';
-  /** As which it is counted; undefined before it is, and when it is gone. */
+  /** Partition that it is counted in; undefined before counting and after it left. */
   side: Side | undefined;
   /** It says itself that it takes no new work. */
   draining: boolean;
   drained: boolean;
-  /** What the operator asked for. */
+  /** The operator's drain request. */
   drainWanted: boolean;
   /** Why it takes nothing for a while, and when it last said so. */
   quarantine: { readonly reason: string; readonly saidAt: Millis } | undefined;
@@ -41,20 +41,20 @@ export interface SchedulerRecord {
   readonly durable: boolean;
   /** It takes no new jobs. */
   readonly draining: boolean;
-  /** As of a worker. */
+  /** See worker. */
   readonly http: string | undefined;
-  /** Of its journal; 0: nobody else may take that over. */
+  /** Epoch of its journal; 0: no takeover. */
   readonly epoch: number;
   /** It looks after the jobs of one that is gone, and takes no others. */
   readonly adopted: boolean;
   heardAt: Millis;
-  /** As of a worker. */
+  /** See worker. */
   brokeAt: Millis | undefined;
   jobs: number;
   waiting: number;
 }
 
-/** Who is in the cluster, in the order in which they joined. */
+/** The parties of the cluster in the order in which they joined. */
 export class Registry {
   readonly #workers = new Map<Address, WorkerRecord>();
   readonly #schedulers = new Map<Address, SchedulerRecord>();
@@ -88,7 +88,7 @@ export class Registry {
       side: undefined,
       draining,
       drained: false,
-      // Whoever asked for it asked the last central.
+      // The operator asked the previous central for it.
       drainWanted: draining,
       quarantine: undefined,
       heardAt: now,
@@ -136,7 +136,7 @@ export class Registry {
     return undefined;
   }
 
-  /** Who has the jobs of this tag. */
+  /** Returns the scheduler that owns the tag's jobs. */
   schedulerTagged(tag: string): SchedulerRecord | undefined {
     for (const scheduler of this.#schedulers.values()) if (scheduler.tag === tag) return scheduler;
     return undefined;

@@ -4,7 +4,7 @@ import type { Registry } from './registry.js';
 
 /** A central counts as new for so many heartbeats: whoever is there already is heard of within that time. */
 const NEW_HEARTBEATS = 2;
-/** Between two answers: whoever claims must not have this central dial whom it likes. ms */
+/** Minimum interval between replies: a claimant must not make this central dial arbitrary addresses. ms */
 const ANSWER_PAUSE_MS = 500;
 
 type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
@@ -79,7 +79,7 @@ interface Standing {
   readonly isNew: boolean;
 }
 
-/** Of two that are both new the one that is followed stays; where that does not tell, the one whose name comes first. */
+/** Of two new centrals, the one with followers stays; otherwise the one whose name sorts first. */
 function givesWay(one: Standing, other: Standing): boolean {
   const isOneFollowed = one.followers > 0;
   const isOtherFollowed = other.followers > 0;
@@ -92,7 +92,7 @@ function givesWay(one: Standing, other: Standing): boolean {
 function secondCentral({ name, followers }: Standing): InputError {
   return new InputError(
     'second-central',
-    `another central has this cluster: ${name}, which ${followers} workers and schedulers follow`,
-    'a cluster has one central; end this one for good, or give it a name and a cluster of its own',
+    `another central runs this cluster: ${name}, which ${followers} workers and schedulers follow`,
+    'a cluster has exactly one central; stop this one, or use it for a separate cluster',
   );
 }

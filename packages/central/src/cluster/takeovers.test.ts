@@ -88,7 +88,7 @@ class Bench {
     }
   }
 
-  /** Who was asked to take over, and when, since the last call; only what is not said again. */
+  /** Takeover requests since the last call, without repetitions. */
   asked(): { to: Address; at: Millis; of: string }[] {
     const asked: { to: Address; at: Millis; of: string }[] = [];
     for (const { to, at, message } of this.#said.splice(0)) {

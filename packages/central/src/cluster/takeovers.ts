@@ -10,7 +10,7 @@ interface Asked {
   readonly at: Millis;
 }
 
-/** Who has jobs, or should have. */
+/** Actual or intended owners of jobs. */
 interface Owners {
   readonly registry: Registry;
   readonly away: AwayOwners;
@@ -18,9 +18,9 @@ interface Owners {
 }
 
 /**
- * Where schedulers share a journal, another one goes on with the jobs of one that is gone: the least loaded, which claims the
- * next epoch there. Whether it has got them the journal says, so that to ask twice, or two, does no harm; here it is
- * known by its introduction. Who introduces itself with an epoch that is not the highest is told so, and counts for nothing.
+ * With shared journals, another scheduler takes over the jobs of a lost one: the least loaded claims the next
+ * epoch. The journal decides whether it succeeds, so duplicate requests are harmless; central learns of it by
+ * the introduction. A scheduler that introduces itself with an outdated epoch is notified and ignored.
  */
 export class Takeovers {
   readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
@@ -74,7 +74,7 @@ export class Takeovers {
       const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
       return gone.epoch > 0 && isDue;
     });
-    // Whoever has most to do is missed most.
+    // The owner with the most jobs goes first.
     for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#ask(gone, now);
     const unowned = new Set([
       ...this.#expected.abandoned(now),
@@ -101,7 +101,7 @@ export class Takeovers {
     this.#env.send(whom.address, { type: 'takeOver', name, tag, epoch });
   }
 
-  /** With what its process has taken over already. */
+  /** Includes jobs that its process has already taken over. */
   #leastLoaded(): SchedulerRecord | undefined {
     const load = new Map<string, number>();
     for (const { endpoint, jobs } of this.#registry.schedulers.values())

@@ -121,7 +121,7 @@ class Bench {
     this.dispatcher.checkInvariants();
   }
 
-  /** What owners were told since the last look, as `job@worker#match`. */
+  /** Matches sent to owners since the last call, as `job@worker#match`. */
   taken(): string[] {
     return this.sent
       .splice(0)
@@ -314,7 +314,7 @@ describe('an owner that goes', () => {
     bench.taken();
     bench.dispatcher.removeOwner(OTHER, 0);
     bench.settle();
-    // What runs goes on, for its owner may come back.
+    // Running tasks continue, since their owner may return.
     expect(bench.taken()).toEqual(['2@1#2']);
     expect([bench.running(1, OTHER), bench.dispatcher.waitingTasks]).toEqual([1, 2]);
     bench.pull(0, { heard: [1] });

@@ -36,7 +36,7 @@ type Env = Environment<'plan'> & {
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
 };
 
-/** What central knows and does beside. */
+/** The dispatcher's view of the rest of central. */
 interface Around {
   /** Tasks have come, of jobs that are not long. */
   came(tasks: number): void;
@@ -164,7 +164,7 @@ export class Dispatcher {
     return (this.books.worker(address)?.runs.length ?? 0) > 0;
   }
 
-  /** What runs and waits at a worker that registers, where another central may have sent it. */
+  /** Adds the runs and queued tasks of a registering worker that another central may have sent there. */
   found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
@@ -178,7 +178,7 @@ export class Dispatcher {
       const startedAt = now - elapsedMs;
       const known = worker.runOf(match);
       if (known !== undefined) {
-        // Of a registration that has waited for long on its way, this is the later one.
+        // The later of two registrations, if one was delayed.
         known.startedAt = Math.min(known.startedAt, startedAt);
         continue;
       }
@@ -319,7 +319,7 @@ export class Dispatcher {
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,
-      // What nobody knows is not believed to be more the longer it is not known.
+      // An unknown remaining time does not count as longer the longer it is unknown.
       estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
@@ -404,15 +404,17 @@ export class Dispatcher {
     if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
   }
 
-  /** Who has what, and what is due to them. @param idOf a job's id, as its owner gives it */
+  /**
+   * Returns actual and fair shares.
+   * @param idOf the owner's id of a job
+   */
   shares(idOf: (job: BookedJob) => string): ClusterShares {
     return sharesOf(this.books, this.#policy, idOf);
   }
 
   /**
-   * Who waits here and what there is for them.
-   *
-   * @param owner of the job that is asked for; undefined: for none in particular
+   * Returns the waiting line and the capacity.
+   * @param owner of the requested job; undefined: no particular job
    * @param number of that job at its owner
    */
   line(owner: Address | undefined, number: JobNumber, now: Millis): CentralLine {
@@ -421,7 +423,7 @@ export class Dispatcher {
 
   checkInvariants(): void {
     this.books.checkInvariants();
-    // What it has not heard of it cannot know.
+    // The policy cannot know news it has not received.
     if (!this.books.hasNews) this.#policy.checkInvariants?.(this.books);
   }
 
@@ -434,7 +436,7 @@ export class Dispatcher {
       this.books.names.capacityOf(placesOf(slots), capacity),
       attributesByName(attributes),
     );
-    // What is free there it has yet to say.
+    // The worker has not reported its free slots yet.
     worker.free.fill(0);
     worker.bit = place;
     return worker;

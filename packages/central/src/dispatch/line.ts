@@ -11,13 +11,13 @@ import {
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 
-/** What a look at one that waits costs. A step is what a turn may spend: some 1% of what planning takes. */
+/** Cost of looking at one waiting stage. A step is the budget of one turn: some 1% of the planning time. */
 const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
 
 /**
- * Who stands before whom, and when what waits will start: asked of one now and then, so that `why` can say it of others. Each
- * answer looks at every stage that waits.
+ * Order of the waiting stages and their expected starts, sampled from time to time so that `why` can predict
+ * them. Each query visits all waiting stages.
  */
 export class WaitingLine {
   readonly #books: ClusterBooks;
@@ -53,7 +53,7 @@ export class WaitingLine {
     this.#lookedAt = now;
   }
 
-  /** Who stands before the stages of a job, or of nobody in particular, and what there is for them. */
+  /** Returns the stages ahead of a job's stages, or of no particular job, and the capacity. */
   of(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
@@ -61,7 +61,7 @@ export class WaitingLine {
     const needs = stages.map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
       const why = this.#policy.explain?.(stage, this.#books, now)?.sentence;
-      // Where nobody works, earlier waits say nothing.
+      // Without working slots, earlier waits predict nothing.
       const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
@@ -105,7 +105,7 @@ export class WaitingLine {
     const couldRun = this.#couldRun();
     for (const other of [...this.#books.jobs].flatMap(waitingStages)) {
       const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
-      // What no worker could ever run holds up nobody.
+      // A stage that no worker could run blocks no other.
       if (other === stage || !isBefore || !couldRun(other)) continue;
       jobs.add(other.job);
       tasks += other.waiting;
@@ -124,32 +124,32 @@ export function waitingStages(job: BookedJob): BookedStage[] {
   return [...job.allStages].filter((stage) => stage.waiting > 0);
 }
 
-/** Where a stage stands in the order. */
+/** Position of a stage in the line. */
 type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
 
 /** Slots in all, and those that long tasks may have. */
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
-/** By what a stage's wait is compared with others'. */
+/** Work ahead relative to slots, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
   // It gets another place once its pilots have told how long its tasks run.
   const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
   return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }
 
-/** What the policy expected is of no use once it should have happened. */
+/** An expectation of the policy is useless once its time has passed. */
 function expectedOf({ expected }: BookedJob, now: Millis): Pick<NeedView, 'expected'> {
   if (expected === undefined || expected.at <= now) return {};
   const { at, where } = expected;
   return { expected: { inMs: at - now, ...(where === undefined ? {} : { where }) } };
 }
 
-/** Where a policy tells no order, the job that came first is taken to be served first. */
+/** Without an order from the policy, the older job is assumed to go first. */
 function isOlder(one: BookedStage, other: BookedStage): boolean {
   return one.job.arrivedAt < other.job.arrivedAt;
 }
 
-/** Where nobody says to central what is free, nobody waits in one line there. */
+/** If workers do not report free slots to central, there is no central line. */
 export function lineOfQueues(workers: Iterable<WorkerRecord>, unmatched: number): CentralLine {
   let slots = 0;
   let freeSlots = 0;

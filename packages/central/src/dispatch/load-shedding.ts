@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 
-/** Between two looks. ms */
+/** Check interval. ms */
 export const LOOK_MS = 1_000;
 /** Busy for so much of the time, so many looks in a row: messages wait, and soon everything would wait for them. */
 const TOO_BUSY = 0.8;

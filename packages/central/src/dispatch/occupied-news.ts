@@ -23,7 +23,7 @@ export class OccupiedNews {
     this.#source = source;
     this.#pauseMs = policy.bitmapMs;
     const { by } = policy.preset.short;
-    // Where heartbeats are sent, central can be missed, and owners probe then.
+    // With heartbeats central's silence is noticed, and owners probe meanwhile.
     const mayProbe = by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0);
     this.#isOn = mayProbe && policy.bitmapMs > 0;
   }

@@ -18,7 +18,7 @@ export class Occupied {
   #published: Uint8Array = NOBODY_OCCUPIED;
   /** Somebody was told nothing yet, and takes nobody for occupied. */
   #hasNewcomer = false;
-  /** Of when it was last looked at all of them; undefined to look whatever has changed. */
+  /** State at the last full scan; undefined forces a scan. */
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
   /** @returns what is to be told; undefined when it is about what was told last */

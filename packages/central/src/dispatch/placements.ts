@@ -75,7 +75,7 @@ export class Placements {
     return run?.named?.attempt === attempt ? run : undefined;
   }
 
-  /** What is believed to be at the worker is what it says itself, and what it cannot know yet. */
+  /** Combines the worker's own report with tasks that it cannot know yet. */
   held(worker: BookedWorker, held: readonly Held[], now: Millis): void {
     const there = new Set<BookedRun>();
     for (const each of held) {

@@ -61,7 +61,7 @@ it('goes by waits behind as much work more than by others', () => {
   expect(near.p50 / (20 * SECOND)).toBeCloseTo(1, 1);
   const far = times.expect({ kind: 'short', basisMs: 900 * SECOND })!;
   expect(far.p50 / (900 * SECOND)).toBeCloseTo(4, 1);
-  // Where all are as far, they count alike.
+  // With equal distances, all waits have equal weight.
   const elsewhere = seen(500, { kind: 'long', basisMs: () => SECOND, waitMs: () => 3 * SECOND }, times);
   expect(elsewhere.expect({ kind: 'long', basisMs: 60 * SECOND })!.p10 / (60 * SECOND)).toBeCloseTo(3, 0);
 });
@@ -79,7 +79,7 @@ it('keeps questions from all of a long wait, and not all of them', () => {
   times.started(stage, 100_000);
   const { p10, p90, waits } = times.expect({ kind: 'long', basisMs: 0 })!;
   expect(waits).toBeLessThanOrEqual(64);
-  // As if asked at random times: whichever were kept, a tenth came in the last tenth of the wait.
+  // Behaves like sampling at random times: a tenth of the kept samples lies in the last tenth of the wait.
   expect(Math.abs(p10 - 10_000)).toBeLessThan(3_000);
   expect(Math.abs(p90 - 90_000)).toBeLessThan(3_000);
 });

@@ -3,12 +3,12 @@ import type { Millis, StartWait } from '@goshawk/core';
 /** Earlier waits that are kept of a group, and those of them that are looked at for one answer. */
 const KEPT = 2_048;
 const NEAREST = 1_024;
-/** Of fewer earlier waits of a kind, those of all kinds are looked at; of fewer of these, nothing is said. */
+/** Minimum number of earlier waits of a kind; below it all kinds are used, and below it again no prediction is made. */
 const LEAST = 10;
 const ALL_KINDS = 'all';
 /** Open questions about one that waits. */
 const OPEN_MAX = 64;
-/** What a basis of 0 is taken for beside others. */
+/** Offset that lets a basis of 0 be compared with others. */
 const OFFSET_MS = 100;
 /** Waits whose log(basis) differs by less are alike. */
 const ALIKE = 0.001;
@@ -26,7 +26,7 @@ interface Asked {
   everyMs: Millis;
 }
 
-/** What waits, and what is known of its wait. */
+/** A waiting task and the facts its wait is compared by. */
 export interface WaitBasis {
   /** Waits of other kinds tell about this one where too few of its own are known. */
   readonly kind: string;
@@ -58,7 +58,7 @@ export class StartTimes<Stage extends object> {
       asked.questions.push({ askedAt: now, basis, forMs: forMs + 1 });
     else last.forMs += forMs + 1;
     if (asked.questions.length < OPEN_MAX) return;
-    // What waits for long keeps questions from all of its wait.
+    // A long wait keeps samples from its whole duration.
     asked.everyMs = (2 * (now - asked.questions[0]!.askedAt)) / OPEN_MAX;
     asked.questions = everyOther(asked.questions);
   }
@@ -97,7 +97,7 @@ function everyOther(questions: readonly Question[]): Question[] {
   return kept;
 }
 
-/** Of the groups that it belongs to, the nearest first. */
+/** Groups that it belongs to, nearest first. */
 function keysOf({ kind, basisMs }: WaitBasis): string[] {
   return [kind, ALL_KINDS].map((known) => (basisMs > 0 ? `${known} behind others` : known));
 }

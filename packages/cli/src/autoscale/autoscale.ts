@@ -10,15 +10,15 @@ import { type Member, type Orders, type Pool, Scaler } from './scaler.js';
 /** Options of every kind of pool. */
 export const SCALE_OPTIONS = {
   pool: { type: 'text', value: 'NAME', default: 'goshawk-pool', describe: 'name of the pool' },
-  min: { type: 'count', default: 0, describe: 'workers at least' },
-  max: { type: 'count', min: 1, max: 10_000, describe: 'workers at most (required)' },
+  min: { type: 'count', default: 0, describe: 'minimum number of workers' },
+  max: { type: 'count', min: 1, max: 10_000, describe: 'maximum number of workers (required)' },
   cooldown: {
     type: 'duration',
     default: '5m',
-    describe: 'drain workers after so long a time in which fewer were enough',
+    describe: 'drain workers after fewer would have sufficed for this long',
   },
-  every: { type: 'duration', default: '2s', describe: 'interval between two looks at the cluster' },
-  dryRun: { type: 'flag', flagOnly: true, describe: 'only say what would be done' },
+  every: { type: 'duration', default: '2s', describe: 'interval between two checks of the cluster' },
+  dryRun: { type: 'flag', flagOnly: true, describe: 'print the actions without taking them' },
 } as const satisfies OptionSpecs;
 
 type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly slots: number };
@@ -35,7 +35,11 @@ export async function autoscale(
   if (max === undefined) throw new InputError('usage', 'autoscale: --max is missing', 'give --max WORKERS');
   if (min > max) throw new InputError('usage', `autoscale: --min ${min} is more than --max ${max}`);
   if (!/^[a-z0-9][a-z0-9.-]{0,62}$/.test(name))
-    throw new InputError('usage', `autoscale: --pool: "${name}" is no name`, 'use a-z, 0-9, dots and dashes');
+    throw new InputError(
+      'usage',
+      `autoscale: --pool: "${name}" is not a valid name`,
+      'use a-z, 0-9, dots and dashes',
+    );
   const found = await findCluster(context);
   await using driver = new Driver(context, { ...options, max }, makePool(found), found);
   await keepLooking(context, options.every, () => driver.look());
@@ -73,7 +77,7 @@ class Driver implements AsyncDisposable {
     const orders = this.#scaler.orders({ waiting, members, workers: view.workers }, performance.now());
     const before = this.#said;
     this.#said = new Set();
-    for (const name of orders.failed) this.#context.note(`${name} ended before its worker had joined`);
+    for (const name of orders.failed) this.#context.note(`${name} ended before its worker joined`);
     await this.#follow(orders, members, before);
   }
 
@@ -107,9 +111,9 @@ class Driver implements AsyncDisposable {
 
   #need({ waiting, busy, slots, wanted }: Orders): string {
     const { min, max = 0 } = this.#options;
-    if (wanted === min) return `there are never fewer than ${min}`;
+    if (wanted === min) return `the minimum is ${min}`;
     const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} of ${counted(slots, 'slot')} ${slots === 1 ? 'is' : 'are'} busy`;
-    return wanted === max ? `${seen}; no more than ${max} are allowed` : seen;
+    return wanted === max ? `${seen}; the maximum is ${max}` : seen;
   }
 
   /** A line for each change, with its reason. */

@@ -207,7 +207,7 @@ describe('up', () => {
     expect(scaler.orders(drained, LOOK_MS)).toMatchObject({ start: 1, undo: [], end: [] });
   });
 
-  it('rests after a member ended before its worker had joined', () => {
+  it('rests after a member ended before its worker joined', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 1 });
     expect(scaler.orders(look(0), 0).start).toBe(1);
     scaler.started(['w']);

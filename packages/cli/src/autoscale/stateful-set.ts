@@ -69,8 +69,8 @@ export class StatefulSetPool implements Pool {
       );
     const hints: Readonly<Record<number, string>> = {
       401: 'its token is not valid there',
-      403: `its service account has to be allowed to get and patch statefulsets/scale of ${this.name}`,
-      409: 'somebody else changed it at the same time; it is tried again',
+      403: `allow its service account to get and patch statefulsets/scale of ${this.name}`,
+      409: 'it was changed concurrently; the autoscaler will retry',
     };
     return new UnreachableError(
       'kubernetes',

@@ -10,9 +10,9 @@ const CLUSTER = ['--cluster', 'tcp://127.0.0.1:1'];
 it.each([
   [['slurm'], /^goshawk: autoscale: --max is missing; give --max WORKERS\n$/],
   [['slurm', '--max', '2', '--min', '3'], /^goshawk: autoscale: --min 3 is more than --max 2\n$/],
-  [['slurm', '--max', '2', '--pool', 'a b'], /^goshawk: autoscale: --pool: "a b" is no name; use/],
+  [['slurm', '--max', '2', '--pool', 'a b'], /^goshawk: autoscale: --pool: "a b" is not a valid name; use/],
   [['slurm', '--max', '2'], /^goshawk: there is no squeue here; run this where Slurm's commands are/],
-  [['kubernetes', '--max', '2'], /^goshawk: autoscale: this is no pod of Kubernetes; give --api/],
+  [['kubernetes', '--max', '2'], /^goshawk: autoscale: not running in a Kubernetes pod; give --api/],
 ])('%j ends with one line', async (words, line) => {
   const cwd = kubernetes.folder;
   const environment = { XDG_STATE_HOME: cwd, PATH: '/nowhere' };
@@ -59,7 +59,7 @@ test('replicas are set as they were read, and no others', async () => {
 
 it.each([
   [404, 'there is no StatefulSet pool in the namespace here', 'apply k8s/pools/elastic, or give --pool'],
-  [403, 'answers 403 when asked to read', 'its service account has to be allowed to get and patch'],
+  [403, 'returned 403 to a request to read', 'allow its service account to get and patch'],
 ])('%d of the API server is told in words', async (status, message, hint) => {
   const { members } = bound(await pool((_, response) => response.writeHead(status).end('{}')));
   await expect(members()).rejects.toMatchObject({

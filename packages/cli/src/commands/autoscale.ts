@@ -12,19 +12,20 @@ import { SLOTS_OPTION } from '../resources.js';
 
 export const autoscaleKubernetesCommand = defineCommand({
   name: 'autoscale kubernetes',
-  describe: 'set the replicas of a StatefulSet of workers by what waits; pods are drained before they go',
+  describe:
+    'scale a StatefulSet of workers with the number of waiting tasks; drain pods before removing them',
   examples: [
     ['goshawk autoscale kubernetes --max 50 --dry-run', 'in a pod; k8s/pools/elastic has one'],
     ['goshawk autoscale kubernetes --pool gpu-pool --min 2 --max 8 --cooldown 10m', 'between two and eight'],
   ],
   options: {
     ...SCALE_OPTIONS,
-    slots: { ...SLOTS_OPTION, describe: 'slots of a worker of the pool, until the first one has joined' },
+    slots: { ...SLOTS_OPTION, describe: 'slots of each pool worker, until the first one has joined' },
     namespace: {
       type: 'text',
       value: 'NAME',
       describe: 'namespace of the StatefulSet',
-      whenUnset: "the pod's own, else goshawk",
+      whenUnset: 'that of the pod, else goshawk',
     },
     ...API_OPTIONS,
   },
@@ -38,12 +39,13 @@ export const autoscaleKubernetesCommand = defineCommand({
 export const autoscaleSlurmCommand = defineCommand({
   name: 'autoscale slurm',
   words: '[-- SBATCH-ARG…]',
-  describe: 'submit allocations of Slurm that are workers by what waits; workers are drained before they end',
+  describe:
+    'run workers in Slurm allocations according to the number of waiting tasks; drain workers before ending them',
   examples: [
     ['goshawk autoscale slurm --max 20 --slots 8', 'allocations of eight CPUs'],
     [
       'goshawk autoscale slurm --max 20 -- --partition short --time 4:00:00 --mem 16G',
-      'with further arguments of sbatch',
+      'with additional sbatch arguments',
     ],
   ],
   options: {
@@ -72,7 +74,7 @@ function workerCommand({ global, environment, cwd }: Context, { url, keys }: Fou
   const [central = url] = url.split(',');
   const program = process.argv[1];
   if (program === undefined)
-    throw new InputError('usage', 'autoscale: this program has no path to start again');
+    throw new InputError('usage', 'autoscale: cannot determine the path of this program to start workers');
   const path = global.keys === undefined ? keys : resolve(cwd, global.keys);
   const isLocal = /^tcp:\/\/(127\.|localhost|\[::1\])/.test(central);
   return [

@@ -12,10 +12,11 @@ export const cancelCommand = defineCommand({
   name: 'cancel',
   words: '[ID…]',
   completes: 'ids',
-  describe: 'cancel jobs, or tasks of a job (ID/TASKS): waiting tasks never start, running tasks are killed',
+  describe:
+    'cancel jobs, or tasks of a job (ID/TASKS): waiting tasks never start and running tasks are killed',
   examples: [
     ['goshawk cancel $id', 'does nothing to a job that has ended'],
-    ['goshawk cancel $id/7-20,31', 'these tasks, numbered as in `goshawk tasks`; the others go on'],
+    ['goshawk cancel $id/7-20,31', 'these tasks, numbered as in `goshawk tasks`; the others continue'],
     ['goshawk cancel $id/train', 'the tasks of a stage; $id/train/7-20 is an error if they are of another'],
     ["goshawk cancel --user $USER --name 'etl-*'", 'all jobs that fit both'],
   ],
@@ -27,10 +28,10 @@ export const cancelCommand = defineCommand({
       value: 'STATES',
       flagOnly: true,
       suggests: ['waiting', 'running'],
-      describe: 'jobs in these states: waiting, running, with commas',
+      describe: 'jobs in these states: waiting, running, comma-separated',
     },
     all: { type: 'flag', flagOnly: true, describe: 'all jobs that have not ended' },
-    yes: { type: 'flag', alias: 'y', flagOnly: true, describe: 'do not ask before jobs are cancelled' },
+    yes: { type: 'flag', alias: 'y', flagOnly: true, describe: 'do not ask for confirmation' },
   },
   async run(context, options, { words }) {
     const { user, name, state, all, yes } = options;
@@ -66,7 +67,7 @@ async function cancelOne(context: Context, cluster: Cluster, word: string): Prom
     return context.show({ schema: 'goshawk.cancel/1', job: id, state }, () =>
       isFinal(state)
         ? `${id} ${paintState(state, paint)}`
-        : `${id} is being cancelled: tasks that run are killed`,
+        : `${id} is being cancelled: running tasks are killed`,
     );
   }
   const { job, cancelled, killing, ended } = await cluster.job(id).cancelTasks(tasks, { stage, signal });
@@ -104,6 +105,6 @@ async function cancelMany(
       ? 'no such jobs'
       : `${counted(jobs, 'job')} cancelled: ${counted(waiting, 'task')} never ${waiting === 1 ? 'starts' : 'start'}, ${formatCount(running)} running ${running === 1 ? 'is' : 'are'} killed`,
   );
-  for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs may go on`);
+  for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs may continue`);
   return silent.length > 0 ? ExitCode.unreachable : ExitCode.done;
 }

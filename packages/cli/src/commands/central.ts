@@ -17,7 +17,7 @@ import {
 
 export const centralCommand = defineCommand({
   name: 'central',
-  describe: 'run central, the central scheduler of a cluster',
+  describe: 'run central, the process that knows the whole cluster and runs the policy',
   examples: [
     ['goshawk central --bind tcp://127.0.0.1:7070 --policy hawk', 'a central scheduler for this machine'],
   ],
@@ -33,8 +33,7 @@ export const centralCommand = defineCommand({
     expectSchedulers: {
       type: 'text',
       value: 'NAMES',
-      describe:
-        'names of schedulers that are reported as away while they are not there, such as s[0-2] or s0,s1',
+      describe: 'schedulers to report as missing until they join, such as s[0-2] or s0,s1',
     },
     users: USERS_OPTION,
     settings: {
@@ -42,7 +41,7 @@ export const centralCommand = defineCommand({
       value: 'JSON',
       flagOnly: true,
       rare: true,
-      describe: 'all settings of the policy, in place of single options',
+      describe: 'all policy settings as JSON, instead of single options',
     },
   },
   async run(context, options) {

@@ -14,8 +14,8 @@ const COLUMNS: readonly Column[] = [
 
 export const clustersCommand = defineCommand({
   name: 'clusters',
-  describe: 'list your clusters of `goshawk up` on this machine',
-  examples: [['goshawk clusters', 'which are there, and which one commands talk to from this folder']],
+  describe: 'list your `goshawk up` clusters on this machine',
+  examples: [['goshawk clusters', 'also shows which one commands in this folder use']],
   options: {},
   async run(context) {
     const { findLocalCluster, isHere, localClusters } = await import('@goshawk/client');

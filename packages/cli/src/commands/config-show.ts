@@ -35,10 +35,14 @@ interface Setting {
 export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
     name: 'config show',
-    describe: 'show the value of every setting that files and variables can set',
-    examples: [['goshawk config show --origin', 'with the origin of each value']],
+    describe: 'show the value of every setting',
+    examples: [['goshawk config show --origin', 'also show where each value comes from']],
     options: {
-      origin: { type: 'flag', flagOnly: true, describe: 'with the origin of each value; always with --json' },
+      origin: {
+        type: 'flag',
+        flagOnly: true,
+        describe: 'also show where each value comes from; implied by --json',
+      },
     },
     async run(context, options) {
       const settings = settingsOf(context, await commands());

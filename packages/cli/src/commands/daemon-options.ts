@@ -16,7 +16,7 @@ export const DAEMON_OPTIONS = {
     value: 'URL',
     rare: true,
     describe:
-      'address for the other processes, if --bind is not reachable for them (default for 0.0.0.0: the only address of this machine)',
+      'address that other processes connect to, if they cannot reach --bind (default for 0.0.0.0: the only address of this machine)',
   },
   insecure: { type: 'flag', rare: true, describe: 'listen beyond loopback without keys' },
   http: {
@@ -27,13 +27,14 @@ export const DAEMON_OPTIONS = {
   httpTokenFile: {
     type: 'text',
     value: 'FILE',
-    describe: 'token that HTTP requests must carry; needed beyond loopback (or GOSHAWK_HTTP_TOKEN)',
+    describe:
+      'file with the bearer token for HTTP requests; required beyond loopback (or set GOSHAWK_HTTP_TOKEN)',
   },
   httpPortFile: {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe: 'write the port of HTTP to FILE, for health checks with --http HOST:0',
+    describe: 'write the HTTP port to FILE, for health checks with --http HOST:0',
   },
   auditLog: {
     type: 'text',
@@ -43,20 +44,20 @@ export const DAEMON_OPTIONS = {
   },
   drainTimeout: {
     type: 'duration',
-    describe: 'time for running work after SIGTERM; 0s: stop at once (default: no limit)',
+    describe: 'how long running work may take after SIGTERM; 0s stops at once (default: no limit)',
   },
   logLevel: {
     type: 'text',
     default: 'info',
     choices: LOG_LEVELS,
     value: 'LEVEL',
-    describe: 'least severe level of the log',
+    describe: 'minimum log level',
   },
   withParent: {
     type: 'flag',
     flagOnly: true,
     rare: true,
-    describe: 'end when stdin closes: for a parent process',
+    describe: 'exit when stdin closes, for parent processes',
   },
 } as const satisfies OptionSpecs;
 
@@ -68,7 +69,7 @@ export const MEMBER_OPTIONS = {
     type: 'text',
     value: 'URL',
     default: 'tcp://127.0.0.1:0',
-    describe: 'address to listen on; port 0: any free port',
+    describe: 'address to listen on; port 0 picks a free port',
   },
   centralUrl: {
     type: 'text',
@@ -92,8 +93,7 @@ export const RETENTION_OPTIONS = {
   keepJobs: {
     type: 'count',
     default: 10_000,
-    describe:
-      'ended jobs of a scheduler that it remembers for more than ten minutes; the oldest are forgotten first',
+    describe: 'ended jobs that each scheduler keeps for more than ten minutes; it forgets the oldest first',
   },
 } as const satisfies OptionSpecs;
 
@@ -102,20 +102,21 @@ export const JOURNAL_OPTION = {
   type: 'text',
   value: 'URL',
   describe:
-    'postgres://… database for the jobs of all schedulers; other schedulers take over the jobs of a lost one (GOSHAWK_JOURNAL hides a password from `ps`)',
+    'PostgreSQL database (postgres://…) for the jobs of all schedulers, which take over the jobs of a lost scheduler (use GOSHAWK_JOURNAL to hide the password from `ps`)',
 } as const;
 
 /** Of schedulers; the whole of a local cluster takes it too. */
 export const QUOTA_OPTION = {
   type: 'count',
   min: 1,
-  describe: 'waiting tasks of one user at each scheduler at most; more are refused (default: no limit)',
+  describe:
+    'maximum number of waiting tasks per user and scheduler; further jobs are refused (default: no limit)',
 } as const;
 
 export const SHADOW_OPTION = {
   type: 'text',
   value: 'NAMES',
-  describe: 'score these estimators on every job, without any effect: pilot,history,hybrid',
+  describe: 'score these estimators on every job without using their estimates: pilot,history,hybrid',
 } as const;
 
 /** @throws InputError for a file that is not there, that others may read, or that holds no token */
@@ -164,8 +165,8 @@ function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]{16,512}$/.test(token)) return token;
   throw new InputError(
     'bad-token',
-    `${source} does not hold a token of 16 to 512 letters, digits and signs`,
-    'such as `openssl rand -hex 32` makes',
+    `${source} does not contain a token of 16 to 512 letters, digits and signs`,
+    'create one with `openssl rand -hex 32`',
   );
 }
 

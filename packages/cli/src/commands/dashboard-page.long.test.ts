@@ -246,7 +246,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await open('#/jobs', 'Jobs');
     dashboard.kill('SIGKILL');
     await dashboard.finished;
-    const gone = page.locator('.connection', { hasText: 'no answer from the dashboard' });
+    const gone = page.locator('.connection', { hasText: 'the dashboard does not respond' });
     await gone.waitFor();
     const { host } = new URL(url);
     dashboard = startDashboard(host);

@@ -303,9 +303,7 @@ describe('what goes wrong', () => {
   it('beyond loopback tokens are needed, and give leave to look', async () => {
     const open = await cluster.goshawk(['dashboard', '--listen', '0.0.0.0:0']);
     expect(open).toMatchObject({ exitCode: 2 });
-    expect(open.stderr).toMatch(
-      /beyond loopback everybody on the network could look at the cluster; give tokens/,
-    );
+    expect(open.stderr).toMatch(/beyond loopback, anyone on the network could view the cluster; give tokens/);
     await writeFile(join(cluster.folder, 'tokens'), 'operate 0123456789abcdef\n', { mode: 0o600 });
     const guarded = cluster.run(['dashboard', '--listen', '0.0.0.0:0', '--token-file', 'tokens']);
     try {

@@ -14,7 +14,7 @@ const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 
 export const dashboardCommand = defineCommand({
   name: 'dashboard',
-  describe: 'serve a web page of the cluster and the HTTP API (docs/USE.md)',
+  describe: 'serve the web page and the HTTP API of a cluster (docs/USE.md)',
   examples: [
     ['goshawk dashboard', 'print the address of the page'],
     [
@@ -27,25 +27,25 @@ export const dashboardCommand = defineCommand({
       type: 'text',
       value: 'HOST:PORT',
       default: '127.0.0.1:7080',
-      describe: 'address to listen on; port 0: any free port',
+      describe: 'address to listen on; port 0 picks a free port',
     },
     tokenFile: {
       type: 'text',
       value: 'FILE',
       describe:
-        'file of lines with a role (read, submit, operate) and a token; needed beyond loopback (or GOSHAWK_DASHBOARD_TOKENS)',
+        'file with a role (read, submit, operate) and a token on each line; required beyond loopback (or set GOSHAWK_DASHBOARD_TOKENS)',
     },
     allow: {
       type: 'text',
       value: 'ROLE',
       choices: ROLES,
-      describe: 'upper bound of the roles of all tokens',
+      describe: 'highest role that any token grants',
       whenUnset: 'operate on loopback, read beyond it',
     },
     allowHost: {
       type: 'texts',
       value: 'NAME',
-      describe: 'further accepted Host header, for proxies',
+      describe: 'additional Host header to accept, for proxies',
     },
     withParent: DAEMON_OPTIONS.withParent,
   },
@@ -63,7 +63,7 @@ export const dashboardCommand = defineCommand({
       where,
       version: VERSION,
       connect: (signal) => connect(where, { keys: source, signal }),
-      failed: (error) => context.note(`the gateway has an error: ${(error as Error).stack}`),
+      failed: (error) => context.note(`gateway error: ${(error as Error).stack}`),
     });
     try {
       const endpoint = `${gateway.url}/${own.map(({ token }) => `#token=${token}`).join('')}`;

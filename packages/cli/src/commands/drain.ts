@@ -10,14 +10,14 @@ import { startProgress } from '../terminal/progress.js';
 
 /** Between two looks at a worker that drains. ms */
 const POLL_MS = 200;
-/** What a worker has to say that it takes work again. ms */
+/** What a worker has to say that it accepts tasks again. ms */
 const UNDO_MS = 2_000;
 
 export const drainCommand = defineCommand({
   name: 'drain',
   words: 'WORKER…',
   completes: 'workers',
-  describe: 'stop new tasks on workers; running tasks finish, waiting ones move to other workers',
+  describe: 'start no new tasks on workers; running tasks finish, and waiting tasks move to other workers',
   examples: [
     ['goshawk drain w3 w4 --wait', 'until both workers are empty'],
     ['goshawk drain w3 --undo', 'accept tasks again'],
@@ -81,7 +81,7 @@ async function untilDrained(context: Context, cluster: Cluster, first: DrainAnsw
     return answer;
   } catch (error) {
     if (!signal.aborted) throw error;
-    context.note(`${worker} goes on draining; \`goshawk drain ${worker} --undo\` takes that back`);
+    context.note(`${worker} continues to drain; \`goshawk drain ${worker} --undo\` undoes this`);
     throw signal.reason;
   } finally {
     progress.stop();
@@ -94,10 +94,10 @@ function sentence({ worker: name, state, running }: DrainAnswer): string {
     case 'active':
       return `${worker} takes work`;
     case 'draining':
-      return `${worker} takes nothing new; ${counted(running, 'task')} running there`;
+      return `${worker} is draining; ${counted(running, 'task')} still running`;
     case 'quarantined':
-      return `${worker} takes nothing for a while: nothing can be started there`;
+      return `${worker} is quarantined for a while: tasks cannot start there`;
     case 'drained':
-      return `${worker} is drained: nothing runs there`;
+      return `${worker} is drained: no tasks are running`;
   }
 }

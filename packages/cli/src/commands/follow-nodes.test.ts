@@ -20,7 +20,7 @@ it('says that it is in no pod', async () => {
   const { exitCode, stderr } = await runHere(['follow-nodes'], { cwd, environment: { XDG_STATE_HOME: cwd } });
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(
-    /^goshawk: follow-nodes: this is no pod of Kubernetes; give --api https:\/\/HOST:PORT/,
+    /^goshawk: follow-nodes: not running in a Kubernetes pod; give --api https:\/\/HOST:PORT/,
   );
 });
 

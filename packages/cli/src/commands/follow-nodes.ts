@@ -10,13 +10,13 @@ import { cordonedNodes } from '../kubernetes/nodes.js';
 
 export const followNodesCommand = defineCommand({
   name: 'follow-nodes',
-  describe: 'on Kubernetes: drain the workers of cordoned nodes, and undo this on uncordoned nodes',
+  describe: 'on Kubernetes, drain the workers on cordoned nodes, and undo it when the nodes are uncordoned',
   examples: [
     ['goshawk follow-nodes --cluster tcp://goshawk-central:7070', 'in a pod with the right to list nodes'],
   ],
   options: {
     ...API_OPTIONS,
-    every: { type: 'duration', default: '5s', describe: 'interval between two requests' },
+    every: { type: 'duration', default: '5s', describe: 'interval between requests' },
   },
   async run(context, options) {
     const nodes = apiOptions(context, options, 'follow-nodes');
@@ -38,10 +38,10 @@ async function follow(
   const { drain, undo } = follower.orders(cordoned, workers);
   for (const worker of drain) {
     if (await drainUnlessGone(cluster, worker, true, signal))
-      out(`${worker} takes nothing new: its node is cordoned`);
+      out(`${worker} is draining: its node is cordoned`);
   }
   for (const worker of undo) {
     if (await drainUnlessGone(cluster, worker, false, signal))
-      out(`${worker} takes work again: its node does`);
+      out(`${worker} accepts tasks again: its node was uncordoned`);
   }
 }

@@ -10,7 +10,7 @@ export const holdCommand = defineCommand({
   name: 'hold',
   words: 'ID…',
   completes: 'ids',
-  describe: 'start nothing more of jobs until they are released; running tasks go on',
+  describe: 'start no more tasks of jobs until they are released; running tasks continue',
   examples: [['goshawk hold $id; goshawk release $id', 'stop new tasks, and let them start again']],
   options: {},
   run: (context, _options, { words }) =>
@@ -21,8 +21,10 @@ export const releaseCommand = defineCommand({
   name: 'release',
   words: 'ID…',
   completes: 'ids',
-  describe: 'let held jobs start, and jobs that would begin later (--begin) start now',
-  examples: [['id=$(goshawk submit --hold -- true); goshawk release $id', 'a job that was submitted held']],
+  describe: 'release jobs on hold, and start jobs with a later --begin time now',
+  examples: [
+    ['id=$(goshawk submit --hold -- true); goshawk release $id', 'submit a job on hold, and release it'],
+  ],
   options: {},
   run: (context, _options, { words }) =>
     forEach(
@@ -39,7 +41,7 @@ export const updateCommand = defineCommand({
   words: 'ID…',
   completes: 'ids',
   describe: 'change jobs that have not ended',
-  examples: [['goshawk update $id --priority high', 'waiting tasks go before those of other jobs']],
+  examples: [['goshawk update $id --priority high', 'its waiting tasks start before those of other jobs']],
   options: {
     priority: {
       type: 'text',

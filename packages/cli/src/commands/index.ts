@@ -86,8 +86,8 @@ async function load(names: readonly string[]): Promise<readonly Command[]> {
 
 /** What the commands of two words have in common. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
-  autoscale: 'start and end workers with the work',
-  trace: 'inspect and make workloads',
+  autoscale: 'scale workers with the load',
+  trace: 'inspect and generate workloads',
   journal: 'inspect, repair and move the journals of schedulers',
   config: 'show settings',
 };

@@ -34,11 +34,17 @@ export const jobsCommand = defineCommand({
       value: 'STATES',
       flagOnly: true,
       suggests: JOB_STATES,
-      describe: `only jobs in these states: ${JOB_STATES.join(', ')}, with commas`,
+      describe: `only jobs in these states: ${JOB_STATES.join(', ')}, comma-separated`,
     },
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },
-    all: { type: 'flag', flagOnly: true, describe: 'all ended jobs, not only the last ten' },
-    limit: { type: 'count', default: 1_000, min: 1, max: LISTED_MAX, describe: 'entries at most' },
+    all: { type: 'flag', flagOnly: true, describe: 'list all ended jobs, not only the last ten' },
+    limit: {
+      type: 'count',
+      default: 1_000,
+      min: 1,
+      max: LISTED_MAX,
+      describe: 'maximum number of entries to list',
+    },
     strict: STRICT,
     from: {
       type: 'count',
@@ -93,7 +99,7 @@ export const jobsCommand = defineCommand({
     if (truncated) {
       // Without --all only ended jobs beyond the last ten are left out, unless the limit cuts the list.
       const isCut = all || from > 0 || jobs.length === limit;
-      const goesOn = next === null ? '' : `; --from ${next} goes on`;
+      const goesOn = next === null ? '' : `; --from ${next} continues`;
       context.note(
         `${counted(total - from - jobs.length, 'more job')}${isCut ? goesOn : '; --all lists them'}`,
       );

@@ -47,7 +47,7 @@ describe('journal', () => {
     expect(stdout).toMatch(
       /^jobs abcde-\*, format \d, written by goshawk 1\.2\.3\n2 jobs: 1 active, 1 ended\n3 records/,
     );
-    expect(stdout).toMatch(/^last had by tcp:\/\/127\.0\.0\.1:7000$/m);
+    expect(stdout).toMatch(/^last owned by tcp:\/\/127\.0\.0\.1:7000$/m);
     const json = JSON.parse((await journal('inspect', 's0/journal', '--json')).stdout);
     expect(json).toMatchObject({
       schema: 'goshawk.journal/1',
@@ -96,7 +96,7 @@ describe('journal', () => {
     expect((await journal('export', 's1')).stdout).toBe(stdout);
     const again = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
     expect(again.exitCode).toBe(2);
-    expect(again.stderr).toContain('there is a journal in');
+    expect(again.stderr).toContain('there is already a journal in');
     const lines = ['{}', stdout.replace('"accepted"', '"no such"'), stdout.replace('abcde-2', 'other-2'), ''];
     for (const input of lines) {
       expect(await runHere(['journal', 'import', 's2'], { cwd, input })).toMatchObject({ exitCode: 2 });
@@ -120,7 +120,7 @@ describe('journal', () => {
       JSON.stringify({ id: `abcde-${record.job}`, ...record, ...(i === 1 ? fields : {}) }),
     );
     const { exitCode, stderr } = await runHere(['journal', 'import', 's2'], { cwd, input: lines.join('\n') });
-    expect(stderr).toMatch(/^goshawk: line 2 (has a bad (stagesMs|estimateMs)|is no record).*\n$/);
+    expect(stderr).toMatch(/^goshawk: line 2 (has a bad (stagesMs|estimateMs)|is not a job record).*\n$/);
     expect(exitCode).toBe(2);
     expect(existsSync(join(cwd, 's2'))).toBe(false);
   });
@@ -149,7 +149,7 @@ describe('journal', () => {
     expect((await journal('verify', 's0')).stdout).toContain(
       `${jobs} records of ${jobs} jobs can be read, 0 damaged`,
     );
-    expect((await journal('repair', 's0')).stdout).toBe('nothing is damaged, and nothing was changed\n');
+    expect((await journal('repair', 's0')).stdout).toBe('no record is damaged; nothing was changed\n');
   });
 
   it('says clearly what is no journal', async () => {

@@ -22,20 +22,24 @@ const TAG_OPTION = {
 export const journalInitCommand = defineCommand({
   words: '[URL]',
   name: 'journal init',
-  describe: 'make or upgrade the tables of journals in PostgreSQL',
+  describe: 'create or upgrade the journal tables in PostgreSQL',
   examples: [['goshawk journal init postgres://goshawk:…@db1/goshawk', 'once, before schedulers use it']],
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
     const url = words[0] ?? options.journal;
     if (url === undefined)
-      throw new InputError('usage', 'journal init: no URL', 'give postgres://…, or set GOSHAWK_JOURNAL');
+      throw new InputError(
+        'usage',
+        'journal init: no URL given',
+        'give postgres://…, or set GOSHAWK_JOURNAL',
+      );
     const { inPostgres } = await import('@goshawk/journal');
     const { initStore, parseJournalUrl, SCHEMA_VERSION: version } = await inPostgres();
     const { shown } = parseJournalUrl(url);
     const before = await initStore(url);
     context.show({ schema: 'goshawk.journal-init/1', before, version }, () =>
       before === version
-        ? `${shown} is at version ${version} already`
+        ? `${shown} is already at version ${version}`
         : `${shown} is ready for journals (version ${version})`,
     );
   },
@@ -44,15 +48,22 @@ export const journalInitCommand = defineCommand({
 export const journalOwnersCommand = defineCommand({
   words: '[URL]',
   name: 'journal owners',
-  describe: 'list the journals in PostgreSQL with the scheduler that has each, or that nobody has it',
+  describe: 'list the journals in PostgreSQL and the scheduler that owns each, if any',
   examples: [
-    ['goshawk journal owners postgres://goshawk:…@db1/goshawk', 'after a restore: whose jobs nobody has'],
+    [
+      'goshawk journal owners postgres://goshawk:…@db1/goshawk',
+      'after a restore: find jobs without an owner',
+    ],
   ],
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
     const url = words[0] ?? options.journal;
     if (url === undefined)
-      throw new InputError('usage', 'journal owners: no URL', 'give postgres://…, or set GOSHAWK_JOURNAL');
+      throw new InputError(
+        'usage',
+        'journal owners: no URL given',
+        'give postgres://…, or set GOSHAWK_JOURNAL',
+      );
     const { inPostgres, summaryOf } = await import('@goshawk/journal');
     const { journalOwners, storedJournals } = await inPostgres();
     const stored = new Map((await storedJournals(url)).map((each) => [each.identity.tag, summaryOf(each)]));
@@ -101,7 +112,7 @@ export const journalInspectCommand = defineCommand({
 export const journalVerifyCommand = defineCommand({
   words: 'FOLDER|URL',
   name: 'journal verify',
-  describe: 'read every record of a journal, and list damaged ones',
+  describe: 'read every record of a journal and list the damaged ones',
   examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 if a record is damaged']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
@@ -127,7 +138,7 @@ export const journalVerifyCommand = defineCommand({
 export const journalExportCommand = defineCommand({
   words: 'FOLDER|URL',
   name: 'journal export',
-  describe: 'print every readable record of a journal, one JSON line each',
+  describe: 'print every readable record of a journal, one JSON line per record',
   examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one line for each record, by job']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
@@ -138,7 +149,7 @@ export const journalExportCommand = defineCommand({
         const tags = [journal, ...others].map(({ identity }) => identity.tag);
         throw new InputError(
           'usage',
-          `there are several journals: ${tags.join(', ')}`,
+          `there is more than one journal: ${tags.join(', ')}`,
           'name one with --tag',
         );
       }
@@ -157,7 +168,7 @@ export const journalExportCommand = defineCommand({
 export const journalRepairCommand = defineCommand({
   words: 'FOLDER',
   name: 'journal repair',
-  describe: 'make a new journal from the readable records of a damaged one, and keep the old one beside it',
+  describe: 'rebuild a damaged journal from its readable records, and keep the old one beside it',
   examples: [['goshawk journal repair .goshawk/s0', 'while no scheduler uses that folder']],
   options: {},
   async run(context, _options, { words }) {
@@ -173,7 +184,7 @@ export const journalRepairCommand = defineCommand({
     const counts = { tag, records: records.length, jobs, damaged, problems };
     context.show({ schema: 'goshawk.journal-repair/1', ...counts, kept: kept ?? null }, () =>
       kept === undefined
-        ? 'nothing is damaged, and nothing was changed'
+        ? 'no record is damaged; nothing was changed'
         : [
             ...problems,
             ...damagedLines(tag, damaged),
@@ -186,13 +197,13 @@ export const journalRepairCommand = defineCommand({
 export const journalImportCommand = defineCommand({
   words: 'FOLDER|URL',
   name: 'journal import',
-  describe: 'make a journal from the lines of `goshawk journal export` on stdin',
+  describe: 'create a journal from the output of `goshawk journal export` on stdin',
   examples: [
     ['goshawk journal import /var/lib/goshawk/s0 < jobs.jsonl', 'into a folder without a journal'],
     ['goshawk journal import postgres://… --name s0 < jobs.jsonl', 'for the scheduler s0, at its next start'],
   ],
   options: {
-    name: { type: 'text', value: 'NAME', describe: 'in PostgreSQL: scheduler that owns the jobs' },
+    name: { type: 'text', value: 'NAME', describe: 'in PostgreSQL: the scheduler that owns the jobs' },
   },
   async run(context, { name }, { words }) {
     const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(
@@ -242,7 +253,7 @@ async function withJournals(
   if (!isUrl && tag !== undefined)
     throw new InputError('usage', '--tag is for journals in PostgreSQL', 'leave it out');
   const journals = await journalsAt(isUrl ? word : journalFolder(context, word), tag);
-  if (journals.length === 0) context.note(`no scheduler has a journal at ${parseJournalUrl(word).shown} yet`);
+  if (journals.length === 0) context.note(`there is no journal at ${parseJournalUrl(word).shown} yet`);
   try {
     return await use(journals);
   } finally {
@@ -264,7 +275,7 @@ function inspected(summary: JournalSummary & { holder?: string; epoch?: number }
     `${counted(records, 'record')}, the last ${last}`,
     `${formatBytes(usedBytes)} in use of ${formatBytes(fileBytes)}`,
     // Of a process's name, where it listened.
-    `last had by ${formers.at(-1)?.split('!')[0] ?? 'nobody'}`,
-    ...(holder === undefined ? [] : [`scheduler ${holder} has it, epoch ${epoch}`]),
+    `last owned by ${formers.at(-1)?.split('!')[0] ?? 'nobody'}`,
+    ...(holder === undefined ? [] : [`owned by scheduler ${holder}, epoch ${epoch}`]),
   ].join('\n');
 }

@@ -37,7 +37,7 @@ describe('goshawk keygen', () => {
     const before = read('worker');
     const again = await goshawk('keygen', 'keys');
     expect(again.exitCode).toBe(2);
-    expect(again.stderr).toMatch(/^goshawk: keygen: keys exist already: .*; give another folder/);
+    expect(again.stderr).toMatch(/^goshawk: keygen: keys already exist: .*; give another folder/);
     expect((await goshawk('keygen', 'keys', '--if-missing')).exitCode).toBe(0);
     expect(read('worker')).toStrictEqual(before);
   });
@@ -59,7 +59,7 @@ describe('goshawk keygen', () => {
     const { exitCode, stderr } = await goshawk('keygen', 'file/keys');
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(
-      /^goshawk: E[A-Z]+: .*file.keys.*; check the path, who may write there, and the free space\n$/,
+      /^goshawk: E[A-Z]+: .*file.keys.*; check the path, its permissions, and the free space\n$/,
     );
   });
 
@@ -107,7 +107,7 @@ describe('a daemon', () => {
     writeFileSync(join(cwd, 'open.key'), readFileSync(join(cwd, 'keys', 'worker.key')), { mode: 0o644 });
     const { exitCode, stderr } = await goshawk('worker', '--keys', 'open.key', '--log-level', 'silent');
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^goshawk: others may read or write .*open\.key \(mode 0644\); chmod 600/);
+    expect(stderr).toMatch(/^goshawk: other users can read or write .*open\.key \(mode 0644\); chmod 600/);
   });
 
   it('does not start with a token for HTTP that others may read, or that is too short', async () => {
@@ -116,10 +116,10 @@ describe('a daemon', () => {
     const open = await goshawk(...http, '--http-token-file', 'token');
     expect(open).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringMatching(/others may read or write .*token/),
+      stderr: expect.stringMatching(/other users can read or write .*token/),
     });
     const short = await runHere(http, { cwd, environment: { GOSHAWK_HTTP_TOKEN: 'a' } });
-    expect(short.stderr).toMatch(/^goshawk: GOSHAWK_HTTP_TOKEN does not hold a token of 16 to 512/);
+    expect(short.stderr).toMatch(/^goshawk: GOSHAWK_HTTP_TOKEN does not contain a token of 16 to 512/);
     expect(short.exitCode).toBe(2);
   });
 
@@ -127,7 +127,7 @@ describe('a daemon', () => {
     await goshawk('keygen', 'keys');
     const given = await goshawk('central', '--keys', 'keys/client.key', '--log-level', 'silent');
     expect(given.exitCode).toBe(2);
-    expect(given.stderr).toMatch(/holds the keys of a client, and this is a central; give it central\.key/);
+    expect(given.stderr).toMatch(/contains the keys of a client, but this is a central; give it central\.key/);
   });
 
   it.each(['central', 'scheduler', 'worker'])(
@@ -136,7 +136,7 @@ describe('a daemon', () => {
       const { exitCode, stderr } = await goshawk(role, '--bind', 'tcp://0.0.0.0:0', '--log-level', 'silent');
       expect(exitCode).toBe(2);
       expect(stderr).toMatch(
-        /without keys anybody there could run commands here; make keys with `goshawk keygen`/,
+        /without keys anyone there could run commands here; create keys with `goshawk keygen`/,
       );
     },
   );

@@ -15,43 +15,43 @@ const EVERYBODYS = 'client';
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
   prepared:
-    'everybody is to know new keys: bring these files to all processes and clients, which read them anew by themselves, then run keygen --rotate again',
+    'step 1 of 3, distribute the new keys: copy these files to all processes and clients, which reload them automatically, then run keygen --rotate again',
   switched:
-    'the new keys are to be used: bring these files to all processes and clients, then run keygen --rotate again',
-  finished: 'the old keys are to be forgotten: bring these files to all processes and clients',
+    'step 2 of 3, use the new keys: copy these files to all processes and clients, then run keygen --rotate again',
+  finished: 'step 3 of 3, remove the old keys: copy these files to all processes and clients',
 };
 
 export const keygenCommand = defineCommand({
   name: 'keygen',
   words: '[FOLDER]',
-  describe: 'make the keys of a cluster, one file for each role, and a token for HTTP, readable only by you',
+  describe: 'create the keys of a cluster, one file per role, and an HTTP token; only you can read them',
   examples: [
     ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],
-    ['goshawk keygen keys --rotate', 'next of the three steps of key replacement'],
+    ['goshawk keygen keys --rotate', 'take the next of the three rotation steps'],
     ['goshawk keygen keys --client ci --rights submit,read-own', 'client.ci.key, the key of one client'],
     ['goshawk keygen keys --revoke ci', 'make that key invalid'],
-    ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Secrets of Kubernetes'],
+    ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Kubernetes Secrets'],
   ],
   options: {
-    rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of key replacement' },
-    client: { type: 'text', value: 'NAME', flagOnly: true, describe: 'make a key for the client NAME' },
+    rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a key rotation' },
+    client: { type: 'text', value: 'NAME', flagOnly: true, describe: 'create a key for the client NAME' },
     rights: {
       type: 'text',
       value: 'RIGHTS',
       flagOnly: true,
-      describe: `rights of that key: ${RIGHTS.join(', ')} (default: submit,read-own)`,
+      describe: `rights of the new key: ${RIGHTS.join(', ')} (default: submit,read-own)`,
     },
     revoke: {
       type: 'text',
       value: 'NAME',
       flagOnly: true,
-      describe: 'make the key of the client NAME invalid; client: replace client.key',
+      describe: 'revoke the key of the client NAME; for the name client, replace client.key',
     },
     ifMissing: { type: 'flag', flagOnly: true, describe: 'keep existing keys' },
     kubernetes: {
       type: 'flag',
       flagOnly: true,
-      describe: 'print keys and token as Secret manifests',
+      describe: 'print keys and token as Kubernetes Secret manifests',
     },
     namespace: { type: 'text', value: 'NAME', flagOnly: true, describe: 'namespace of the Secrets' },
   },
@@ -64,7 +64,7 @@ export const keygenCommand = defineCommand({
       throw new InputError('usage', line, 'give one of them');
     }
     if (rights !== undefined && client === undefined)
-      throw new InputError('usage', 'keygen: --rights is of a --client', 'say of which');
+      throw new InputError('usage', 'keygen: --rights needs --client', 'say of which');
     const made = await (rotate
       ? nextStep(folder)
       : client !== undefined
@@ -99,7 +99,7 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
   if (there.length > 0) {
     throw new InputError(
       'keys-exist',
-      `keygen: keys exist already: ${there[0]}`,
+      `keygen: keys already exist: ${there[0]}`,
       'give another folder, or --if-missing to keep them, or --rotate to replace them',
     );
   }
@@ -153,7 +153,7 @@ async function revoked(folder: string, name: string): Promise<Made> {
     const known = [...clientsIn(before).map((client) => client.name), EVERYBODYS].join(', ');
     throw new InputError(
       'unknown-client',
-      `keygen: no client has a key under the name ${name}`,
+      `keygen: there is no key for a client named ${name}`,
       `there are ${known}`,
     );
   }
@@ -211,11 +211,11 @@ function secret(
 
 function announce(context: Context, folder: string, { step, client }: Made): void {
   const bring =
-    'bring central.key, scheduler.key and worker.key to their processes, which read them anew within 2 s';
+    'copy central.key, scheduler.key and worker.key to their processes, which reload them within 2 s';
   if (step === 'client') return context.note(`client.${client}.key is the key of ${client}; ${bring}`);
-  if (step === 'revoked') return context.note(`the key of ${client} counts no more; ${bring}`);
+  if (step === 'revoked') return context.note(`the key of ${client} is revoked; ${bring}`);
   if (step === 'kept') return context.note(`the keys in ${folder} are kept`);
   if (step !== 'made') return context.note(`${folder}: ${AFTER_STEP[step]}`);
-  context.note(`the keys of a cluster are in ${folder}: give each process its own, and nobody another’s`);
+  context.note(`the keys of a cluster are in ${folder}: give each process only its own key`);
   context.note(`goshawk central --bind tcp://0.0.0.0:7070 --advertise tcp://HOST:7070 --keys ${folder}`);
 }

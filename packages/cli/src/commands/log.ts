@@ -7,9 +7,9 @@ import { plain } from '../terminal/paint.js';
 
 export const logCommand = defineCommand({
   name: 'log',
-  describe: 'print the logs of the processes of a local cluster, merged by time: of a job, or all',
+  describe: 'print the process logs of a local cluster, merged by time: all lines, or those about a job',
   examples: [
-    ['goshawk log --job $id', 'the life of one job in central, its scheduler and its workers'],
+    ['goshawk log --job $id', 'the history of one job in central, its scheduler and its workers'],
     ['goshawk log --event worker-lost', 'which workers were lost, and why'],
   ],
   options: {
@@ -19,7 +19,7 @@ export const logCommand = defineCommand({
       type: 'text',
       value: 'FOLDER',
       flagOnly: true,
-      describe: 'where the logs lie; of the local cluster by default',
+      describe: 'folder of the logs (default: that of the local cluster)',
     },
   },
   async run(context, { job, event, logs }) {
@@ -47,7 +47,7 @@ async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): P
   throw new InputError(
     'no-logs',
     'the logs of this cluster are not on this machine',
-    'give their folder with --logs; elsewhere filter the JSON lines: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
+    'give their folder with --logs, or filter the JSON lines where they are: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
   );
 }
 

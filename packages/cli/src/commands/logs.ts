@@ -8,7 +8,7 @@ export const logsCommand = defineCommand({
   name: 'logs',
   words: 'JOB[/TASK]',
   completes: 'ids',
-  describe: 'print the output of the tasks of a job, task by task; stdout to stdout, stderr to stderr',
+  describe: 'print the output of a job, task by task; stdout to stdout, stderr to stderr',
   examples: [
     ['goshawk logs $id > all.txt', 'all tasks, in order'],
     ['goshawk logs $id/17', 'one task'],
@@ -20,20 +20,21 @@ export const logsCommand = defineCommand({
     failed: {
       type: 'flag',
       flagOnly: true,
-      describe: 'only failed tasks; with --follow printed after the end of the job',
+      describe: 'only failed tasks; with --follow, print them when the job has ended',
     },
     tail: {
       type: 'count',
       alias: 'n',
       flagOnly: true,
-      describe: 'only the last N lines of each task, and of its stderr',
+      describe: 'only the last N lines of stdout and of stderr per task',
     },
     prefix: {
       type: 'text',
       value: 'WHEN',
       default: 'auto',
       choices: ['auto', 'always', 'never'],
-      describe: 'task id before each line; auto: for jobs of several tasks, on a terminal or with --follow',
+      describe:
+        'prefix each line with its task id; auto: for jobs of several tasks, on a terminal or with --follow',
     },
   },
   async run(context, options, { words }) {

@@ -18,7 +18,7 @@ describe('goshawk plan', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^true {2}3 tasks$/m);
     expect(stdout).toMatch(
-      /class +short: its tasks take 2 s\n +a job whose tasks take 10 s or more in the mean is long/,
+      /class +short: its tasks take 2 s\n +a job whose tasks take 10 s or more on average is long/,
     );
     expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
     expect(stdout).toMatch(/start +at once: 2 of 2 slots are free/);
@@ -30,7 +30,7 @@ describe('goshawk plan', () => {
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
-    expect(stdout).toMatch(/start +not before a worker that has what such a task needs takes work/);
+    expect(stdout).toMatch(/start +not before a worker with what the task needs accepts work/);
   });
 
   it('names what it would wait behind', async () => {

@@ -27,10 +27,10 @@ export const planCommand = defineCommand({
   name: 'plan',
   words: '[FILE.json | -- CMD ARG…]',
   describe:
-    'predict class, fitting workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if no worker could run it now',
+    'predict the class, eligible workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if no worker can run it now',
   examples: [
     ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'before the submission'],
-    ['goshawk plan job.json && goshawk submit job.json', 'only if the job can run here now'],
+    ['goshawk plan job.json && goshawk submit job.json', 'submit only if the job can run now'],
   ],
   options: PLAN_OPTIONS,
   async run(context, options, positionals) {
@@ -140,10 +140,7 @@ function planPage(
     [
       ['class', classLines(outlook)],
       ['workers', outlook.stages.map(fittingLine)],
-      [
-        'start',
-        canRun ? startLine(outlook) : 'not before a worker that has what such a task needs takes work',
-      ],
+      ['start', canRun ? startLine(outlook) : 'not before a worker with what the task needs accepts work'],
       ...section('behind', behind),
     ],
     paint,
@@ -152,11 +149,8 @@ function planPage(
 
 function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook): string[] {
   const divide = cutoffWords(cutoffMs, cutoffFrom);
-  if (decided === undefined) return ['not known yet: pilots, or earlier jobs like it, decide', divide];
-  const by =
-    estimateMs === undefined
-      ? 'nobody said how long its tasks take'
-      : `its tasks take ${formatDuration(estimateMs)}`;
+  if (decided === undefined) return ['not known yet: pilots or earlier similar jobs will decide', divide];
+  const by = estimateMs === undefined ? 'it has no estimate' : `its tasks take ${formatDuration(estimateMs)}`;
   return [`${decided}: ${by}`, divide];
 }
 
@@ -179,11 +173,12 @@ function unsaid({ unknown, tasks }: Outlook['ahead']): string {
 
 function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'slot')} ${freeSlots === 1 ? 'is' : 'are'} free`;
-  if (ahead.tasks === 0 && freeSlots > 0) return `at once: ${free}, and nothing waits before it`;
+  if (ahead.tasks === 0 && freeSlots > 0) return `immediately: ${free}, and nothing is queued ahead`;
   const after =
     ahead.tasks === 0
       ? 'the next task that ends'
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`;
-  if (startMs === undefined) return `after ${after}; nobody said how long ${unsaid(ahead)}; ${free}`;
+  if (startMs === undefined)
+    return `after ${after}; there is no estimate of how long ${unsaid(ahead)}; ${free}`;
   return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
 }

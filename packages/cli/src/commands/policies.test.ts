@@ -23,7 +23,7 @@ describe('goshawk policies', () => {
       flag: '--set weightRatio=',
       default: 10,
       values: 'from 1 to 1000000',
-      help: 'weight of a queue over that of the next',
+      help: 'ratio of weights between one queue and the next',
     });
     expect(policies[0]!.options).toContainEqual(expect.objectContaining({ name: 'by', flag: '--estimator' }));
   });

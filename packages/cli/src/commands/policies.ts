@@ -10,11 +10,11 @@ import { renderTable } from '../terminal/table.js';
 export const policiesCommand = defineCommand({
   name: 'policies',
   words: '[NAME|FILE]',
-  describe: 'list the policies, or all settings of one',
+  describe: 'list the policies, or the settings of one policy',
   examples: [
     ['goshawk policies', 'all policies'],
     ['goshawk policies hawk', 'settings of hawk: options of up, central, replay and simulate'],
-    ['goshawk policies ./mine.js', 'settings of your own policy'],
+    ['goshawk policies ./mine.js', 'settings of a custom policy'],
     ['goshawk policies carbyne', 'also values for --set, with defaults and bounds'],
   ],
   options: {},

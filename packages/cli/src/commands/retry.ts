@@ -7,17 +7,17 @@ export const retryCommand = defineCommand({
   name: 'retry',
   words: 'ID [TASKS]',
   completes: 'ids',
-  describe: 'run tasks of an ended job again: the same tasks of the same job, as further attempts',
+  describe: 'run failed and cancelled tasks of an ended job again, as further attempts',
   examples: [
     ['goshawk retry $id', 'all tasks that failed or were cancelled'],
     ['goshawk retry $id 3,7-9', 'these tasks'],
-    ['goshawk wait $(goshawk retry $id)', 'and wait for the outcome of the whole job'],
+    ['goshawk wait $(goshawk retry $id)', 'and wait for the whole job to end'],
   ],
   options: {
     failed: {
       type: 'flag',
       flagOnly: true,
-      describe: 'leave out tasks that were cancelled, unless a failed task kept their stage from running',
+      describe: 'skip cancelled tasks, unless a failed task kept their stage from running',
     },
   },
   async run(context, { failed }, { words }) {

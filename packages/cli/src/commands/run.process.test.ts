@@ -99,13 +99,13 @@ describe('goshawk run', () => {
   it('does not pass on a part of the output as if it were all', () => {
     const { status, stderr } = sh('goshawk run -- head -c 3000000 /dev/zero > /dev/null');
     expect(stderr).toMatch(
-      /goshawk: run: the command printed more than \d+ bytes to stdout, and not all of it was kept; /,
+      /goshawk: run: the command printed more than \d+ bytes to stdout, so its output was truncated; /,
     );
     expect(status).toBe(1);
   });
 
   it.each([
-    ['run', 'run: the command is written after --'],
+    ['run', 'run: write the command after --'],
     ['run job.json', 'run: "job.json" is not expected'],
     ['run --json -- true', 'run: --json has no meaning'],
   ])('goshawk %s is wrong usage', (line, problem) => {

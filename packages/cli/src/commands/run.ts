@@ -17,22 +17,18 @@ export const runCommand = defineCommand({
   name: 'run',
   words: '-- CMD ARG…',
   describe:
-    'run one command on the cluster as if it ran here: with its output, its exit code, and this folder, environment and stdin; Ctrl-C cancels it',
+    'run one command on the cluster as if it ran here, with this folder, environment and stdin, and its output and exit code; Ctrl-C cancels it',
   examples: [
     ['goshawk run -- cc -O2 -c big.c', 'in a script or a makefile'],
-    ["make -j8 SHELL=goshawk .SHELLFLAGS='run --shell --'", 'every recipe on the cluster'],
+    ["make -j8 SHELL=goshawk .SHELLFLAGS='run --shell --'", 'run every recipe on the cluster'],
     ['ls *.png | xargs -P8 -n1 goshawk run -- optipng', 'eight at a time'],
   ],
   options: RUN_OPTIONS,
   async run(context, options, { afterDashes }) {
     if (!afterDashes?.[0])
-      throw new InputError(
-        'usage',
-        'run: the command is written after --',
-        'such as: goshawk run -- hostname',
-      );
+      throw new InputError('usage', 'run: write the command after --', 'such as: goshawk run -- hostname');
     if (context.global.json)
-      throw new InputError('usage', 'run: --json has no meaning: stdout is that of the command');
+      throw new InputError('usage', 'run: --json is not supported: stdout belongs to the command');
     const input = options.stdin === undefined ? await readCommandInput(context.interrupted) : undefined;
     try {
       const bytes = input?.bytes;
@@ -114,8 +110,8 @@ async function passOn(
       cancel({
         error: new GoshawkError(
           'worker-lost',
-          'run: the worker was lost after the command had printed, and the command began again elsewhere',
-          'run it once more; `submit --stdout FILE` has the output of the last attempt only',
+          'run: the worker was lost after the command had printed output, and the command restarted on another worker',
+          'run it again; `submit --stdout FILE` keeps only the output of the last attempt',
         ),
       });
       return;
@@ -129,8 +125,8 @@ async function passOn(
   if (isWhole && printed <= LIMITS.outputBytesMax) return;
   throw new GoshawkError(
     'output-too-long',
-    `run: the command printed more than ${LIMITS.outputBytesMax} bytes to stdout, and not all of it was kept`,
-    'let it write to a file',
+    `run: the command printed more than ${LIMITS.outputBytesMax} bytes to stdout, so its output was truncated`,
+    'write the output to a file instead',
   );
 }
 

@@ -32,7 +32,7 @@ const SCHEDULER_OPTIONS = {
     type: 'text',
     value: 'FOLDER',
     describe:
-      'folder of the journal and of learned run times, on a local disk (default: none; jobs end with the process)',
+      'folder on a local disk for the journal and learned run times (default: none; jobs are lost when the process exits)',
   },
   journal: JOURNAL_OPTION,
   dataFolders: {
@@ -41,20 +41,20 @@ const SCHEDULER_OPTIONS = {
     max: 1_000,
     rare: true,
     describe:
-      'number of schedulers that share --data-folder; each takes a free folder in it, a used one before a new one',
+      'number of schedulers that share --data-folder; each takes a free subfolder, existing ones first',
   },
   shadow: SHADOW_OPTION,
   estimator: {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe: 'module of your own estimator, at the same path as on central, which chooses the estimator',
+    describe: 'module of a custom estimator, at the same path as on central, which selects the estimator',
   },
   activeJobsMax: {
     type: 'count',
     min: 1,
     default: LIMITS.activeJobsMax,
-    describe: 'active jobs at most; clients submit further jobs again later',
+    describe: 'maximum number of active jobs; clients retry further submissions later',
   },
   userWaitingTasksMax: QUOTA_OPTION,
   ...RETENTION_OPTIONS,
@@ -63,7 +63,7 @@ const SCHEDULER_OPTIONS = {
 
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
-  describe: 'run a scheduler, which accepts jobs and owns them to their end',
+  describe: 'run a scheduler, which accepts jobs and owns them until they end',
   examples: [
     [
       'goshawk scheduler --central-url tcp://127.0.0.1:7070 --name s0 --data-folder /var/lib/goshawk/s0',
@@ -103,7 +103,7 @@ async function startIn(
   const keys = await keysFor('scheduler', context);
   const { journal: url } = options;
   if (folder === undefined && url === undefined)
-    logger.warn({}, 'without --data-folder or --journal jobs end with this process');
+    logger.warn({}, 'without --data-folder or --journal, jobs are lost when this process exits');
   return startScheduler({
     ...options,
     http: await httpOptions(context, options),

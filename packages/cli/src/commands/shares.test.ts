@@ -50,9 +50,9 @@ it('lists part by part, with where the next one begins', async () => {
 });
 
 it.each([
-  [{ slot: 1, cpu: 4 }, '0 jobs in a cluster of 1 slot, cpu 4; the policy gives out no shares'],
-  [{ cpu: 4 }, '0 jobs in a cluster of cpu 4; the policy gives out no shares'],
-  [{}, '0 jobs in a cluster of no workers; the policy gives out no shares'],
+  [{ slot: 1, cpu: 4 }, '0 jobs in a cluster of 1 slot, cpu 4; this policy does not enforce shares'],
+  [{ cpu: 4 }, '0 jobs in a cluster of cpu 4; this policy does not enforce shares'],
+  [{}, '0 jobs in a cluster of no workers; this policy does not enforce shares'],
 ])('says what there is: %j', async (capacity, line) => {
   vi.spyOn(opening, 'openCluster').mockResolvedValue({
     shares: async () => ({ capacity, jobs: [], total: 0 }),

@@ -7,7 +7,7 @@ import { type Column, renderTable } from '../terminal/table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',
-  describe: 'show actual and fair shares of the cluster, by job or by user',
+  describe: 'show actual and fair shares of the cluster by job or user',
   examples: [
     ['goshawk shares', 'by the unit of the policy: users, or jobs'],
     ['goshawk shares --by user', 'one line for each user'],
@@ -18,9 +18,9 @@ export const sharesCommand = defineCommand({
       value: 'UNIT',
       flagOnly: true,
       choices: ['job', 'user'],
-      describe: 'one line for each job or user (default: the unit of the policy)',
+      describe: 'one line per job or per user (default: the unit of the policy)',
     },
-    limit: { type: 'count', default: 100, min: 1, describe: 'lines at most' },
+    limit: { type: 'count', default: 100, min: 1, describe: 'maximum number of lines' },
     from: FROM,
   },
   async run(context, options) {
@@ -52,8 +52,8 @@ export const sharesCommand = defineCommand({
       const rows = shown.map((holder) => row(holder, by, shares));
       context.out(renderTable(columnsOf(by, shares), rows, painter(context)));
     }
-    if (next !== null) context.note(`${counted(left, `more ${by}`)}; --from ${next} goes on`);
-    if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} of smaller shares`);
+    if (next !== null) context.note(`${counted(left, `more ${by}`)}; --from ${next} continues`);
+    if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} with smaller shares`);
     context.note(summary(shares));
   },
 });

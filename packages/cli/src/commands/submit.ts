@@ -22,7 +22,7 @@ export const submitCommand = defineCommand({
   name: 'submit',
   words: '[FILE.json | -- CMD ARG…]',
   describe:
-    'submit a job, and print its id; the job is a command, a job file (- is stdin), a function of a module, or sleeps',
+    'submit a job and print its id; the job is a command, a job file (- for stdin), a function of a module, or a sleep',
   examples: [
     ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that print their numbers'],
     ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'one task for each seed, with output'],
@@ -58,11 +58,11 @@ export const submitCommand = defineCommand({
     else if (!willFollow) context.json(submitJson(handle, handle.acceptedState!));
     if (handle.warning !== undefined) context.note(plain(handle.warning));
     if (found.elsewhere !== undefined)
-      context.note(`submitted to the only cluster that runs, ${found.url} (${found.elsewhere})`);
+      context.note(`submitted to the only running cluster, ${found.url} (${found.elsewhere})`);
     if (willFollow) return await follow(context, cluster, handle, options);
     const said = isFinal(handle.acceptedState!)
-      ? `the job of this key has ended: ${handle.acceptedState}; \`goshawk job ${handle.id}\` shows it`
-      : `submitted; \`goshawk wait ${handle.id}\` waits for its end`;
+      ? `the job with this key has already ended: ${handle.acceptedState}; \`goshawk job ${handle.id}\` shows it`
+      : `submitted; \`goshawk wait ${handle.id}\` waits for it to end`;
     context.note(said);
     return ExitCode.done;
   },
@@ -115,7 +115,7 @@ export function sourcesOf(context: Context): Sources {
       try {
         return await readFile(resolve(context.cwd, path));
       } catch (error) {
-        const hint = what === 'submit' ? 'a command is written after --: goshawk submit -- CMD ARG…' : '';
+        const hint = what === 'submit' ? 'write the command after --: goshawk submit -- CMD ARG…' : '';
         throw new InputError('no-file', `${what}: cannot read ${path}: ${whyUnread(error)}`, hint, {
           cause: error,
         });

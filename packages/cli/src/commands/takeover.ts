@@ -6,16 +6,16 @@ import { plain } from '../terminal/paint.js';
 export const takeoverCommand = defineCommand({
   name: 'takeover',
   words: '[SCHEDULER]',
-  describe: 'let another scheduler take over the jobs of this one; a running one ends',
+  describe: 'let another scheduler take over the jobs of this scheduler, which exits if it is running',
   examples: [
-    ['goshawk takeover s3', 'at once, rather than when its lease has ended'],
+    ['goshawk takeover s3', 'at once, without waiting for its lease to expire'],
     [
       'goshawk takeover --all',
-      'from all that are away and whose journals are in PostgreSQL, after a restore say',
+      'from all missing schedulers with journals in PostgreSQL, for example after a restore',
     ],
   ],
   options: {
-    all: { type: 'flag', flagOnly: true, describe: 'from every scheduler that is away or missing' },
+    all: { type: 'flag', flagOnly: true, describe: 'every scheduler that is away or missing' },
   },
   async run(context, { all }, { words }) {
     if (all === words.length > 0)
@@ -29,9 +29,9 @@ export const takeoverCommand = defineCommand({
     const jobs = counted(answer.jobs, 'job');
     const { schedulers = 1 } = answer;
     context.show({ schema: 'goshawk.takeover/1', ...answer }, () => {
-      if (!all) return `another scheduler goes on with ${jobs} of ${plain(answer.scheduler)}`;
-      if (schedulers === 0) return 'no scheduler is away whose journal another one can read';
-      return `others go on with the jobs of ${counted(schedulers, 'scheduler')}`;
+      if (!all) return `another scheduler takes over ${jobs} of ${plain(answer.scheduler)}`;
+      if (schedulers === 0) return 'no missing scheduler has a journal that another one can read';
+      return `other schedulers take over the jobs of ${counted(schedulers, 'scheduler')}`;
     });
   },
 });

@@ -12,7 +12,7 @@ export const tasksCommand = defineCommand({
   describe: 'list the tasks of a job, one row each: state, last attempt, worker, exit code, times and error',
   examples: [
     ['goshawk tasks $id --state failed', 'the tasks that failed, and why'],
-    ['goshawk tasks $id --csv > tasks.csv', 'all of them, for a spreadsheet'],
+    ['goshawk tasks $id --csv > tasks.csv', 'all tasks, for a spreadsheet'],
   ],
   options: {
     state: {
@@ -20,16 +20,21 @@ export const tasksCommand = defineCommand({
       value: 'STATES',
       flagOnly: true,
       suggests: JOB_STATES,
-      describe: `only tasks in these states: ${JOB_STATES.join(', ')}, with commas`,
+      describe: `only tasks in these states: ${JOB_STATES.join(', ')}, comma-separated`,
     },
     stage: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only tasks of this stage' },
-    csv: { type: 'flag', flagOnly: true, describe: 'print CSV, with a heading' },
-    limit: { type: 'count', flagOnly: true, min: 1, describe: 'tasks at most (default: all)' },
+    csv: { type: 'flag', flagOnly: true, describe: 'print CSV with a header' },
+    limit: {
+      type: 'count',
+      flagOnly: true,
+      min: 1,
+      describe: 'maximum number of tasks to list (default: all)',
+    },
     from: {
       type: 'count',
       flagOnly: true,
       default: 0,
-      describe: 'first index to look at, to continue a list that --limit has cut',
+      describe: 'first task index, to continue a list that --limit truncated',
     },
   },
   async run(context, options, { words }) {

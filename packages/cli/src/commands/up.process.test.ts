@@ -78,7 +78,7 @@ describe('goshawk up', () => {
     expect((await up.finished).exitCode).toBe(0);
     await expectGone([...family, pid]);
     const { exitCode, stderr } = await runGoshawk(['jobs'], environment);
-    expect(stderr).toMatch(/^goshawk: no cluster is running here; start one with `goshawk up`/);
+    expect(stderr).toMatch(/^goshawk: no cluster is running on this machine; start one with `goshawk up`/);
     expect(exitCode).toBe(3);
   });
 

@@ -38,7 +38,7 @@ import {
 
 export const upCommand = defineCommand({
   name: 'up',
-  describe: 'run a cluster on this machine, in the foreground, of real processes',
+  describe: 'run a local cluster of real processes in the foreground',
   examples: [
     ['goshawk up --workers 20', 'then, in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait'],
   ],
@@ -53,23 +53,24 @@ export const upCommand = defineCommand({
       type: 'text',
       value: 'URL',
       default: 'tcp://127.0.0.1:0',
-      describe: 'address of central; port 0: any free port',
+      describe: 'address of central; port 0 picks a free port',
     },
     dataFolder: {
       type: 'text',
       value: 'FOLDER',
       default: '.goshawk',
-      describe: 'folder of logs and journals',
+      describe: 'folder for logs and journals',
     },
     secure: {
       type: 'flag',
-      describe: 'encrypt, and serve only users who may read the keys (default: every user of this machine)',
+      describe:
+        'encrypt traffic and accept only users who can read the keys (default: accept every user of this machine)',
     },
-    dashboard: { type: 'flag', describe: 'serve the page of `goshawk dashboard`, and print its address' },
+    dashboard: { type: 'flag', describe: 'serve the web page of `goshawk dashboard` and print its address' },
     http: {
       ...DAEMON_OPTIONS.http,
       describe:
-        'serve /metrics, /status and /targets of central over HTTP; /targets says where those of the other processes are (default: no HTTP)',
+        'serve central’s /metrics, /status and /targets over HTTP; /targets lists the addresses of the other processes (default: no HTTP)',
     },
     httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
     auditLog: DAEMON_OPTIONS.auditLog,
@@ -78,7 +79,7 @@ export const upCommand = defineCommand({
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
     users: USERS_OPTION,
     ...RETENTION_OPTIONS,
-    logLevel: { ...DAEMON_OPTIONS.logLevel, describe: 'least severe level of the logs' },
+    logLevel: { ...DAEMON_OPTIONS.logLevel, describe: 'minimum log level' },
     ...POLICY_OPTIONS,
   },
   async run(context, options) {
@@ -148,7 +149,7 @@ function httpToken(file: string): string {
 function httpAddress(bind: string): string {
   const place = parseBind(bind, '127.0.0.1:9090');
   if (place.port !== 0) return httpUrl(place);
-  throw new InputError('bad-http', `--http ${bind} does not say at which port`, 'such as 127.0.0.1:9090');
+  throw new InputError('bad-http', `--http ${bind} does not give a port`, 'such as 127.0.0.1:9090');
 }
 
 /** Says where the cluster is, and drains it after Ctrl-C. */
@@ -184,7 +185,7 @@ async function serve(context: Context, started: Started): Promise<void> {
     await whenAborted(context.interrupted);
     const first = await unfinished(cluster.url, keys);
     context.note(
-      `draining: no new jobs, ${first} is finished (Ctrl-C again stops at once: what is left goes on at the next \`up\` here)`,
+      `draining: no new jobs are accepted, ${first} finishes (Ctrl-C again stops now; unfinished jobs resume at the next \`up\` here)`,
     );
     await cluster.drain();
   } catch (error) {
@@ -242,7 +243,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
     inUse: (folder, owner) =>
       new InputError(
         'already-up',
-        `a cluster runs already from ${folder}${owner === '' ? '' : `: ${owner}`}`,
+        `a cluster is already running from ${folder}${owner === '' ? '' : `: ${owner}`}`,
         'use that one (`goshawk submit` finds it), stop it with Ctrl-C, or give this one another --data-folder',
       ),
   });
@@ -262,18 +263,18 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
   context.note(
     `the cluster is up at ${url} with policy ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`,
   );
-  if (page !== undefined) context.note(`its page is at ${page}`);
+  if (page !== undefined) context.note(`its web page is at ${page}`);
   if (httpAt !== undefined)
     context.note(`metrics of central are at ${httpAt}/metrics, those of all at ${httpAt}/targets`);
   if (tokenFile !== undefined) context.note(`they need the token in ${tokenFile} (Authorization: Bearer …)`);
   context.note(cutoffLine(policy));
   context.note(
     keys === undefined
-      ? 'every user of this machine may run commands on it as you; --secure keeps it to who may read its keys'
-      : `connections are encrypted, and only who may read ${join(keys, 'client.key')} can use it (--keys)`,
+      ? 'every user of this machine can run commands on it as you; --secure restricts it to users who can read its keys'
+      : `connections are encrypted, and only users who can read ${join(keys, 'client.key')} can use it (--keys)`,
   );
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
-  context.note('Ctrl-C drains and stops it');
+  context.note('Ctrl-C drains and stops the cluster');
 }
 
 /** Who says how long tasks take needs to know what that is measured by. */
@@ -281,7 +282,7 @@ function cutoffLine({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string
   const origin =
     cutoffJobs === null
       ? '--cutoff'
-      : `${cutoffOrigin({ cutoffJobs })}, then what fits them; --cutoff sets it`;
+      : `${cutoffOrigin({ cutoffJobs })}, then derived from them; --cutoff sets it`;
   const from = cutoffWords(cutoffMs, origin);
-  return estimator === 'given' ? `${from}; one without an --estimate is taken for short` : from;
+  return estimator === 'given' ? `${from}; jobs without an --estimate count as short` : from;
 }

@@ -10,23 +10,23 @@ export const waitCommand = defineCommand({
   name: 'wait',
   words: 'ID…',
   completes: 'ids',
-  describe: 'wait for the end of jobs; exit with 0 if all tasks completed, with 4 if a deadline was missed',
+  describe: 'wait for jobs to end; exit with 0 if all tasks completed, with 4 if a deadline was missed',
   examples: [
-    ['goshawk wait $id', 'from any machine; returns at once if the job has ended'],
-    ['goshawk wait last', 'for your last job; the first letters of an id work too'],
+    ['goshawk wait $id', 'from any machine; returns immediately if the job has ended'],
+    ['goshawk wait last', 'your last job; a prefix of an id also works'],
     ['goshawk wait $a $b --any --wait-timeout 10m', 'for the first of two jobs, at most ten minutes'],
   ],
   options: {
     any: {
       type: 'flag',
       flagOnly: true,
-      describe: 'wait only for the first job that ends, and exit with its outcome',
+      describe: 'wait for the first job to end, and exit with its outcome',
     },
     results: {
       type: 'flag',
       flagOnly: true,
       describe:
-        'print the results, one JSON line a task: what a module returned, else its state with error or exit code',
+        'print the results, one JSON line per task: the return value of a module, otherwise the state with error or exit code',
     },
     waitTimeout: {
       type: 'duration',

@@ -12,11 +12,11 @@ export const whyCommand = defineCommand({
   words: '[ID[/TASK]]',
   completes: 'ids',
   describe:
-    'explain why a job or task waits or was slow; without an id, what waits in the cluster and what would help',
+    'explain why a job or task is waiting or was slow; without an id, explain what is waiting in the cluster and what would help',
   examples: [
     ['goshawk why', 'waiting tasks by reason'],
-    ['goshawk why $id', 'what is ahead of the job, and where its time went'],
-    ['goshawk why $id/7', 'the same of one task'],
+    ['goshawk why $id', 'what is ahead of the job, or where its time went'],
+    ['goshawk why $id/7', 'the same for one task'],
   ],
   options: { strict: STRICT },
   async run(context, options, { words }) {

@@ -11,7 +11,7 @@ import { auditLogOf, DAEMON_OPTIONS, httpOptions, keep, MEMBER_OPTIONS } from '.
 
 export const workerCommand = defineCommand({
   name: 'worker',
-  describe: 'run one or more workers, which run the tasks',
+  describe: 'run one or more workers, which execute tasks',
   examples: [
     [
       'goshawk worker --central-url tcp://127.0.0.1:7070 --slots 4',
@@ -25,15 +25,21 @@ export const workerCommand = defineCommand({
       type: 'text',
       value: 'NAME',
       describe:
-        'name of the worker; several workers get a number behind the name (default: from host and process)',
+        'name of the worker; a number is appended if there are several (default: from host and process)',
     },
-    workers: { type: 'count', default: 1, min: 1, max: 10_000, describe: 'workers of this process' },
-    numbered: { type: 'flag', rare: true, describe: 'number also a single worker' },
+    workers: {
+      type: 'count',
+      default: 1,
+      min: 1,
+      max: 10_000,
+      describe: 'number of workers in this process',
+    },
+    numbered: { type: 'flag', rare: true, describe: 'append a number even to a single worker' },
     firstNumber: { type: 'count', default: 0, rare: true, describe: 'number of the first worker' },
     slots: SLOTS_OR_NONE_OPTION,
     resources: {
       ...RESOURCES_OPTION,
-      describe: `${RESOURCES_OPTION.describe} (default: one cpu a slot, and an equal share of the memory)`,
+      describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot and an equal share of the memory)`,
     },
     attribute: ATTRIBUTE_OPTION,
     memoryShares: {
@@ -41,31 +47,31 @@ export const workerCommand = defineCommand({
       min: 1,
       rare: true,
       describe:
-        'workers of this machine, each with an equal share of the memory (default: those of this process)',
+        'number of workers that share the memory of this machine equally (default: those of this process)',
     },
     dataFolder: {
       type: 'text',
       value: 'FOLDER',
-      describe: 'folder of records that outlive the process (default: a temporary folder)',
+      describe: 'folder for state that outlives the process (default: a temporary folder)',
     },
     taskCgroup: {
       type: 'text',
       value: 'FOLDER',
       describe:
-        'folder of a cgroup (version 2) without processes: commands are held to the cpu and memory that their job demands',
+        'folder of an empty version 2 cgroup, which limits commands to the CPU and memory that their job requests',
     },
     exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
     execOnly: {
       type: 'texts',
       value: 'PATH',
       describe:
-        'run only this command, an absolute path, without the variables of the job; modules need --module-only; repeatable',
+        'allow only this command (absolute path), without the job’s environment variables; --module-only allows modules; repeatable',
     },
     moduleOnly: {
       type: 'texts',
       value: 'PATH',
       describe:
-        'run only this module, or the modules of this folder, an absolute path; commands need --exec-only; repeatable',
+        'allow only this module or the modules in this folder (absolute path); --exec-only allows commands; repeatable',
     },
     module: { type: 'flag', default: true, describe: 'run functions of modules (off: --no-module)' },
     ...DAEMON_OPTIONS,
@@ -118,7 +124,7 @@ function availableMemory(): number {
 
 /** Node does not look after children that are not its own, and process 1 is given those whose parents have ended. */
 const FIRST_PROCESS =
-  'this is process 1: what commands leave behind stays as zombies; start the container with an init (docker run --init)';
+  'this is process 1, so orphaned processes of commands stay as zombies; start the container with an init (docker run --init)';
 
 /**
  * What a worker runs. A list of one kind excludes the other kind, unless that has a list too.
@@ -146,10 +152,7 @@ function permission(isOn: boolean, only: readonly string[], option: string): boo
   if (!isOn || only.length === 0) return isOn;
   for (const path of only) {
     if (isAbsolute(path) && existsSync(path)) continue;
-    throw new InputError(
-      'bad-option',
-      `${option}: ${path} is not the absolute path of something that is there`,
-    );
+    throw new InputError('bad-option', `${option}: ${path} is not the absolute path of an existing file`);
   }
   return only;
 }

@@ -29,7 +29,7 @@ export const workersCommand = defineCommand({
       choices: [...WORKER_STATES, LOST],
       describe: 'only workers in this state',
     },
-    limit: { type: 'count', default: 10_000, min: 1, describe: 'entries at most' },
+    limit: { type: 'count', default: 10_000, min: 1, describe: 'maximum number of entries to list' },
     from: FROM,
     strict: STRICT,
   },
@@ -50,16 +50,14 @@ export const workersCommand = defineCommand({
     if (workers.length > 0) context.out(workersTable(workers, paint));
     for (const { name, cause, running, lostMsAgo } of lost.slice(0, LOST_SHOWN))
       context.note(
-        plain(
-          `${name} is lost since ${formatDuration(lostMsAgo)} with ${counted(running, 'task')}: ${cause}`,
-        ),
+        plain(`${name} was lost ${formatDuration(lostMsAgo)} ago with ${counted(running, 'task')}: ${cause}`),
       );
     if (lost.length > LOST_SHOWN)
       context.note(`${lost.length - LOST_SHOWN} more were lost within the last hour`);
     for (const { name, quarantine } of workers) {
       if (quarantine !== undefined) context.note(plain(`${name} is quarantined for a while: ${quarantine}`));
     }
-    if (next !== null) context.note(`${counted(left, 'more worker')}; --from ${next} goes on`);
+    if (next !== null) context.note(`${counted(left, 'more worker')}; --from ${next} continues`);
     for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
     for (const warning of view.warnings) context.note(plain(warning));
     context.note(summary(view));

@@ -45,7 +45,7 @@ export async function readCommandInput(signal: AbortSignal): Promise<CommandInpu
         tooLate(
           new GoshawkError(
             'late-input',
-            `run: stdin sent its first bytes after ${IDLE_MS / 1_000} s, when the command had been submitted without them`,
+            `run: stdin delivered its first bytes after ${IDLE_MS / 1_000} s, after the command had been submitted without them`,
             '`--stdin -` waits for the end of stdin',
           ),
         );

@@ -56,7 +56,7 @@ describe('the page of a job', () => {
         '  class      short, decided by the estimate at submission',
         '  submitted  2026-01-02 03:04:05, 2 min ago',
         '  waited     3 ms until the first task started',
-        '  ran        500 ms a task in the mean',
+        '  ran        500 ms per task on average',
         '  running    task 0 on w0, attempt 2, for 1.5 s',
         '             task 1 on w1, for 1.5 s',
         '             task 2 on w2, for 1.5 s',
@@ -112,7 +112,7 @@ describe('the page of a job', () => {
     expect(page).toContain('map: 4 tasks, estimated at 2 s each, running, 3 left\n');
     expect(page).toContain('clean: 1 task, estimated at 1 s each, waiting\n');
     expect(page).toContain('reduce: 2 tasks, estimated at 5 s each, blocked, after map, clean\n');
-    expect(page).toMatch(/left +17 s of task time, 7 s of it one after another\n/);
+    expect(page).toMatch(/left +17 s of task time, 7 s on the critical path\n/);
     const unknown = stages.map(({ estimateMs: _, ...stage }) => stage);
     expect(jobPage(jobDetail({ state: 'running', stages: unknown }), now, paint)).not.toContain(
       'of task time',
@@ -153,7 +153,7 @@ describe('the page of a job', () => {
         '  submitted  2026-01-02 03:04:05 by ann, 2 min ago',
         '  took       5.2 s from submission to end',
         '  waited     3 ms until the first task started',
-        '  ran        500 ms a task',
+        '  ran        500 ms per task',
         '  lost       40 ms to 2 attempts that failed',
         '  failed     task 1 on w1, the last of 2 attempts: exit code 3',
         '             goshawk logs a1-3 --failed    what they printed',

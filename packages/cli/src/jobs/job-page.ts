@@ -96,7 +96,7 @@ function remainingWork({ stages }: JobDetail): string | undefined {
     pathMs = Math.max(pathMs, end);
     workMs += unfinished * estimateMs;
   }
-  return `${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} of it one after another`;
+  return `${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} on the critical path`;
 }
 
 /** Attempts whose GPUs are shown. */

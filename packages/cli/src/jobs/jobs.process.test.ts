@@ -233,7 +233,7 @@ describe('submit', () => {
     const { stdout, stderr } = await up.goshawk(['submit', ...args]);
     expect(stdout).toBe(first);
     expect(stderr).toContain(
-      `the job of this key has ended: completed; \`goshawk job ${first.trim()}\` shows it`,
+      `the job with this key has already ended: completed; \`goshawk job ${first.trim()}\` shows it`,
     );
   });
 
@@ -387,13 +387,13 @@ describe('a command that fails', () => {
     const shot = await up.goshawk(['submit', '--wait', '--', 'sh', '-c', 'kill -SEGV $$']);
     expect(shot.stderr).toMatch(/task 0 on w\d+: .*SIGSEGV/);
     const slow = await up.goshawk(['submit', '--wait', '--task-timeout', '200ms', '--', 'sleep', '1000']);
-    expect(slow.stderr).toMatch(/task 0 on w\d+: ran for longer than its timeout/);
+    expect(slow.stderr).toMatch(/task 0 on w\d+: ran longer than its timeout/);
     expect(slow.exitCode).toBe(1);
   });
 });
 
 describe('waiting', () => {
-  it('may be left with Ctrl-C: the job goes on, and can be waited for from elsewhere', async () => {
+  it('may be left with Ctrl-C: the job continues, and can be waited for from elsewhere', async () => {
     const go = join(up.folder, 'go');
     const script = `while [ ! -e ${go} ]; do sleep 0.05; done`;
     const first = up.run(['submit', '--wait', '--', 'sh', '-c', script]);
@@ -414,7 +414,7 @@ describe('waiting', () => {
     expect((await up.goshawk(['wait', id])).exitCode).toBe(0);
   });
 
-  it('has a limit of its own; the job goes on, or is cancelled where that was asked for', async () => {
+  it('has a limit of its own; the job continues, or is cancelled where that was asked for', async () => {
     const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
       '--sleep',
@@ -425,7 +425,7 @@ describe('waiting', () => {
     const id = stdout.trim();
     expect(exitCode).toBe(124);
     expect(stderr).toMatch(
-      `goshawk: ${id} has not ended within 100 ms; the job goes on; \`goshawk wait ${id}\``,
+      `goshawk: ${id} has not ended within 100 ms; the job continues; \`goshawk wait ${id}\``,
     );
     const quick = await submit({ tasks: [{ sleep: 1 }] });
     const any = await up.goshawk(['wait', id, quick, '--any']);
@@ -667,7 +667,7 @@ describe('drain', () => {
     // Of several, those that there are do as they are told.
     expect(await up.goshawk(['drain', 'w1', 'nobody', 'w2', '--wait'])).toMatchObject({
       exitCode: 2,
-      stdout: 'w1 is drained: nothing runs there\nw2 is drained: nothing runs there\n',
+      stdout: 'w1 is drained: no tasks are running\nw2 is drained: no tasks are running\n',
       stderr: expect.stringMatching(/there is no worker nobody/),
     });
     expect(await stdoutOf(['drain', 'w1', 'w2', '--undo'])).toBe('w1 takes work\nw2 takes work\n');

@@ -46,12 +46,12 @@ it('a job may be followed by a task', () => {
   expect(parseTaskName('last')).toEqual({ id: 'last', task: undefined });
   expect(parseTaskName('a1-3/17')).toEqual({ id: 'a1-3', task: 17 });
   for (const wrong of ['', '/1', 'a1-3/', 'a1-3/x', 'a1-3/1/2'])
-    expect(() => parseTaskName(wrong)).toThrow(`"${wrong}" names no job or task`);
+    expect(() => parseTaskName(wrong)).toThrow(`"${wrong}" is not a job or task`);
 });
 
 it.each([
   ['4ck', JOBS, '2 jobs have an id that begins with "4ck": 4ckks-9, 4ckks-10'],
-  ['last/0', JOBS, '"last/0" names a task, and a job is meant here'],
+  ['last/0', JOBS, '"last/0" is a task, but a job is needed'],
   ['q', JOBS, 'no job has an id that begins with "q"'],
   ['', JOBS, 'no job has an id that begins with ""'],
   ['last', [], 'no job of ann is known'],

@@ -24,8 +24,8 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
   if (word.includes('/'))
     throw new InputError(
       'usage',
-      `"${word}" names a task, and a job is meant here`,
-      `\`goshawk why ${word}\` and \`goshawk logs ${word}\` are about a task`,
+      `"${word}" is a task, but a job is needed`,
+      `\`goshawk why ${word}\` and \`goshawk logs ${word}\` accept a task`,
     );
   const signal = context.interrupted;
   const user = word === 'last' ? context.environment.GOSHAWK_USER || cluster.user : undefined;
@@ -43,7 +43,7 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     if (truncated && !isFinal(jobs.at(-1)!.state))
       throw new InputError(
         'ambiguous-job',
-        `the last job cannot be found: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
+        `cannot find the last job: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
         'give its id',
       );
     return jobs.reduce(later).id;
@@ -57,7 +57,7 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
     throw new InputError(
       'ambiguous-job',
       `${counted(found.length, 'job')} have an id that begins with "${word}": ${ids.join(', ')}${more}`,
-      'write more of it',
+      'give more of the id',
     );
   }
   return found[0]!.id;
@@ -69,7 +69,7 @@ export function parseTaskName(word: string): { readonly id: string; readonly tas
   if (id !== undefined) return { id, task: task === undefined ? undefined : Number(task) };
   throw new InputError(
     'usage',
-    `"${word}" names no job or task`,
+    `"${word}" is not a job or task`,
     'write ID, or ID/TASK with the number of a task, such as a1-3/17',
   );
 }
@@ -91,7 +91,7 @@ export function parseTasksName(word: string): {
   if (id === '' || rest === '')
     throw new InputError(
       'usage',
-      `"${word}" names no job or task`,
+      `"${word}" is not a job or task`,
       'write ID, ID/7-20, ID/STAGE or ID/STAGE/7-20',
     );
   if (ARE_TASKS.test(rest)) return { id, tasks: parseTaskRanges(rest), stage: undefined };

@@ -67,7 +67,7 @@ describe.each([
       const asked = await up.goshawk(['submit', '--sleep', '1ms', '--require', 'planet=mars']);
       expect(asked).toMatchObject({ exitCode: 0 });
       expect(asked.stderr).toContain(
-        'no worker has planet=mars, and none says what its planet is: the job waits until one does',
+        'no worker has planet=mars, and none declares its planet: the job waits until one does',
       );
       const lost = cluster.job(asked.stdout.trim());
       await expect

@@ -56,7 +56,7 @@ it('shares tells who has what and is due what, by job and by user, and why says 
   expect(shown.stdout).toMatch(/ann .* 75\.0% +license +50\.0%/);
   expect(shown.stderr).toContain('users have shares by weight');
   expect((await up.goshawk(['why', second.id])).stdout).toMatch(
-    /no worker has room for it now; its job has 25% of license, and 50% is due to it/,
+    /no worker has room for it now; its job has 25% of license, and 50% is its fair share/,
   );
   await Promise.all([first.cancel(), second.cancel()]);
 });

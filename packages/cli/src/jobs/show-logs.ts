@@ -48,7 +48,7 @@ export async function showLogs(
     held = undefined;
     for (const chunk of follow ? (wanted ?? []) : inTaskOrder(wanted ?? [])) sink.write(chunk);
   };
-  const onDropped = (): void => context.note('some older output is gone: schedulers keep a limited amount');
+  const onDropped = (): void => context.note('older output was discarded: schedulers keep a limited amount');
   const chunks = job.logs({ task, failed, follow, signal, onDropped, onCaughtUp: release });
   for await (const chunk of chunks) {
     if (held === undefined) sink.write(chunk);
@@ -75,7 +75,7 @@ export function outputFileLines(spec: JobDetail['spec']): string[] {
     const [first, ...others] = paths[stream];
     if (first === undefined) return [];
     const more = others.length === 0 ? '' : ` and ${counted(others.length, 'other file')}`;
-    return [`${stream} of the tasks is in files of their workers, not here: ${plain(first)}${more}`];
+    return [`${stream} of the tasks is in files on their workers: ${plain(first)}${more}`];
   });
 }
 

@@ -116,5 +116,5 @@ async function writeTable(
 }
 
 function noteRest(context: Context, next: number | undefined): void {
-  if (next !== undefined) context.note(`there are more tasks; --from ${next} goes on`);
+  if (next !== undefined) context.note(`there are more tasks; --from ${next} continues`);
 }

@@ -32,7 +32,7 @@ const LIVE: readonly (readonly [string, object, RegExp])[] = [
         { name: 'b', after: ['a'], ...sleep },
       ],
     },
-    /stages wait for each other in a circle: a → b → a/,
+    /stages depend on each other in a cycle: a → b → a/,
   ],
   [
     'a stage that no worker can hold',
@@ -47,7 +47,7 @@ const LIVE: readonly (readonly [string, object, RegExp])[] = [
   [
     'an estimate of 0',
     { stages: [{ name: 'a', estimate: 0, ...sleep }] },
-    /a stage takes time; leave the estimate out where nothing is known/,
+    /an estimate is more than 0; omit it if nothing is known/,
   ],
 ];
 
@@ -66,7 +66,7 @@ const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
       { name: 'a', after: ['b'], durationsSeconds: [1] },
       { name: 'b', after: ['a'], durationsSeconds: [1] },
     ],
-    /jobs.jsonl:2: stage 'a' comes after itself, directly or through others; break the circle/,
+    /jobs.jsonl:2: stage 'a' depends on itself, directly or through others; break the circle/,
   ],
   [
     'a stage that no worker can hold',

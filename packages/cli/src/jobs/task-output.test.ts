@@ -152,8 +152,8 @@ describe('output that is collected', () => {
     expect(
       outputFileLines({ stages: [{ tasks }, { tasks: { count: 2, run: { exec, stdout: 'a' } } }] }),
     ).toEqual([
-      'stdout of the tasks is in files of their workers, not here: a and 1 other file',
-      'stderr of the tasks is in files of their workers, not here: err/{index}',
+      'stdout of the tasks is in files on their workers: a and 1 other file',
+      'stderr of the tasks is in files on their workers: err/{index}',
     ]);
     expect(outputFileLines(undefined)).toEqual([]);
   });

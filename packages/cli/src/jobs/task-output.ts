@@ -55,7 +55,7 @@ export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): Out
       bytes += chunk.bytes.length;
       if (bytes <= bytesMax) return;
       release();
-      context.note('there is too much output to sort: from here on it comes as it is printed');
+      context.note('too much output to sort: from here on it is printed in order of arrival');
     },
     end() {
       release();

@@ -95,7 +95,7 @@ describe('waiting for jobs', () => {
     const request = { timeoutMs: 20, ended: (job: JobDetail) => void told.push(job) };
     const error = await waitForJobs(context, [a.handle, b.handle], request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(WaitTimeoutError);
-    expect(error.message).toBe('b-1 has not ended within 20 ms; the job goes on');
+    expect(error.message).toBe('b-1 has not ended within 20 ms; the job continues');
     expect(ids(told)).toEqual(['a-1']);
   });
 
@@ -118,7 +118,7 @@ describe('waiting for jobs', () => {
     expect(leave(context, error)).toBe(130);
     expect(written.stderr).toBe(
       [
-        'no longer waiting; the job goes on',
+        'no longer waiting; the job continues',
         '  goshawk wait a-1     waits again',
         '  goshawk cancel a-1   cancels',
         '',

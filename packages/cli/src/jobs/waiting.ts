@@ -115,7 +115,7 @@ async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Prom
     if (event.kind === 'ended') return event.job;
   }
   // Its events end with the end, or throw.
-  throw new Error(`no news of ${handle.id}`);
+  throw new Error(`no updates about ${handle.id}`);
 }
 
 /** How far several jobs have come together; nothing is drawn before all of them are known. */

@@ -48,9 +48,7 @@ it('has a line each for the first ten of many stages', () => {
 
 it('says nothing of a time that nobody can know', () => {
   const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });
-  expect(page(unknown)).toContain(
-    'after 28 tasks of 1 job, for as long as they take: nobody said how long that is',
-  );
+  expect(page(unknown)).toContain('after 28 tasks of 1 job, for an unknown time: they have no estimate');
   expect(page(unknown)).not.toMatch(/about|\b0 ms/);
   expect(whyJson(unknown, background.cutoff, 0)).toMatchObject({
     line: { needs: [{ expectedSeconds: null }] },
@@ -112,7 +110,7 @@ it('says what no worker has that may run it, where it is and what to do, in plac
 
 it('says what divides short from long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
-  expect(page(known)).toContain('a job whose tasks take 10 s or more in the mean is long (said)');
+  expect(page(known)).toContain('a job whose tasks take 10 s or more on average is long (said)');
   expect(whyJson(known, background.cutoff, 0)).toMatchObject({ cutoffSeconds: 10, cutoffFrom: 'said' });
 });
 
@@ -120,7 +118,7 @@ it('says of a job that has ended no less than `job` does', () => {
   const job = jobDetail({ estimateMs: 1_000 });
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [] };
   const text = whyPage(ended, { ...background, ended: job }, painter({ color: false }));
-  expect(text).toMatch(/ran +500 ms a task/);
+  expect(text).toMatch(/ran +500 ms per task/);
   expect(text).toMatch(/estimate +1 s a task, which was 100% too high/);
 });
 
@@ -134,8 +132,8 @@ it('says of a job that has ended what its tasks waited for', () => {
   );
   const pilots = { phase: 'pilots', tasks: 7, meanMs: 3_830, maxMs: 3_830 } as const;
   const text = page({ ...ended, waitSums: [pilots, worker] });
-  expect(text).toContain('3.83 s for the pilots of their job to show how long its tasks take (7 tasks)');
-  expect(text).toContain('3.5 s in the mean, 6 s at most, for a free worker (8 tasks)');
+  expect(text).toContain('3.83 s for the pilots of their job to measure its run time (7 tasks)');
+  expect(text).toContain('3.5 s on average, 6 s at most, for a free worker (8 tasks)');
   expect(whyJson({ ...ended, waitSums: [pilots] }, background.cutoff, 0)).toMatchObject({
     waited: [{ phase: 'pilots', tasks: 7, meanSeconds: 3.83, maxSeconds: 3.83 }],
   });

@@ -54,7 +54,7 @@ export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint:
 }
 
 function centralLine(central: CentralLine | undefined): string {
-  if (central === undefined) return 'does not answer: short jobs are probed for, long ones wait';
+  if (central === undefined) return 'does not respond: schedulers probe for short jobs, and long jobs wait';
   const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
   const long = longLimit < slots ? `, ${longRunning} of at most ${longLimit} long tasks run` : '';
   return `${counted(slots, 'slot')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
@@ -94,9 +94,7 @@ export function whyPage(
     ),
     ...section(
       'lost',
-      explained.wastedMs > 0
-        ? `${formatDuration(explained.wastedMs)} to attempts that came to nothing`
-        : undefined,
+      explained.wastedMs > 0 ? `${formatDuration(explained.wastedMs)} in unsuccessful attempts` : undefined,
     ),
   ];
   return page(heading(job, paint), sections, paint);
@@ -104,7 +102,7 @@ export function whyPage(
 
 function classLines({ job, sampling }: ExplainedJob, cutoff: Background['cutoff']): string[] {
   const believed =
-    job.estimateMs === undefined ? '' : `, believed to take ${formatDuration(job.estimateMs)} a task`;
+    job.estimateMs === undefined ? '' : `, estimated at ${formatDuration(job.estimateMs)} per task`;
   const divide = cutoff === undefined ? [] : [cutoffWords(cutoff.cutoffMs, cutoffOrigin(cutoff))];
   const head = `${classWords(job)}${believed}`;
   if (sampling === undefined) return [head, ...divide];
@@ -203,7 +201,7 @@ function needLine(need: NeedView, central: CentralLine): string {
   const expectedMs = expectedWaitMs(need, central);
   const howLong =
     expectedMs === undefined
-      ? 'for as long as they take: nobody said how long that is'
+      ? 'for an unknown time: they have no estimate'
       : `about ${formatDuration(expectedMs)}`;
   const before =
     ahead.jobs === 0
@@ -254,11 +252,11 @@ function spreadLines({ waits, waitSums = [] }: ExplainedJob): string[] {
     : [spread, ...waitSums.map((sum) => sumLine(sum, tasks))];
 }
 
-/** `3.83 s in the mean, 6 s at most, for a free worker (8 tasks)` */
+/** `3.83 s on average, 6 s at most, for a free worker (8 tasks)` */
 function sumLine({ phase, tasks, meanMs, maxMs }: WaitSum, started: number): string {
   const mean = formatDuration(meanMs);
   const max = formatDuration(maxMs);
-  const time = mean === max ? mean : `${mean} in the mean, ${max} at most,`;
+  const time = mean === max ? mean : `${mean} on average, ${max} at most,`;
   const of = started === 1 ? '' : ` (${counted(tasks, 'task')})`;
   return `${time} ${WAIT_PHASE_WORDS[phase]}${of}`;
 }

@@ -104,14 +104,14 @@ describe('where the time went', () => {
     const job = jobDetail({ runPercentilesMs: { p50: 400, p90: 900, max: 1_500 } });
     expect(measures(job)).toEqual([
       ['waited', '3 ms until the first task started'],
-      ['ran', '500 ms a task in the mean (p50 400 ms, p90 900 ms, max 1.5 s)'],
+      ['ran', '500 ms per task on average (p50 400 ms, p90 900 ms, max 1.5 s)'],
     ]);
   });
 
   it.each([
-    [1_000, '1 s a task, which was 100% too high'],
-    [250, '250 ms a task, which was 50% too low'],
-    [501, '501 ms a task, which was right'],
+    [1_000, '1 s per task, which was 100% too high'],
+    [250, '250 ms per task, which was 50% too low'],
+    [501, '501 ms per task, which was right'],
   ])('with the estimate of %d ms against the truth', (estimateMs, value) => {
     expect(measures(jobDetail({ estimateMs }))).toContainEqual(['estimate', value]);
   });
@@ -120,7 +120,7 @@ describe('where the time went', () => {
     const job = jobDetail({ attempts: { total: 206, failed: 5, lost: 1 }, wastedMs: 1_234 });
     expect(measures(job)).toContainEqual([
       'lost',
-      '1.23 s to 5 attempts that failed and 1 attempt that a worker could not start or finish',
+      '1.23 s to 5 attempts that failed and 1 attempt lost to worker failures',
     ]);
   });
 

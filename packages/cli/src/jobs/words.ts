@@ -19,14 +19,14 @@ const UNDECIDED = 'pilots, not yet';
 /** `short, decided by 3 pilots`; while pilots run, for what the job is taken. */
 export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): string {
   if (job.classifiedBy === UNDECIDED)
-    return `not known before its pilots have run; taken for ${job.class} until then`;
+    return `unknown until its pilots have run; treated as ${job.class} until then`;
   const by = job.classifiedBy === 'given' ? 'the estimate at submission' : job.classifiedBy;
   return `${job.class}, decided by ${by}`;
 }
 
-/** `a job whose tasks take 10 s or more in the mean is long (learned from 200 jobs)` */
+/** `a job whose tasks take 10 s or more on average is long (learned from 200 jobs)` */
 export function cutoffWords(cutoffMs: Millis, origin: string): string {
-  return `a job whose tasks take ${formatDuration(cutoffMs)} or more in the mean is long (${origin})`;
+  return `a job whose tasks take ${formatDuration(cutoffMs)} or more on average is long (${origin})`;
 }
 
 /** `a1-3  sweep  running` */
@@ -126,7 +126,7 @@ export function measures(job: JobDetail): [label: string, value: string][] {
   if (failed + lost > 0) {
     const parts = [
       ...(failed > 0 ? [`${counted(failed, 'attempt')} that failed`] : []),
-      ...(lost > 0 ? [`${counted(lost, 'attempt')} that a worker could not start or finish`] : []),
+      ...(lost > 0 ? [`${counted(lost, 'attempt')} lost to worker failures`] : []),
     ];
     lines.push(['lost', `${formatDuration(job.wastedMs)} to ${parts.join(' and ')}`]);
   }
@@ -134,7 +134,7 @@ export function measures(job: JobDetail): [label: string, value: string][] {
 }
 
 function runTimes({ runPercentilesMs: spread, tasks }: JobDetail, meanMs: Millis): string {
-  const mean = `${formatDuration(meanMs)} a task${tasks.completed > 1 ? ' in the mean' : ''}`;
+  const mean = `${formatDuration(meanMs)} per task${tasks.completed > 1 ? ' on average' : ''}`;
   if (spread === undefined || tasks.completed < 2) return mean;
   const { p50, p90, max } = spread;
   return `${mean} (p50 ${formatDuration(p50)}, p90 ${formatDuration(p90)}, max ${formatDuration(max)})`;

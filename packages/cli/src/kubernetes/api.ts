@@ -27,13 +27,13 @@ export const API_OPTIONS = {
     type: 'text',
     value: 'FILE',
     default: `${SERVICE_ACCOUNT}/token`,
-    describe: 'file of the token for the API server',
+    describe: 'file with the token for the API server',
   },
   caFile: {
     type: 'text',
     value: 'FILE',
     default: `${SERVICE_ACCOUNT}/ca.crt`,
-    describe: 'file of the CA certificate of the API server',
+    describe: 'file with the CA certificate of the API server',
   },
 } as const satisfies OptionSpecs;
 
@@ -53,7 +53,7 @@ export function apiOptions(
   if (api === undefined) {
     throw new InputError(
       'no-kubernetes',
-      `${command}: this is no pod of Kubernetes`,
+      `${command}: not running in a Kubernetes pod`,
       'give --api https://HOST:PORT, --token-file and --ca-file',
     );
   }
@@ -99,14 +99,14 @@ export function askApi(
       url.protocol === 'https:'
         ? requestHttps(url, { ...options, ca: readOrFail(caFile) })
         : requestHttp(url, options);
-    request.on('timeout', () => request.destroy(new Error(`it is silent for ${PATIENCE_MS / 1_000} s`)));
+    request.on('timeout', () => request.destroy(new Error(`no data for ${PATIENCE_MS / 1_000} s`)));
     request.on('error', fail);
     request.on('response', (response) => {
       let body = '';
       response.setEncoding('utf8').on('error', fail);
       response.on('data', (chunk: string) => {
         body += chunk;
-        if (body.length > ANSWER_BYTES_MAX) request.destroy(new Error('its answer does not end'));
+        if (body.length > ANSWER_BYTES_MAX) request.destroy(new Error('its response does not end'));
       });
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
     });
@@ -124,7 +124,7 @@ export function readAnswer<T>(
   try {
     return read(JSON.parse(body));
   } catch (cause) {
-    const message = `${api} answers with something other than ${what}`;
+    const message = `${api} returned something other than ${what}`;
     throw new UnreachableError('kubernetes', message, '', { cause });
   }
 }

@@ -22,7 +22,7 @@ describe('the nodes that are cordoned', () => {
     const options = await kubernetes.serve((_, response) => response.writeHead(403).end('{}'));
     await expect(cordonedNodes(options, never)).rejects.toMatchObject({
       message: expect.stringMatching(/answers 403/),
-      hint: 'its service account has to be allowed to list nodes',
+      hint: 'allow its service account to list nodes',
     });
   });
 

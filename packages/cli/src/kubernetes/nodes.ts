@@ -12,8 +12,12 @@ const CORDONED = '/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&resource
 export async function cordonedNodes(options: ApiOptions, signal: AbortSignal): Promise<Set<string>> {
   const { status, body } = await askApi(CORDONED, options, signal);
   if (status !== 200) {
-    const hint = status === 403 ? 'its service account has to be allowed to list nodes' : '';
-    throw new UnreachableError('kubernetes', `${options.api} answers ${status} when asked for nodes`, hint);
+    const hint = status === 403 ? 'allow its service account to list nodes' : '';
+    throw new UnreachableError(
+      'kubernetes',
+      `${options.api} returned ${status} to a request for nodes`,
+      hint,
+    );
   }
   return readAnswer(options, body, 'a list of nodes', (answer) => {
     const { items } = answer as { items: { metadata: { name: string } }[] };

@@ -73,7 +73,7 @@ test('a process that cannot start is tried ten thousand times, ever less often, 
   while (starts.length < 10_000) await vi.advanceTimersToNextTimerAsync();
   expect(notes).toStrictEqual([
     's0 ended (1); it is missing until it has been started again',
-    's0 cannot start: its disk is full; it is missing, and is tried again until it is up',
+    's0 cannot start: its disk is full; retrying until it is up',
   ]);
   const pauses = starts.slice(1).map(({ at }, i) => Math.round(at - starts[i]!.at));
   expect(pauses.slice(0, 6)).toStrictEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);

@@ -260,7 +260,7 @@ export class LocalCluster {
       if (this.#stopping) return;
       const isWell = performance.now() - upAt > WELL_AFTER_MS;
       const pause = isWell ? RESTART_PAUSE_MS : pauseMs;
-      this.#options.note(`${name} ended (${how}); it is missing until it has been started again`);
+      this.#options.note(`${name} exited (${how}); restarting it`);
       this.#startLater(place, child.endpoint, pause, '');
     });
   }
@@ -279,7 +279,7 @@ export class LocalCluster {
         () => note(`${place.name} is back`),
         ({ message }: Error) => {
           if (this.#stopping) return;
-          if (message !== said) note(`${message}; it is missing, and is tried again until it is up`);
+          if (message !== said) note(`${message}; retrying until it is up`);
           this.#startLater(place, at, next, message);
         },
       );

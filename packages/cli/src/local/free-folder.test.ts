@@ -39,7 +39,7 @@ describe('schedulers that share a data folder', () => {
     await inFreeFolder(parent, 1, journalled);
     await expect(inFreeFolder(parent, 1, journalled)).rejects.toMatchObject({
       code: 'no-free-folder',
-      message: expect.stringContaining('running schedulers have all folders in'),
+      message: expect.stringContaining('running schedulers use all folders in'),
     });
   });
 

@@ -42,7 +42,7 @@ export async function inFreeFolder<T>(
   }
   throw new InputError(
     'no-free-folder',
-    `running schedulers have all folders in ${parent} (${count})`,
+    `running schedulers use all folders in ${parent} (${count})`,
     'start fewer schedulers, or raise --data-folders',
   );
 }

@@ -19,7 +19,7 @@ test('the folder is made for its user alone, and found again', () => {
   expect(privateTemporaryFolder(parent)).toBe(folder);
 });
 
-test('a link, and a folder that others may write to, are somebody else’s', () => {
+test('a link, and a folder that other users can write to, are somebody else’s', () => {
   mkdirSync(join(parent, 'theirs'));
   symlinkSync(join(parent, 'theirs'), join(parent, NAME));
   expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user may write to');
@@ -29,7 +29,7 @@ test('a link, and a folder that others may write to, are somebody else’s', () 
   expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user may write to');
 });
 
-test('a file is no folder', () => {
+test('a file is not a folder', () => {
   writeFileSync(join(parent, NAME), '');
   expect(() => privateTemporaryFolder(parent)).toThrow();
 });

@@ -21,7 +21,7 @@ export function privateTemporaryFolder(parent: string = tmpdir()): string {
   if (isOurs && (stats.mode & WRITABLE_BY_OTHERS) === 0) return folder;
   throw new InputError(
     'unsafe-folder',
-    `${folder} is not a folder that only this user may write to`,
+    `${folder} is not a folder that only this user can write to`,
     'remove it, or give another one with --data-folder',
   );
 }

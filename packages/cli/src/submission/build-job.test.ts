@@ -78,7 +78,7 @@ describe('a deadline', () => {
   });
 
   it.each(['0s', '0ms'])('of %s has passed', async (deadline) => {
-    await expect(job({ command: ['true'], deadline })).rejects.toThrow(/deadline of 0 has passed/);
+    await expect(job({ command: ['true'], deadline })).rejects.toThrow(/deadline of 0 has already passed/);
   });
 });
 
@@ -269,7 +269,7 @@ describe('--each-line', () => {
     [{ module: 'm', files: { f: Uint8Array.of(0xff) } }, 'line 1 of f is not valid UTF-8'],
     [{ command: ['x'], files: { f: '' } }, '--each-line: f has no lines'],
     [{ command: ['x'], files: {} }, '--each-line: no f'],
-    [{ command: ['echo {}'], shell: true, files: { f: 'a' } }, '{} would be read as code'],
+    [{ command: ['echo {}'], shell: true, files: { f: 'a' } }, '{} would be interpreted as code'],
   ])('refuses what cannot be passed on (%#)', async (line, message) => {
     await expect(job({ eachLine: 'f', ...line })).rejects.toThrow(message);
   });
@@ -353,7 +353,7 @@ describe('columns and parameters', () => {
     [{ param: ['a'], command: ['x'] }, '--param: "a" is not NAME=VALUE'],
     [{ array: '1-1000000', param: ['a=1,2'], command: ['x'] }, 'there are 2000000 combinations'],
     [{ param: ['a=1'], tasks: '2', command: ['x'] }, '--tasks and --param exclude each other'],
-    [{ eachLine: 'f', colsep: ',', shell: true, command: ['echo {1}'] }, 'would be read as code'],
+    [{ eachLine: 'f', colsep: ',', shell: true, command: ['echo {1}'] }, 'would be interpreted as code'],
     [
       { array: '1-200000', command: ['sh', '-c', 'echo {}'] },
       '--array: 200,000 tasks with their own arguments are too large',
@@ -422,8 +422,8 @@ describe('a job file', () => {
 
 describe('what makes no sense', () => {
   it.each<[Line, string]>([
-    [{}, 'there is nothing to run'],
-    [{ tasks: '5' }, 'there is nothing to run'],
+    [{}, 'nothing to run'],
+    [{ tasks: '5' }, 'nothing to run'],
     [{ command: [] }, 'there is no command after --'],
     [{ words: ['a.json'], command: ['x'] }, 'a job file and a command are both given'],
     [{ sleep: '1s', command: ['x'] }, 'a command and --sleep are both given'],

@@ -70,7 +70,7 @@ function parseJson(bytes: Uint8Array, name: string): unknown {
     throw new InputError(
       'bad-job',
       `${name}: not JSON: ${(error as Error).message}`,
-      'a job file is such as {"tasks": {"count": 10, "run": {"sleep": 100}}}',
+      'a job file looks like {"tasks": {"count": 10, "run": {"sleep": 100}}}',
       { cause: error },
     );
   }

@@ -11,21 +11,21 @@ const WORK = {
     value: 'VALUES',
     flagOnly: true,
     describe:
-      'one task for each value of 1-100, 1-100:2 or 1,3,7-9; a command finds the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
+      'one task per value of 1-100, 1-100:2 or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
   },
   eachLine: {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
     describe:
-      'one task for each line of FILE (- is stdin); a command finds the line in stdin, {} and $GOSHAWK_LINE, a module in its input',
+      'one task per line of FILE (- for stdin); a command gets the line on stdin and in {} and $GOSHAWK_LINE, a module in its input',
   },
   colsep: {
     type: 'text',
     value: 'TEXT',
     flagOnly: true,
     rare: true,
-    describe: '--each-line: what divides a line into columns {1}, {2}, …; \\t is a tab',
+    describe: '--each-line: separator that splits a line into columns {1}, {2}, …; \\t is a tab',
   },
   header: {
     type: 'flag',
@@ -38,7 +38,7 @@ const WORK = {
     value: 'NAME=VALUES',
     flagOnly: true,
     describe:
-      'one task for each value of rate=0.1,0.01, found in {rate}; repeatable, for each combination, also with --array and --each-line',
+      'one task per value of rate=0.1,0.01, substituted for {rate}; repeat it, or add --array or --each-line, for all combinations',
   },
   sleep: { type: 'duration', flagOnly: true, describe: 'tasks that only sleep: 100ms' },
   module: {
@@ -54,7 +54,11 @@ const WORK = {
     rare: true,
     describe: 'argument of the function of --module',
   },
-  shell: { type: 'flag', flagOnly: true, describe: 'run the command with /bin/sh; more words are $1, $2, …' },
+  shell: {
+    type: 'flag',
+    flagOnly: true,
+    describe: 'run the command with /bin/sh; further words are $1, $2, …',
+  },
   env: {
     type: 'texts',
     value: 'NAME=VALUE',
@@ -67,21 +71,21 @@ const WORK = {
     valueOptional: true,
     flagOnly: true,
     describe:
-      'pass these variables of this shell to the command: CC,LC_*; without NAMES all but those of the session',
+      'pass these variables of this shell to the command: CC,LC_*; without NAMES, all except session variables',
   },
   cwd: {
     type: 'text',
     value: 'FOLDER',
     flagOnly: true,
     rare: true,
-    describe: 'working folder of the tasks, on the workers (default: the current folder)',
+    describe: 'working folder of the tasks on the workers (default: the current folder)',
   },
   stdin: {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
     rare: true,
-    describe: 'stdin of every task (- is the stdin of submit)',
+    describe: 'stdin of every task (- for the stdin of submit)',
   },
   stdout: {
     type: 'text',
@@ -89,14 +93,14 @@ const WORK = {
     flagOnly: true,
     rare: true,
     describe:
-      'file on the worker for stdout, in place of the log: out/{index}.txt; {job}, {index} and {attempt} are filled in',
+      'file on the worker for stdout, instead of the log: out/{index}.txt; {job}, {index} and {attempt} are filled in',
   },
   stderr: {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
     rare: true,
-    describe: 'the same for stderr; the file of --stdout takes both',
+    describe: 'the same for stderr; may be the file of --stdout',
   },
 } as const satisfies OptionSpecs;
 
@@ -126,7 +130,7 @@ const JOB = {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'mean delay before the first retry, doubled for each further one: 1s',
+    describe: 'average delay before the first retry, doubled for each further retry: 1s',
   },
   retryOn: {
     type: 'text',
@@ -135,32 +139,33 @@ const JOB = {
     rare: true,
     describe: 'retry only after these exit codes and signals: 75,SIGXCPU (137 is SIGKILL)',
   },
-  taskTimeout: { type: 'duration', describe: 'kill a task that runs longer; the task has failed: 30s' },
+  taskTimeout: { type: 'duration', describe: 'kill a task that runs longer, which fails it: 30s' },
   timeLimit: {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'time from the first start to the end of the job; later tasks are killed and have failed: 10m',
+    describe:
+      'time from the first task start to the end of the job; remaining tasks are then killed and fail: 10m',
   },
   after: {
     type: 'texts',
     value: 'ID',
     flagOnly: true,
-    describe: 'start when that job has ended; repeatable',
+    describe: 'start after that job has ended; repeatable',
   },
   afterOk: {
     type: 'texts',
     value: 'ID',
     flagOnly: true,
-    describe:
-      'start when that job has completed; held while it has failed, until a retry of it completes; repeatable',
+    describe: 'start after that job has completed; if it fails, wait until a retry completes; repeatable',
   },
   hold: { type: 'flag', flagOnly: true, rare: true, describe: 'start nothing until `goshawk release ID`' },
   begin: {
     type: 'text',
     value: 'TIME',
     flagOnly: true,
-    describe: 'start at that time: 22:00, 2026-11-25T22:00 (local, unless it names its zone), or in +2h',
+    describe:
+      'start at that time: 22:00, 2026-11-25T22:00 (local time unless it names a zone), or after a delay: +2h',
   },
   cpus: { type: 'number', describe: 'cores of each task' },
   memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
@@ -168,7 +173,7 @@ const JOB = {
     type: 'texts',
     value: 'NAME=AMOUNT',
     flagOnly: true,
-    describe: 'any other resource of each task: gpu=1; repeatable',
+    describe: 'other resource of each task: gpu=1; repeatable',
   },
   deadline: {
     type: 'duration',
@@ -176,7 +181,7 @@ const JOB = {
     rare: true,
     describe: 'deadline from now: 30m; only for policies that plan by deadlines (docs/3SIGMA.md)',
   },
-  value: { type: 'number', flagOnly: true, rare: true, describe: 'value of a met deadline [10]' },
+  value: { type: 'number', flagOnly: true, rare: true, describe: 'value of meeting the deadline [10]' },
   require: {
     type: 'texts',
     value: 'NAME=VALUES',
@@ -205,33 +210,37 @@ const JOB = {
     flagOnly: true,
     rare: true,
     describe:
-      'start all tasks together or none; each finds $GOSHAWK_RANK, _RANKS, _HOSTS and _MASTER, and if one fails all start again',
+      'start all tasks together or none; each gets $GOSHAWK_RANK, _RANKS, _HOSTS and _MASTER; if one fails, all restart',
   },
   preemptible: {
     type: 'flag',
     flagOnly: true,
     rare: true,
-    describe: 'tasks that run may be killed, and start again later, for a job that would miss its deadline',
+    describe: 'running tasks may be killed, and restarted later, for a job that would miss its deadline',
   },
-  maxRunning: { type: 'count', min: 1, rare: true, describe: 'running tasks of the job at most' },
+  maxRunning: { type: 'count', min: 1, rare: true, describe: 'maximum number of running tasks of the job' },
 } as const satisfies OptionSpecs;
 
 /** What the command does after the submission. */
 const AFTERWARDS = {
   wait: {
     type: 'flag',
-    describe: 'wait for the end; exit with 0 if all tasks completed, with 4 if they completed too late',
+    describe:
+      'wait for the job to end; exit with 0 if all tasks completed, with 4 if they missed the deadline',
   },
   waitTimeout: {
     type: 'duration',
     rare: true,
     describe: 'wait at most this long, then exit with 124; the job continues',
   },
-  cancelOnExit: { type: 'flag', rare: true, describe: 'cancel the job if waiting ends before the job' },
+  cancelOnExit: {
+    type: 'flag',
+    rare: true,
+    describe: 'cancel the job if this command exits before the job ends',
+  },
   logs: {
     type: 'flag',
-    describe:
-      'wait, and print the output of the tasks: live on a terminal, in the order of the tasks elsewhere',
+    describe: 'wait, and print the output of the tasks: live on a terminal, otherwise in task order',
   },
   prefix: {
     type: 'text',
@@ -240,11 +249,12 @@ const AFTERWARDS = {
     choices: ['auto', 'always', 'never'],
     flagOnly: true,
     rare: true,
-    describe: '--logs: task id before each line, live; auto: for jobs of several tasks, on a terminal',
+    describe:
+      '--logs: prefix each line with its task id, live; auto: on a terminal, for jobs of several tasks',
   },
   results: {
     type: 'flag',
-    describe: 'wait, and print the results, one JSON line a task, as `wait --results` does',
+    describe: 'wait, and print the results like `wait --results`: one JSON line per task',
   },
 } as const satisfies OptionSpecs;
 

@@ -61,7 +61,7 @@ export function lineShares(
   };
   const first = header ? 1 : 0;
   if (lines.length <= first) {
-    throw bad(`${source} has no lines${header ? ' after its header' : ''}`, 'a job has a task at least');
+    throw bad(`${source} has no lines${header ? ' after its header' : ''}`, 'a job needs at least one task');
   }
   checkCount(lines.length - first, `--each-line: ${source} has ${lines.length - first} lines`);
   const names = header ? checkNames(cells(0), source) : [];
@@ -125,7 +125,7 @@ function checkNames(names: readonly string[], source: string, option = '--each-l
   if (place < 0) return names;
   throw bad(
     `${source}: ${JSON.stringify(names[place])} cannot be the name of column ${place + 1}`,
-    'each has a name of its own, which is no number and has no braces',
+    'column names are unique, are not numbers, and contain no braces',
     option,
   );
 }

@@ -157,7 +157,7 @@ function checkShellLine(command: ExecPayload, { shell, eachLine, param }: Submit
   if (!hasForeignPlaceholder(command.exec[0]!, share, params)) return;
   throw new InputError(
     'usage',
-    '--each-line: in a line for the shell, {} would be read as code',
+    '--each-line: in a shell command, {} would be interpreted as code',
     `write "$GOSHAWK_LINE" there, or give the line to it: --shell -- 'echo "$1"' {}`,
   );
 }
@@ -178,7 +178,7 @@ function checkSize(count: number, task: ExecPayload | ModulePayload, options: Su
   throw new InputError(
     'too-large',
     `${source}: ${formatCount(count)} tasks with their own arguments are too large for one job, at most about ${formatCount(fits)} of these fit`,
-    'split them over several jobs, or submit --tasks N and let each task work from $GOSHAWK_TASK',
+    'split them into several jobs, or submit --tasks N and let each task use $GOSHAWK_TASK',
   );
 }
 

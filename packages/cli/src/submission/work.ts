@@ -57,7 +57,7 @@ export function chooseWork(options: SubmitOptions, { words, afterDashes }: Posit
   if (work === undefined) {
     throw new InputError(
       'usage',
-      'submit: there is nothing to run',
+      'submit: nothing to run',
       'give a command after --, a job file, --sleep or --module',
     );
   }

@@ -34,12 +34,11 @@ export function parseBegin(text: string, what: string): Begin {
 }
 
 /**
- * What a person writes, as a job says it. `22:00` is the next time that the clock shows that; dates and times without a zone
- * are local. Where clocks go back, the earlier of the two times is meant that is yet to come; a time that clocks skip is as
- * much later as they are put forward.
- *
+ * Parses a time as users write it. `22:00` is the next occurrence of that time; dates and times without a
+ * zone are local. If clocks go back, the earlier future occurrence counts; a time that clocks skip moves
+ * forward by the size of the jump.
  * @param now wall clock, ms since 1970
- * @param zone by its IANA name; that of this process by default
+ * @param zone IANA name; default: the zone of this process
  * @throws InputError
  */
 export function beginOf(text: string, what: string, now: Millis, zone?: string): string {
@@ -106,7 +105,7 @@ function momentsOf(wanted: Fields, zone: string | undefined): Millis[] {
   const offsets = [asUtc - day, asUtc + day].map((at) => utcOf(localFields(at, zone)) - at);
   const moments = [...new Set(offsets.map((offset) => asUtc - offset))].sort((one, other) => one - other);
   const shown = moments.filter((at) => utcOf(localFields(at, zone)) === asUtc);
-  // Of a time that is skipped, the offset before the jump makes a later time of it.
+  // For a skipped time, the offset before the jump yields a later time.
   return shown.length > 0 ? shown : [moments.at(-1)!];
 }
 
@@ -114,7 +113,7 @@ function utcOf({ year, month, day, hour, minute, second }: Fields): Millis {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** What clocks of the zone show at a time, to the second. */
+/** Returns the local clock fields at a time, to the second. */
 function localFields(at: Millis, zone: string | undefined): Fields {
   const parts = new Intl.DateTimeFormat('en-US', {
     calendar: 'gregory',

@@ -37,7 +37,7 @@ const stageWait = view({
   waitedMs: ms,
   /** Attributes that a worker must have to run them. */
   requires,
-  /** What of that no worker has that may run them, where it is, and what would help. */
+  /** Requirements that no eligible worker meets, where they exist, and what would help. */
   missing: optional(line),
 });
 /** Tasks of one job that wait for one reason. */
@@ -51,11 +51,11 @@ const taskStory = view({
   reason: optional(reason),
   isPilot: flag,
   attempts: count,
-  /** Where it is, or was last. */
+  /** Current or last worker. */
   worker: optional(party),
   /** From when it might start, its stages before it and the pilots of its job apart, to the start of its last run, or until now. */
   waitedMs: ms,
-  /** Of its last run. */
+  /** Run time of the last attempt. */
   ranMs: optional(ms),
   /** When that ended. */
   endedMs: optional(ms),
@@ -69,7 +69,7 @@ export type WaitSpread = NonNullable<(typeof waitSpread)['infer']>;
 
 const waitSum = view({
   phase: choice(...WAIT_PHASES),
-  /** That had to wait so. */
+  /** Number of tasks that waited for this phase. */
   tasks: count,
   /** Over these. */
   meanMs: ms,
@@ -80,7 +80,7 @@ export type WaitSum = NonNullable<(typeof waitSum)['infer']>;
 
 export const jobExplanation = view({
   job: jobSummary,
-  /** What central knows the job by, with its owner. */
+  /** Central's key of the job, together with the owner. */
   owner: party,
   number: count,
   sampling: optional(samplingView),
@@ -103,7 +103,7 @@ export const jobExplanation = view({
   task: optional(taskStory),
   /** Jobs that it still waits for; the first hundred. */
   after: optional(list(predecessor, LISTED_MAX)),
-  /** What the tasks that run or have completed waited for, in the order of time. */
+  /** Waits of tasks that run or have completed, by phase in order of time. */
   waitSums: optional(list(waitSum, WAIT_PHASES.length)),
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
@@ -114,13 +114,13 @@ export type StartWait = NonNullable<(typeof startWait)['infer']>;
 
 const needView = view({
   stage,
-  /** What is known of it: `small` and `large` ones are jobs of which the pilots have not told. */
+  /** Kind of the job: `small` and `large` jobs are still waiting for their pilots. */
   kind: choice('short', 'small', 'long', 'large'),
   tasks: count,
   demand: amounts,
   /** Since it came, or since a worker was last found for it. */
   waitedMs: ms,
-  /** What a free worker serves before it. */
+  /** Work that a free worker serves first. */
   ahead: record({ jobs: count, tasks: count, workMs: ms }),
   /** Workers that are kept for it until what is free there is enough. */
   kept: count,
@@ -128,7 +128,7 @@ const needView = view({
   expected: optional(view({ inMs: ms, where: optional(line) })),
   /** Missing where too few have waited like it. */
   starts: optional(startWait),
-  /** What the policy says of it, where it says more. */
+  /** The policy's explanation, if it has one. */
   why: optional(line),
 });
 /** A batch of a job in central's order. */
@@ -136,7 +136,7 @@ export type NeedView = NonNullable<(typeof needView)['infer']>;
 
 export const centralLine = view({
   needs: list(needView, LIMITS.stagesPerJobMax),
-  /** Of workers that take work. */
+  /** Slots of workers that accept tasks. */
   slots: count,
   freeSlots: count,
   /** Slots that run long tasks, and how many may. */
@@ -145,7 +145,7 @@ export const centralLine = view({
   /** Tasks that no worker was found for, all jobs together. */
   unmatched: count,
 });
-/** Who waits for workers at central, and what it has. */
+/** The jobs waiting for workers at central, and its capacity. */
 export type CentralLine = NonNullable<(typeof centralLine)['infer']>;
 
 /**

@@ -68,7 +68,7 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
           },
     failures: job.failures.map(({ exitCode, signal, printed, stdoutFile, stderrFile, ...failure }) => ({
       ...failure,
-      /** Of the first few. */
+      /** Output of the first few failed tasks. */
       printed: printed === undefined ? null : new TextDecoder().decode(printed),
       stdoutFile: stdoutFile ?? null,
       stderrFile: stderrFile ?? null,
@@ -80,7 +80,7 @@ export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
     priority: job.priority,
     open: job.open ?? false,
     meanRunSeconds: seconds(job.meanRunMs),
-    /** Of attempts that came to nothing. */
+    /** Time in unsuccessful attempts. */
     lostSeconds: seconds(job.wastedMs),
     after: job.after ?? [],
     cancelReason: job.cancelReason ?? null,
@@ -127,9 +127,8 @@ export function taskJson(task: TaskRow, submittedAt: Millis) {
 }
 
 /**
- * What one task came to, the same in the SDK, over HTTP and with `--json`; null: there is none.
- *
- * @typeParam Value what tasks of the job return
+ * The result of one task, the same in the SDK, over HTTP and with `--json`; null means absent.
+ * @typeParam Value return type of the job's tasks
  */
 export interface TaskResult<Value = unknown> {
   /** Index of the task in its job, from 0. */
@@ -138,7 +137,7 @@ export interface TaskResult<Value = unknown> {
   readonly state: JobState;
   /** Number of its last attempt, from 1; 0: none was made. */
   readonly attempt: number;
-  /** What it returned: null for commands, and while it has not completed. */
+  /** Return value: null for commands, and until the task has completed. */
   readonly value: Value | null;
   /** Why it failed or was cancelled. */
   readonly error: {
@@ -146,9 +145,9 @@ export interface TaskResult<Value = unknown> {
     readonly message: string;
     readonly signal: string | null;
   } | null;
-  /** Of a command that ended. */
+  /** Exit code of an ended command. */
   readonly exitCode: number | null;
-  /** Where its output is: files of the worker that the job names, and the command that prints the log. */
+  /** Location of the output: files on the worker that the job names, and the command that prints the log. */
   readonly output: { readonly stdout: string | null; readonly stderr: string | null; readonly logs: string };
 }
 

@@ -47,9 +47,9 @@ describe('a job as people write it', () => {
     [{ tasks: [{ env: {} }] }, /tasks\[0\]: a task is one of/],
     [
       { tasks: [{ sleep: 1, exec: ['true'] }] },
-      /tasks\[0\]: "exec" does not go with the other fields; a task is one of/,
+      /tasks\[0\]: "exec" cannot be combined with the other fields; a task is one of/,
     ],
-    [{ tasks: [{ exec: ['true'], input: 1 }] }, /tasks\[0\]: "input" does not go with the other fields/],
+    [{ tasks: [{ exec: ['true'], input: 1 }] }, /tasks\[0\]: "input" cannot be combined with the other fields/],
     [{ tasks: [{ exec: [''] }] }, /tasks\[0\]\.exec: the command, its first element, is empty$/],
     [{ tasks: [{ exec: 'true' }] }, /tasks\[0\]\.exec: expected array, received string/],
     [{ tasks: [{ sleep: 'soon' }] }, /tasks\[0\]\.sleep: "soon" is not a duration; write .* such as 100ms/],
@@ -62,7 +62,7 @@ describe('a job as people write it', () => {
     [{}, /give either "tasks" or "stages"/],
     [{ tasks: [sleep], stages: [{ name: 'a', tasks: [sleep] }] }, /give either "tasks" or "stages"/],
     [{ tasks: [sleep], estimate: '5 parsecs' }, /estimate: .*"5 parsecs" is not a duration/],
-    [{ stages: [{ name: 'a', tasks: [sleep], estimate: 0 }] }, /stages\[0\]\.estimate: a stage takes time/],
+    [{ stages: [{ name: 'a', tasks: [sleep], estimate: 0 }] }, /stages\[0\]\.estimate: an estimate is more than 0/],
     [{ tasks: [{ sleep: -1 }] }, /tasks\[0\]\.sleep: expected number of at least 0$/],
     [{ tasks: [{ exec: [] }] }, /tasks\[0\]\.exec: expected array of at least 1 items$/],
     [{ tasks: [sleep], priority: 'urgent' }, /priority: expected one of "low", "normal", "high"$/],
@@ -75,7 +75,7 @@ describe('a job as people write it', () => {
     [{ tasks: [sleep], estimate: `${'9'.repeat(309)}s` }, /estimate: .* is not a duration/],
     [{ tasks: [sleep], timeout: `${'9'.repeat(60)}s` }, /timeout: .* is more than 10000000 days/],
     [{ tasks: [sleep], deadline: 1e300 }, /deadline: /],
-    [{ tasks: [sleep], deadline: 0 }, /deadline: a deadline of 0 has passed already/],
+    [{ tasks: [sleep], deadline: 0 }, /deadline: a deadline of 0 has already passed/],
     [{ tasks: [sleep], deadline: '-5s' }, /deadline: /],
     [{ tasks: [sleep], value: 0 }, /value: expected number > 0$/],
     [{ tasks: [sleep], prefer: { rack: [] } }, /prefer\.rack: /],
@@ -89,7 +89,7 @@ describe('a job as people write it', () => {
     ],
     [{ tasks: [{ exec: ['a'], env: { 'A\0': '' } }] }, /tasks\[0\]\.env: a variable has a name/],
     [{ tasks: [{ exec: ['a'], env: { '': '' } }] }, /tasks\[0\]\.env: a variable has a name/],
-    [{ stages: [{ name: 'a', after: ['b'], tasks: [sleep] }] }, /"a" comes after "b", which is no stage/],
+    [{ stages: [{ name: 'a', after: ['b'], tasks: [sleep] }] }, /"a" comes after "b", which is not a stage/],
     [
       {
         stages: [
@@ -97,7 +97,7 @@ describe('a job as people write it', () => {
           { name: 'b', after: ['a'], tasks: [sleep] },
         ],
       },
-      /in a circle: a → b → a/,
+      /in a cycle: a → b → a/,
     ],
     [
       {
@@ -142,7 +142,7 @@ describe('a job as people write it', () => {
       ],
       'several tasks would write',
     ],
-    [[{ exec: ['a'], stdout: 'o{idx}' }], 'tasks[0].stdout: {idx} is none of {job}, {index}, {attempt}'],
+    [[{ exec: ['a'], stdout: 'o{idx}' }], 'tasks[0].stdout: {idx} is not one of {job}, {index}, {attempt}'],
     [[{ exec: ['a'], stdout: 'out/' }], 'the path of a file is expected'],
   ])('output of %j is refused', (tasks, line) => {
     expect(() => parseJobSpec({ tasks })).toThrow(line);
@@ -179,7 +179,7 @@ describe('a job as people write it', () => {
   });
 
   test.each([{ retryBackoff: '1s' }, { retryOn: [75] }])('%j without retries is refused', (field) => {
-    expect(() => parseJobSpec({ tasks: [sleep], ...field })).toThrow('and "retries" that they are not');
+    expect(() => parseJobSpec({ tasks: [sleep], ...field })).toThrow('need "retries" above 0');
   });
 
   test.each([
@@ -190,7 +190,7 @@ describe('a job as people write it', () => {
   ])(
     'the traceparent %j is refused in a job, and counts for nothing where a process or a request was given it',
     (traceparent) => {
-      expect(() => parseJobSpec({ tasks: [sleep], traceparent })).toThrow('no W3C traceparent');
+      expect(() => parseJobSpec({ tasks: [sleep], traceparent })).toThrow('not a W3C traceparent');
       expect(givenSpan(traceparent)).toEqual({});
     },
   );

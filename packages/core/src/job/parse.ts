@@ -78,7 +78,7 @@ function joinedValues(named: Readonly<Record<string, string | string[]>>): Recor
 export function parseTasks(common: unknown, each: unknown, max: number): Payload[] {
   if (!Array.isArray(each)) throw new InputError('bad-job', 'tasks: expected a list');
   if (each.length > max) {
-    const hint = 'close the job, and open another one for the rest';
+    const hint = 'close the job, and open another job for the rest';
     throw new InputError('bad-job', `tasks: a job has at most ${LIMITS.tasksPerJobMax}`, hint);
   }
   return each.map((own: unknown, index) => {
@@ -108,7 +108,7 @@ function checkGang(
   const count = countTasks(tasks);
   const most = Math.min(maxRunning, LIMITS.gangTasksMax);
   if (gang === undefined || count <= most) return;
-  const limit = most === maxRunning ? `maxRunning is ${most}` : `a gang has ${most} tasks at most`;
+  const limit = most === maxRunning ? `maxRunning is ${most}` : `a gang has at most ${most} tasks`;
   throw new InputError(
     'bad-job',
     `${source}: the ${count} tasks of stage "${name}" start together, and ${limit}`,
@@ -136,7 +136,7 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
       throw new InputError(
         'bad-job',
         `${source}: several tasks would write to "${path}"`,
-        'put {index}, the number of the task, into the name',
+        'put {index}, the task number, into the name',
       );
     }
   };
@@ -194,7 +194,7 @@ function inWords(message: string): string {
     .replaceAll('"|"', '", "');
 }
 
-/** Of unknown fields, and of the name of one, so much is shown: it is for people. */
+/** How many unknown fields, and how much of a name, error messages show. */
 const KEYS_SHOWN = 5;
 const KEY_SHOWN = 80;
 
@@ -210,7 +210,7 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
   const fields = fieldsOf(of);
   // A field of another kind of task than the one that is written beside it.
   if (of === 'task' && fields.includes(first))
-    return `${JSON.stringify(first)} does not go with the other fields; ${TASK_KINDS}`;
+    return `${JSON.stringify(first)} cannot be combined with the other fields; ${TASK_KINDS}`;
   const begun = fields.filter(
     (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
   );
@@ -271,7 +271,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
     if (underway.has(index)) {
       throw new InputError(
         'bad-job',
-        `${source}: stages wait for each other in a circle: ${[...trail, stage.name].join(' → ')}`,
+        `${source}: stages depend on each other in a cycle: ${[...trail, stage.name].join(' → ')}`,
       );
     }
     underway.add(index);
@@ -280,7 +280,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       if (beforeIndex === undefined) {
         throw new InputError(
           'bad-job',
-          `${source}: stage "${stage.name}" comes after "${before}", which is no stage of the job`,
+          `${source}: stage "${stage.name}" comes after "${before}", which is not a stage of the job`,
         );
       }
       visit(beforeIndex, [...trail, stage.name]);
@@ -306,7 +306,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       if (at !== undefined && earlier.has(at)) return at;
       throw new InputError(
         'bad-job',
-        `${source}: stage "${stage.name}" has inputs of "${of}", which is no stage that it comes after`,
+        `${source}: stage "${stage.name}" has inputs of "${of}", which is not a stage that it comes after`,
         'name it in "after"',
       );
     });

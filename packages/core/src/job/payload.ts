@@ -68,10 +68,10 @@ export function withUnit(what: string, parse: (text: string, what: string) => nu
   });
 }
 
-/** What stands for the job's id, the number of the task in it and that of the attempt. */
+/** Placeholders for the job id, the task index and the attempt number. */
 const PLACEHOLDERS = ['{job}', '{index}', '{attempt}'];
 
-/** Of a worker; which placeholders it may have is closed, so that no typing error is a file's name. */
+/** The set of placeholders is closed, so that a typo does not become a file name. */
 const outputFile = () =>
   argument()
     .min(1)
@@ -80,7 +80,7 @@ const outputFile = () =>
     .superRefine((path, context) => {
       const other = path.match(/\{[^{}/]*\}/g)?.find((placeholder) => !PLACEHOLDERS.includes(placeholder));
       if (other === undefined) return;
-      context.addIssue({ code: 'custom', message: `${other} is none of ${PLACEHOLDERS.join(', ')}` });
+      context.addIssue({ code: 'custom', message: `${other} is not one of ${PLACEHOLDERS.join(', ')}` });
     });
 
 /** Fills in the placeholders of an output file's path. */
@@ -95,7 +95,7 @@ export function outputPath(
 const sleepPayload = () =>
   z.strictObject({
     sleep: withUnit('sleep', parseDuration, LIMITS.durationMaxMs).describe(
-      'do nothing for so long: milliseconds, or text with a unit such as "1.5s"',
+      'sleep for this long: milliseconds, or text with a unit such as "1.5s"',
     ),
   });
 
@@ -107,23 +107,22 @@ const execPayload = () =>
       .min(1)
       .max(LIMITS.argumentsMax)
       .refine(([command]) => command !== '', 'the command, its first element, is empty')
-      .describe('run this command: its name and its arguments, without a shell'),
+      .describe('the command to run: its name and arguments, without a shell'),
     shell: z.boolean().optional().describe('the first element of `exec` is a line for `/bin/sh -c`'),
     env: environment()
       .optional()
-      .describe('variables for the command, beside `PATH`, `HOME`, `LANG` and a few others of the worker'),
-    cwd: argument()
-      .min(1)
-      .optional()
-      .describe('the folder that it runs in; `submit` fills in the folder that it is called from'),
+      .describe(
+        'environment variables of the command, in addition to `PATH`, `HOME`, `LANG` and a few others from the worker',
+      ),
+    cwd: argument().min(1).optional().describe('working folder; `submit` fills in its current folder'),
     stdin: z
       .union([passable(wellFormedProblem), bytes()])
       .optional()
-      .describe('what the command reads, byte for byte'),
+      .describe('the bytes that the command reads from stdin'),
     stdout: outputFile()
       .optional()
       .describe(
-        'a file of the worker that stdout goes to, in place of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
+        'a file on the worker that receives stdout instead of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
       ),
     stderr: outputFile().optional().describe('the same for stderr; it may be the file of `stdout`'),
     returns: z
@@ -139,12 +138,12 @@ const modulePayload = () =>
   z.strictObject({
     module: argument()
       .min(1)
-      .describe('call a function of this ES module; its result is the value of the task'),
+      .describe('the ES module whose function is called; its return value is the value of the task'),
     export: passableText()
       .min(1)
       .max(LIMITS.nameLengthMax)
       .optional()
-      .describe('the name that the module exports the function by; `default` unless given'),
+      .describe('the export to call; `default` unless given'),
     input: z
       .unknown()
       .refine(
@@ -152,8 +151,8 @@ const modulePayload = () =>
         'half of a character (a lone surrogate) cannot be passed on',
       )
       .optional()
-      .describe('what the function is called with'),
-    cwd: argument().min(1).optional().describe('what a relative path of the module is relative to'),
+      .describe('the argument of the function'),
+    cwd: argument().min(1).optional().describe('the folder that a relative module path starts from'),
   });
 
 /** Whether a text or a name anywhere in a value is not well-formed. */
@@ -194,7 +193,7 @@ export function payloadFields(): readonly string[] {
   return [sleepPayload(), execPayload(), modulePayload()].flatMap(({ shape }) => Object.keys(shape));
 }
 
-/** What a task does. Machines carry it and never look inside. */
+/** The work of a task. Machines carry it without looking inside. */
 export type Payload = z.infer<typeof payloadSchema>;
 export type SleepPayload = z.infer<ReturnType<typeof sleepPayload>>;
 export type ExecPayload = z.infer<ReturnType<typeof execPayload>>;
@@ -202,7 +201,7 @@ export type ModulePayload = z.infer<ReturnType<typeof modulePayload>>;
 
 export const TASK_KINDS = 'a task is one of {"sleep": ms}, {"exec": [command, …]}, {"module": path}';
 
-/** For what is none of the three, so that no single one of them can say what is missing. */
+/** Describes input that is none of the three kinds, for which no single schema has a good message. */
 function describeNoPayload(input: unknown, known: ReadonlySet<string>): string {
   const fields = typeof input === 'object' && input !== null ? Object.keys(input) : [];
   const unknown = fields.find((field) => !known.has(field));

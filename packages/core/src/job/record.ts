@@ -9,17 +9,16 @@ import type { TaskRange } from './task-ranges.js';
 import type { JobState } from './view.js';
 
 /**
- * What an owner writes down of its jobs, in the order in which it happened: enough to own them again after a
- * restart. Whatever else an owner knows (probes, placements, what runs) can be found out again or done again.
- *
- * `at` is wall clock, ms since 1970: the machine's own clock begins anew with each process.
+ * The records that an owner keeps about its jobs, in order of events: enough to own them again after a
+ * restart. Everything else (probes, placements, running tasks) can be rediscovered. `at` is wall clock, ms
+ * since 1970, because a machine's clock restarts with each process.
  */
 export type JobRecord =
   | {
       readonly kind: 'accepted';
       readonly job: JobNumber;
       readonly at: Millis;
-      /** Of the submission. */
+      /** Idempotency key of the submission. */
       readonly key: string | undefined;
       readonly spec: JobSpec;
       readonly class: JobClass;
@@ -29,7 +28,7 @@ export type JobRecord =
       readonly stagesMs?: readonly Millis[] | undefined;
     }
   | {
-      /** What the job is taken for was decided, or decided anew. */
+      /** The class of the job was decided, or decided again. */
       readonly kind: 'classified';
       readonly job: JobNumber;
       readonly at: Millis;
@@ -97,7 +96,7 @@ export type JobRecord =
       readonly tasks: readonly TaskRange[];
     }
   | {
-      /** What its user has said of the job since it was accepted: all of it, not what has changed. */
+      /** All changes by the user since acceptance, as absolute state. */
       readonly kind: 'updated';
       readonly job: JobNumber;
       readonly at: Millis;
@@ -111,7 +110,7 @@ export type JobRecord =
       readonly kind: 'retried';
       readonly job: JobNumber;
       readonly at: Millis;
-      /** Of the request: the same key again is the same retry. */
+      /** Key of the retry request: the same key means the same retry. */
       readonly key: string;
       readonly choice: RetryChoice;
     }
@@ -152,7 +151,7 @@ export type JournalState =
 export interface KeyHolder {
   /** The job's. */
   readonly id: string;
-  /** As it was accepted; undefined when it was forgotten meanwhile. */
+  /** The accepted record; undefined if the job has been forgotten since. */
   readonly accepted: JobRecordOf<'accepted'> | undefined;
   /** Undefined while it has not ended. */
   readonly ended: JobState | undefined;

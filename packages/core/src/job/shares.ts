@@ -7,7 +7,7 @@ import { amounts } from './amounts.js';
 export const SHARES_MAX = 1_000;
 
 const jobShare = view({
-  /** Of a job whose owner is not known, the party that it came from, and its number there. */
+  /** If the owner is unknown: the party that submitted the job, and the job's number there. */
   id: line,
   /** Empty: unknown. */
   user: name,
@@ -16,7 +16,7 @@ const jobShare = view({
   /** Tasks that may start and have no worker. */
   waiting: count,
   has: amounts,
-  /** Undefined where the policy gives out no shares. */
+  /** Undefined where this policy does not enforce shares. */
   due: optional(amounts),
   /** Of its user. */
   userWeight: optional(number),
@@ -24,16 +24,16 @@ const jobShare = view({
 export type JobShare = NonNullable<(typeof jobShare)['infer']>;
 
 export const clusterShares = view({
-  /** Whom the policy gives equal shares, weights apart; undefined: it gives out none. */
+  /** The unit that gets equal shares, apart from weights; undefined: the policy has no shares. */
   by: optional(choice('job', 'user')),
-  /** Of all workers that take work, slots among it. */
+  /** Capacity of all workers that accept tasks, slots included. */
   capacity: amounts,
   /** Those that have most of any resource first. */
   jobs: list(jobShare, SHARES_MAX),
   /** Jobs there are; the list may be shorter. */
   total: count,
 });
-/** Who has what of the cluster, and what is due to them. */
+/** Actual and fair shares of the cluster. */
 export type ClusterShares = NonNullable<(typeof clusterShares)['infer']>;
 
 /** The largest part of any resource, as a fraction of what there is. */

@@ -19,7 +19,7 @@ const name = () => passableText().min(1).max(LIMITS.nameLengthMax);
 
 const otherJobs = () =>
   z
-    .array(z.string().regex(JOB_ID, 'this is no id of a job, as `goshawk submit` prints one'))
+    .array(z.string().regex(JOB_ID, 'this is not a job id; `goshawk submit` prints one'))
     .min(1)
     .max(LIMITS.predecessorsMax)
     .optional();
@@ -67,7 +67,7 @@ const attributes = () =>
 const tasks = () =>
   z.union(
     [
-      z.array(payloadSchema).min(1, 'a job has a task at least').max(LIMITS.tasksPerJobMax),
+      z.array(payloadSchema).min(1, 'a job needs at least one task').max(LIMITS.tasksPerJobMax),
       z.strictObject({ count: wholeNumber().min(1).max(LIMITS.tasksPerJobMax), run: payloadSchema }),
     ],
     { error: () => 'expected a list of tasks, or {count, run}, each task one of {sleep}, {exec}, {module}' },
@@ -75,24 +75,24 @@ const tasks = () =>
 
 const stage = () =>
   z.strictObject({
-    name: name().describe('of the stage; each has one of its own'),
+    name: name().describe('unique name of the stage'),
     after: z
       .array(name())
       .max(LIMITS.stagesPerJobMax)
       .default([])
       .describe('names of the stages that must have completed before this one starts'),
-    tasks: tasks().describe('the tasks of the stage, as those of a job'),
+    tasks: tasks().describe('the tasks of the stage, like those of a job'),
     inputs: z
       .array(name())
       .min(1)
       .max(LIMITS.stagesPerJobMax)
       .optional()
       .describe(
-        'names of earlier stages whose return values its tasks are given: `context.results(name)` in a module, a file of JSON lines in GOSHAWK_INPUTS for a command',
+        'names of earlier stages whose return values its tasks get: `context.results(name)` in a module, a file of JSON lines in GOSHAWK_INPUTS for a command',
       ),
     demand: demand()
       .optional()
-      .describe('what each task of this stage needs beside a slot; overrides the job’s'),
+      .describe('resources that each task of this stage needs besides a slot; overrides the job’s'),
     require: attributes()
       .optional()
       .describe('attributes that workers must have for this stage; overrides the job’s'),
@@ -101,12 +101,12 @@ const stage = () =>
       .optional()
       .describe('the tasks of this stage start together or not at all; overrides the job’s'),
     estimate: duration('estimate')
-      .refine((ms) => ms > 0, 'a stage takes time; leave the estimate out where nothing is known')
+      .refine((ms) => ms > 0, 'an estimate is more than 0; omit it if nothing is known')
       .optional()
-      .describe('mean run time of this stage’s tasks, as the submitter believes it; overrides the job’s'),
+      .describe('estimated mean run time of this stage’s tasks; overrides the job’s'),
   });
 
-/** Of version 00, with ids that are not all zeros. */
+/** Version 00 with ids that are not all zeros. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The field for what a process or a request was given as its span; what is none counts for nothing, as W3C has it. */
@@ -130,41 +130,37 @@ const retriedOn = () =>
 const jobSpecSchema = z.lazy(() =>
   z
     .strictObject({
-      name: name().default('job').describe('what the job is called in lists; estimators learn by it'),
-      user: name().optional().describe('whose job it is; the user who submits it unless given'),
+      name: name().default('job').describe('name of the job in lists; estimators learn from it'),
+      user: name().optional().describe('owner of the job; by default the user who submits it'),
       logicalName: name()
         .optional()
-        .describe('stays the same from one run of a recurring job to the next; estimators learn by it'),
+        .describe('a name that stays the same for each run of a recurring job; estimators learn from it'),
       seed: name()
         .optional()
-        .describe(
-          'what the job’s own draws come from, as which tasks are pilots; for runs that are to be made again',
-        ),
-      tasks: tasks().optional().describe('a job of one stage. Either this or `stages`'),
+        .describe('seed of the job’s random choices, such as which tasks are pilots; for reproducible runs'),
+      tasks: tasks().optional().describe('the tasks of a job with one stage. Give either this or `stages`'),
       open: duration('open')
-        .refine((ms) => ms > 0, 'give clients some time to come back, such as "1h"')
+        .refine((ms) => ms > 0, 'give clients time to reconnect, such as "1h"')
         .optional()
         .describe(
-          'clients append tasks, as `map` of the SDK does, until one closes the job, or none has appended to it or watched it for so long. It may begin without `tasks`',
+          'clients append tasks, as `map` of the SDK does, until a client closes the job or no client has appended to it or watched it for this long. `tasks` may be omitted',
         ),
       stages: z
         .array(stage())
         .min(1)
         .max(LIMITS.stagesPerJobMax)
         .optional()
-        .describe('stages of tasks that may wait for each other, in place of `tasks`'),
-      estimate: duration('estimate')
-        .optional()
-        .describe('mean run time of the job’s tasks, as the submitter believes it'),
+        .describe('stages of tasks that can depend on each other, instead of `tasks`'),
+      estimate: duration('estimate').optional().describe('estimated mean run time of the job’s tasks'),
       retries: wholeNumber()
         .max(LIMITS.retriesMax)
         .default(0)
-        .describe('runs of a task that may fail before the task has failed, less one'),
+        .describe('how many times a failed task is run again'),
       retryBackoff: duration('retryBackoff')
-        .refine((ms) => ms > 0, 'leave it out to try again at once')
+        .refine((ms) => ms > 0, 'omit it to retry immediately')
         .optional()
         .describe(
-          'a task that failed rests about so long before it is tried again, twice as long the next time, up to 5 min',
+          'average delay before a failed task is retried, doubled for each further retry up to 5 min',
         ),
       retryOn: z
         .array(retriedOn())
@@ -176,30 +172,28 @@ const jobSpecSchema = z.lazy(() =>
         ),
       timeout: duration('timeout')
         .optional()
-        .describe('a task that runs longer is killed and has failed. Counted from the task’s start'),
+        .describe('a task that runs longer is killed and fails. Counted from the start of the task'),
       timeLimit: duration('timeLimit')
-        .refine((ms) => ms > 0, 'a limit of 0 has passed already')
+        .refine((ms) => ms > 0, 'a limit of 0 has already passed')
         .optional()
         .describe(
-          'of the job: what of it has not ended so long after its first task started is killed, and has failed',
+          'limit for the whole job: tasks that have not ended this long after the first task started are killed and fail',
         ),
-      after: otherJobs().describe(
-        'ids of jobs that must have ended, however, before anything of this one starts',
-      ),
+      after: otherJobs().describe('ids of jobs that must end, with any outcome, before this job starts'),
       afterOk: otherJobs().describe(
-        'ids of jobs that must have completed before; if one fails or is cancelled, this job is held until a retry of that one completes',
+        'ids of jobs that must complete before this job starts; if one fails or is cancelled, this job waits until a retry of it completes',
       ),
       demand: demand()
         .optional()
-        .describe('what each task needs beside a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
+        .describe('resources that each task needs besides a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
       hold: z
         .boolean()
         .optional()
-        .describe('nothing of the job starts until it is released, by `goshawk release` or over the API'),
+        .describe('no task starts until the job is released, by `goshawk release` or the API'),
       begin: begin()
         .optional()
         .describe(
-          'nothing of the job starts before: a delay from its acceptance, "2h", or a time with its zone, "2026-11-25T22:00:00+01:00"',
+          'no task starts before this time: a delay from acceptance, "2h", or a time with its zone, "2026-11-25T22:00:00+01:00"',
         ),
       gang: z
         .boolean()
@@ -210,64 +204,65 @@ const jobSpecSchema = z.lazy(() =>
       preemptible: z
         .boolean()
         .optional()
-        .describe(
-          'running tasks of the job may be killed, and start again later, for a job that would miss its deadline',
-        ),
-      maxRunning: wholeNumber().min(1).optional().describe('at most so many tasks of the job run at a time'),
-      deadline: duration('deadline')
-        .refine((ms) => ms > 0, 'a deadline of 0 has passed already')
+        .describe('running tasks may be killed, and restarted later, for a job that would miss its deadline'),
+      maxRunning: wholeNumber()
+        .min(1)
         .optional()
-        .describe('from submission. Policies that plan by it try to end the job by then'),
+        .describe('maximum number of tasks of the job that run at the same time'),
+      deadline: duration('deadline')
+        .refine((ms) => ms > 0, 'a deadline of 0 has already passed')
+        .optional()
+        .describe(
+          'time from submission by which the job should end. Only policies that plan by deadlines use it',
+        ),
       value: z
         .number()
         .positive()
         .max(LIMITS.weightMax)
         .optional()
-        .describe('what meeting the deadline is worth, where it is more or less than for other jobs'),
+        .describe('value of meeting the deadline, relative to other jobs'),
       require: attributes()
         .optional()
         .describe(
-          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, a value, or several of which one will do. What no worker has is waited for',
+          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, one value or a list of alternatives. The job waits while no worker has them',
         ),
       prefer: attributes()
         .optional()
-        .describe(
-          'attributes that workers should have, where the policy can choose: a value, or several of which one will do',
-        ),
+        .describe('attributes that the policy prefers in workers: one value or a list of alternatives'),
       slowdown: z
         .number()
         .min(1)
         .max(LIMITS.slowdownMax)
         .optional()
         .describe(
-          'how many times as long tasks take on workers without what is preferred: estimators reckon with it, and tasks that sleep do so',
+          'how many times longer tasks run on workers without the preferred attributes; estimators account for it, and sleep tasks obey it',
         ),
       priority: z
         .enum(PRIORITIES)
         .optional()
         .describe(
-          'low, normal or high: a factor of 8 or 1/8 in the order of due times of `goshawk`, of 1/8 or 8 in the weight where jobs share by it; nobody waits for ever [normal]',
+          'low, normal or high: a factor of 8 or 1/8 on the due times of `goshawk`, or of 1/8 or 8 on the weight in policies that share by weight; no job starves [normal]',
         ),
       weight: z
         .number()
         .min(1 / LIMITS.weightMax)
         .max(LIMITS.weightMax)
         .default(1)
-        .describe('share relative to other jobs. Carried for policies that share by it'),
+        .describe('share relative to other jobs, for policies that share by weight'),
       traceparent: z
         .string()
-        .regex(TRACEPARENT, 'no W3C traceparent: 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal digits')
+        .regex(TRACEPARENT, 'not a W3C traceparent: 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal digits')
         .optional()
-        .describe('the span of the submitter (W3C Trace Context); the trace of the job links to it'),
+        .describe('span of the submitter (W3C Trace Context), which the job’s trace links to'),
     })
     .refine(
       (job) => job.open !== undefined || (job.tasks === undefined) !== (job.stages === undefined),
       'give either "tasks" or "stages"',
     )
-    .refine((job) => job.open === undefined || job.stages === undefined, 'a job of stages is never open')
+    .refine((job) => job.open === undefined || job.stages === undefined, 'a job with stages cannot be open')
     .refine(
       (job) => job.retries > 0 || (job.retryBackoff === undefined && job.retryOn === undefined),
-      '"retryBackoff" and "retryOn" say how tasks are tried again, and "retries" that they are not',
+      '"retryBackoff" and "retryOn" need "retries" above 0',
     ),
 );
 
@@ -305,14 +300,14 @@ export interface JobSpec {
   readonly stages: readonly StageSpec[];
   readonly estimateMs: number | undefined;
   readonly retries: number;
-  /** Of the first retry; doubles with each. */
+  /** Delay before the first retry; doubles with each further retry. */
   readonly retryBackoffMs?: number;
   /** Exit codes that are tried again; absent: whatever fails is. */
   readonly retryOn?: readonly number[];
   readonly timeoutMs: number | undefined;
   /** Tasks may be appended until it is closed, which it is when no client was heard of for so long. */
   readonly openMs?: number;
-  /** Of the whole job, from its first start. */
+  /** Limit for the whole job, from its first start. */
   readonly timeLimitMs?: number;
   /** Ids of jobs that must have ended before it starts. */
   readonly after?: readonly string[];

@@ -1,6 +1,5 @@
 /**
- * What the function of a module task is given beside its input, as its second argument.
- *
+ * The second argument of a module task's function, besides its input.
  * @typeParam Signal `AbortSignal`
  */
 export interface TaskContext<Signal> {
@@ -12,7 +11,7 @@ export interface TaskContext<Signal> {
   readonly attempt: number;
   /** GPUs that are the task's until it ends, as its worker names them: indices, from 0. */
   readonly gpus: readonly string[];
-  /** What the tasks of an earlier stage returned, in order, where its stage names that one in `inputs`; null for nothing. */
+  /** Return values of the tasks of an earlier stage, in order, if this stage names it in `inputs`; null for none. */
   results(stage: string): readonly unknown[];
   /**
    * Aborts when the task is to end: cancelled, out of time, preempted, or its worker stops. Who has looked at it has 2 s from

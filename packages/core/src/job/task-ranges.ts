@@ -19,7 +19,7 @@ export function parseTaskRanges(text: string): TaskRange[] {
     if (from === '' || range.first > range.last || range.last >= LIMITS.tasksPerJobMax)
       throw new InputError(
         'bad-tasks',
-        `'${part}' names no tasks`,
+        `'${part}' does not name any tasks`,
         'give task numbers and ranges, as in 3,7-9',
       );
     return range;

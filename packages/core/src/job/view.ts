@@ -20,8 +20,8 @@ import { CLASSES } from '../policy/presets.js';
 import { PRIORITIES } from './priority.js';
 
 /**
- * What an owner tells about its jobs, as its answers carry it. Clients and the command print these; times are ms since
- * the job was accepted, by the owner's clock, beside one wall-clock reading.
+ * The view of jobs in an owner's answers, which clients and the command print. Times are ms since acceptance
+ * by the owner's clock, with one wall-clock reading.
  */
 
 /** Characters of a command that are shown. */
@@ -36,7 +36,7 @@ export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancell
 export type JobState = (typeof JOB_STATES)[number];
 const jobState = choice(...JOB_STATES);
 
-/** What becomes of a job, as others are told that wait for it: `forgotten`: it has ended, and nobody knows how. */
+/** Fate of a job as reported to dependent jobs. `forgotten`: it ended, but the outcome is no longer recorded. */
 export const JOB_FATES = [...JOB_STATES, 'forgotten', 'unknown'] as const;
 export type JobFate = (typeof JOB_FATES)[number];
 
@@ -80,14 +80,14 @@ export type TaskFailure = NonNullable<(typeof taskFailure)['infer']>;
 
 const attemptView = view({
   task,
-  /** From 1. */
+  /** Starts at 1. */
   attempt,
   state: choice('running', ...OUTCOMES),
   worker: party,
   startedMs: ms,
   /** So far, when it is running. */
   runMs: ms,
-  /** What went wrong; not there when nothing did. */
+  /** Error code; absent without an error. */
   code: optional(text(64)),
   message: optional(line),
   exitCode: optional(integer),
@@ -111,11 +111,11 @@ const summaryFields = {
   submittedAt: ms,
   startedMs: optional(ms),
   endedMs: optional(ms),
-  /** From submission; undefined: none. */
+  /** Deadline from submission; undefined: none. */
   deadlineMs: optional(ms),
 };
 
-/** What its user has said of it since: of a summary and a detail, each at its end. */
+/** Changes that the user made since submission; the last fields of summaries and details. */
 const standingFields = {
   /** Nothing of it starts until it is released. */
   held: optional(flag),
@@ -154,7 +154,7 @@ const stageView = view({
   /** One of `STAGE_STATES`; `started` and `ended` of a scheduler that is older. */
   state: text(32),
   tasks: count,
-  /** Of them, those that have not ended. */
+  /** Predecessors that have not ended. */
   unfinished: count,
   /** Names of the stages that have to complete before. */
   after: list(name, LIMITS.stagesPerJobMax),
@@ -191,9 +191,9 @@ export const jobDetail = view({
   wastedMs: ms,
   firstStartMs: optional(ms),
   running: list(record({ task, attempt, worker: party, elapsedMs: ms }), LISTED_MAX),
-  /** As it was submitted; not there unless it was asked for. */
+  /** The submitted spec; present only if requested. */
   spec: optional(open),
-  /** From its first start; undefined: none. */
+  /** Limit from the first start; undefined: none. */
   timeLimitMs: optional(ms),
   priority: choice(...PRIORITIES),
   /** Jobs that it still waits for; the first hundred. */
@@ -210,13 +210,13 @@ export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
 export const jobEnd = view({
   job: jobDetail,
-  /** With `detail`: per task, start (ms since acceptance) and run time of the attempt that counted. */
+  /** With `detail`: start (ms since acceptance) and run time of each task's successful attempt. */
   starts: optional(list(signed, LIMITS.timedTasksMax)),
   runs: optional(list(signed, LIMITS.timedTasksMax)),
 });
 export type JobEnd = NonNullable<(typeof jobEnd)['infer']>;
 
-/** What a watcher hears: progress now and then, and the end once. */
+/** Events of a watched job: progress from time to time, and one end. */
 export type JobEvent =
   | { readonly kind: 'progress'; readonly job: JobSummary }
   | ({ readonly kind: 'ended' } & JobEnd);
@@ -224,9 +224,9 @@ export type JobEvent =
 export const accepted = view({
   job: name,
   state: jobState,
-  /** What is likely to be a mistake: no worker that is there could run some of it. */
+  /** A likely mistake: no current worker could run part of the job. */
   warning: optional(line),
-  /** Of a retry: tasks that run again, and tasks that were chosen and had completed, which do not. */
+  /** Of a retry: tasks that run again, and selected tasks that had completed and do not. */
   again: optional(count),
   completed: optional(count),
 });
@@ -234,7 +234,7 @@ export const accepted = view({
 export const appended = view({
   /** Tasks of the job, these included. */
   tasks: count,
-  /** What the last client that appended said of them all: two clients that say the same appended the same. */
+  /** Digest of all tasks that the last client appended: equal digests mean equal tasks. */
   digest: text(64),
   /** Nothing more is appended. */
   closed: flag,
@@ -308,14 +308,14 @@ const taskRow = view({
   state: jobState,
   /** Number of its last attempt; 0: it had none. */
   attempt: count,
-  /** Where that attempt runs or ran. */
+  /** Worker of that attempt. */
   worker: optional(party),
   /** When that attempt started, and for how long it has run. */
   startedMs: optional(ms),
   runMs: optional(ms),
   exitCode: optional(integer),
   maxRssBytes: optional(count),
-  /** What the last failure said; not there where the task completed. */
+  /** Message of the last failure; absent for completed tasks. */
   error: optional(line),
 });
 /** One task of a job. Times count from when the job was accepted. */
@@ -330,7 +330,7 @@ export const taskPage = view({
   tasks: list(taskRow, TASKS_LISTED_MAX),
   /** That match the filters, listed or not. */
   total: count,
-  /** Where to go on, or undefined at the end. */
+  /** Start of the next page; undefined at the end. */
   next: optional(countTo(LIMITS.tasksPerJobMax)),
 });
 export type TaskPage = NonNullable<(typeof taskPage)['infer']>;
@@ -347,7 +347,7 @@ const taskResult = view({
   state: jobState,
   /** Number of the last attempt; 0: none was made. */
   attempt: count,
-  /** What a completed task returned. */
+  /** Return value of a completed task. */
   value: open,
   /** Error of a task that failed or was cancelled. */
   code: optional(text(64)),
@@ -358,13 +358,13 @@ const taskResult = view({
   stdout: optional(text(LIMITS.pathLengthMax)),
   stderr: optional(text(LIMITS.pathLengthMax)),
 });
-/** What one task came to. */
+/** The result of one task. */
 export type ResultRow = NonNullable<(typeof taskResult)['infer']>;
 
 export const resultPage = view({
   /** By task, where tasks returned something; empty where an order was asked for. */
   values: list(record({ task, value: open }), LIMITS.tasksPerJobMax),
-  /** Where to go on, or undefined at the end. */
+  /** Start of the next page; undefined at the end. */
   next: optional(count),
   /** In the order that was asked for. */
   tasks: optional(list(taskResult, LIMITS.answerValuesMax)),
@@ -386,7 +386,7 @@ export const logPage = view({
   /** Older output was dropped to stay within the owner's memory. */
   dropped: flag,
 });
-/** What tasks printed. */
+/** Task output. */
 export type LogPage = NonNullable<(typeof logPage)['infer']>;
 
 export function isFinal(state: JobState): boolean {

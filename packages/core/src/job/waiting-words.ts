@@ -10,33 +10,33 @@ export const WAITING_WORDS: Readonly<
     helps: 'nothing: they start when it has',
   },
   resuming: {
-    why: 'their scheduler was started again and still asks the workers what they run of its jobs',
-    helps: 'nothing: it takes 5 s at most',
+    why: 'their scheduler has restarted and is still asking workers what they run',
+    helps: 'nothing: this takes at most 5 s',
   },
   'job-limit': {
-    why: 'as many tasks of their job run as it allows (--max-running), or one, after workers were lost with it',
+    why: 'their job is running its maximum number of tasks (--max-running, or one after workers were lost running it)',
     helps:
-      'a higher --max-running at the next submission; after lost workers nothing: one task has to run for a while',
+      'a higher --max-running at the next submission; after lost workers, nothing: one task must run for a while',
   },
-  'no-worker': { why: 'the cluster has no worker', helps: 'start workers: `goshawk worker`' },
+  'no-worker': { why: 'the cluster has no workers', helps: 'start workers: `goshawk worker`' },
   drained: {
-    why: 'each worker that could run them is drained',
-    helps: 'let workers take work again (`goshawk drain WORKER --undo`), or start others',
+    why: 'every worker that could run them is drained',
+    helps: 'undrain workers (`goshawk drain WORKER --undo`), or start others',
   },
   'central-away': {
-    why: 'only central may place them, and central does not answer',
-    helps: 'start central again; accepted jobs are kept',
+    why: 'only central can place them, and central does not respond',
+    helps: 'restart central; accepted jobs are kept',
   },
   pilots: {
-    why: 'the first tasks of their job (pilots) still show how long its tasks take',
-    helps: 'an estimate at the submission (--estimate)',
+    why: 'the first tasks of their job (pilots) are still measuring its run time',
+    helps: 'an estimate at submission (--estimate)',
   },
   placing: {
-    why: 'central has not found a worker with room for them',
-    helps: 'workers of their size: `goshawk workers` shows what there is',
+    why: 'central has not found a worker with enough room',
+    helps: 'larger workers: `goshawk workers` shows their sizes',
   },
   queued: {
-    why: 'they are in the queues of the workers that central has chosen',
+    why: 'they are queued at workers that central chose',
     helps: 'more workers, or slots',
   },
   probing: {
@@ -48,28 +48,28 @@ export const WAITING_WORDS: Readonly<
     helps: 'more workers, or slots; for long tasks, a smaller --reserve',
   },
   resources: {
-    why: 'no worker has a free slot, and enough left of what each of them demands',
-    helps: 'more workers, or a smaller demand: `goshawk workers` shows what they have in all',
+    why: 'no worker has both a free slot and the resources that each of them demands',
+    helps: 'more workers, or a smaller demand: `goshawk workers` shows the total capacities',
   },
   seeking: {
-    why: 'no worker is free for them; the next free one asks for them',
+    why: 'no worker is free; the next free worker will ask for them',
     helps: 'more workers, or slots',
   },
   'back-off': {
-    why: 'they failed, and rest before the next attempt (--retry-backoff)',
-    helps: 'nothing: they start again when the rest is over',
+    why: 'they failed and are backing off before the next attempt (--retry-backoff)',
+    helps: 'nothing: they are retried after the delay',
   },
   'other-job': {
-    why: 'their job starts after another one, which has not ended (--after, --after-ok)',
-    helps: 'nothing: it starts then; `goshawk why ID` says which job, and how far that is',
+    why: 'their job depends on another job that has not ended (--after, --after-ok)',
+    helps: 'nothing: it starts then; `goshawk why ID` names the job and its progress',
   },
   required: {
-    why: 'the workers do not have what they require, or not the room for them',
-    helps: 'workers that have it: `goshawk workers` shows what there is, `goshawk why ID` what is missing',
+    why: 'no worker has the attributes they require and enough room',
+    helps: 'workers that match: `goshawk workers` lists attributes, `goshawk why ID` what is missing',
   },
   held: {
-    why: 'their job is held (`goshawk hold`, --hold)',
-    helps: '`goshawk release ID`; tasks that run go on meanwhile',
+    why: 'their job is on hold (`goshawk hold`, --hold)',
+    helps: '`goshawk release ID`; running tasks continue meanwhile',
   },
   begin: {
     why: 'their job begins later (--begin)',
@@ -77,21 +77,21 @@ export const WAITING_WORDS: Readonly<
   },
 };
 
-/** What tasks waited for, after "waited 3 s". */
+/** Phases of waiting, worded to follow "waited 3 s". */
 export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   'other-job': 'for another job to end (--after, --after-ok)',
   stage: 'for the stages before theirs',
-  pilots: 'for the pilots of their job to show how long its tasks take',
+  pilots: 'for the pilots of their job to measure its run time',
   worker: 'for a free worker',
   held: 'for their job to be released, or to begin (--hold, --begin)',
-  retry: 'from a first attempt, which failed or was lost, to the one that counts',
+  retry: 'from the first attempt, which failed or was lost, to the successful one',
 };
 
 /** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. A failed one says what would release the other. */
 export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): string {
   const done = state === 'running' ? `, ${Math.floor((100 * ended) / Math.max(1, tasks))}% done` : '';
   if (ok && (state === 'failed' || state === 'cancelled'))
-    return `${id} (${state}), held until a retry of it completes: \`goshawk retry ${id}\``;
-  const known = state === 'unknown' ? 'its scheduler has not answered' : `${state}${done}`;
+    return `${id} (${state}), on hold until a retry of it completes: \`goshawk retry ${id}\``;
+  const known = state === 'unknown' ? 'its scheduler has not responded' : `${state}${done}`;
   return `${id} (${known})${ok ? ', to complete' : ''}`;
 }

@@ -4,7 +4,7 @@ export const WAITING_REASONS = [
   'stage',
   /** The scheduler has just started again, and workers have not told yet what they run of its jobs. */
   'resuming',
-  /** As many tasks of its job run as the job allows. */
+  /** The job runs its maximum number of tasks. */
   'job-limit',
   /** No worker is known. */
   'no-worker',
@@ -40,7 +40,7 @@ export const WAITING_REASONS = [
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];
 
-/** What a task that has started waited for, one thing after another: a closed list. */
+/** Phases that a started task waited for, in order: a closed list. */
 export const WAIT_PHASES = [
   /** Until the jobs that its job starts after had ended. */
   'other-job',

@@ -31,7 +31,7 @@ export function waitingJson({
   };
 }
 
-/** What divides short jobs from long ones, and where that comes from: null while central does not answer. */
+/** The cutoff between short and long jobs and its origin; null while central does not respond. */
 export function cutoffJson(
   cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined,
 ): Record<string, unknown> {

@@ -7,7 +7,7 @@ export type Role = (typeof ROLES)[number];
 export interface Declaration<F> {
   readonly from: readonly Role[];
   readonly to: readonly Role[];
-  /** What happens when it is lost, doubled or late. */
+  /** Effect of losing, duplicating or delaying the message. */
   readonly faults: string;
   readonly fields: F;
 }

@@ -30,7 +30,7 @@ export type Fields = { readonly [name: string]: FieldKind };
 /** Carries the TypeScript type of a field alongside its description. */
 export type Field<T> = FieldKind & { readonly infer?: T };
 
-/** What may be missing. */
+/** A field that may be absent. */
 export type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional' };
 
 /** A whole number from 0 to 2^53 − 1. */

@@ -1,4 +1,4 @@
-/** What the fields of messages are made of: parts that several messages share. */
+/** Parts that several messages share. */
 import type { AttemptNumber, JobNumber, Millis, StageIndex, TaskIndex } from '../ids.js';
 import type { TaskRange } from '../job/task-ranges.js';
 import { LIMITS } from '../limits.js';
@@ -30,7 +30,7 @@ export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
 
 export const taskRange: Field<TaskRange> = record({ first: task, last: task });
-/** Of a worker; 0: no fixed number, as many tasks as fit its resources. */
+/** Slots of a worker; 0: no fixed number, as many tasks as fit its resources. */
 export const slots = countTo(LIMITS.slotsMax);
 export const attempt: Field<AttemptNumber> = count;
 export const request = count;
@@ -42,8 +42,8 @@ export type Lane = (typeof LANES)[number];
 export const lane = choice(...LANES);
 
 /**
- * What the tasks of a batch are to their job. `judged`: nothing more is to be found out. `thin`: of a job of too few
- * tasks to sample. `pilots`: those that run first. `early`: the others, before the pilots have told (SLearn §5.1.2).
+ * Part that a batch plays in its job. `judged`: the class is final. `thin`: the job has too few tasks to
+ * sample. `pilots`: run first. `early`: the rest, before the pilots have ended (SLearn §5.1.2).
  */
 export const BATCH_PARTS = ['judged', 'thin', 'pilots', 'early'] as const;
 export type BatchPart = (typeof BATCH_PARTS)[number];
@@ -57,7 +57,7 @@ export type OutcomeKind = (typeof OUTCOMES)[number];
 
 export const outcome = view({
   kind: choice(...OUTCOMES),
-  /** What the task returned (`module` tasks). */
+  /** Return value (`module` tasks). */
   value: open,
   /** Stable, for programs; empty when it completed. */
   errorCode: text(64),
@@ -71,7 +71,7 @@ export const outcome = view({
 /** How a run ended. */
 export type Outcome = NonNullable<(typeof outcome)['infer']>;
 
-/** Of a run that completed and returned nothing. */
+/** Outcome of a run that completed without a return value. */
 export const COMPLETED: Outcome = {
   kind: 'completed',
   value: undefined,
@@ -91,7 +91,7 @@ export type OutputChunk = NonNullable<(typeof outputChunk)['infer']>;
 export const attribute = record({ name, value: name });
 export type Attribute = NonNullable<(typeof attribute)['infer']>;
 
-/** What a job wishes for or requires: several values of which one will do are joined by commas. */
+/** A required or preferred attribute; alternatives are comma-separated. */
 export const wish = record({ name, value: line });
 
 /** Attributes that a worker must have. */
@@ -142,7 +142,7 @@ export const heldRun = record({
   queued: flag,
   elapsedMs: ms,
 });
-/** What runs or waits at a worker because a central has sent it there. */
+/** A run or queued task at a worker that a central sent there. */
 export type HeldRun = NonNullable<(typeof heldRun)['infer']>;
 
 export const taskAttempt = record({ task, attempt });

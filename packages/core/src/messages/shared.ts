@@ -2,8 +2,8 @@
 const SHARED = 1_024;
 
 /**
- * What is made of a number, made once for each of the first ones and never changed. In a simulation requests, refusals and
- * empty answers that say no more than a number are most of all messages.
+ * Caches objects for the first numbers; they must not be changed. In a simulation, most messages are
+ * requests, refusals and empty answers that carry only a number.
  */
 export function sharedByNumber<T>(make: (number: number) => T): (number: number) => T {
   const first = Array.from({ length: SHARED }, (_, number) => make(number));

@@ -97,7 +97,7 @@ export const MESSAGES = {
     draining: flag,
     /** `HOST:PORT` of its HTTP server as others reach it; none where there is no door, or one for its own machine only. */
     http: optional(text(512)),
-    /** What a central has sent there, so that one that was just started knows it at once; the rest its owners name again. */
+    /** Runs sent by a central, so that a restarted central knows them at once; owners report the rest. */
     runs: list(heldRun, LIMITS.heldTasksMax),
     attributes: list(attribute, LIMITS.attributesMax),
   }),
@@ -105,15 +105,15 @@ export const MESSAGES = {
     name,
     /** Prefix of the ids of this scheduler's jobs. */
     tag: text(32),
-    /** Where clients reach it. */
+    /** The endpoint for clients. */
     endpoint: text(512),
     /** Its jobs survive it: should it go, it may come back under the same tag, and what it owns goes on meanwhile. */
     durable: flag,
     /** It takes no new jobs, and will go. */
     draining: flag,
-    /** As in `register`. */
+    /** See `register`. */
     http: optional(text(512)),
-    /** Of its journal, where another one may take that over: whoever has the highest has the jobs. 0: nobody may. */
+    /** Epoch of the journal, if others can take it over: the highest epoch owns the jobs. 0: no takeover. */
     epoch: count,
     /** It has taken over the journal of one that is gone, and takes no jobs beside those. */
     adopted: flag,
@@ -137,9 +137,9 @@ export const MESSAGES = {
     ['worker', 'scheduler'],
     'Several lost in a row: the party registers anew.',
     {
-      /** Of the membership; whoever has another asks with `resync`. */
+      /** Membership version; a party with a different one sends `resync`. */
       version: count,
-      /** Of the list of those to whom keys belong. */
+      /** Version of the list of key owners. */
       ownersVersion: count,
       /** Central matches short jobs; otherwise workers and schedulers are to find each other, it has too much to do. */
       matching: flag,
@@ -331,7 +331,7 @@ export const MESSAGES = {
       attempt,
       outcome,
       runMs: ms,
-      /** What was captured and not yet sent. */
+      /** Captured output that was not sent yet. */
       output: list(outputChunk, 64),
       /** All that was captured, the above included. */
       outputBytes: count,
@@ -366,7 +366,7 @@ export const MESSAGES = {
   // ---- stealing: worker ↔ worker, and what the victim tells the owners
   steal: message('worker', 'worker', 'Lost: the thief asks the next victim after a while.', {
     round: count,
-    /** Of the thief: it is given nothing that requires others. */
+    /** Attributes of the thief: it gets no tasks that require others. */
     attributes: optional(list(attribute, LIMITS.attributesMax)),
   }),
   stolen: message(
@@ -395,13 +395,13 @@ export const MESSAGES = {
     request,
     /** Chosen by the client; the same key is the same job. */
     key: name,
-    /** As people write it; the owner checks it. */
+    /** The spec as submitted; the owner validates it. */
     spec: open,
   }),
   watchJob: message('client', 'scheduler', 'Sent again as a sign of life; a watch that falls silent ends.', {
     request,
     id: name,
-    /** With each task's start and run time in the final event. */
+    /** Requests start and run time of each task in the final event. */
     detail: flag,
     /** News comes within milliseconds: the client reads results as they come. */
     soon: optional(flag),
@@ -426,7 +426,7 @@ export const MESSAGES = {
     id: name,
     task: optional(count),
     failedOnly: flag,
-    /** Where to go on: what the last answer gave as `next`. */
+    /** Cursor: `next` of the previous answer. */
     cursor: count,
   }),
   readResults: message('client', 'scheduler', 'Sent again until answered.', {
@@ -478,7 +478,7 @@ export const MESSAGES = {
     estimateMs: ms,
     demand: resources,
     part: choice(...BATCH_PARTS),
-    /** Of the job, in all its stages. */
+    /** Tasks of the job in all stages. */
     jobTasks: countTo(LIMITS.tasksPerJobMax),
     /** Since the owner accepted the job. */
     ageMs: ms,
@@ -507,7 +507,7 @@ export const MESSAGES = {
     shortMs: ms,
     /** Matches whose tasks run here. */
     runs: list(count, LIMITS.slotsMax),
-    /** What is free of each GPU that is partly taken; absent where there is one at most, which `spare` tells. */
+    /** Free amounts of partly used GPUs; absent with at most one, which `spare` covers. */
     gpuParts: optional(list(number, LIMITS.gpusMax)),
   }),
   matched: message(
@@ -544,7 +544,7 @@ export const MESSAGES = {
       /** Names the question; unique at the worker. */
       ask: count,
       again: flag,
-      /** What is free beside the slot. */
+      /** Free resources besides the slot. */
       spare: resources,
     },
   ),
@@ -564,26 +564,26 @@ export const MESSAGES = {
     'worker',
     'Sent again: until the worker has answered after a restart, and now and then of what is believed to run.',
     {
-      /** Who the sender was before: what is theirs is the sender's now. */
+      /** Previous incarnations of the sender, whose possessions it takes over. */
       previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
       /** The number of the audit; 0: after a restart. */
       audit: count,
     },
   ),
   holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
-    /** What runs here of the owner’s tasks, and what has ended and is not confirmed: those reports follow. */
+    /** The owner's tasks that run here, or have ended with unconfirmed reports, which follow. */
     tasks: list(
       record({
         job,
         task,
         attempt,
         elapsedMs: ms,
-        /** Of central, by which the task came; central may preempt it. Left out: none. */
+        /** Central's match that brought the task, so that central can preempt it. Absent: none. */
         match: optional(count),
       }),
       LIMITS.heldTasksMax,
     ),
-    /** As asked. */
+    /** Number of the audit that this answers. */
     audit: count,
   }),
 
@@ -601,7 +601,7 @@ export const MESSAGES = {
     followers: count,
     /** It was started a moment ago. */
     isNew: flag,
-    /** Where the sender can be reached. */
+    /** Addresses of the sender. */
     at: list(address, LIMITS.centralPlacesMax),
   }),
 
@@ -627,7 +627,7 @@ export const MESSAGES = {
     'central',
     'Said again with each heartbeat while it is so; forgotten when it is not.',
     {
-      /** Why the worker takes nothing for a while; empty: it takes work again. */
+      /** Why the worker takes nothing for a while; empty: it accepts tasks again. */
       reason: text(8_192),
     },
   ),
@@ -638,7 +638,7 @@ export const MESSAGES = {
     tag: optional(text(32)),
   }),
   unfit: message('scheduler', 'worker', 'Lost: the next task that fails there says so again.', {
-    /** What tells so: the worker fails tasks that complete elsewhere. */
+    /** Evidence: the worker fails tasks that complete elsewhere. */
     reason: text(1_024),
   }),
 
@@ -651,9 +651,9 @@ export const MESSAGES = {
       job,
       user: name,
       weight: number,
-      /** From its acceptance. */
+      /** Deadline from acceptance. */
       deadlineMs: optional(ms),
-      /** What it is worth to meet the deadline; 0: as much as any. */
+      /** Value of meeting the deadline; 0: the default value. */
       value: number,
       /** Attributes that its workers should have. */
       prefers: list(wish, LIMITS.attributesMax),
@@ -704,7 +704,7 @@ export const MESSAGES = {
     'scheduler',
     'Lost: said again, to this one or another. Doubled: the journal knows.',
     {
-      /** Of who is gone, and has had the journal of this tag with this epoch. */
+      /** Name of the lost scheduler, whose journal had this tag and epoch. */
       name,
       tag: text(32),
       epoch: count,
@@ -728,7 +728,7 @@ export const MESSAGES = {
   describeCluster: message('client', 'central', 'Sent again until answered.', { request }),
   listWorkers: message('client', 'central', 'Sent again until answered.', {
     request,
-    /** Where to go on: what the last page gave as `next`; 0: at the beginning. */
+    /** Cursor: `next` of the previous page; 0: the beginning. */
     from: count,
   }),
 
@@ -765,7 +765,7 @@ export const MESSAGES = {
   }),
   ownerIs: message('central', 'scheduler', 'Lost: asked again.', {
     tag: text(32),
-    /** Who has the jobs of this tag; none while it is away. */
+    /** Owner of the jobs with this tag; absent while it is away. */
     owner: optional(address),
     /** Nobody has them, and nobody who keeps them is known. */
     gone: flag,
@@ -824,7 +824,7 @@ export const MESSAGES = {
       /** All that are in the database and have anything in them, whoever has them. */
       journals: list(
         record({
-          /** Of the scheduler that made it. */
+          /** Name of the scheduler that created it. */
           name,
           tag: text(32),
           epoch: count,
@@ -848,7 +848,7 @@ export const MESSAGES = {
       common: open,
       /** The tasks, a list. */
       each: open,
-      /** Of all tasks of the job, these included. */
+      /** Digest of all tasks of the job, including these. */
       digest: text(64),
       /** Nothing is appended after these. */
       close: flag,
@@ -887,7 +887,7 @@ export const MESSAGES = {
       /** Only jobs in these states; none: in any. */
       states: list(name, 16),
       user: optional(name),
-      /** With `*` and `?`. */
+      /** May contain `*` and `?`. */
       name: optional(name),
       /** First number that is looked at; where to go on is in the answer. */
       from: job,
@@ -915,7 +915,7 @@ export const MESSAGES = {
       job,
       task,
       attempt,
-      /** Where other members reach this one; the port is free on the worker of rank 0, and 0 on others. */
+      /** Address of this member for the others; the port is free on the worker of rank 0, and 0 on others. */
       host: text(512),
       port: countTo(65_535),
     },
@@ -928,7 +928,7 @@ export const MESSAGES = {
       job,
       task,
       attempt,
-      /** Of each rank. */
+      /** Host of each rank. */
       hosts: list(text(512), LIMITS.gangTasksMax),
       /** Free on the host of rank 0, for the member that the others connect to. */
       port: countTo(65_535),
@@ -936,7 +936,7 @@ export const MESSAGES = {
   ),
 } as const;
 
-/** What each question of a client is answered with, unless it is refused. */
+/** Successful reply to each type of client request. */
 export const ANSWERS = {
   submit: ['accepted'],
   appendTasks: ['appended'],
@@ -963,7 +963,7 @@ export const ANSWERS = {
   readCounters: ['counters'],
 } as const satisfies Partial<Record<MessageType, readonly MessageType[]>>;
 
-/** What clients ask. */
+/** Requests of clients. */
 export type Question = keyof typeof ANSWERS;
 export type AnswerType<Q extends Question = Question> = (typeof ANSWERS)[Q][number];
 
@@ -983,7 +983,7 @@ const REPLIES: ReadonlySet<MessageType> = new Set<MessageType>([
   'jobEnded',
 ]);
 
-/** What clients are told; the number of its request comes first. */
+/** Replies to clients, beginning with the number of the request. */
 export type Reply = { [T in ReplyType]: MessageOf<T> }[ReplyType];
 export type ReplyType = AnswerType | 'refused' | 'jobProgress' | 'jobEnded';
 

@@ -23,7 +23,7 @@ const FEW = 0.1;
 const MOST = 0.5;
 /** More than so many are no kind among others. */
 const ALL = 0.9;
-/** Where no few hold most, as many as this may reach the cutoff. */
+/** If no small group has most of the work, this fraction may reach the cutoff. */
 const SOME = 0.2;
 /** Nobody is within an eightfold: these are two kinds of jobs. */
 const GAP = 3 * STEPS_PER_DOUBLING;

@@ -70,7 +70,7 @@ const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as c
 
 export const PRESETS = {
   goshawk: {
-    title: 'central matches free workers with the jobs that need them; a reserve is kept for short ones',
+    title: 'central matches free workers with jobs and reserves slots for short ones',
     short: { by: 'matching', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,
@@ -79,7 +79,7 @@ export const PRESETS = {
     declares: true,
   },
   'goshawk-peer': {
-    title: 'short jobs are probed for, and free workers ask for them; central matches long ones',
+    title: 'schedulers probe for short jobs, free workers ask for them, and central matches long jobs',
     short: { by: 'seeking', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,
@@ -87,7 +87,7 @@ export const PRESETS = {
     ...BY_GOSHAWK,
   },
   hawk: {
-    title: 'short jobs probed over the whole cluster, long jobs placed by central, stealing',
+    title: 'short jobs are probed on the whole cluster, central places long jobs, and idle workers steal',
     short: { by: 'probing', over: 'all' },
     long: { by: 'central', over: 'general' },
     partition: true,
@@ -95,7 +95,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   sparrow: {
-    title: 'every job probed over the whole cluster',
+    title: 'every job is probed on the whole cluster',
     short: { by: 'probing', over: 'all' },
     long: { by: 'probing', over: 'all' },
     partition: false,
@@ -103,7 +103,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   central: {
-    title: 'every job placed by central with the waiting-time queue',
+    title: 'central places every job with the waiting-time queue',
     short: { by: 'central', over: 'all' },
     long: { by: 'central', over: 'all' },
     partition: false,
@@ -111,7 +111,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   split: {
-    title: 'short jobs probed in one part of the cluster, long jobs placed by central in the other',
+    title: 'short jobs are probed in one part of the cluster, and central places long jobs in the other',
     short: { by: 'probing', over: 'short' },
     long: { by: 'central', over: 'general' },
     partition: true,
@@ -119,7 +119,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   gs: {
-    title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',
+    title: 'SLearn’s generic scheduler: central places every job, in priority queues by estimated size',
     short: { by: 'matching', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,
@@ -136,7 +136,7 @@ export const PRESETS = {
 export type PolicyName = keyof typeof PRESETS;
 export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
 
-/** What is left of a preset when one of its parts is taken away: Hawk's ablations (§4.4), and the matching of short jobs. */
+/** The parts of a preset that can be disabled: Hawk's ablations (§4.4), and the matching of short jobs. */
 export interface Ablations {
   readonly central: boolean;
   readonly partition: boolean;

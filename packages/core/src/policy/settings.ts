@@ -38,7 +38,7 @@ const common = () => ({
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms(),
-  /** Of how many jobs central has learned the cutoff; 0: it has not yet. null: it was said, and stays. */
+  /** Number of jobs from which central learned the cutoff; 0: not yet. null: it was configured and is fixed. */
   cutoffJobs: z.number().int().nonnegative().nullable(),
   /** Fraction of the workers that long tasks never use, or `auto`: the share of task seconds that short jobs had. */
   shortPartition: z.union([fraction(), z.literal('auto')]),
@@ -89,11 +89,11 @@ const seekingAndPilots = () => ({
   pilotsMax: z.number().int().min(1).nullable(),
   /** Fraction of the pilots that must have ended before their mean decides. */
   pilotQuorum: fraction(),
-  /** What they say is weighed with what jobs that ended lately took (SLearn §4.1), not believed alone. */
+  /** Pilots are combined with recently ended jobs (SLearn §4.1), not trusted alone. */
   pilotPrior: z.boolean(),
   /** Jobs of fewer tasks are not sampled. */
   thinLimit: z.number().int().min(0),
-  /** What makes two jobs alike, for estimators that learn from past ones: `user+name`. null: the predictor's own. */
+  /** Features that make two jobs similar for estimators that learn: `user+name`. null: the predictor's default. */
   features: z.array(z.string().min(1).max(LIMITS.nameLengthMax)).min(1).max(LIMITS.featuresMax).nullable(),
   /**
    * Matching and seeking: for so long at most a slot takes tiny tasks of one scheduler one after another before
@@ -140,7 +140,7 @@ export const clusterSettingsSchema = z.lazy(() =>
   z.strictObject({ policy: policySettingsSchema, timings: timingsSchema }),
 );
 
-/** What central tells everybody who joins. */
+/** Settings that central sends to each party that joins. */
 export type ClusterSettings = z.infer<typeof clusterSettingsSchema>;
 
 /**
@@ -199,7 +199,7 @@ export const DEFAULT_POLICY: PolicySettings = {
   cancel: 'proactive',
 };
 
-/** Where a cutoff comes from, in words. */
+/** Describes the origin of a cutoff. */
 export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>): string {
   if (cutoffJobs === null) return 'said';
   return cutoffJobs === 0
@@ -207,7 +207,7 @@ export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>)
     : `learned from ${formatCount(cutoffJobs)} jobs`;
 }
 
-/** With a cutoff that was learned. A series of tiny tasks is none where it takes as long as a long task. */
+/** Returns the settings with a learned cutoff. Series of tiny tasks are disabled if one could take as long as a long task. */
 export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs: number): PolicySettings {
   return { ...policy, cutoffMs, cutoffJobs, seriesMs: Math.min(policy.seriesMs, cutoffMs / 100) };
 }
@@ -230,7 +230,7 @@ export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
   return 4 * cutoffMs;
 }
 
-/** What was found nothing for in so many cutoffs comes first, so that none waits for ever. */
+/** A job that has waited for this many cutoffs goes first, so that none starves. */
 export const PATIENCE_CUTOFFS = 20;
 
 /** For how long a job may wait before it comes first. ms; Infinity, for ever, where no job is short */

@@ -190,7 +190,7 @@ describe('a claim is not judged', () => {
   test('where the runs that it is about were not made', () => {
     expect(judged(only(from(50), bestImprovement(made([1, 1, 1, 1]), 0.8)))).toEqual({
       verdict: 'not judged',
-      ours: 'no run at the places that it is about',
+      ours: 'not covered by this run',
     });
   });
 

@@ -42,12 +42,12 @@ export interface Place {
 export function judging(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
   return (points, where = () => true) => {
     const named = points.filter(({ tick }) => where(tick.x));
-    if (named.length === 0) return notJudged('no run at the places that it is about');
+    if (named.length === 0) return notJudged('not covered by this run');
     const places = named.flatMap((point): Place[] => {
       const values = series.map(({ value }) => value(point, points));
       return values.every((value) => value !== undefined) ? [{ point, values: values as number[] }] : [];
     });
-    return places.length === 0 ? notJudged('no jobs to judge it by') : judge(places);
+    return places.length === 0 ? notJudged('no jobs to judge by') : judge(places);
   };
 }
 

@@ -307,12 +307,12 @@ const averageByLimit = stated(averageSpeedup(SLEARN, THREE_SIGMA), THIN);
 const slearnThin: Figure = {
   ...IN_GS,
   id: 'slearn-thin',
-  title: 'Which jobs are too thin to sample',
+  title: 'Which jobs are too small to sample',
   section: '§5.2.8, Table 9',
   about:
     'Average speed-up of SLearn over 3Sigma in gs, where jobs of fewer tasks than the limit are not sampled.',
   axis: settingAxis(
-    'thin below so many tasks',
+    'task limit for sampling',
     'even',
     THIN.map(([limit]) => limit),
     (thinLimit) => ({ thinLimit }),

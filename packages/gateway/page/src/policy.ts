@@ -58,10 +58,7 @@ function settingList({
       `a job whose tasks take ${duration(cutoffSeconds)} or more on average is long (${originOf(cutoffJobs)})`,
     ],
     ['estimator', estimator],
-    [
-      'reserve',
-      `${reserve === 'auto' ? 'auto' : percent(reserve)}${kept}: kept from long tasks for short ones`,
-    ],
+    ['reserve', `${reserve === 'auto' ? 'auto' : percent(reserve)}${kept}: reserved for short tasks`],
   ]);
 }
 
@@ -96,7 +93,7 @@ function scoreboard({ estimators }: Predictor): HTMLElement {
       { class: 'hint' },
       'No estimator runs in shadow: ',
       h('code', {}, 'goshawk up --shadow pilot,history,hybrid'),
-      ' compares them on your own jobs.',
+      ' compares them on your jobs.',
     );
   }
   const off = (value: number | null) => (value === null ? '–' : `${Math.round(value)}%`);

@@ -16,7 +16,7 @@ export function showWorkers(place: Place): void {
     class: 'grid',
     tabindex: 0,
     role: 'application',
-    'aria-label': 'Grid of workers: arrow keys choose one. The table below has the same.',
+    'aria-label': 'Grid of workers: select one with the arrow keys. The table below has the same data.',
   });
   room.append(grid.canvas);
   const legend = h('ul', { class: 'legend' });
@@ -128,9 +128,7 @@ async function showPanel(place: Place, { about, actions }: Panel): Promise<void>
     if (signal.aborted) return;
     const shown = [...live.workers.values()].find(({ name }) => name === rest);
     const what =
-      shown?.state === 'lost'
-        ? 'It is lost: what ran there is started again elsewhere.'
-        : (error as Error).message;
+      shown?.state === 'lost' ? 'It is lost: its tasks restart on other workers.' : (error as Error).message;
     fill(
       about,
       h('h2', {}, rest),
@@ -176,7 +174,7 @@ function details(worker: WorkerDetail): HTMLElement {
     'div',
     {},
     definitions(rows),
-    counters === null ? h('p', { class: 'hint' }, 'It does not answer.') : null,
+    counters === null ? h('p', { class: 'hint' }, 'It does not respond.') : null,
   );
 }
 

@@ -16,11 +16,11 @@ import { parseJournalUrl } from './url.js';
 interface PostgresOptions {
   /** `postgres://…`; its schema was made by `migrate`. */
   readonly url: string;
-  /** Of the scheduler; one process has it at a time. */
+  /** Name of the scheduler; one process at a time owns it. */
   readonly name: string;
   /** Draws the prefix of job ids of a new journal. */
   readonly newTag: () => string;
-  /** Of Goshawk, for those who read the journal. */
+  /** Version of Goshawk, for readers of the journal. */
   readonly version: string;
 }
 
@@ -43,7 +43,7 @@ interface FiledRow {
   readonly body: Buffer;
 }
 
-/** Of a journal that is read; the last record of a page may be any size. */
+/** Limits of a page when reading a journal; the last record may be any size. */
 const PAGE_MAX = { records: 2_000, bytes: 4 * 1024 * 1024 };
 const PAGE = `
 select job, place, body from (
@@ -53,9 +53,9 @@ select job, place, body from (
   ) next
 ) measured where before < $5 order by job, place`;
 
-/** Between two looks whether the epochs still hold. ms */
+/** Interval between epoch checks. ms */
 const LOOK_MS = 1_000;
-/** What was appended has so long to be written when a journal is closed. ms */
+/** Time for writing pending records when a journal closes. ms */
 const CLOSE_MS = 1_000;
 /** The session of a process that was killed is let go of within this. ms */
 const SESSION_MS = 2_000;
@@ -171,7 +171,7 @@ export class PostgresJournals {
     return rows.map(({ tag, home, epoch }) => ({ name: home, tag, epoch: Number(epoch) }));
   }
 
-  /** What an estimator of this scheduler has learned; where it has learned nothing, what another one has. */
+  /** Saved estimator state of this scheduler, or of another one if it has none. */
   async estimatorStates(): Promise<string | undefined> {
     const [row] = await this.#link.ask<{ body: string }>(
       'select body from goshawk.learnt order by (scheduler = $1) desc, at desc limit 1',
@@ -225,7 +225,7 @@ export class PostgresJournals {
     return journal;
   }
 
-  /** Whoever had this epoch before is gone: its session would have the lock. */
+  /** The previous owner of this epoch is gone, since its session would hold the lock. */
   async #waitForSession({ tag, epoch }: Row): Promise<void> {
     const until = performance.now() + SESSION_MS;
     while (!(await this.#lock(tag, Number(epoch)))) {
@@ -249,7 +249,7 @@ export class PostgresJournals {
     await this.#link.ask('select pg_advisory_unlock(hashtextextended($1, 0))', [`${tag}/${epoch}`]);
   }
 
-  /** Whoever writes nothing hears all the same that it has lost its journal, or that nothing could be written. */
+  /** An idle owner also needs to learn that it lost its journal, or that writes fail. */
   async #look(): Promise<void> {
     this.#isDue = this.#isLooking;
     if (this.#isLooking || this.#open.size === 0) return;
@@ -302,7 +302,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   /** It is not at hand: what is wanted again is kept by whoever wants it. */
   readonly recall = undefined;
   readonly recallJob = undefined;
-  /** Of all journals there, as they were last looked at. */
+  /** Size of all journals at the last check. */
   bytes = 0;
   readonly #link: Link;
   readonly #identity: Identity;
@@ -332,7 +332,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     this.nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
   }
 
-  /** What was read is not kept. */
+  /** Records are not cached. */
   *entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
     const filed = this.#filed;
     this.#filed = [];
@@ -466,14 +466,14 @@ export function identityOf({ format, tag, version, formers, last_job }: Row): Id
 
 function fenced(holder: string | undefined): Error {
   return new Error(
-    holder === undefined ? 'it is not there any more' : `scheduler ${holder} has taken its jobs over`,
+    holder === undefined ? 'it is not there any more' : `scheduler ${holder} has taken over its jobs`,
   );
 }
 
 function inUse(where: string, name: string): JournalError {
   return new JournalError(
     'journal-in-use',
-    `another scheduler has the journal of ${name} at ${where}`,
-    'stop that one first, or give this one another --name',
+    `another scheduler uses the journal of ${name} at ${where}`,
+    'stop that scheduler first, or give this one another --name',
   );
 }

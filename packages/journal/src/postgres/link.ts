@@ -5,7 +5,7 @@ import type { JournalUrl } from './url.js';
 
 /** For a host that does not answer, before the next one is tried. ms */
 const CONNECT_MS = 2_000;
-/** Without an answer for so long it counts as away; it may only be slow. ms */
+/** Silence after which the server counts as away; it may only be slow. ms */
 const SLOW_MS = 2_000;
 /** Without an answer for so long the connection is given up, and another one made. ms */
 const ANSWER_MS = 10_000;
@@ -73,8 +73,8 @@ export class Link {
     } catch (error) {
       throw new JournalError(
         'journal-unreachable',
-        `${this.#url.shown} cannot be used: ${describe(error)}`,
-        'is PostgreSQL there, and are user, password and database right?',
+        `cannot use ${this.#url.shown}: ${describe(error)}`,
+        'check that PostgreSQL is running, and check the user, password and database',
         { cause: error },
       );
     }
@@ -239,7 +239,7 @@ function describe(error: unknown): string {
   return (error as Error).message.split('\n')[0]! || (error as { code?: string }).code || 'no connection';
 }
 
-/** Without waiting for what it has been asked. */
+/** Disconnects without waiting for pending queries. */
 function destroy(client: pg.Client): void {
   (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
   client.end().catch(() => {});

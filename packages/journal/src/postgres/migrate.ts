@@ -2,7 +2,7 @@ import { JournalError } from '../errors.js';
 import type { Link } from './link.js';
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 
-/** What PostgreSQL promises of a commit, as its operator has set it up. */
+/** The durability of PostgreSQL commits, as configured by its operator. */
 export interface CommitPromise {
   readonly server: string;
   readonly synchronousCommit: string;
@@ -11,13 +11,13 @@ export interface CommitPromise {
   readonly fsync: string;
 }
 
-/** What is not promised, for the log; undefined when an answer holds. */
+/** Describes missing durability for the log; undefined if commits are durable. */
 export function weakness({ synchronousCommit, fsync, standbys }: CommitPromise): string | undefined {
-  if (fsync === 'off') return 'fsync is off: when its machine fails, jobs that were accepted may be lost';
+  if (fsync === 'off') return 'fsync is off: accepted jobs may be lost if the machine fails';
   if (synchronousCommit === 'off')
-    return 'synchronous_commit is off: when PostgreSQL ends without warning, jobs that were accepted a moment ago are lost';
+    return 'synchronous_commit is off: recently accepted jobs are lost if PostgreSQL crashes';
   if (standbys !== '' && synchronousCommit === 'local')
-    return 'synchronous_commit is local: when it fails over to a standby, jobs that were accepted a moment ago are lost';
+    return 'synchronous_commit is local: recently accepted jobs are lost in a failover to a standby';
   return undefined;
 }
 
@@ -33,18 +33,19 @@ export async function commitPromise(link: Link): Promise<CommitPromise> {
 export async function checkSchema(link: Link): Promise<void> {
   const version = await schemaVersion(link);
   const init = 'run `goshawk journal init URL`';
-  if (version === 0) throw new JournalError('no-journal', `there are no journals at ${link.shown}`, init);
+  if (version === 0)
+    throw new JournalError('no-journal', `there are no journal tables at ${link.shown}`, init);
   if (version < SCHEMA_VERSION)
     throw new JournalError(
       'no-journal',
-      `the journals at ${link.shown} are of an older version (${version}; this one works with ${SCHEMA_VERSION})`,
+      `the journals at ${link.shown} have an older version (${version}; this program needs ${SCHEMA_VERSION})`,
       init,
     );
   if (version > SCHEMA_VERSION)
     throw new JournalError(
       'journal-newer',
-      `the journals at ${link.shown} are of a later version (${version}; this one works with ${SCHEMA_VERSION})`,
-      'start the version of goshawk that made them, or one after it',
+      `the journals at ${link.shown} are by a later version (${version}; this one works with ${SCHEMA_VERSION})`,
+      'start the version of goshawk that created them, or a later one',
     );
 }
 

@@ -54,7 +54,7 @@ export async function storedJournals(url: string, tag?: string): Promise<Journal
   }
 }
 
-/** Whose a journal is. */
+/** The owner of a journal. */
 export interface JournalOwner {
   /** The scheduler that made it. */
   readonly name: string;
@@ -66,7 +66,10 @@ export interface JournalOwner {
   readonly isHeld: boolean;
 }
 
-/** Of all journals in a PostgreSQL. @throws JournalError */
+/**
+ * Lists the owners of all journals in a database.
+ * @throws JournalError
+ */
 export async function journalOwners(url: string): Promise<JournalOwner[]> {
   const link = new Link(parseJournalUrl(url), 'goshawk journal');
   try {
@@ -132,7 +135,7 @@ export async function importStored(
           throw new JournalError(
             'journal-in-use',
             `a job at ${link.shown} has the key of one that is imported`,
-            'a key is one for the whole cluster; were these jobs imported before?',
+            'keys are unique in a cluster; were these jobs imported before?',
           );
       }
     } catch (error) {

@@ -19,9 +19,9 @@ const run = promisify(execFile);
 const PACKAGES = '/usr/lib/postgresql';
 
 interface ServerOptions {
-  /** Where its data lie; default: a new folder among the temporary ones. */
+  /** Parent of the data folder; default: a new temporary folder. */
   readonly under?: string;
-  /** As in postgresql.conf. */
+  /** Settings as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
   /** With these, in PEM, it takes encrypted connections. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
@@ -119,7 +119,7 @@ export class PostgresServer {
     return join(this.#folder, 'data');
   }
 
-  /** Of several: the first that can be written to is used. */
+  /** URL with several hosts, of which the first writable one is used. */
   url(database = 'postgres', others: readonly PostgresServer[] = []): string {
     const places = [this, ...others].map(({ port }) => `127.0.0.1:${port}`);
     return `postgres://goshawk@${places.join(',')}/${database}`;

@@ -1,4 +1,4 @@
-/** Of the tables below. A scheduler works with its own version; `goshawk journal init` brings older ones to it. */
+/** Version of the tables below. A scheduler needs exactly this version; `goshawk journal init` upgrades older ones. */
 export const SCHEMA_VERSION = 2;
 
 /** SQLSTATE of what is written for an epoch that does not hold. */

@@ -10,7 +10,7 @@ import { parseJournalUrl } from './url.js';
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-tls-'));
 let server: PostgresServer;
 
-/** What `openssl req` makes: NAME.crt and NAME.key. */
+/** Creates NAME.crt and NAME.key with `openssl req`. */
 function certificate(name: string, ...more: string[]): void {
   const files = ['-keyout', `${name}.key`, '-out', `${name}.crt`, '-days', '2', '-subj', `/CN=${name}`];
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

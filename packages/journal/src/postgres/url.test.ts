@@ -40,10 +40,10 @@ describe('a URL of PostgreSQL', () => {
   });
 
   it.each([
-    ['u:100%@db', 'it has a bad percent escape; a % alone is written %25'],
+    ['u:100%@db', 'it has a bad percent escape; write a literal % as %25'],
     ['u:%ff@db', 'bad percent escape'],
-    ['u:pa/ss@db', 'a / or ? before an @ has to be written'],
-    ['u:pa?ss@db', 'a / or ? before an @ has to be written'],
+    ['u:pa/ss@db', 'write a / or ? before the @ as'],
+    ['u:pa?ss@db', 'write a / or ? before the @ as'],
     ['u:pa#ss@db', 'it has a #'],
     ['u:pa\nss@db', 'control character'],
     ['u:pass@db:99999', 'a port is a whole number'],

@@ -3,7 +3,7 @@ import { present } from '@goshawk/core';
 import { parse } from 'pg-connection-string';
 import { JournalError } from '../errors.js';
 
-/** Where a PostgreSQL is: a URL as libpq takes it, with several hosts where it fails over from one to another. */
+/** A PostgreSQL URL as libpq accepts it, with several hosts for failover. */
 export interface JournalUrl {
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   readonly user: string | undefined;
@@ -56,11 +56,11 @@ export function parseJournalUrl(text: string): JournalUrl {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: URLs drop them, and a password would lose them
   if (/[\u0000-\u001f\u007f]/.test(text)) throw bad('it has a control character');
   const parts = /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(text);
-  if (parts === null) throw bad('it has a #, which is written %23');
+  if (parts === null) throw bad('it has a #; write it as %23');
   const [, authority = '', path = '', query = ''] = parts;
   if (`${path}?${query.replaceAll(/password=[^&]*/g, '')}`.includes('@'))
-    throw bad('a / or ? before an @ has to be written %2F or %3F, and an @ after the hosts %40');
-  if (/%(?![0-9a-f]{2})/i.test(text)) throw bad('it has a bad percent escape; a % alone is written %25');
+    throw bad('write a / or ? before the @ as %2F or %3F, and an @ after the hosts as %40');
+  if (/%(?![0-9a-f]{2})/i.test(text)) throw bad('it has a bad percent escape; write a literal % as %25');
   const at = authority.lastIndexOf('@');
   const places = authority.slice(at + 1);
   const settings = new URLSearchParams(query);
@@ -152,7 +152,7 @@ function bad(problem: string, cause?: unknown): JournalError {
   return new JournalError(
     'journal-url',
     `the journal URL cannot be used: ${problem}`,
-    'give postgres://USER:PASSWORD@HOST:PORT/DATABASE, several hosts with commas between them',
+    'give postgres://USER:PASSWORD@HOST:PORT/DATABASE, with several hosts comma-separated',
     { cause },
   );
 }

@@ -21,9 +21,12 @@ const OPTIONS = {
 export const compareCommand = defineCommand({
   name: 'compare',
   words: 'FILE.json…',
-  describe: 'compare results of `simulate --json` and `replay --json` on one workload in one table',
+  describe: 'compare results of `simulate --json` and `replay --json` for the same workload in one table',
   examples: [
-    ['goshawk compare a.json b.json --report both.html', 'equal policies carry the names of their files'],
+    [
+      'goshawk compare a.json b.json --report both.html',
+      'identical policies are labeled with their file names',
+    ],
     ['goshawk compare a.json b.json --csv', 'a row a run'],
   ],
   options: OPTIONS,
@@ -59,8 +62,8 @@ async function readComparison({ cwd }: Context, file: string): Promise<Compariso
   if (!isComparison(value)) {
     throw new InputError(
       'bad-comparison',
-      `compare: ${file} is no comparison`,
-      '`goshawk simulate WORKLOAD --json > FILE.json` makes one',
+      `compare: ${file} is not a comparison`,
+      'create one with `goshawk simulate WORKLOAD --json > FILE.json`',
     );
   }
   return value;

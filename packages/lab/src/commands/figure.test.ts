@@ -51,7 +51,7 @@ describe('a simulated figure', () => {
     // At its busiest moment each of them is full.
     const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '3000,4000');
     expect(stdout).toMatch(
-      /^hawk-5: 100 jobs keep no more than \d+% of the slots busy for half of the time: nothing waits for long, .* give more --jobs/m,
+      /^hawk-5: 100 jobs keep at most \d+% of the slots busy for half of the time: no task waits long, .* use more --jobs/m,
     );
   });
 
@@ -233,7 +233,7 @@ describe('what cannot be', () => {
     ],
     [
       ['hawk-5', '--trace', 'jobs.tr', '--jobs', '5'],
-      '--jobs: a trace has the jobs that it has; `goshawk trace sample --jobs N` makes a shorter one',
+      '--jobs: the number of jobs of a trace is fixed; `goshawk trace sample --jobs N` makes a shorter one',
     ],
     [['motivation', '--trace', 'x'], '--trace: motivation is about one made-up workload; leave it out'],
     [
@@ -256,7 +256,9 @@ describe('what cannot be', () => {
   it('a folder that is a file is found out before anything is run', async () => {
     await writeFile(join(cwd, 'taken'), '');
     const { exitCode, stderr } = await figure('hawk-5', '--out', 'taken/inside');
-    expect(stderr).toBe(`goshawk: --out: ${join(cwd, 'taken')} is no folder; name one, or a new one\n`);
+    expect(stderr).toBe(
+      `goshawk: --out: ${join(cwd, 'taken')} is not a folder; give an existing folder or a new name\n`,
+    );
     expect(exitCode).toBe(2);
   });
 
@@ -264,7 +266,7 @@ describe('what cannot be', () => {
     await mkdir(join(cwd, 'figures/hawk-9.svg'), { recursive: true });
     const { exitCode, stderr } = await figure('hawk-8', 'hawk-9', ...TINY);
     const file = join(cwd, 'figures/hawk-9.svg');
-    expect(stderr).toBe(`goshawk: --out: ${file} is no ordinary file; name another folder\n`);
+    expect(stderr).toBe(`goshawk: --out: ${file} is not a regular file; name another folder\n`);
     expect(exitCode).toBe(2);
     expect(await readdir(join(cwd, 'figures'))).toEqual(['hawk-9.svg']);
   });

@@ -9,12 +9,12 @@ export const figureCommand = defineCommand({
   words: '[ID…]',
   completes: 'figures',
   describe:
-    'reproduce a figure of a paper: run it, compare with the numbers of the paper, check its claims, draw it',
+    'reproduce a figure of a paper: run the experiment, compare it with the paper’s numbers, check the claims and draw the figure',
   examples: [
     ['goshawk figure --list', 'list the figures'],
     ['goshawk figure hawk-5', 'Hawk against Sparrow by size of the cluster, on 50,000 generated jobs'],
     ['goshawk figure hawk-5 --jobs 506460 --seeds 10', 'as long as the paper’s trace, ten times'],
-    ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'on a trace, two at a time'],
+    ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'on a trace, two figures at once'],
   ],
   options: FIGURE_OPTIONS,
   async run(context, options, { words }) {
@@ -38,8 +38,7 @@ export const figureCommand = defineCommand({
     // One after another, so that each is there as soon as it can be.
     for (const each of chosen) {
       const done = results.map(({ id }) => id).join(', ');
-      const lost =
-        done === '' ? 'nothing was written' : `${each.figure.id} was not written; ${done} had been`;
+      const lost = done === '' ? 'nothing was written' : `${each.figure.id} was not written; ${done} were`;
       const result = await make({ context, store, chosen: each, options, lost });
       await write(context, result, folder);
       results.push(result);

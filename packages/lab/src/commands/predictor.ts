@@ -3,7 +3,7 @@ import { scoresOf } from '@goshawk/predictor';
 
 export const predictorCommand = defineCommand({
   name: 'predictor',
-  describe: 'show the accuracy of shadow estimators (scheduler --shadow, up --shadow)',
+  describe: 'show the accuracy of shadow estimators (see --shadow of scheduler and up)',
   examples: [['goshawk predictor', 'of all schedulers, since their start']],
   options: {},
   async run(context) {
@@ -17,7 +17,7 @@ export const predictorCommand = defineCommand({
     if (silent.length > 0) context.note(`no answer from ${silent.join(', ')}`);
     if (scores.length === 0) {
       context.note(
-        'no estimator runs in shadow, or no job came yet; `goshawk up --shadow pilot,history,hybrid`',
+        'no estimator runs in shadow, or no job was submitted yet; `goshawk up --shadow pilot,history,hybrid`',
       );
       return;
     }

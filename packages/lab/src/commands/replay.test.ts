@@ -50,7 +50,7 @@ describe('replay refuses before it starts anything', () => {
     [
       'a report in a folder that is not there',
       ['prototype', '--report', 'no/such/folder/x.html'],
-      /--report: .*no\/such\/folder is no folder that can be written to/,
+      /--report: .*no\/such\/folder is not a writable folder/,
     ],
     [
       'results where the jobs go',
@@ -74,12 +74,12 @@ describe('replay refuses before it starts anything', () => {
     [
       'an option that a cluster which is there has decided',
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--probe-ratio', '3', '--for', '5s'],
-      '--probe-ratio: the cluster at tcp://127.0.0.1:1 has that already; leave it out, or leave --cluster out for',
+      '--probe-ratio: the cluster at tcp://127.0.0.1:1 has that already; omit it, or omit --cluster',
     ],
     [
       'several of them, however they are said',
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--workers=4', '--no-stealing', '--cutoff', '10'],
-      '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 has those already; leave them out',
+      '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 has those already; omit them',
     ],
     [
       'a cluster that is not a URL',

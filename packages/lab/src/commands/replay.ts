@@ -13,7 +13,7 @@ export const replayCommand = defineCommand({
   words: 'WORKLOAD',
   completes: 'workloads',
   describe:
-    'compare policies on a workload, one real cluster after another; the workload is a trace file, or a generator such as google-like:jobs=3300,seed=7',
+    'compare policies on a workload by running it on a real cluster per policy; the workload is a trace file or a generator such as google-like:jobs=3300,seed=7',
   examples: [
     [
       'goshawk replay google-like:jobs=3300 --for 30s --report out.html',

@@ -70,7 +70,7 @@ it("says so when a policy of one's own ends its thread", async () => {
   ];
   const { exitCode, stderr } = await runGoshawk(['simulate', ...args]);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('the thread of a simulation has ended');
+  expect(stderr).toContain('a simulation thread exited');
 });
 
 it('loses nothing to a thread that fails when its run is done and another is not', async () => {
@@ -178,7 +178,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
     if (exitCode === 130) {
       expect(stdout).toBe('');
       expect(stderr).toContain(
-        'interrupted: everything was simulated, but the report was still being written',
+        'interrupted: everything was simulated, but the report was not finished',
       );
       expect(await readdir(folder)).toEqual([]);
     } else {

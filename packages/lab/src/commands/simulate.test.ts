@@ -115,7 +115,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
       /part-00000-of-00500\.csv\.gz:\d+: the gzip data ends too early; copy or download the file again/,
     );
     await writeFile(part, gzipSync(rows.task_events.replace(',0.5,0.5,0.5,0\n', ',0.5\n')));
-    await expectRefusal([tables, '--workers', '20'], /csv\.gz:1: the line has 10 columns in place of 13/);
+    await expectRefusal([tables, '--workers', '20'], /csv\.gz:1: the line has 10 columns instead of 13/);
   });
 
   const options: [what: string, args: string[], line: string][] = [
@@ -127,12 +127,12 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'a percentile past the last',
       ['--cutoff', 'p101'],
-      '--cutoff: "p101" is no number of seconds, no time such as 10s, and not p90',
+      '--cutoff: "p101" is not a number of seconds, a time such as 10s, or p90',
     ],
     [
       'a negative cutoff',
       ['--cutoff', '-3'],
-      '--cutoff: "-3" is no number of seconds, no time such as 10s, and not p90',
+      '--cutoff: "-3" is not a number of seconds, a time such as 10s, or p90',
     ],
     ['a cutoff of an unknown unit', ['--cutoff', '3w'], '--cutoff: "3w" is not a duration'],
     [
@@ -173,32 +173,32 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'workers without slots for a policy that counts them',
       ['--policy', 'bfjs,hawk', '--slots', 'none', '--resources', 'cpu=1'],
-      '--slots none: policy hawk needs slots; give a number of slots, or a policy that packs: goshawk, goshawk-peer, fifo-ff, bfjs, vqs, vqs-bf',
+      '--slots none: policy hawk needs slots; give a number of slots, or a packing policy: goshawk, goshawk-peer, fifo-ff, bfjs, vqs, vqs-bf',
     ],
     [
       'workers without slots or resources',
       ['--policy', 'bfjs', '--slots', 'none'],
-      '--slots none: how many tasks fit a worker is unknown; give its capacity: --resources',
+      '--slots none: the capacity of the worker is unknown; give its capacity: --resources',
     ],
     [
       'a load on workers without slots',
       ['--policy', 'bfjs', '--slots', 'none', '--resources', 'cpu=1', '--load', '0.9'],
-      '--load: workers without slots have no load; give --workers instead',
+      '--load: load is undefined for workers without slots; give --workers instead',
     ],
     [
       'one worker for a policy that divides them',
       ['--policy', 'hawk,split', '--workers', '1'],
-      '--workers 1: split divides the workers between short and long jobs, and one cannot be divided; give two or more',
+      '--workers 1: split divides the workers between short and long jobs, so it needs at least two; give two or more',
     ],
     [
       'trimming that leaves nothing',
       ['--warm-up', '2s', '--cool-down', '5s'],
-      '--warm-up and --cool-down leave none of the 3 jobs, which are submitted over 30 s; give less',
+      '--warm-up and --cool-down exclude all 3 jobs, which are submitted over 30 s; give less',
     ],
     [
       'a report in no folder',
       ['--report', '/no/such/folder/x.html'],
-      '--report: /no/such/folder is no folder that can be',
+      '--report: /no/such/folder is not a writable folder',
     ],
     [
       'results where the report goes',
@@ -209,7 +209,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     [
       'a report in place of a device',
       ['--report', '/dev/null'],
-      '--report: /dev/null is no ordinary file; name another',
+      '--report: /dev/null is not a regular file; name another',
     ],
   ];
   it.each(options)('%s', async (_what, args, line) => {
@@ -233,7 +233,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     );
     await expectRefusal(
       [await trOf('5 1 1e9 1e9', '6 1 1e9 1e9'), '--load', '0.9'],
-      /^goshawk: --load: 0\.9 takes 2,222,222,222 workers, and 200,000 are the most there can be/,
+      /^goshawk: --load: 0\.9 takes 2,222,222,222 workers, and 200,000 is the maximum/,
     );
   });
 
@@ -241,12 +241,12 @@ describe('simulate refuses in one line, and leaves no report', () => {
     const job = { submitSeconds: 0, durationsSeconds: [1], demand: { memory: 1024 } };
     await expectRefusal(
       [await traceOf({ ...job, name: 'sort' })],
-      'goshawk: a task of "sort" needs 1024 of memory, and a worker has 0; say what workers have: --resources memory=1024',
+      'goshawk: a task of "sort" needs 1024 of memory, and a worker has 0; describe the workers with --resources memory=1024',
     );
     const staged = { submitSeconds: 0, stages: [{ name: 'a', durationsSeconds: [1], demand: { cpu: 3 } }] };
     await expectRefusal(
       [await traceOf({ submitSeconds: 0, durationsSeconds: [1] }, staged), '--slots', '2'],
-      'goshawk: a task of job 2 needs 3 of cpu, and a worker has 2; say what workers have: --resources cpu=3',
+      'goshawk: a task of job 2 needs 3 of cpu, and a worker has 2; describe the workers with --resources cpu=3',
     );
   });
 
@@ -256,7 +256,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
       const file = await traceOf({ submitSeconds: 0, durationsSeconds: [1], ...of });
       await expectRefusal(
         [file, '--policy', 'vqs', '--slots', 'none', '--resources', 'cpu=4'],
-        /^goshawk: --slots none: tasks of 1 of 1 jobs need nothing, and would fit a worker without end/,
+        /^goshawk: --slots none: tasks of 1 of 1 jobs need no resources, so a worker could hold any number of them/,
       );
     },
   );
@@ -338,8 +338,8 @@ describe('simulate takes', () => {
     const { exitCode, stderr } = await runHere([...args, '--policy', 'hawk,sparrow']);
     expect(exitCode).toBe(0);
     expect(runs.map(({ jobs }) => jobs.completed)).toEqual([3, 3]);
-    const notes = stderr.split('\n').filter((line) => line.includes('kept free'));
-    expect(notes).toEqual(['hawk: 17% of one worker is none: no worker is kept free of long tasks']);
+    const notes = stderr.split('\n').filter((line) => line.includes('rounds to none'));
+    expect(notes).toEqual(['hawk: 17% of one worker rounds to none: no worker is reserved for short tasks']);
     const large = await runHere(['simulate', trace, '--workers', '6', '--parallel', '1']);
     expect(large.stderr).not.toContain('kept free');
   });
@@ -387,7 +387,7 @@ it('a report that is interrupted is not written, and the one that was there stay
   });
   expect(exitCode).toBe(130);
   expect(stdout).toBe('');
-  expect(stderr).toContain('interrupted: everything was simulated, but the report was still being written');
+  expect(stderr).toContain('interrupted: everything was simulated, but the report was not finished');
   expect(await readFile(report, 'utf8')).toBe('old');
   expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('partial'));
 });
@@ -658,8 +658,8 @@ describe('demands of a trace of another system', () => {
 
   it('are left out where nobody says that workers have the resource, and that is said', async () => {
     const { stderr, longest } = await simulated();
-    expect(stderr).toContain('2  jobs whose demand for cpu is left out: --resources cpu=AMOUNT');
-    expect(stderr).toContain('2  jobs whose demand for memory is left out: --resources memory=AMOUNT');
+    expect(stderr).toContain('2  jobs whose demand for cpu is ignored: --resources cpu=AMOUNT');
+    expect(stderr).toContain('2  jobs whose demand for memory is ignored: --resources memory=AMOUNT');
     expect(longest).toBe(20);
   });
 

@@ -31,7 +31,7 @@ export const simulateCommand = defineCommand({
     ['goshawk simulate trace.tr --load 0.9 --seeds 10 --json', 'ten seeds, at 90% load'],
     [
       'goshawk simulate trace.tr --policy hawk,hawk:no-stealing --vary load=0.8,0.9 --csv',
-      'with stealing and without, at two loads',
+      'with and without stealing, at two loads',
     ],
   ],
   options: SIMULATE_OPTIONS,

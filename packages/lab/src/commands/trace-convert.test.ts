@@ -30,8 +30,8 @@ describe('trace convert', () => {
     expect(stderr).toBe(
       [
         'in.jsonl: 2 jobs, 4 tasks in out.tr',
-        '1  jobs whose name has no place in .tr: written without it',
-        '1  jobs whose user has no place in .tr: written without it',
+        '1  jobs whose name cannot be written to .tr: omitted',
+        '1  jobs whose user cannot be written to .tr: omitted',
         '',
       ].join('\n'),
     );
@@ -139,7 +139,7 @@ describe('trace stats', () => {
       [task(10, 2, 0), task(11, 2, 1), task(15, 2, 4), ''].join('\n'),
     );
     const { stdout } = await runHere(['trace', 'stats', cwd], { cwd });
-    expect(stdout).toContain('\non reading\n1  jobs submitted before the trace began (time 0): left out\n');
+    expect(stdout).toContain('\non reading\n1  jobs submitted before the trace began (time 0): omitted\n');
     expect(JSON.parse((await runHere(['trace', 'stats', cwd, '--json'], { cwd })).stdout)).toMatchObject({
       jobs: 1,
       tallied: [{ code: 'jobs-before-trace', count: 1 }],
@@ -151,14 +151,11 @@ it.each([
   [['trace', 'convert'], 'trace convert needs WORKLOAD'],
   [['trace', 'convert', 'poisson'], 'trace convert needs --out FILE, or --out - for stdout'],
   [['trace', 'convert', 'poisson', '--out', '-'], '--out - needs --format; such as --format jsonl'],
-  [['trace', 'convert', 'poisson', '--out', '-', '--json', '--format', 'tr'], 'both want stdout'],
-  [
-    ['trace', 'convert', 'poisson', '--out', 'x.csv'],
-    'x.csv: the name does not say in which format to write',
-  ],
+  [['trace', 'convert', 'poisson', '--out', '-', '--json', '--format', 'tr'], 'both use stdout'],
+  [['trace', 'convert', 'poisson', '--out', 'x.csv'], 'x.csv: the file name does not tell the format'],
   [['trace', 'convert', 'poisson', '--out', 'x', '--format', 'google2011'], 'is not one of tr, jsonl'],
   [['trace', 'convert', 'missing.tr', '--out', 'x.tr'], 'missing.tr: no such file'],
-  [['trace', 'sample', 'poisson', '--out', 'x.tr'], 'trace sample needs to know of what'],
+  [['trace', 'sample', 'poisson', '--out', 'x.tr'], 'trace sample needs one of'],
   [['trace', 'sample', 'poisson', '--jobs', '0', '--out', 'x.tr'], '--jobs: 0 is out of range'],
   [
     ['trace', 'sample', 'poisson', '--from', '2s', '--until', '1s', '--out', 'x.tr'],

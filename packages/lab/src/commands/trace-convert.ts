@@ -10,7 +10,7 @@ export const TARGET_OPTIONS = {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
-    describe: 'file to write (.gz: compressed); - is stdout, with --format',
+    describe: 'file to write (.gz: compressed); - for stdout, with --format',
   },
   format: {
     type: 'text',
@@ -27,18 +27,18 @@ export const traceConvertCommand = defineCommand({
   name: 'trace convert',
   words: 'WORKLOAD',
   completes: 'workloads',
-  describe: `convert a trace into another format, and report what the format cannot hold; reads ${Object.keys(FORMATS).join(', ')} (docs/USE.md)`,
+  describe: `convert a trace to another format, and report what the format cannot represent; reads ${Object.keys(FORMATS).join(', ')} (docs/USE.md)`,
   examples: [
     ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'the official Google tables'],
     [
       'goshawk trace convert google.jsonl.gz --out google.tr',
       'for the simulators of Sparrow, Hawk and Eagle',
     ],
-    ['goshawk trace convert .goshawk --out mine.jsonl', 'what the cluster of this folder has run'],
+    ['goshawk trace convert .goshawk --out mine.jsonl', 'jobs that the cluster of this folder has run'],
     ['goshawk trace convert google.tr --out - --format jsonl | head', 'on stdout'],
     [
       'goshawk trace convert google.tr --features names.csv --out google.jsonl',
-      'with whose jobs they are, for estimators that learn',
+      'adds the users and names of jobs, for estimators that learn',
     ],
   ],
   options: {
@@ -47,7 +47,7 @@ export const traceConvertCommand = defineCommand({
       type: 'text',
       value: 'FILE',
       flagOnly: true,
-      describe: 'CSV file of the features of the jobs of a .tr file',
+      describe: 'CSV file with features of the jobs of a .tr file',
     },
   },
   async run(context, options, { words }) {
@@ -63,7 +63,7 @@ export function checkTarget(
 ): asserts out is string {
   if (out === undefined) throw new InputError('usage', `${command} needs --out FILE, or --out - for stdout`);
   if (out === '-' && global.json)
-    throw new InputError('usage', '--json and --out - both want stdout', 'name a file');
+    throw new InputError('usage', '--json and --out - both use stdout', 'name a file');
 }
 
 /**

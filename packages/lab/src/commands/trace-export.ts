@@ -9,25 +9,25 @@ export const traceExportCommand = defineCommand({
   name: 'trace export',
   words: '[FOLDER|URL…]',
   describe:
-    'write a timeline of jobs and workers from the journals of the schedulers; ui.perfetto.dev and chrome://tracing show it',
+    'write a timeline of jobs and workers from the schedulers’ journals, for ui.perfetto.dev or chrome://tracing',
   examples: [
-    ['goshawk trace export --job $id --out job.json', 'one job, of the cluster that runs here'],
-    ['goshawk trace export --since 10m --out minutes.json', 'what was submitted within ten minutes'],
-    ['goshawk trace export .goshawk --out all.json', 'all that is in these journals'],
+    ['goshawk trace export --job $id --out job.json', 'one job of the cluster that runs here'],
+    ['goshawk trace export --since 10m --out minutes.json', 'jobs submitted within the last ten minutes'],
+    ['goshawk trace export .goshawk --out all.json', 'all jobs in these journals'],
   ],
   options: {
     job: {
       type: 'text',
       value: 'ID',
       flagOnly: true,
-      describe: 'only this job; last: the last one that has ended',
+      describe: 'only this job; last: the job that ended last',
     },
     since: {
       type: 'duration',
       flagOnly: true,
       describe: 'only jobs submitted within this time: 10m',
     },
-    out: { type: 'text', value: 'FILE', flagOnly: true, describe: 'file to write; - is stdout' },
+    out: { type: 'text', value: 'FILE', flagOnly: true, describe: 'file to write; - for stdout' },
   },
   async run(context, { job, since, out }, { words }) {
     if (out === undefined)
@@ -54,7 +54,7 @@ export const traceExportCommand = defineCommand({
     const text = `${JSON.stringify(trace)}\n`;
     if (out === '-') context.stdout.write(text);
     else await writeFile(resolve(context.cwd, out), text);
-    if (damaged > 0) context.note(`${counted(damaged, 'record')} cannot be read: left out`);
+    if (damaged > 0) context.note(`${counted(damaged, 'record')} cannot be read and are omitted`);
     if (out !== '-')
       context.note(`${counted(trace.traceEvents.length, 'event')} in ${out}; open it at ui.perfetto.dev`);
   },

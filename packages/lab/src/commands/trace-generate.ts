@@ -10,7 +10,7 @@ const generators = Object.values(GENERATORS);
 export const traceGenerateCommand = defineCommand({
   name: 'trace generate',
   words: '[GENERATOR[:OPTION=VALUE,…]]',
-  describe: `make a workload, and write it as a trace: ${Object.keys(GENERATORS).join(', ')}`,
+  describe: `generate a workload and write it as a trace: ${Object.keys(GENERATORS).join(', ')}`,
   examples: [
     [
       'goshawk trace generate google-like:jobs=3300,seed=7 --out jobs.tr',

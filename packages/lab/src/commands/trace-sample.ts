@@ -6,7 +6,7 @@ export const traceSampleCommand = defineCommand({
   name: 'trace sample',
   words: 'WORKLOAD',
   completes: 'workloads',
-  describe: 'write a part of a workload: a time window, random jobs, or fewer tasks of each job',
+  describe: 'write part of a workload: a time window, random jobs, or fewer tasks per job',
   examples: [
     ['goshawk trace sample google.tr --jobs 1000 --seed 7 --out some.tr', 'a thousand jobs, drawn at random'],
     ['goshawk trace sample google.tr --from 2h --until 3h --out hour.tr', 'the third hour'],
@@ -17,30 +17,30 @@ export const traceSampleCommand = defineCommand({
     from: {
       type: 'duration',
       flagOnly: true,
-      describe: 'only jobs submitted from this time on, which becomes time 0',
+      describe: 'only jobs submitted at or after this time, which becomes time 0',
     },
     until: { type: 'duration', flagOnly: true, describe: 'only jobs submitted before this time' },
     jobs: {
       type: 'count',
       flagOnly: true,
       min: 1,
-      describe: 'number of random jobs; submission times stay, so the load falls',
+      describe: 'number of random jobs; submission times are kept, so the load falls',
     },
     tasksMax: {
       type: 'count',
       flagOnly: true,
       min: 1,
-      describe: 'random tasks of each job at most, at least one of each stage',
+      describe: 'maximum number of tasks per job, drawn at random, with at least one per stage',
     },
-    seed: { type: 'count', default: 1, describe: 'seed of the drawn jobs and tasks' },
+    seed: { type: 'count', default: 1, describe: 'seed for drawn jobs and tasks' },
   },
   async run(context, options, { words }) {
     const { from, until, jobs, tasksMax, seed } = options;
     if ([from, until, jobs, tasksMax].every((given) => given === undefined)) {
       throw new InputError(
         'usage',
-        'trace sample needs to know of what: --jobs, --from, --until or --tasks-max',
-        '`goshawk trace convert` writes all of it',
+        'trace sample needs one of --jobs, --from, --until or --tasks-max',
+        '`goshawk trace convert` copies the whole workload',
       );
     }
     await writeWorkload(context, 'trace sample', words[0]!, options, {

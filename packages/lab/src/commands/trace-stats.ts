@@ -19,12 +19,12 @@ export const traceStatsCommand = defineCommand({
       type: 'texts',
       value: 'N',
       flagOnly: true,
-      describe: 'size of a cluster, for its load; repeatable',
+      describe: 'cluster size to compute the load for; repeatable',
     },
     csv: {
       type: 'flag',
       flagOnly: true,
-      describe: 'print CSV, one row below a header; the columns are the keys of --json',
+      describe: 'print CSV, a header and one row, with the keys of --json as columns',
     },
     plot: {
       type: 'flag',

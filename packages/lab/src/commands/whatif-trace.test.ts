@@ -51,7 +51,7 @@ describe('whatif --trace', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^simulated as it ran: fifo-ff on 2 workers /m);
     expect(stdout).toMatch(/^goshawk on 2 workers /m);
-    expect(stderr).toContain('demand for memory is left out: --resources memory=AMOUNT');
+    expect(stderr).toContain('demand for memory is ignored: --resources memory=AMOUNT');
     expect(stderr).toContain('priorities, partitions and backfilling are not in the file');
   });
 

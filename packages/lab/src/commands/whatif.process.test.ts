@@ -93,7 +93,7 @@ describe('goshawk whatif', () => {
     ['a folder without journals', ['.'], /there is no journal in/],
     ['no folder', ['nowhere'], /nowhere is no folder/],
     ['no job within that time', ['data', '--since', '0s'], /no job has ended within that time/],
-    ['no number of workers', ['data', '--workers', 'many'], /"many" is no number of workers/],
+    ['no number of workers', ['data', '--workers', 'many'], /"many" is not a number of workers/],
     ['a policy that there is not', ['data', '--policy', 'hauk'], /unknown policy "hauk"; did you mean/],
   ])('refuses %s in one line', async (_, args, line) => {
     const { exitCode, stdout, stderr } = await cluster.goshawk(['whatif', ...args, '--quiet']);

@@ -49,17 +49,17 @@ const OPTIONS = {
     value: 'NAMES',
     suggests: POLICY_OPTIONS.policy.suggests,
     describe:
-      'policies to simulate, each with its own settings: hawk,hawk:no-stealing (default: the policy of the past)',
+      'policies to simulate, each with its own settings: hawk,hawk:no-stealing (default: the policy that ran)',
   },
   estimator: {
     type: 'text',
     value: 'NAME',
-    describe: 'estimator of task run times (default: as in the past)',
+    describe: 'estimator of task run times (default: as recorded)',
   },
   cutoff: {
     type: 'text',
     value: 'SECONDS',
-    describe: 'seconds of mean task run time from which a job is long (default: as in the past)',
+    describe: 'mean task run time, in seconds, at which a job counts as long (default: as recorded)',
   },
   vary: VARY_OPTION,
   trace: {
@@ -67,37 +67,38 @@ const OPTIONS = {
     value: 'FILE',
     flagOnly: true,
     describe:
-      'simulate the jobs of a trace, such as the output of `sacct -P`, in place of those of a cluster of goshawk',
+      'simulate the jobs of a trace, such as the output of `sacct -P`, instead of those of a Goshawk cluster',
   },
   ranOn: {
     type: 'count',
     min: 1,
     flagOnly: true,
     describe:
-      'with --trace: workers of the cluster that it is of (default: as few as had room for all that ran at a time)',
+      'with --trace: number of workers of the traced cluster (default: the fewest with room for everything that ran at the same time)',
   },
   resources: {
     ...RESOURCES_OPTION,
-    describe: `with --trace: ${RESOURCES_OPTION.describe}; demands for anything else but CPUs are left out`,
+    describe: `with --trace: ${RESOURCES_OPTION.describe}; demands for resources other than CPUs are ignored by default`,
   },
   workers: {
     type: 'text',
     value: 'NUMBERS',
-    describe: 'numbers of workers to simulate: 80,100,120 (default: as in the past)',
+    describe: 'numbers of workers to simulate: 80,100,120 (default: as recorded)',
   },
   slots: {
     type: 'count',
     min: SLOTS_OPTION.min,
     max: SLOTS_OPTION.max,
-    describe: `${SLOTS_OPTION.describe}, if the cluster is down (with --trace the default is the most CPUs of a task)`,
+    describe: `${SLOTS_OPTION.describe}, if the cluster is down (default with --trace: the most CPUs of any task)`,
   },
   since: {
     type: 'duration',
-    describe: 'only jobs submitted within this time: 24h (default: all)',
+    describe: 'only jobs submitted within this time before now: 24h (default: all)',
   },
   networkDelay: {
     type: 'duration',
-    describe: 'one-way delay of every message (default: drawn from those of jobs that found free workers)',
+    describe:
+      'one-way delay of every message (default: drawn from the recorded delays of jobs that found free workers)',
   },
   seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
   parallel: PARALLEL_OPTION,
@@ -109,11 +110,11 @@ export const whatifCommand = defineCommand({
   name: 'whatif',
   words: '[FOLDER|URL…]',
   describe:
-    'simulate the past jobs of a cluster, from the journals of its schedulers, under other settings, and compare delays',
+    'simulate the past jobs of a cluster, as its journals record them, under other settings, and compare delays',
   examples: [
     [
       'goshawk whatif --workers 80,100,120 --since 24h',
-      'jobs of the running cluster on other numbers of workers',
+      'jobs of the running cluster on different numbers of workers',
     ],
     ['goshawk whatif --policy hawk,sparrow', 'the same jobs under other policies'],
     ['goshawk whatif .goshawk --policy goshawk,hawk --workers 100', 'jobs of a stopped cluster'],
@@ -151,7 +152,7 @@ export const whatifCommand = defineCommand({
       const [first] = await simulated([base], networkOfDelays(delaysMs));
       delaysMs = messageDelaysMs(recorded, first!.jobTimes.runtimeSeconds, ASSUMED_DELAY_MS) ?? delaysMs;
       context.note(
-        `a message is taken to take ${formatDuration(Number(meanOf(delaysMs).toPrecision(3)))} on average`,
+        `a message is assumed to take ${formatDuration(Number(meanOf(delaysMs).toPrecision(3)))} on average`,
       );
     }
     const outcomes = await simulated(setups, networkOfDelays(delaysMs));
@@ -210,18 +211,14 @@ async function pastOfTrace(
   if (options.since !== undefined)
     throw new InputError(
       'usage',
-      '--since counts from now, and the jobs of a trace do not',
+      '--since counts from now, so it does not apply to a trace',
       'use trace sample',
     );
   const resources = ['cpu', ...namedResources({ slots: 1, resources: options.resources })];
   const surveyed = await surveyShown(context, file, undefined, resources);
   const { packed: jobs } = surveyed;
   if (jobs === undefined)
-    throw new InputError(
-      'bad-trace',
-      `${file} is too large to be held in memory`,
-      'take a part: trace sample',
-    );
+    throw new InputError('bad-trace', `${file} is too large for memory`, 'use a part of it: trace sample');
   const { workers, slots } = clusterOf(jobs, options.slots);
   const ran = {
     settings: policySettings(
@@ -277,7 +274,7 @@ async function asItRan(context: Context, options: Options, words: readonly strin
         ({ slots, capacity }) => slots !== first!.slots || !isDeepStrictEqual(capacity, first!.capacity),
       )
     )
-      context.note('its workers differ; all are simulated as the first of them');
+      context.note('its workers differ; all are simulated like the first one');
     const { slots, capacity } = first!;
     return {
       settings: settings.policy,
@@ -295,8 +292,8 @@ async function asItRan(context: Context, options: Options, words: readonly strin
     if (options.policy === undefined || workers === undefined)
       throw new InputError(
         'usage',
-        'no cluster runs that says how these jobs ran',
-        'say so first: --policy and --workers of the cluster that it was, then what else to try',
+        'no running cluster says how these jobs ran',
+        'give --policy and --workers of the original cluster first, then the alternatives to try',
       );
     const { slots = SLOTS_OPTION.default } = options;
     return {
@@ -361,7 +358,11 @@ function workersOf(text: string | undefined): number[] {
     if (part.trim() === '') return [];
     const workers = Number(part);
     if (Number.isInteger(workers) && workers > 0) return [workers];
-    throw new InputError('bad-option', `--workers: "${part}" is no number of workers`, 'such as 80,100,120');
+    throw new InputError(
+      'bad-option',
+      `--workers: "${part}" is not a number of workers`,
+      'such as 80,100,120',
+    );
   });
 }
 

@@ -10,7 +10,7 @@ export interface ChosenFigure {
   readonly workers: number | undefined;
   /** The workload, by path or generator. */
   readonly workload: string;
-  /** Live figures: jobs drawn from the workload. */
+  /** Live figures: number of jobs drawn from the workload. */
   readonly jobsDrawn: number;
 }
 
@@ -82,7 +82,7 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
   if (jobs !== undefined && figures.some(({ mode }) => mode !== 'live')) {
     throw new InputError(
       'bad-option',
-      '--jobs: a trace has the jobs that it has',
+      '--jobs: the number of jobs of a trace is fixed',
       '`goshawk trace sample --jobs N` makes a shorter one',
     );
   }

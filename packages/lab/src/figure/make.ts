@@ -74,8 +74,8 @@ function unloadedLines({ id, mode, runs, workload }: FigureResult): string[] {
   if (mode !== 'simulated' || runs.length === 0 || busiest >= LOADED_SHARE) return [];
   const share = `${Number((busiest * 100).toPrecision(2))}%`;
   return [
-    `${id}: ${counted(workload.jobs, 'job')} keep no more than ${share} of the slots busy for half of the time: nothing waits for long, and what is ` +
-      'claimed of a loaded cluster cannot come out; give more --jobs, or fewer --workers',
+    `${id}: ${counted(workload.jobs, 'job')} keep at most ${share} of the slots busy for half of the time: no task waits long, so ` +
+      'claims about a loaded cluster cannot be confirmed; use more --jobs or fewer --workers',
   ];
 }
 

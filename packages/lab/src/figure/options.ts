@@ -13,25 +13,25 @@ export const FIGURE_OPTIONS = {
     type: 'text',
     value: 'WORKLOAD',
     flagOnly: true,
-    describe: 'other workload: a trace file, or a generator with options',
+    describe: 'workload to use instead: a trace file, or a generator with options',
   },
   features: {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
-    describe: 'CSV file of the features of the jobs of a .tr file, for figures about learning',
+    describe: 'CSV file with features of the jobs of a .tr file, for figures about learning',
   },
   history: {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
-    describe: 'CSV file of past jobs, for figures about learning (default: the first half of the workload)',
+    describe: 'CSV file with past jobs, for figures about learning (default: the first half of the workload)',
   },
   workers: {
     type: 'text',
     value: 'NUMBERS',
     flagOnly: true,
-    describe: 'sizes of the cluster: 10000,15000; only one if the figure varies another setting',
+    describe: 'cluster sizes: 10000,15000; only one if the figure varies another setting',
   },
   seeds: { type: 'count', default: 1, min: 1, max: 1_000, describe: 'number of seeds to average over' },
   parallel: PARALLEL_OPTION,
@@ -39,7 +39,7 @@ export const FIGURE_OPTIONS = {
   for: {
     type: 'duration',
     flagOnly: true,
-    describe: 'live figures: time for each policy and load (default: 30s, unless the figure differs)',
+    describe: 'live figures: time per policy and load (default: 30s for most figures)',
   },
   out: {
     type: 'text',

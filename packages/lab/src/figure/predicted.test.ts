@@ -21,7 +21,7 @@ describe('the jobs of a predicted figure', () => {
     expect(later.map(({ submitSeconds }) => submitSeconds)).toEqual([50, 60, 70, 80, 90]);
   });
 
-  test('are all, where the past is another file, but for those of which nobody knows whose they are', () => {
+  test('are all, where the past is another file, but for those which is unknown whose they are', () => {
     const past = trainingJobsOf([
       { submitSeconds: 0, endSeconds: 50, runSeconds: 40, tasks: 1, user: 'ada' },
       { submitSeconds: 60, endSeconds: 90, runSeconds: 30, tasks: 1 },

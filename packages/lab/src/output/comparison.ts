@@ -8,7 +8,7 @@ import { writeReportFile } from './files.js';
 export const CSV_OPTION = {
   type: 'flag',
   flagOnly: true,
-  describe: 'print CSV, one row for each run; the columns are the keys of --json',
+  describe: 'print CSV, one row per run, with the keys of --json as columns',
 } as const;
 
 export const REPORT_OPTION = {
@@ -20,7 +20,7 @@ export const REPORT_OPTION = {
 export const SAVE_RESULTS_OPTION = {
   type: 'text',
   value: 'FILE',
-  describe: 'write the outcome of each job to FILE, as JSON lines',
+  describe: 'write the outcome of each job to FILE as JSON lines',
 } as const;
 
 /** @throws InputError where two forms are asked for */
@@ -59,7 +59,7 @@ export async function tellComparison(
       context,
       () => writeReport(context, comparison, file, report),
       () =>
-        `everything was ${comparison.cluster.mode === 'live' ? 'run' : 'simulated'}, but the report was still being written; there is none`,
+        `everything was ${comparison.cluster.mode === 'live' ? 'run' : 'simulated'}, but the report was not finished`,
     );
   if (context.global.json) context.json(comparison);
   else if (csv) context.out(comparisonCsv(comparison));

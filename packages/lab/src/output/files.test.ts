@@ -29,7 +29,7 @@ it('knows before a run that nothing can be written there', async () => {
 });
 
 it('replaces neither a device nor the workload', async () => {
-  await expect(check('/dev/null', 'google-like')).rejects.toThrow('is no ordinary file');
+  await expect(check('/dev/null', 'google-like')).rejects.toThrow('is not a regular file');
   const trace = join(folder, 'jobs.tr');
   await writeFile(trace, '0 1 1 1');
   await symlink(trace, join(folder, 'link'));
@@ -87,7 +87,7 @@ it('shows none of the files, and keeps the older ones, when one of them cannot b
 it('knows before anything is run that files cannot be written', async () => {
   await writeFile(join(folder, 'file'), '');
   await mkdir(join(folder, 'x'));
-  await expect(checkOutFolder(join(folder, 'file'), [])).rejects.toThrow('is no folder');
-  await expect(checkOutFolder(join(folder, 'file/deeper/still'), [])).rejects.toThrow('is no folder');
-  await expect(checkOutFolder(folder, ['x'])).rejects.toThrow('is no ordinary file');
+  await expect(checkOutFolder(join(folder, 'file'), [])).rejects.toThrow('is not a folder');
+  await expect(checkOutFolder(join(folder, 'file/deeper/still'), [])).rejects.toThrow('is not a folder');
+  await expect(checkOutFolder(folder, ['x'])).rejects.toThrow('is not a regular file');
 });

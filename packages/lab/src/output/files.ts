@@ -53,8 +53,8 @@ async function checkFile(file: string, workload: string, option: string): Promis
   } catch (error) {
     throw new InputError(
       'bad-option',
-      `${option}: ${folder} is no folder that can be written to (${(error as NodeJS.ErrnoException).code})`,
-      'name a file in one that is',
+      `${option}: ${folder} is not a writable folder (${(error as NodeJS.ErrnoException).code})`,
+      'give a file in a writable folder',
       { cause: error },
     );
   }
@@ -64,7 +64,7 @@ async function checkFile(file: string, workload: string, option: string): Promis
   }
   // Whatever stands there is replaced: a device must not be.
   if (there !== undefined && !there.isFile()) {
-    throw new InputError('bad-option', `${option}: ${file} is no ordinary file`, 'name another');
+    throw new InputError('bad-option', `${option}: ${file} is not a regular file`, 'name another');
   }
   const source = await stat(workload).catch(() => undefined);
   if (there !== undefined && source?.ino === there.ino && source.dev === there.dev) {
@@ -86,7 +86,7 @@ export async function checkOutFolder(folder: string, names: readonly string[]): 
     if (there === undefined || there.isFile()) continue;
     throw new InputError(
       'bad-option',
-      `--out: ${join(folder, name)} is no ordinary file`,
+      `--out: ${join(folder, name)} is not a regular file`,
       'name another folder',
     );
   }
@@ -96,7 +96,11 @@ async function checkWritable(folder: string): Promise<void> {
   const there = await stat(folder).catch(() => undefined);
   if (there === undefined && dirname(folder) !== folder) return checkWritable(dirname(folder));
   if (there !== undefined && !there.isDirectory()) {
-    throw new InputError('bad-option', `--out: ${folder} is no folder`, 'name one, or a new one');
+    throw new InputError(
+      'bad-option',
+      `--out: ${folder} is not a folder`,
+      'give an existing folder or a new name',
+    );
   }
   try {
     await access(folder, constants.W_OK);
@@ -161,5 +165,5 @@ export async function saveResults(
 ): Promise<void> {
   const { formatJobRecords } = await import('@goshawk/report');
   await writeReportFile(file, formatJobRecords(runs), context.interrupted);
-  context.note(`what became of each job is in ${file}`);
+  context.note(`the outcome of each job is in ${file}`);
 }

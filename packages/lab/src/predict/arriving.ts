@@ -19,7 +19,7 @@ export function arrivingJobOf(job: TraceJob, submittedAt = job.submitSeconds * 1
     startable: startableOf(job),
     stages: stagesOf(job),
     submittedAt,
-    // What stands in the trace: the submitter's estimate, or else the mean that the trace states.
+    // What stands in the trace: the submitter’s estimate, or else the mean that the trace states.
     givenMs: (job.estimateSeconds ?? job.meanSeconds) * 1_000,
     trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
   };

@@ -40,14 +40,14 @@ export const REPLAY_OPTIONS = {
     type: 'count',
     default: 3_300,
     min: 1,
-    describe: 'jobs drawn from the workload',
+    describe: 'number of jobs drawn from the workload',
   },
   scale: { type: 'number', min: 0.001, describe: 'divide all durations by N (Hawk: 1000)' },
   for: {
     type: 'duration',
     describe: 'choose --scale so that each policy takes about this long (default: 60s)',
   },
-  seed: { type: 'count', default: 1, describe: 'seed of drawn jobs, arrivals and noisy estimates' },
+  seed: { type: 'count', default: 1, describe: 'seed for drawn jobs, arrivals and noisy estimates' },
   estimator: {
     type: 'text',
     default: 'auto',
@@ -57,7 +57,7 @@ export const REPLAY_OPTIONS = {
   saveJobs: {
     type: 'text',
     value: 'FILE',
-    describe: 'write the scaled jobs to this trace (.tr, .jsonl), for `goshawk simulate`',
+    describe: 'write the scaled jobs to this trace file (.tr, .jsonl), for `goshawk simulate`',
   },
   saveResults: SAVE_RESULTS_OPTION,
   csv: CSV_OPTION,
@@ -94,7 +94,7 @@ export function checkFlagsFor(
   throw new InputError(
     'bad-option',
     `${given.join(', ')}: the cluster at ${cluster} has ${given.length === 1 ? 'that' : 'those'} already`,
-    `leave ${given.length === 1 ? 'it' : 'them'} out, or leave --cluster out for clusters of its own`,
+    `omit ${given.length === 1 ? 'it' : 'them'}, or omit --cluster to start separate clusters`,
   );
 }
 

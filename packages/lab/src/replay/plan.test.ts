@@ -269,7 +269,7 @@ describe('facts of a plan', async () => {
   it('take an order of gs for an estimator only where gs decides', () => {
     expect(policySettings({ ...given, estimator: 'las' }, 'gs').estimator).toBe('las');
     expect(() => policySettings({ ...given, estimator: 'las' }, 'hawk')).toThrow(
-      '--estimator las is an order of policy gs',
+      '--estimator las is an ordering of policy gs',
     );
   });
 

@@ -61,7 +61,7 @@ export interface ReplayPlan {
 /**
  * Draws, scales and times the jobs as Hawk does for its prototype (§4.10), and writes them as sleeps.
  *
- * @throws WorkloadError when there is nothing to run in it
+ * @throws WorkloadError when nothing to run in it
  */
 export async function planReplay(
   workload: Pick<Workload, 'name' | 'sha256'>,

@@ -178,7 +178,7 @@ describe('goshawk replay', () => {
     process.kill(workers[0]!.pid, 'SIGKILL');
     const { exitCode, stdout, stderr } = await replay.finished;
     expect(stderr).toMatch(/workers\d+ ended \(SIGKILL\); it is missing until it has been started again/);
-    expect(stderr).toMatch(/messages and steals of worker w\d+ and 29 more are missing or not all there/);
+    expect(stderr).toMatch(/messages and steals of worker w\d+ and 29 more are missing or incomplete/);
     expect(exitCode).toBe(0);
     const { runs, workload } = JSON.parse(stdout) as Comparison;
     expectWholeRun(runs[0]!, 300, workload.tasks);

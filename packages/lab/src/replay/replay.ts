@@ -146,6 +146,6 @@ function checkPolicy({ policy }: PolicySettings, url: string, policies: readonly
   throw new InputError(
     'bad-option',
     `--policy ${policies.join(',')}: the cluster at ${url} runs ${policy}`,
-    'leave --policy out, or leave --cluster out for clusters of its own',
+    'omit --policy, or omit --cluster to start separate clusters',
   );
 }

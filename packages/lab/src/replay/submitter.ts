@@ -152,7 +152,7 @@ class Submitter {
     this.#settle.reject(
       new GoshawkError(
         'replay-stalled',
-        `${left} of ${this.#jobs.length} jobs have not ended, and nothing has happened for ${Math.round(silentMs / 1_000)} s`,
+        `${left} of ${this.#jobs.length} jobs have not ended, and there was no progress for ${Math.round(silentMs / 1_000)} s`,
         'this should not happen: please report it with the logs of the cluster',
       ),
     );

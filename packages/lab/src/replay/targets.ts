@@ -52,7 +52,7 @@ export async function onLocalCluster<T>(
   } catch (error) {
     // What else went wrong then went wrong because of it.
     if (interrupted.aborted) {
-      say('interrupted: the cluster is stopped, and nothing is reported');
+      say('interrupted: stopping the cluster; there are no results');
       throw interrupted.reason;
     }
     isKept = true;
@@ -86,20 +86,20 @@ export async function onExistingCluster<T>(
   return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true }, found.url);
 }
 
-/** @throws InputError when there is nothing to run tasks on */
+/** @throws InputError when nothing to run tasks on */
 function shapeOf({ workers, schedulers }: ClusterView, url: string): Shape {
   const active = workers.filter(({ state }) => state === 'active');
   if (active.length === 0) {
     throw new InputError(
       'no-workers',
-      `the cluster at ${url} has no worker that takes tasks`,
+      `the cluster at ${url} has no worker that accepts tasks`,
       'start some with `goshawk worker`',
     );
   }
   if (active.some(({ slots }) => slots === 0)) {
     throw new InputError(
       'no-slots',
-      `workers of the cluster at ${url} have no fixed number of slots, by which a replay is fitted to a cluster`,
+      `workers of the cluster at ${url} have no fixed number of slots, which a replay needs`,
       'submit the jobs one by one, or replay on a cluster with slots',
     );
   }

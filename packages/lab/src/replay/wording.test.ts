@@ -46,7 +46,7 @@ describe('what is said before a run', () => {
     expect(misfitLines(plan, { ...settings, cutoffMs: fitting })).toEqual([]);
     const [line, ...more] = misfitLines(plan, { ...settings, cutoffMs: 1e9 });
     expect(line).toMatch(
-      /^the cluster’s cutoff of .* is above all jobs; that of the workload, .* do not compare /,
+      /^the cluster’s cutoff of .* is above all jobs; that of the workload, .* are not comparable /,
     );
     expect(more).toEqual([]);
     const longer = { ...plan, facts: { ...plan.facts, meanP90Ms: 1e9 } };
@@ -83,10 +83,10 @@ it('says after a run what spoils its figures', () => {
   const lines = (changes: object) => runLines({ ...done, ...changes } as unknown as PolicyRun);
   expect(lines({})).toEqual(['hawk: 40 s, load really offered 89.9%']);
   expect(lines({ latenessP99Ms: 40 })[1]).toMatch(
-    /^ {2}this client was late: 1% of the jobs left 40 ms or more/,
+    /^ {2}this client was late: 1% of the jobs were submitted 40 ms or more/,
   );
   expect(lines({ incomplete: ['worker w1', 'worker w2'] })[1]).toBe(
-    '  messages and steals of worker w1 and 1 more are missing or not all there',
+    '  messages and steals of worker w1 and 1 more are missing or incomplete',
   );
 });
 

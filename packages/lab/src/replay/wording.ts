@@ -56,7 +56,7 @@ export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySet
     here === 0 ? 'is above all jobs' : `makes ${formatCount(here)} of ${formatCount(jobs.length)} jobs long`;
   return [
     `the cluster’s cutoff of ${cutoff} ${which}; that of the workload, ${formatDuration(facts.meanP90Ms)}, would make ${formatCount(fitting)} long. ` +
-      `Times of short and long jobs do not compare with those of a replay on its own clusters; ` +
+      `Times of short and long jobs are not comparable with a replay on separate clusters; ` +
       `a cluster with --cutoff ${Number((facts.meanP90Ms / 1_000).toPrecision(2))} fits`,
   ];
 }
@@ -90,14 +90,14 @@ export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: Policy
   ];
   if (latenessP99Ms > LATENESS_NOTABLE_MS) {
     lines.push(
-      `  this client was late: 1% of the jobs left ${formatDuration(latenessP99Ms)} or more after their time; ` +
+      `  this client was late: 1% of the jobs were submitted ${formatDuration(latenessP99Ms)} or more after their time; ` +
         'the machine is too busy for a good measurement',
     );
   }
   if (incomplete.length > 0) {
     const [first] = incomplete;
     const others = incomplete.length > 1 ? ` and ${incomplete.length - 1} more` : '';
-    lines.push(`  messages and steals of ${first}${others} are missing or not all there`);
+    lines.push(`  messages and steals of ${first}${others} are missing or incomplete`);
   }
   return lines;
 }

@@ -108,13 +108,13 @@ export class WorkloadNeeds {
       if (attributes.some((each) => mayRun({ attributes: each }, { requires: wanted }))) continue;
       throw impossible(
         `no worker has what ${job} requires: ${formatAttributes(wanted)}`,
-        'say what workers have: --attribute zone=eu,us',
+        'describe the workers with --attribute zone=eu,us',
       );
     }
     if (slots === 0 && this.#needing < this.#jobs) {
       throw impossible(
-        `--slots none: tasks of ${this.#jobs - this.#needing} of ${this.#jobs} jobs need nothing, and would fit a worker without end`,
-        'take a workload whose jobs say what tasks need, such as packing',
+        `--slots none: tasks of ${this.#jobs - this.#needing} of ${this.#jobs} jobs need no resources, so a worker could hold any number of them`,
+        'use a workload whose jobs state their demands, such as packing',
       );
     }
     for (const [resource, { amount, job }] of this.#largest) {
@@ -122,7 +122,7 @@ export class WorkloadNeeds {
       if (amount <= there) continue;
       throw impossible(
         `a task of ${job} needs ${amount} of ${resource}, and a worker has ${there}`,
-        `say what workers have: --resources ${resource}=${amount}`,
+        `describe the workers with --resources ${resource}=${amount}`,
       );
     }
   }
@@ -149,7 +149,7 @@ export class WorkloadNeeds {
       if (attributes.some((each) => meetsWishes(wanted, each))) continue;
       throw impossible(
         `no worker has what ${job} prefers: ${formatAttributes(wanted)}`,
-        'say what workers have: --attribute rack=r1,r2',
+        'describe the workers with --attribute rack=r1,r2',
       );
     }
   }

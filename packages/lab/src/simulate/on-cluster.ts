@@ -56,8 +56,8 @@ async function outcomeOf(order: RunOrder): Promise<RunOutcome> {
   } catch {
     throw new GoshawkError(
       'no-outcome',
-      `a worker simulated, but ${file} is not here`,
-      'workers that simulate have to see this folder at the same path: run the command in a shared one',
+      `a worker ran a simulation, but ${file} is missing here`,
+      'workers must see this folder at the same path: run the command in a shared folder',
     );
   }
   return deserialize(bytes) as RunOutcome;

@@ -19,14 +19,14 @@ export const ON_OPTION = {
   value: 'URL',
   flagOnly: true,
   describe:
-    'cluster that runs the simulations, each as a task; its workers see this folder and installation at the same paths',
+    'cluster that runs each simulation as a task; its workers must see this folder and installation at the same paths',
 } as const;
 
 export const PARALLEL_OPTION = {
   type: 'count',
   min: 1,
   max: 64,
-  describe: 'concurrent simulations (default: one for each core)',
+  describe: 'concurrent simulations (default: one per core)',
 } as const;
 
 /** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
@@ -43,7 +43,7 @@ export const SIMULATE_OPTIONS = {
     type: 'text',
     default: '0.17',
     value: 'FRACTION',
-    describe: 'fraction of the workers without long tasks; auto: the share of short work; none',
+    describe: 'fraction of workers that run no long tasks; auto: the share of short work; none',
   },
   probeDraw: {
     type: 'text',
@@ -73,14 +73,14 @@ export const SIMULATE_OPTIONS = {
   slots: SLOTS_OR_NONE_OPTION,
   resources: {
     ...RESOURCES_OPTION,
-    describe: `${RESOURCES_OPTION.describe} (default: one cpu a slot)`,
+    describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot)`,
   },
   attribute: ATTRIBUTE_OPTION,
   load: {
     type: 'number',
     min: 0.001,
     max: 100,
-    describe: 'load of the slots: chooses --workers, or scales the arrivals if --workers is set',
+    describe: 'load of the slots: determines --workers, or scales the arrivals if --workers is set',
   },
   networkDelay: {
     type: 'text',
@@ -101,19 +101,19 @@ export const SIMULATE_OPTIONS = {
     default: 'start',
     rare: true,
     describe:
-      'assignment of the run times of a job: to its tasks in order of start, as in the papers, or to each task its own',
+      'assignment of run times to the tasks of a job: in order of start, as in the papers, or fixed per task',
   },
   features: {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe: 'CSV file of the features of the jobs of a .tr file',
+    describe: 'CSV file with features of the jobs of a .tr file',
   },
   history: {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe: 'CSV file of past jobs, for estimators to learn from',
+    describe: 'CSV file with past jobs for estimators to learn from',
   },
   shadow: SHADOW_OPTION,
   seed: { type: 'count', default: 1, describe: 'seed of all random numbers' },
@@ -122,7 +122,7 @@ export const SIMULATE_OPTIONS = {
     default: 1,
     min: 1,
     max: 1_000,
-    describe: 'number of seeds to average over, from --seed on',
+    describe: 'number of seeds to average over, starting at --seed',
   },
   warmUp: { type: 'duration', default: '0s', rare: true, describe: 'ignore jobs submitted before this time' },
   coolDown: {
@@ -131,7 +131,7 @@ export const SIMULATE_OPTIONS = {
     rare: true,
     describe: 'ignore jobs submitted within this time before the last one',
   },
-  parallel: { ...PARALLEL_OPTION, describe: 'concurrent runs (default: one for each core)' },
+  parallel: { ...PARALLEL_OPTION, describe: 'concurrent runs (default: one per core)' },
   on: ON_OPTION,
   effectsHash: {
     type: 'flag',

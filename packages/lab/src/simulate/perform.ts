@@ -117,8 +117,8 @@ export async function perform(
     if (isOwn(request.policy.preset.decidedBy.policy)) {
       throw new InputError(
         'policy-failed',
-        `the policy ${request.policy.policy} leaves ${simulation.jobsUnderway} jobs waiting for ever, though nothing runs any more`,
-        'it is heard once for each change of what waits or is free; `draft.again` asks for another turn',
+        `the policy ${request.policy.policy} leaves ${simulation.jobsUnderway} jobs waiting forever with no task running`,
+        'a policy is called once per change of waiting tasks or free workers; `draft.again` requests another call',
       );
     }
     throw new GoshawkError(

@@ -46,7 +46,7 @@ export function sizeOf(
   { record }: Pick<Survey, 'record'>,
 ): Sizing {
   if (slots === 0) {
-    if (load !== undefined) throw noLoad('workers without slots have no load');
+    if (load !== undefined) throw noLoad('load is undefined for workers without slots');
     return { workers: workers ?? DEFAULT_WORKERS, arrivalFactor: 1, offeredLoad: undefined };
   }
   const busySlots =
@@ -63,7 +63,7 @@ export function sizeOf(
   const picked = Math.max(1, Math.round(busySlots / load / slots));
   if (picked > LIMITS.membersMax) {
     throw noLoad(
-      `${load} takes ${formatCount(picked)} workers, and ${formatCount(LIMITS.membersMax)} are the most there can be`,
+      `${load} takes ${formatCount(picked)} workers, and ${formatCount(LIMITS.membersMax)} is the maximum`,
     );
   }
   return { workers: picked, arrivalFactor: 1, offeredLoad: busySlots / (picked * slots) };
@@ -163,7 +163,7 @@ function countedTime(
   if (from > to || countWithin(from / arrivalFactor, to / arrivalFactor) === 0) {
     throw new InputError(
       'bad-option',
-      `--warm-up and --cool-down leave none of the ${record.jobs} jobs, which are submitted over ${Math.round(span)} s`,
+      `--warm-up and --cool-down exclude all ${record.jobs} jobs, which are submitted over ${Math.round(span)} s`,
       'give less',
     );
   }
@@ -175,7 +175,7 @@ function checkPartition({ policy, preset }: PolicySettings, workers: number): vo
   if (!preset.partition || preset.short.over !== 'short' || workers > 1) return;
   throw new InputError(
     'bad-option',
-    `--workers 1: ${policy} divides the workers between short and long jobs, and one cannot be divided`,
+    `--workers 1: ${policy} divides the workers between short and long jobs, so it needs at least two`,
     'give two or more',
   );
 }
@@ -189,7 +189,7 @@ export function partitionNote({ policy, preset, shortPartition }: PolicySettings
   const kept = Math.min(Math.round(Number(shortPartition) * workers), workers - 1);
   if (kept > 0) return '';
   const share = `${Number((Number(shortPartition) * 100).toPrecision(3))}%`;
-  return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} is none: no worker is kept free of long tasks`;
+  return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} rounds to none: no worker is reserved for short tasks`;
 }
 
 /** One line about a policy that starts no gangs, or nothing. */

@@ -21,12 +21,12 @@ const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
 /** What only a simulation can have: `goshawk` that is spared some of what it costs to be real. */
 export const REFERENCES: Readonly<Record<string, Reference>> = {
   'goshawk-no-delay': {
-    about: 'goshawk with the same estimator, over a network that takes no time',
+    about: 'goshawk with the same estimator and no network delay',
     shape: (options) => options,
   },
   omniscient: {
     about:
-      'goshawk that knows all run times, whatever the estimator, and whose messages take no time: the most that knowing and a faster network could gain, and no policy to run',
+      'goshawk with known run times, regardless of the estimator, and no network delay: a bound on what better estimates and a faster network could gain, not a real policy',
     shape: (options) => ({
       ...options,
       estimator: 'oracle',

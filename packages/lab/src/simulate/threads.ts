@@ -43,7 +43,7 @@ class SimulationThread {
       signal.throwIfAborted();
       throw error;
     }
-    throw new GoshawkError('internal', 'the thread of a simulation has ended');
+    throw new GoshawkError('internal', 'a simulation thread exited');
   }
 
   end(): void {

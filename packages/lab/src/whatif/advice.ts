@@ -75,22 +75,20 @@ export function advise(ran: Tried, others: readonly Tried[], off: number): strin
   if (samePlace !== undefined) said.push(`Advice: ${samePlace.tried.label} would have served users better.`);
   if (enough !== undefined)
     said.push(
-      `Advice: ${enough.tried.workers} workers would have done: nothing is more than 10% longer than on ${ran.workers}.`,
+      `Advice: ${enough.tried.workers} workers would have been enough: no time is more than 10% longer than on ${ran.workers}.`,
     );
   if (more !== undefined)
-    said.push(
-      `Advice: ${more.tried.label} would have been faster; whether that is worth the workers is yours to say.`,
-    );
+    said.push(`Advice: ${more.tried.label} would have been faster, at the cost of more workers.`);
   if (samePlace === undefined && enough === undefined && more === undefined && others.length > 0)
-    said.push('Advice: leave it as it is; nothing that was tried is better.');
+    said.push('Advice: keep the current setup; none of the alternatives is better.');
   const { count } = ran.runtimeSeconds.all as Distribution;
   if (count < MANY)
     said.push(
-      `${count} jobs are few: each percentile is the time of one or two of them. Let some ${MANY} end before you go by this.`,
+      `${count} jobs are too few: each percentile is the time of one or two jobs. Collect about ${MANY} jobs before relying on this.`,
     );
   if (off > CLOSE)
     said.push(
-      `The simulation of what ran is up to ${Math.round(100 * off)}% off what was recorded: believe differences that are clearly larger.`,
+      `The simulation of what ran is up to ${Math.round(100 * off)}% off the recorded times: trust only clearly larger differences.`,
     );
   return said;
 }

@@ -20,14 +20,14 @@ export async function recordedJobs(
   await readJournals(
     places,
     (record) => runs.note(record),
-    () => tally.add({ code: 'records-damaged', what: 'records that cannot be read: left out' }),
+    () => tally.add({ code: 'records-damaged', what: 'records that cannot be read and are omitted' }),
   );
   const jobs = runs.jobs(tally, since);
   if (jobs.length > 0) return jobs;
   throw new InputError(
     'nothing-recorded',
     `${places.join(', ')}: no job has ended${since === undefined ? '' : ' within that time'}`,
-    'run some, or look further back with --since',
+    'run some jobs, or look further back with --since',
   );
 }
 

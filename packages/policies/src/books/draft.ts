@@ -71,8 +71,8 @@ export class BookedDraft implements Draft {
   }
 
   expect(job: JobView, at: Millis, where?: string): void {
-    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw broken(`expect: ${at} is no time`);
-    if (where !== undefined && typeof where !== 'string') throw broken(`expect: ${where} is no text`);
+    if (!(Math.abs(at) <= LIMITS.wireMsMax)) throw broken(`expect: ${at} is not a time`);
+    if (where !== undefined && typeof where !== 'string') throw broken(`expect: ${where} is not text`);
     (job as BookedJob).expected = { at, where: where?.slice(0, LIMITS.lineLengthMax) };
   }
 

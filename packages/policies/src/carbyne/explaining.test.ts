@@ -21,7 +21,7 @@ test.each(Object.keys(CARBYNE_POLICIES))(
     const made = bench(policy);
     const second = explained(made, made.stage(2)) ?? '';
     expect(second).toContain('no worker has room for it now');
-    expect(second).toContain('its job has 0% of cpu, and 50% is due to it');
+    expect(second).toContain('its job has 0% of cpu, and 50% is its fair share');
     expect(second).toContain('1 other job waits');
   },
 );
@@ -33,7 +33,7 @@ test('carbyne says by when a job is to end, and whether it has to start now for 
   made.now += 500;
   made.settle();
   const sentence = explained(made, made.stage(1)) ?? '';
-  expect(sentence).toMatch(/its job is to end within .+, as its share alone would have it end/);
+  expect(sentence).toMatch(/its job has to end within .+, as its share alone would have it end/);
   expect(sentence).toContain('what is free goes to jobs with less work left first');
 });
 

@@ -30,7 +30,7 @@ export function explainWait({ job, place, view }: StageState, facts: Facts): Pol
 }
 
 function whatMust(startAt: Millis, endAt: Millis, now: Millis): string {
-  const end = `its job is to end within ${formatDuration(Math.max(0, Math.round(endAt - now)))}, as its share alone would have it end`;
+  const end = `its job has to end within ${formatDuration(Math.max(0, Math.round(endAt - now)))}, as its share alone would have it end`;
   if (startAt === Number.POSITIVE_INFINITY) return end;
   if (startAt <= now) return `${end}, and for that it has to start now`;
   return `${end}, and for that it need not start for ${formatDuration(Math.round(startAt - now))}`;
@@ -44,9 +44,9 @@ function shareOf(used: Amounts, demand: Amounts, { resources, whole, due }: Fact
     if (!isCounted(whole[r]!)) continue;
     if (most < 0 || (of[r] ?? 0) / whole[r]! > (of[most] ?? 0) / whole[most]!) most = r;
   }
-  if (most < 0) return 'nothing is there to be shared';
+  if (most < 0) return 'there is nothing to share';
   const percent = (amount: number) => `${Number(((100 * amount) / whole[most]!).toPrecision(2))}%`;
-  return `its job has ${percent(used[most]!)} of ${resources[most]}, and ${percent(due[most]!)} is due to it`;
+  return `its job has ${percent(used[most]!)} of ${resources[most]}, and ${percent(due[most]!)} is its fair share`;
 }
 
 function whoIsNext(leftover: Leftover): string {

@@ -94,7 +94,7 @@ function leastOf<T extends object>(items: readonly T[], key: (item: T) => number
   return least;
 }
 
-/** As progressive filling, but nobody gets more than is due to it, except one task. */
+/** As progressive filling, but nobody gets more than is its fair share, except one task. */
 export function strictFilling(turn: Turn, by: ShareRules['by']): void {
   const shares = turn.shares();
   progressiveFilling(turn, by, (job) => {

@@ -20,32 +20,32 @@ const QUANTUM: PolicyOption<number> = {
   default: 100,
   min: 0,
   max: 60_000,
-  help: 'events within so many ms are answered together',
+  help: 'events within this many ms are handled together',
 };
 
 const SHARE_BY: PolicyOption<(typeof SHARED_BY)[number]> = {
   default: 'job',
   choices: SHARED_BY,
-  help: 'who has equal shares: jobs, or users, whose jobs divide what is theirs',
+  help: 'who gets equal shares: jobs, or users, whose jobs divide the user’s share',
 };
 
 const FAIRNESS: PolicyOption<number> = {
   default: 0.99,
   min: 0,
   max: 1,
-  help: 'fraction of the jobs that are passed over, those with the largest shares; one is always left',
+  help: 'fraction of jobs to skip, those with the largest shares; at least one job stays eligible',
 };
 
 type Leftovers = keyof typeof LEFTOVERS;
 
 export const CARBYNE_POLICIES = {
   carbyne: carbyne(
-    'jobs give away what they need not use now; the shortest take it',
+    'jobs give up resources they do not need now; the shortest jobs use them',
     { shares: 'equal', hold: 1.5, leftover: 'srtf' },
     { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
   ),
   'carbyne-pack': carbyne(
-    'as carbyne, but what is given away goes to what packs best',
+    'as carbyne, but leftover resources go to the tasks that pack best',
     { shares: 'equal', hold: 1.5, leftover: 'score' },
     { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
   ),
@@ -54,9 +54,9 @@ export const CARBYNE_POLICIES = {
     { shares: 'work', hold: 0, leftover: 'srtf' },
     { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
   ),
-  drf: sharing('dominant resource fairness: the smallest share comes next', 'drf'),
-  'drf-strict': sharing('as drf, but nobody gets more than the share that is due', 'drf-strict'),
-  tetris: plain('what packs best, and of jobs with little work left', LEFTOVERS.score),
+  drf: sharing('dominant resource fairness: the job with the smallest share is next', 'drf'),
+  'drf-strict': sharing('as drf, but no job gets more than its fair share', 'drf-strict'),
+  tetris: plain('tasks that pack best, preferring jobs with little work left', LEFTOVERS.score),
   'tetris-fair': family(
     'as tetris, among the jobs furthest below their share',
     { fairness: FAIRNESS },
@@ -65,7 +65,7 @@ export const CARBYNE_POLICIES = {
     }),
   ),
   pack: plain('what packs best', LEFTOVERS.pack),
-  sjf: plain('the job of the shortest critical path', { kind: 'sjf' }),
+  sjf: plain('the job with the shortest critical path', { kind: 'sjf' }),
   srtf: plain('the job with the least work left', LEFTOVERS.srtf),
 } as const satisfies Record<string, PolicyModule>;
 
@@ -83,19 +83,24 @@ function carbyne(
     shares: {
       default: defaults.shares,
       choices: SHARE_RULES,
-      help: 'what a share is: as much of every resource, or of each as much as the work left needs of it',
+      help: 'how shares are divided: equally for every resource, or by the needs of the remaining work',
     },
-    altruism: { default: 1, min: 0, max: 1, help: 'chance that a job gives away what it need not use now' },
+    altruism: {
+      default: 1,
+      min: 0,
+      max: 1,
+      help: 'probability that a job gives up resources it does not need now',
+    },
     hold: {
       default: defaults.hold,
       min: 0,
       max: 100,
-      help: 'a task starts so many median run times before it has to',
+      help: 'how many median run times before its latest start a task starts',
     },
     leftover: {
       default: defaults.leftover,
       choices: Object.keys(LEFTOVERS) as Leftovers[],
-      help: 'who gets what is given away: the least work left, the best score, the best fit, the least share, or nobody',
+      help: 'who gets leftover resources: the least work left, the best score, the best fit, the smallest share, or nobody',
     },
   };
   return family(title, options, ({ shareBy, shares, altruism, hold, leftover }) => ({

@@ -21,11 +21,11 @@ export interface Facts {
 export function explainWait(stage: StageView, facts: Facts): PolicyExplanation | undefined {
   const workers = [...facts.cluster.workers].filter(({ open }) => open);
   const able = workers.filter((worker) => mayRunAt(stage, worker));
-  if (workers.length === 0) return { reason: 'no-worker', sentence: 'no worker takes work' };
+  if (workers.length === 0) return { reason: 'no-worker', sentence: 'no worker accepts tasks' };
   if (able.length === 0)
     return {
       reason: 'required',
-      sentence: `no worker that takes work has ${formatAttributes(stage.requires!)}`,
+      sentence: `no worker that accepts tasks has ${formatAttributes(stage.requires!)}`,
     };
   const room = noRoom(stage, able, facts);
   if (room === BUSY) return undefined;

@@ -167,7 +167,7 @@ describe('the order of due times', () => {
     expect(line.comesBefore(unheard, bench.stage(1))).toBe(false);
   });
 
-  test('takes a long job of which nobody knows how long it is for longer than most', () => {
+  test('takes a long job which is unknown how long it is for longer than most', () => {
     const bench = cluster(2);
     // Tasks of 2 s and 6 s have been here: a long one may take 4 s and thrice the deviation of 2 s.
     bench.need(1, { long: true, estimateMs: 2_000 });

@@ -6,7 +6,7 @@ const KEPT_JOBS = 100;
 const DEVIATIONS = 6;
 
 /**
- * How long the tasks of long jobs run, as central hears of it, for long jobs of which nobody knows it yet.
+ * How long the tasks of long jobs run, as central hears of it, for long jobs which is unknown it yet.
  *
  * A slot is not taken back. So to err is not the same either way: a job that is believed to be too large waits for
  * its pilots; one that is believed to be too small comes before those that are known, takes all slots that

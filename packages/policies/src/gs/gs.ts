@@ -29,20 +29,20 @@ const GS_OPTIONS = {
     min: 1,
     max: 1e15,
     scales: true,
-    help: 'size of a job at which the second queue begins, ms of slot time',
+    help: 'job size at which the second queue begins, in ms of slot time',
   },
   growth: {
     default: 10,
     min: 1.001,
     max: 1e6,
-    help: 'size of the next queue’s jobs over that of this one’s',
+    help: 'ratio of job sizes between one queue and the next',
   },
-  weightRatio: { default: 10, min: 1, max: 1e6, help: 'weight of a queue over that of the next' },
+  weightRatio: { default: 10, min: 1, max: 1e6, help: 'ratio of weights between one queue and the next' },
   by: {
     default: 'size',
     choices: ['size', 'service', 'arrival'],
     flag: '--estimator',
-    help: 'what tells a job’s queue: its estimated size, the service it has attained (LAS), or nothing (FIFO)',
+    help: 'how a job’s queue is chosen: by estimated size, by attained service (LAS), or not at all (FIFO)',
   },
 } as const;
 
@@ -214,7 +214,7 @@ class Gs implements CentralPolicy {
 }
 
 export const gs: PolicyModule<GsOptions> = {
-  title: 'SLearn’s generic scheduler: every job by central, in priority queues by estimated size',
+  title: 'SLearn’s generic scheduler: central places every job, in priority queues by estimated size',
   declares: false,
   options: GS_OPTIONS,
   make: (options, context) => new Gs(options, context),

@@ -98,7 +98,7 @@ export class WaitingTimes implements CentralPolicy {
 }
 
 export const hawk: PolicyModule<Record<never, never>> = {
-  title: 'Hawk’s waiting-time queue: each task is placed where it would wait the least',
+  title: 'Hawk’s waiting-time queue: each task is placed where it would wait least',
   declares: false,
   options: {},
   make: (_, context) => new WaitingTimes(context),

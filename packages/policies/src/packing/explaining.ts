@@ -8,11 +8,11 @@ interface Facts {
 }
 
 export function lacksRequired(requires: Attributes): PolicyExplanation {
-  return { reason: 'required', sentence: `no worker that takes work has ${formatAttributes(requires)}` };
+  return { reason: 'required', sentence: `no worker that accepts tasks has ${formatAttributes(requires)}` };
 }
 
 export function tooLarge(demand: Vector, { resources, open }: Facts): PolicyExplanation {
-  if (open.length === 0) return { reason: 'no-worker', sentence: 'no worker takes work' };
+  if (open.length === 0) return { reason: 'no-worker', sentence: 'no worker accepts tasks' };
   const needs = amounts(demand, resources);
   return { reason: 'resources', sentence: `each task needs ${needs}: more than any worker has` };
 }
@@ -21,7 +21,7 @@ export function blockedBy({ job, demand }: StageView, { resources }: Facts): Pol
   const head = `job ${job.number} of scheduler ${job.owner}`;
   return {
     reason: 'matching',
-    sentence: `first come, first served: ${head} is first and needs ${amounts(demand, resources)}, which no worker has left`,
+    sentence: `first come, first served: ${head} is first and needs ${amounts(demand, resources)}, which no worker has free`,
   };
 }
 
@@ -29,11 +29,11 @@ export function noRoom(demand: Vector, { resources, open }: Facts): PolicyExplan
   let roomiest: WorkerView | undefined;
   for (const worker of open)
     if (roomiest === undefined || shareFree(worker) > shareFree(roomiest)) roomiest = worker;
-  if (roomiest === undefined) return { reason: 'no-worker', sentence: 'no worker takes work' };
+  if (roomiest === undefined) return { reason: 'no-worker', sentence: 'no worker accepts tasks' };
   const most = amounts(roomiest.free, resources);
   return {
     reason: 'resources',
-    sentence: `each task needs ${amounts(demand, resources)}; the largest room left at a worker is ${most}`,
+    sentence: `each task needs ${amounts(demand, resources)}; the largest free amount at a worker is ${most}`,
   };
 }
 
@@ -57,8 +57,8 @@ export function noConfiguration(
   return {
     reason: 'matching',
     sentence:
-      `${tasks} of ${sizes} of a worker wait for a worker configured for such; ` +
-      `${configured} ${configured === 1 ? 'is, and is full' : 'are, and are full'}; a worker that is empty chooses anew`,
+      `${tasks} of ${sizes} of a worker wait for a worker configured for that size; ` +
+      `${configured} ${configured === 1 ? 'is, and is full' : 'are, and are full'}; an empty worker chooses a new configuration`,
   };
 }
 

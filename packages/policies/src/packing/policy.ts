@@ -31,17 +31,17 @@ const OPTIONS = {
     default: 0,
     min: 0,
     max: 8,
-    help: 'types of virtual queues are 2·J; 0: as many as the smallest task asks for, 16 at most',
+    help: 'half the number of virtual queue types (J); 0: as many as the smallest task needs, at most 16',
   },
   stall: {
     default: false,
-    help: 'a worker that is used badly while tasks wait starts nothing until it is empty',
+    help: 'a poorly used worker starts no tasks until it is empty while tasks wait',
   },
   decisionIntervalMs: {
     default: 0,
     min: 0,
     max: 60_000,
-    help: 'tasks are placed at multiples of this time only; 0: at once',
+    help: 'tasks are placed only at multiples of this time; 0: immediately',
   },
 } as const;
 
@@ -451,7 +451,7 @@ function packing(name: PackingName, title: string): PolicyModule<PackingOptions>
 /** Psychas and Ghaderi, INFOCOM 2019; `docs/PACKING.md`. */
 export const PACKING_MODULES: Readonly<Record<PackingName, PolicyModule<PackingOptions>>> = {
   'fifo-ff': packing('fifo-ff', 'first come, first served: the oldest task at the first worker with room'),
-  bfjs: packing('bfjs', 'best fit: tasks where the least room is left over, the largest task first'),
+  bfjs: packing('bfjs', 'best fit: each task goes where the least room remains, largest task first'),
   vqs: packing('vqs', 'virtual queues by size: an empty worker chooses which sizes it takes'),
-  'vqs-bf': packing('vqs-bf', 'virtual queues by size, and best fit for what room is left'),
+  'vqs-bf': packing('vqs-bf', 'virtual queues by size, with best fit for the remaining room'),
 };

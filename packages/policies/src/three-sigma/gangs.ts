@@ -168,7 +168,7 @@ function alwaysWorth(value: number): Utility {
  * rest, else a few wide old ones would leave small gaps empty.
  */
 export function pruned(bestEffort: readonly StageView[], most: number): StageView[] {
-  invariant(most >= 2, 'a plan thinks of two best-effort jobs at least');
+  invariant(most >= 2, 'a plan considers at least two best-effort jobs');
   if (bestEffort.length <= most) return [...bestEffort];
   const oldest = Math.ceil(most / 2);
   const narrow = bestEffort.slice(oldest).sort((a, b) => a.waiting - b.waiting);

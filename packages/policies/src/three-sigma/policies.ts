@@ -10,11 +10,11 @@ export const THREE_SIGMA_POLICIES = {
     lateWorth: 'adaptive',
   }),
   '3sigma-nodist': planning('3sigma-sched by point estimates', { estimates: 'point', lateWorth: 'adaptive' }),
-  '3sigma-nooe': planning('3sigma-sched where a job is worth nothing after its deadline', {
+  '3sigma-nooe': planning('3sigma-sched without value after the deadline', {
     estimates: 'distribution',
     lateWorth: 'never',
   }),
-  '3sigma-noadapt': planning('3sigma-sched where every job is worth something after its deadline', {
+  '3sigma-noadapt': planning('3sigma-sched with some value after every deadline', {
     estimates: 'distribution',
     lateWorth: 'always',
   }),
@@ -27,7 +27,7 @@ export const THREE_SIGMA_POLICIES = {
     lateWorth: 'never',
   }),
   prio: module(
-    'jobs with deadlines before all others, which are killed for them',
+    'jobs with deadlines go first, and other jobs are killed for them',
     (options) => new Prio(options),
   ),
 } as const satisfies Record<string, PolicyModule<ThreeSigmaOptions>>;

@@ -153,7 +153,7 @@ test.each([
     const gang = bench.job(2, 10_000, 0, { deadlineAt: 12_000 });
     bench.turn(5_000);
     expect(bench.policy.explain!(gang, bench.books, 5_000)!.sentence).toBe(
-      `It cannot end by its deadline, as far as its run times are known, and nothing is spent on it; after the deadline ${then}.`,
+      `Judging by its known run times, it cannot meet its deadline, so it gets no resources; after the deadline ${then}.`,
     );
     const running = [gang.running];
     bench.turn(35_000);

@@ -135,13 +135,13 @@ export class ThreeSigma implements CentralPolicy {
     if (planned === undefined) {
       const sentence = this.#gangs.isTooLate(stage, now)
         ? this.#tooLate
-        : 'The plan has no room for it so far.';
+        : 'The current plan has no room for it.';
       return { reason: 'matching', sentence };
     }
     const seconds = Math.max(0, Math.round((planned.at - now) / 1_000));
     const when = Number.isFinite(seconds)
       ? `is planned to start in about ${seconds} s`
-      : 'waits for what is more urgent, and starts after the present plan';
+      : 'waits for more urgent jobs, and starts after the current plan';
     const chance =
       planned.chance === undefined
         ? ''
@@ -151,7 +151,7 @@ export class ThreeSigma implements CentralPolicy {
 
   get #tooLate(): string {
     const then = this.#options.afterDeadline === 'abandon' ? 'it fails' : 'it is best effort';
-    return `It cannot end by its deadline, as far as its run times are known, and nothing is spent on it; after the deadline ${then}.`;
+    return `Judging by its known run times, it cannot meet its deadline, so it gets no resources; after the deadline ${then}.`;
   }
 
   // ---- when

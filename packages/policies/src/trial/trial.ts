@@ -224,7 +224,7 @@ class TrialRun {
   #solve({ id, problem }: NonNullable<BookedDraft['problem']>): void {
     this.#solves = id + 1;
     const { solve, times } = this.#trial;
-    invariant(solve !== undefined, 'a policy asks for a solver, and the trial has none');
+    invariant(solve !== undefined, 'the policy requests a solver, but the trial has none');
     times?.asked();
     const answer = answerOf(solve, problem.version, problem.model as Program);
     times?.answered();

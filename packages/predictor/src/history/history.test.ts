@@ -109,7 +109,7 @@ describe('history', () => {
     ['text', 'history'],
     ['another file', { schema: 'goshawk.run/1' }],
   ])('refuses %s', (_, saved) => {
-    expect(() => History.load(saved)).toThrow('this was not saved by the estimator history');
+    expect(() => History.load(saved)).toThrow('the saved state is not from the estimator history');
   });
 
   test('refuses what a newer version saved, and says which one', () => {

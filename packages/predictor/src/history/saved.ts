@@ -29,7 +29,7 @@ export function readSavedHistory(saved: unknown): SavedHistory {
     throw new InputError(
       'newer-history',
       `the history was saved by a newer version (${schema}; this one reads ${SCHEMA})`,
-      'run the newer version, or move the file away to begin without a history',
+      'run the newer version, or move the file away to start without a history',
     );
   }
   const damaged = !Array.isArray(values) || !values.every(isValue);
@@ -37,7 +37,7 @@ export function readSavedHistory(saved: unknown): SavedHistory {
     throw new InputError(
       'bad-history',
       'the saved history is damaged',
-      'move the file away to begin without one',
+      'move the file away to start without one',
     );
   }
   return { schema: SCHEMA, values };

@@ -84,7 +84,7 @@ describe('hybrid', () => {
 describe('auto', () => {
   const auto = (settings = {}): Hybrid => new Hybrid({ ...SLEARN_SETTINGS, ...settings }, 'auto');
 
-  test('believes what the submitter says, whatever else is known', () => {
+  test('believes the submitter’s estimate, whatever else is known', () => {
     const knows = auto();
     for (let run = 0; run < 20; run++) knows.learn(ended(wide, 1_000));
     for (const job of [wide, thin])

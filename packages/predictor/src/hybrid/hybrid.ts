@@ -32,7 +32,7 @@ const PROVEN_DEVIATION = 0.25;
  * Pilots, with history before and beside them: history is the first guess, and what pilots say is combined with it, each
  * by how far off it has been.
  *
- * Of a thin job there are no pilots, so history decides with `hybrid`. `auto` believes what the submitter says before all else,
+ * Of a thin job there are no pilots, so history decides with `hybrid`. `auto` believes the submitter’s estimate before all else,
  * then history where it has proved good, which is as good as a pilot and keeps no task waiting.
  */
 export class Hybrid implements Estimator {

@@ -39,7 +39,7 @@ describe('the page of a comparison', () => {
       'Where a job’s time goes',
       'The cluster over time',
       'Slots, steals and messages',
-      'How this was made',
+      'Provenance',
     ]);
   });
 
@@ -100,7 +100,7 @@ describe('what a page is made of', () => {
       'Where a job’s time goes',
       'The cluster over time',
       'Slots, steals and messages',
-      'How this was made',
+      'Provenance',
     ]);
   });
 

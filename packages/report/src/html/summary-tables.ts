@@ -76,7 +76,7 @@ export function runtimeTables(policies: readonly PolicyView[], comparison: Compa
       })),
     ),
     html`<p class="note">Submission to the end of the last task. Percentiles by nearest rank. Short and long by a job’s true mean
-task run time against the cutoff, whatever a predictor believed.</p>`,
+task run time against the cutoff, regardless of its estimate.</p>`,
     failures(policies),
     ratioTable(comparison),
   );
@@ -127,8 +127,8 @@ export function costSection(policies: readonly PolicyView[]): Markup {
     entries.map(([head, cell]) => ({ head, cells: policies.map(cell) }));
   const types = [...new Set(policies.flatMap(({ messages }) => Object.keys(messages.byType)))];
   const work = rows([
-    ['busy while jobs came, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
-    ['busy while jobs came, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
+    ['busy while jobs arrived, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
+    ['busy while jobs arrived, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
     ['busy slots, median', ({ utilisation }) => percent(utilisation.p50)],
     ['busy slots, mean', ({ utilisation }) => percent(utilisation.mean)],
     ['busy slots, max', ({ utilisation }) => percent(utilisation.max)],

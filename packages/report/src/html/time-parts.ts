@@ -31,8 +31,8 @@ export function timePartsSection(policies: readonly PolicyView[]): Markup | null
     html`<p>The mean run time of a job, split along the task that ended last and so decided it: ${
       present.includes('binding')
         ? 'waiting until a slot was free for that task, the round trip that bound the task to the slot'
-        : 'waiting until that task started, the round trip that bound it to its slot included'
-    }, its run${present.includes('reporting') ? ', and the news of its end' : ''}. ${invisibleParts(all, present)}</p>`,
+        : 'waiting until that task started, including the round trip that bound it to its slot'
+    }, its run${present.includes('reporting') ? ', and the report of its end' : ''}. ${invisibleParts(all, present)}</p>`,
     html`<ul class="legend">${present.map((part) => html`<li><span class="box ${part}"></span>${part}</li>`)}</ul>`,
     figures,
   );
@@ -50,7 +50,7 @@ function invisibleParts(all: readonly (TimeParts | null)[], present: readonly (k
     return `${part} (at most ${unbroken(duration(seconds))})`;
   });
   const names = new Intl.ListFormat('en', { type: 'conjunction' }).format(greatest);
-  return `Too short to be seen in the bars: ${names}.`;
+  return `Too short to show in the bars: ${names}.`;
 }
 
 function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup | null {

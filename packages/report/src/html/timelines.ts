@@ -128,7 +128,7 @@ function explanation(policies: readonly PolicyView[], until: number, showsQueues
   const end = Math.max(...policies.map(({ runs }) => endOf(runs[0]!.series)));
   return [
     `Since the first submission${seeds > 1 ? ', under the first seed' : ''}.`,
-    `A snapshot each ${unbroken(interval)}; where a point stands for several, it is their mean.`,
+    `A snapshot each ${unbroken(interval)}; a point that stands for several is their mean.`,
     'A task waits from the submission of its job until it starts, wherever that is.',
     ...(showsQueues
       ? [

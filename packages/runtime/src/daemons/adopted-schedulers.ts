@@ -61,7 +61,7 @@ export class AdoptedSchedulers {
       .then(() => this.#shared.takeOver(tag, epoch))
       .then((journal) => journal && this.adopt(journal))
       .catch((error: Error) =>
-        this.#logger.error({ of: gone, tag }, `cannot take its jobs over: ${error.message}`),
+        this.#logger.error({ of: gone, tag }, `cannot take over its jobs: ${error.message}`),
       )
       .finally(() => this.#taking.delete(tag));
   }
@@ -78,10 +78,10 @@ export class AdoptedSchedulers {
       {
         superseded: lost,
         drained: () => {
-          this.#logger.info({ of: home, tag }, 'nothing is left of the jobs that were taken over');
+          this.#logger.info({ of: home, tag }, 'all taken-over jobs have ended');
           this.#end(party, () => journal.discard());
         },
-        inherited: (jobs) => this.#logger.info({ of: home, tag, epoch, jobs }, 'jobs were taken over'),
+        inherited: (jobs) => this.#logger.info({ of: home, tag, epoch, jobs }, 'took over jobs'),
       },
     );
     this.#parties.set(party, port);

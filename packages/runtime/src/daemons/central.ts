@@ -53,8 +53,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       solve: (id, { version, model }) => {
         times.asked();
         solver.solve(model as Program, (reply) => {
-          if ('error' in reply)
-            options.logger.warn({ error: reply.error }, 'a plan is made without the solver');
+          if ('error' in reply) options.logger.warn({ error: reply.error }, 'planned without the solver');
           const answer =
             'error' in reply
               ? ({ kind: 'none', version, error: reply.error } as const)
@@ -95,7 +94,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   if (isOwnPolicy(preset)) watchForStalls(policy, process.ended);
   options.logger.info({ endpoint, policy }, 'central is up');
   const stop = async (): Promise<void> => {
-    options.logger.info({}, 'central ends; workers and schedulers keep what they have');
+    options.logger.info({}, 'central is stopping; workers and schedulers keep their state');
     await process.close();
   };
   return {
@@ -117,7 +116,7 @@ function tellFailures(logger: CentralOptions['logger'], policy: string): (error:
     if (Number.isInteger(Math.log2(failures)))
       logger.error(
         { failures, error: inOneLine(error, policy) },
-        'the policy threw; what waits is started in order of arrival',
+        'the policy threw; waiting tasks start in order of arrival',
       );
   };
 }

@@ -30,11 +30,13 @@ function lineOf(event: ClusterEvent): string {
     case 'worker-left':
       return `worker ${event.worker} left`;
     case 'worker-quarantined':
-      return `worker ${event.worker} takes no work for a while: ${event.reason}`;
+      return `worker ${event.worker} is quarantined: ${event.reason}`;
     case 'worker-cured':
-      return `worker ${event.worker} takes work again`;
+      return `worker ${event.worker} accepts tasks again`;
     case 'worker-drains':
-      return event.on ? `worker ${event.worker} is to drain` : `worker ${event.worker} is to take work again`;
+      return event.on
+        ? `worker ${event.worker} was asked to drain`
+        : `worker ${event.worker} was asked to accept tasks again`;
     case 'worker-drained':
       return `worker ${event.worker} has drained`;
     case 'scheduler-joined':
@@ -44,29 +46,29 @@ function lineOf(event: ClusterEvent): string {
     case 'scheduler-left':
       return `scheduler ${event.scheduler} left with ${counted(event.jobs, 'job')} that have not ended`;
     case 'scheduler-given-up':
-      return `scheduler ${event.scheduler} has not come back, and nobody waits for its jobs any more`;
+      return `scheduler ${event.scheduler} has not returned; its jobs are no longer expected`;
     case 'takeover-requested':
-      return `scheduler ${event.by} is to take over the jobs of ${event.scheduler}`;
+      return `scheduler ${event.by} was asked to take over the jobs of ${event.scheduler}`;
     case 'takeover-completed':
-      return `the jobs ${event.tag}-* were taken over`;
+      return `jobs ${event.tag}-* were taken over`;
     case 'schedulers-missing':
       return event.schedulers.length === 0
-        ? 'no scheduler is missing any more'
-        : `missing since before this central started: ${event.schedulers.join(', ')}; their jobs are in no list (goshawk takeover)`;
+        ? 'no scheduler is missing'
+        : `missing since before this central started: ${event.schedulers.join(', ')}; their jobs are not listed (see goshawk takeover)`;
     case 'cutoff-changed':
-      return `jobs are long from ${formatDuration(event.toMs)} on; it was ${formatDuration(event.fromMs)}`;
+      return `the cutoff for long jobs is now ${formatDuration(event.toMs)}; it was ${formatDuration(event.fromMs)}`;
     case 'task-preempted':
-      return `a task of ${event.job} is to end at ${event.worker}: the policy wants its room`;
+      return `a task of ${event.job} is preempted at ${event.worker}: the policy needs its room`;
   }
 }
 
 function lossOf({ cause, silentMs }: { readonly cause: LossCause; readonly silentMs: number }): string {
   switch (cause) {
     case 'lease':
-      return `nothing was heard of it for ${formatDuration(silentMs)}, so its lease ended`;
+      return `it was silent for ${formatDuration(silentMs)}, so its lease expired`;
     case 'replaced':
-      return 'another process came in its place';
+      return 'another process replaced it';
     case 'takeover':
-      return 'an operator gives its jobs to another one';
+      return 'an operator gave its jobs to another scheduler';
   }
 }

@@ -56,9 +56,7 @@ describe('what was learnt', () => {
 
   test('that cannot be written is said, and ends nothing', async () => {
     const lines = await keptOnce({ history: 1 }, join(folder, 'missing', 'learnt.json'));
-    expect(lines).toEqual([
-      expect.stringContaining('what was learned of run times cannot be written down: ENOENT'),
-    ]);
+    expect(lines).toEqual([expect.stringContaining('cannot save learned run times: ENOENT')]);
   });
 
   test('that cannot be written is written the next time, also where nothing was learnt since', async () => {
@@ -115,7 +113,7 @@ describe('what was learnt', () => {
   test.each([
     ['{"schema":"goshawk.learnt/1","learnt":{"hist', 'is damaged'],
     ['{"schema":"goshawk.learnt/1"}', 'is damaged'],
-    ['{"schema":"goshawk.run/1"}', 'is not what a scheduler has learned'],
+    ['{"schema":"goshawk.run/1"}', 'is not a file of learned run times'],
     ['{"schema":"goshawk.learnt/2","learnt":{}}', 'was written by a newer version (goshawk.learnt/2'],
   ])('as %s is refused and kept', async (text, why) => {
     await writeFile(file, text);

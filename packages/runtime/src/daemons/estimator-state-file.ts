@@ -90,10 +90,7 @@ export class EstimatorStateFile {
       })
       .catch((error: Error) => {
         this.#unwritten = states;
-        this.#logger.error(
-          { file: this.#store.name },
-          `what was learned of run times cannot be written down: ${error.message}`,
-        );
+        this.#logger.error({ file: this.#store.name }, `cannot save learned run times: ${error.message}`);
       });
   }
 }
@@ -156,7 +153,7 @@ function parsed(text: string, file: string): EstimatorStates {
   }
   const { schema, learnt: states } = (value ?? {}) as { schema?: unknown; learnt?: unknown };
   if (typeof schema !== 'string' || !schema.startsWith(NAME)) {
-    throw refused(file, 'is not what a scheduler has learned');
+    throw refused(file, 'is not a file of learned run times');
   }
   if (schema !== SCHEMA)
     throw refused(file, `was written by a newer version (${schema}; this one reads ${SCHEMA})`);
@@ -168,7 +165,7 @@ function refused(file: string, why: string, cause?: unknown): InputError {
   return new InputError(
     'bad-learnt-file',
     `${file} ${why}`,
-    'move it away to learn run times anew',
+    'move it away to start learning from scratch',
     cause === undefined ? undefined : { cause },
   );
 }

@@ -22,7 +22,7 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     },
     taskBound(job, task) {
       if (job.history.total !== 1) return;
-      log.tell('job-started', attemptOf(job, task), 'first task of the job given to a worker');
+      log.tell('job-started', attemptOf(job, task), 'first task of the job was bound to a worker');
     },
     attemptEnded(job, task, outcome, runMs) {
       if (outcome.kind === 'completed') return;

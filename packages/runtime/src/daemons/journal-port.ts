@@ -96,14 +96,14 @@ export class JournalPort<J extends Journal = Journal> {
       if (++leftOut > LEFT_OUT_LOGGED_MAX) return;
       this.#logger.error(
         { job: `${this.journal.tag}-${job}`, record: place },
-        `a record is left out: ${problem}`,
+        `a record is skipped: ${problem}`,
       );
     });
     for (const [place, record] of entries) yield [canRecall ? place : undefined, record];
     if (leftOut === 0) return;
     this.#logger.error(
       { leftOut },
-      'the journal is damaged: `goshawk journal verify` lists what is left out',
+      'the journal is damaged: `goshawk journal verify` lists the skipped records',
     );
   }
 
@@ -136,24 +136,25 @@ export class JournalPort<J extends Journal = Journal> {
       enter(`journal ${state.kind}`, (scheduler, now) => scheduler.journalChanged(state, now));
       switch (state.kind) {
         case 'open':
-          return this.#logger.info({}, 'the journal takes new jobs again');
+          return this.#logger.info({}, 'the journal accepts new jobs again');
         case 'away':
-          return this.#logger.error({}, `no new jobs are taken: ${state.message}; what runs goes on`);
+          return this.#logger.error({}, `no new jobs are accepted: ${state.message}; accepted jobs continue`);
         case 'full':
-          return this.#logger.error({}, `no new jobs are taken: ${state.message}`);
+          return this.#logger.error({}, `no new jobs are accepted: ${state.message}`);
         case 'stopped':
           return this.#logger.error(
             {},
-            `${state.message}; answers that promise something wait, and workers keep their reports`,
+            `${state.message}; replies that need durability wait, and workers keep their reports`,
           );
         case 'failed':
-          this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this scheduler ends`);
+          this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this scheduler exits`);
           return onFailure(new Error(`the journal cannot be written: ${state.message}`));
       }
     };
     this.journal.listen({
       recorded: (count) => enter(`recorded ${count}`, (scheduler, now) => scheduler.recorded(count, now)),
-      keyTaken: (job, by) => enter(`the key of ${job} is taken`, (scheduler) => scheduler.keyTaken(job, by)),
+      keyTaken: (job, by) =>
+        enter(`the key of ${job} is already in use`, (scheduler) => scheduler.keyTaken(job, by)),
       stateChanged: changed,
     });
     if (this.journal.state.kind !== 'open') changed(this.journal.state);

@@ -54,8 +54,8 @@ export function toStderr(): Write {
   // The listener is needed where this is not the command: a reader that has gone is no error.
   process.stderr.on('error', () => {});
   return (bytes) => {
-    if (process.stderr.writableLength > WAITING_BYTES_MAX) throw new Error('its reader stands still');
-    if (!process.stderr.writable) throw new Error('its reader has gone');
+    if (process.stderr.writableLength > WAITING_BYTES_MAX) throw new Error('its reader is stuck');
+    if (!process.stderr.writable) throw new Error('its reader has exited');
     process.stderr.write(bytes);
     return bytes.length;
   };

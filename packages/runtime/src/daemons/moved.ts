@@ -26,7 +26,7 @@ export function endWhenMoved(
   nowAndThen(PAUSE_MS, ended, () => {
     const now = movedTo(endpoint);
     if (now === undefined) return;
-    const message = `others look for this process at ${endpoint}, and this machine has the address ${now} instead: start it again`;
+    const message = `peers expect this process at ${endpoint}, but this machine now has the address ${now}: restart the process`;
     logger.fatal({ endpoint, now }, message);
     fail(new Error(message));
   });

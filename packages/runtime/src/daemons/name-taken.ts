@@ -22,8 +22,8 @@ export class NameTaken {
   tell(holder: string, tag?: string): void {
     const line =
       tag === undefined
-        ? 'another one has this name and was heard a moment ago: this one asks again; unless that one is just ending, give this one a name of its own'
-        : 'another scheduler has this journal and was heard a moment ago, so one of the two has a copy: this one takes no jobs; end that one first, or start this one with a data folder of its own';
+        ? 'another process uses this name and was active a moment ago: retrying; unless that process is just exiting, give this one a different name'
+        : 'another scheduler uses this journal and was active a moment ago, so one of the two has a copy: this one accepts no jobs; stop that one first, or start this one with a separate data folder';
     this.#problem = `central refuses it: ${tag === undefined ? `the name ${this.#name}` : `the journal ${tag}`} is in use by ${holder}`;
     this.#log.warn('', 'nameTaken', line, { wanted: this.#name, holder, ...(tag !== undefined && { tag }) });
   }

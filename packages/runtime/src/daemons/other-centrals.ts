@@ -45,14 +45,19 @@ export function ifThereIsAnother(
       process.fail(error);
     },
     contested: (other, followers) =>
-      complaints.warn('', 'contested', 'a second central has a part of this cluster: end one of the two', {
-        other,
-        followers,
-      }),
+      complaints.warn(
+        '',
+        'contested',
+        'a second central controls part of this cluster: stop one of the two',
+        {
+          other,
+          followers,
+        },
+      ),
     journalWentBack: (scheduler) =>
       logger.error(
         { scheduler },
-        'the journal of a scheduler has gone back to an earlier state: jobs that it took since then are lost',
+        'the journal of a scheduler was reset to an earlier state: jobs accepted since then are lost',
       ),
   };
 }
@@ -62,7 +67,7 @@ export function disputeLine({
   endpoint,
   claimants,
 }: ReturnType<Mailbox['disputedAddresses']>[number]): string {
-  return `two processes claim ${endpoint}: ${claimants.join(' and ')}; end one of them, or give it an address of its own (--advertise)`;
+  return `two processes claim ${endpoint}: ${claimants.join(' and ')}; stop one of them, or give it a unique address (--advertise)`;
 }
 
 /**

@@ -42,7 +42,7 @@ async function isAnothers(mailbox: Mailbox): Promise<boolean> {
 function claimedTwice(endpoint: string): InputError {
   return new InputError(
     'address-claimed',
-    `two processes claim ${endpoint}: another one is reached there, and not this one, which advertises that address (--advertise)`,
-    'give each process an address of its own, or end the other one; `goshawk workers` lists who is there',
+    `two processes claim ${endpoint}: this process advertises that address (--advertise), but another process answers there`,
+    'give each process a unique address, or stop the other one; `goshawk workers` lists them',
   );
 }

@@ -222,7 +222,7 @@ function followKeys(
       logger.info({ path: ring.path, generations: ring.generations.length, clients }, 'keys were read anew');
     },
     (problem) =>
-      logger.error({ problem }, 'the keys stay as they were: what is in their place cannot be taken'),
+      logger.error({ problem }, 'the previous keys remain in use: what is in their place cannot be taken'),
   );
   void ended.then(end);
 }
@@ -249,8 +249,8 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   if (keys !== undefined || insecure || isLoopbackEndpoint(bind)) return;
   throw new InputError(
     'insecure-bind',
-    `${bind} is reachable from other machines, and without keys anybody there could run commands here`,
-    'make keys with `goshawk keygen` and give them with --keys; or bind to 127.0.0.1; or give --insecure on a network that you trust',
+    `${bind} is reachable from other machines, and without keys anyone there could run commands here`,
+    'create keys with `goshawk keygen` and pass --keys; or bind to 127.0.0.1; or pass --insecure on a trusted network',
   );
 }
 
@@ -259,7 +259,7 @@ export function checkName(name: string): void {
   if (name !== '' && name.length <= LIMITS.nameLengthMax) return;
   throw new InputError(
     'bad-name',
-    `the name ${quoted(name)} does not have 1 to ${LIMITS.nameLengthMax} characters`,
+    `the name ${quoted(name)} must have 1 to ${LIMITS.nameLengthMax} characters`,
   );
 }
 
@@ -301,7 +301,7 @@ export function whenJoined(
     const slow = setTimeout(() => {
       logger.warn(
         { central },
-        'no answer from central yet: is it running, and is --central-url its address?',
+        'no answer from central yet: check that it is running and that --central-url is its address',
       );
     }, JOIN_PATIENCE_MS);
     const poll = setInterval(() => {

@@ -245,7 +245,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
             : {
                 takeOver: (gone: string, tag: string, epoch: number) => adopted?.takeOver(gone, tag, epoch),
                 estimatorStateRefused: (estimator: string, message: string) => {
-                  logger.warn({ estimator }, `${message}; what is learned from now on is not kept`);
+                  logger.warn({ estimator }, `${message}; run times learned from now on are not saved`);
                   stateFile?.giveUp();
                 },
               }),
@@ -257,9 +257,9 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const { machine, enter } = host(
     { index: FIRST_PARTY, name, port: own, adopted: false },
     {
-      superseded: () => process.fail(new Error('another scheduler has taken the jobs of this one over')),
+      superseded: () => process.fail(new Error('another scheduler has taken over the jobs of this one')),
       drained: () => onDrained(),
-      inherited: (jobs) => logger.info({ jobs }, 'the jobs of the journal are back'),
+      inherited: (jobs) => logger.info({ jobs }, 'recovered the jobs of the journal'),
     },
   );
   // The first job that is parsed takes 10 ms, in which the schema is made: before a client waits for it.
@@ -291,7 +291,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     if (!isKnownEstimator(estimator))
       logger.warn(
         { estimator },
-        'this scheduler does not have that estimator and goes by what submitters say',
+        'this scheduler does not have that estimator and uses the submitters’ estimates',
       );
   });
   const stop = async (): Promise<void> => {
@@ -308,7 +308,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     ended: process.ended,
     stop,
     drain: async () => {
-      logger.info({ jobs: machine.activeJobs }, 'draining: no new jobs, those here are finished');
+      logger.info({ jobs: machine.activeJobs }, 'draining: no new jobs are accepted, accepted jobs finish');
       enter('drain', (scheduler) => scheduler.drain());
       await drained;
       await stop();

@@ -34,9 +34,8 @@ setInterval(() => {
   const beat = Atomics.load(beats, 0);
   stoodMs = beat === last ? stoodMs + BEAT_MS : 0;
   last = beat;
-  if (stoodMs === SAID_AFTER_MS)
-    say('error', 'the policy has not returned; central does nothing else meanwhile');
+  if (stoodMs === SAID_AFTER_MS) say('error', 'the policy has not returned; central is blocked meanwhile');
   if (stoodMs < ENDED_AFTER_MS) return;
-  say('fatal', 'the policy does not return: central ends');
+  say('fatal', 'the policy does not return: central exits');
   process.kill(process.pid, 'SIGKILL');
 }, BEAT_MS);

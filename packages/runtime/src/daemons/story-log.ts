@@ -41,7 +41,7 @@ export class StoryLog {
     if (known !== undefined && known.heldBack > 0)
       this.#logger.info(
         { event: kind, heldBack: known.heldBack },
-        `${known.heldBack} more lines of ${kind} were left out within ${WINDOW_MS / 1_000} s; --log-level debug does not bring them back`,
+        `${known.heldBack} more lines of ${kind} were suppressed within ${WINDOW_MS / 1_000} s; --log-level debug does not show them`,
       );
     const window = { since: now, lines: 0, heldBack: 0 };
     this.#windows.set(kind, window);

@@ -60,7 +60,7 @@ function noSlots(policy: string): InputError {
   return new InputError(
     'bad-option',
     `--slots none: the cluster is under ${policy}, which needs slots`,
-    'give a number of slots, or have central run a policy that packs',
+    'give a number of slots, or run central with a packing policy',
   );
 }
 
@@ -80,11 +80,11 @@ function logsOf(
 ): Pick<WorkerEnvironment, 'nameTaken' | 'quarantined'> {
   return {
     nameTaken: (holder) => taken.tell(holder),
-    quarantined: (reason, ms) => logger.warn({ worker: name, ms }, `takes no work for a while: ${reason}`),
+    quarantined: (reason, ms) => logger.warn({ worker: name, ms }, `quarantined: ${reason}`),
   };
 }
 
-/** Says what the workers of this process would not survive. */
+/** Says what the number of workers in this process would not survive. */
 export function tellOfMemory(
   { names, slots, logger, executors }: Pick<WorkersOptions, 'names' | 'slots' | 'logger' | 'executors'>,
   allowed: number,
@@ -96,7 +96,7 @@ export function tellOfMemory(
   if (tasks * heapMiB * 1024 * 1024 + WORKER_BYTES <= allowed) return;
   logger.warn(
     { allowedMiB, moduleHeapMiB: heapMiB, tasks },
-    'module tasks may use more memory together than this process may have, which would end it: give fewer slots, or more memory',
+    'module tasks together may use more memory than this process may have, which would kill it: use fewer slots or more memory',
   );
 }
 
@@ -133,7 +133,7 @@ function checkCgroup(folder: string | undefined): void {
     throw new InputError(
       'bad-option',
       `--task-cgroup: ${(error as Error).message}`,
-      'have systemd delegate one (Delegate=yes, DelegateSubgroup=worker), and give its folder below /sys/fs/cgroup',
+      'let systemd delegate one (Delegate=yes, DelegateSubgroup=worker), and give its folder below /sys/fs/cgroup',
       { cause: error },
     );
   }
@@ -155,7 +155,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   });
   await checkGiven(options);
   const leftovers = await executor.endLeftovers();
-  if (leftovers > 0) logger.warn({ leftovers }, 'ended commands that an earlier worker had left running');
+  if (leftovers > 0) logger.warn({ leftovers }, 'killed commands that a previous worker left running');
   const process = await openProcess('worker', options);
   const { tracing } = process;
   const central = process.centralAt(options.central);
@@ -226,7 +226,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     joined,
     ended: process.ended,
     drain: async () => {
-      logger.info({ workers: names.length }, 'draining: what waits goes back, what runs is finished');
+      logger.info({ workers: names.length }, 'draining: waiting tasks are returned, running tasks finish');
       const drained = names.map((name) => new Promise<void>((resolve) => draining.set(name, resolve)));
       for (const { enter } of workers) enter('drain', (worker, now) => worker.drain(now));
       await Promise.all(drained);

@@ -375,7 +375,7 @@ describe('a message on which a machine throws', () => {
           type: 'refused',
           request: 8,
           code: 'internal-error',
-          message: 's0 cannot take this submit: a bug in goshawk',
+          message: 's0 failed on this submit: a bug in goshawk',
         },
       ],
     ]);

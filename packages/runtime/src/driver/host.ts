@@ -194,7 +194,7 @@ export class Host {
     const described = describeInput(input, (address) => this.#nameOf(address));
     this.#complaints.error(
       `failure ${failure}`,
-      'a machine could not take this, which is dropped: a bug in goshawk; it goes on',
+      'a state machine failed on this input, which is dropped: a bug in goshawk; the process continues',
       { failure, party: party.name, input: described, err: error },
     );
     if (input.kind === 'message') party.refuse(input.from, input.message, failure);
@@ -205,7 +205,7 @@ export class Host {
     const described = describeInput(input, (address) => this.#nameOf(address));
     this.#options.logger.fatal(
       { party: party.name, input: described, err: error },
-      'a machine contradicted itself: a bug in goshawk; this process ends',
+      'a state machine violated an invariant: a bug in goshawk; this process exits',
     );
     this.#options.onFatal(
       new InvariantError(`${party.name}: ${described}: ${error.message}`, { cause: error }),

@@ -103,8 +103,8 @@ export class Party {
     if (!MESSAGES[message.type].from.some((role) => role === 'client')) return;
     this.#answer(to, message, {
       code: 'internal-error',
-      message: `${this.name} cannot take this ${message.type}: a bug in goshawk`,
-      hint: `its log says more as failure ${failure}; please report it`,
+      message: `${this.name} failed on this ${message.type}: a bug in goshawk`,
+      hint: `see its log as failure ${failure}; please report it`,
     });
   }
 
@@ -120,7 +120,7 @@ export class Party {
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       this.counters.refused++;
-      complaints.warn(nameOf(from), 'badMessage', 'dropped what is no message for this party', {
+      complaints.warn(nameOf(from), 'badMessage', 'dropped a message that is not valid for this party', {
         party: this.name,
         problem: error.message,
       });
@@ -137,8 +137,8 @@ export class Party {
     this.#context.audit?.forbidden(from, message, this.name);
     this.#answer(from, message, {
       code: 'not-allowed',
-      message: `the key ${key.name} has no right to this (${message.type})`,
-      hint: `it wants ${rightsFor(message.type).join(' or ')}; \`goshawk keygen FOLDER --client ${key.name} --rights …\` makes another`,
+      message: `the key ${key.name} does not permit this (${message.type})`,
+      hint: `it needs ${rightsFor(message.type).join(' or ')}; \`goshawk keygen FOLDER --client ${key.name} --rights …\` creates another key`,
     });
     return false;
   }
@@ -160,7 +160,7 @@ export class Party {
     } catch (error) {
       if (!(error instanceof EncodeError)) throw error;
       this.counters.unsendable++;
-      complaints.warn(nameOf(to), 'unsendable', 'did not send what is no message: a bug in goshawk', {
+      complaints.warn(nameOf(to), 'unsendable', 'did not send an invalid message: a bug in goshawk', {
         party: this.name,
         problem: error.message,
       });

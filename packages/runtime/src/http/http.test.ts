@@ -128,7 +128,7 @@ describe('the HTTP server', () => {
       const server = await open({ portFile });
       expect(readFileSync(portFile, 'utf8')).toBe(`${new URL(server.url).port}\n`);
       await expect(open({ portFile: join(folder, 'nowhere', 'port') })).rejects.toThrow(
-        /cannot write the port of HTTP down: ENOENT/,
+        /cannot write the HTTP port file: ENOENT/,
       );
     } finally {
       rmSync(folder, { recursive: true });
@@ -237,7 +237,7 @@ describe('the HTTP server', () => {
   it.each(['0.0.0.0:0', '[::]:0', '10.1.2.3:0', '127.evil.example:0'])(
     'does not open beyond loopback without a token: %s',
     async (bind) => {
-      await expect(open({ bind })).rejects.toThrow('anybody there could read it');
+      await expect(open({ bind })).rejects.toThrow('anyone there could read it');
     },
   );
 

@@ -108,7 +108,7 @@ export async function openHttpServer(
     if (options.portFile !== undefined) await writeFile(options.portFile, `${bound}\n`, { mode: 0o644 });
   } catch (error) {
     server.close();
-    const message = `cannot write the port of HTTP down: ${(error as Error).message}`;
+    const message = `cannot write the HTTP port file: ${(error as Error).message}`;
     throw new InputError('bad-port-file', message, 'give another file with --http-port-file', {
       cause: error,
     });
@@ -176,8 +176,8 @@ function pageAt(pages: Pages, path: string): Page {
 const SEALED = 'this needs a token, and the process has none: start it with --http-token-file';
 
 const REFUSALS: Readonly<Record<HttpRefusal, string>> = {
-  token: 'this needs Authorization: Bearer TOKEN',
-  host: 'ask for this by the name localhost',
+  token: 'a bearer token is required (Authorization: Bearer TOKEN)',
+  host: 'use the host name localhost',
 };
 
 function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: Page): void {
@@ -207,7 +207,7 @@ function refuseToBeOpenToAll({ bind, token, insecure }: HttpOptions, isLoopback:
   if (token !== undefined) return;
   throw new InputError(
     'insecure-bind',
-    `${bind} is reachable from other machines, and anybody there could read it`,
-    'give a token with GOSHAWK_HTTP_TOKEN or --http-token-file; or bind to 127.0.0.1; or give --insecure',
+    `${bind} is reachable from other machines, and anyone there could read it`,
+    'set a token with GOSHAWK_HTTP_TOKEN or --http-token-file; or bind to 127.0.0.1; or pass --insecure',
   );
 }

@@ -72,28 +72,33 @@ export const METRICS = {
     goshawk_process_resident_memory_bytes: gauge('Memory of the process.'),
     goshawk_process_heap_used_bytes: gauge('JavaScript heap in use.'),
     goshawk_process_heap_limit_bytes: gauge(
-      'The JavaScript heap may grow to this; beyond it the process ends.',
+      'Maximum size of the JavaScript heap; the process crashes beyond it.',
     ),
-    goshawk_event_loop_delay_seconds: histogram('Delay of timers behind their due time.'),
-    goshawk_event_loop_busy_seconds_total: counter('Busy time of the event loop; 1 s a second is full load.'),
-    goshawk_timers_fired_total: counter('Timers of machines that fired.'),
+    goshawk_event_loop_delay_seconds: histogram('How late timers fire.'),
+    goshawk_event_loop_busy_seconds_total: counter(
+      'Busy time of the event loop; 1 s per second is full load.',
+    ),
+    goshawk_timers_fired_total: counter('Fired timers of the state machines.'),
 
-    goshawk_connections: gauge('Connections that are open.', { way: ['inbound', 'outbound'] }),
-    goshawk_mailbox_messages_total: counter('Messages that left, arrived, or stayed in the process.', BY_WAY),
-    goshawk_mailbox_frames_total: counter('Frames that left, arrived, or stayed in the process.', BY_WAY),
-    goshawk_mailbox_bytes_total: counter(
-      'Bytes of frames that left, arrived, or stayed in the process.',
+    goshawk_connections: gauge('Open connections.', { way: ['inbound', 'outbound'] }),
+    goshawk_mailbox_messages_total: counter(
+      'Messages sent, received, or delivered within the process.',
       BY_WAY,
     ),
-    goshawk_mailbox_dropped_total: counter('Messages that did not reach their party.', {
+    goshawk_mailbox_frames_total: counter('Frames sent, received, or delivered within the process.', BY_WAY),
+    goshawk_mailbox_bytes_total: counter(
+      'Bytes of frames sent, received, or delivered within the process.',
+      BY_WAY,
+    ),
+    goshawk_mailbox_dropped_total: counter('Messages that were not delivered.', {
       reason: DROP_REASONS,
     }),
     goshawk_mailbox_cuts_total: counter(
-      'Times that all connections were cut, because one exceeded its memory bound.',
+      'How often all connections were closed because one exceeded its memory limit.',
     ),
     goshawk_mailbox_refused_total: counter('Frames refused on arrival.', { reason: REFUSAL_REASONS }),
     goshawk_connections_rejected_total: counter(
-      'Rejected connections, without a key of this cluster or with another protocol.',
+      'Rejected connections: without a key of this cluster, or with another protocol.',
       { reason: REJECTION_REASONS },
     ),
     goshawk_messages_received_total: counter(
@@ -105,32 +110,30 @@ export const METRICS = {
       BY_TYPE,
     ),
     goshawk_messages_refused_total: counter(
-      'Invalid messages, and messages that their sender has no right to.',
+      'Invalid messages, and messages that the sender was not permitted to send.',
     ),
     goshawk_messages_unsendable_total: counter(
-      'Messages of this process that broke their declaration: a bug of Goshawk.',
+      'Messages of this process that did not match their declaration: a bug in Goshawk.',
     ),
     goshawk_messages_failed_total: counter(
-      'Messages dropped because a machine failed on them: a bug of Goshawk.',
+      'Messages dropped because a state machine failed on them: a bug in Goshawk.',
     ),
-    goshawk_log_lines_dropped_total: counter(
-      'Lost lines of the log: its disk is full, or its reader is stuck.',
-    ),
+    goshawk_log_lines_dropped_total: counter('Lost log lines: the disk is full, or the reader is stuck.'),
     goshawk_http_requests_total: counter('HTTP requests.'),
     goshawk_http_refused_total: counter('Refused HTTP requests.', { reason: ['token', 'host'] }),
   }),
   ...of(['scheduler'], {
-    goshawk_scheduler_jobs: gauge('Jobs that have not ended.', { state: ['waiting', 'running'] }),
+    goshawk_scheduler_jobs: gauge('Number of active jobs.', { state: ['waiting', 'running'] }),
     goshawk_scheduler_jobs_accepted_total: counter('Accepted jobs.'),
     goshawk_scheduler_jobs_refused_total: counter(
-      'Submissions refused for now, with a time to retry, by what there is too much of; journal: it is away.',
+      'Submissions refused temporarily, by the limit that was reached; journal: the journal is unavailable.',
       { reason: OVERLOADS },
     ),
     goshawk_scheduler_jobs_ended_total: counter('Ended jobs, by class and outcome.', BY_CLASS_AND_END),
     goshawk_scheduler_cancellations_total: counter('Cancelled jobs.'),
-    goshawk_scheduler_job_duration_seconds: histogram('From a job’s acceptance to its end.', BY_CLASS),
+    goshawk_scheduler_job_duration_seconds: histogram('Time from a job’s acceptance to its end.', BY_CLASS),
     goshawk_scheduler_queueing_seconds: histogram(
-      'Time from a task’s readiness to its first binding.',
+      'Time from a task becoming ready to its first binding.',
       BY_CLASS,
     ),
     goshawk_waiting_tasks: gauge('Waiting tasks, by class and reason.', {
@@ -138,7 +141,7 @@ export const METRICS = {
       reason: WAITING_REASONS,
     }),
     goshawk_oldest_waiting_seconds: gauge(
-      'Wait so far of the task that could start and has waited for longest; 0 where none waits.',
+      'Waiting time of the longest-waiting ready task; 0 if none waits.',
       BY_CLASS,
     ),
     goshawk_scheduler_running_tasks: gauge('Tasks bound to workers and not ended.', BY_CLASS),
@@ -146,31 +149,31 @@ export const METRICS = {
     goshawk_scheduler_tasks_ended_total: counter('Ended tasks, by class and outcome.', BY_CLASS_AND_END),
     goshawk_scheduler_retries_total: counter('Failed attempts that were retried.'),
     goshawk_scheduler_attempts_lost_total: counter('Attempts lost with their worker.'),
-    goshawk_scheduler_stale_reports_total: counter('Refused reports of outdated attempts.'),
+    goshawk_scheduler_stale_reports_total: counter('Refused reports of stale attempts.'),
     goshawk_scheduler_probes_sent_total: counter('Probes sent to workers.'),
     goshawk_scheduler_probes_recalled_total: counter('Probes cancelled before a worker served them.'),
     goshawk_scheduler_probes_out: gauge('Probes not served yet.'),
     goshawk_scheduler_asks_refused_total: counter('Probes served after the last task was bound.'),
-    goshawk_scheduler_known_workers: alike('Workers that it knows of.'),
+    goshawk_scheduler_known_workers: alike('Workers known to the scheduler.'),
     goshawk_scheduler_central_silent: alike(
-      '1 while nothing is heard of central: short jobs go on, long ones wait.',
+      '1 while central is silent: short jobs continue, long jobs wait.',
     ),
-    goshawk_scheduler_held_answers: gauge('Answers held until their records are durable.'),
+    goshawk_scheduler_held_answers: gauge('Replies delayed until their records are durable.'),
     goshawk_scheduler_active_jobs_bytes: gauge(
       'Estimated memory of active jobs, and of the keys of ended ones.',
     ),
   }),
   ...of('scheduler with a journal', {
     goshawk_journal_state: alike(
-      '1 for the state that the journal is in: full and away take no new jobs, failed takes nothing.',
+      '1 for the current state of the journal: full and away accept no new jobs, failed accepts no records.',
       { state: JOURNAL_STATES },
     ),
     goshawk_journal_file_bytes: alike('Size of the journal’s file.'),
-    goshawk_journal_used_bytes: alike('What is in use of the journal’s file.'),
+    goshawk_journal_used_bytes: alike('Bytes in use in the journal’s file.'),
     goshawk_journal_disk_free_bytes: alike(
-      'Free space of the disk that the journal is on; not there where it cannot be watched.',
+      'Free space on the journal’s disk; absent if it cannot be determined.',
     ),
-    goshawk_journal_records_appended_total: counter('Records given to the journal.'),
+    goshawk_journal_records_appended_total: counter('Records passed to the journal.'),
     goshawk_journal_records_written_total: counter('Durable records.'),
     goshawk_journal_commit_seconds: histogram('Time of a group commit.'),
   }),
@@ -178,17 +181,17 @@ export const METRICS = {
     goshawk_central_workers: gauge('Workers in the cluster.', BY_PARTITION_AND_STATE),
     goshawk_central_slots: gauge('Slots of the workers in the cluster.', BY_PARTITION_AND_STATE),
     goshawk_central_schedulers: gauge(
-      'Schedulers: present; away, which central has seen and whose journals are kept; missing, which are expected and have not come since central started.',
+      'Schedulers: present; away, seen before with a journal that is kept; missing, expected but not seen since central started.',
       { state: ['present', 'away', 'missing'] },
     ),
     goshawk_central_lost_workers: gauge(
-      'Workers that were lost within the last hour and have not come back; `goshawk workers` names them.',
+      'Workers lost within the last hour that have not returned; `goshawk workers` lists them.',
     ),
     goshawk_central_unowned_journals: gauge(
-      'Journals in a shared database that no scheduler has; `goshawk takeover --all` assigns them.',
+      'Journals in a shared database that no scheduler owns; `goshawk takeover --all` assigns them.',
     ),
     goshawk_central_disputed_addresses: gauge(
-      'Addresses that two running processes claim; `goshawk workers` names them.',
+      'Addresses that two running processes claim; `goshawk workers` lists them.',
     ),
     goshawk_central_workers_joined_total: counter('Workers that joined.'),
     goshawk_central_leases_lost_total: counter(
@@ -197,9 +200,9 @@ export const METRICS = {
     ),
     goshawk_central_tasks_placed_total: counter('Tasks placed by central.'),
     goshawk_central_placed_tasks: gauge('Tasks placed by central and not known to have ended.'),
-    goshawk_central_pending_tasks: gauge('Tasks without a fitting worker at present.'),
+    goshawk_central_pending_tasks: gauge('Tasks that currently fit no worker.'),
     goshawk_central_matches_total: counter('Free slots matched with a job.'),
-    goshawk_central_unmatched_tasks: gauge('Tasks in need of a free slot, by what is known of their job.', {
+    goshawk_central_unmatched_tasks: gauge('Tasks that need a free slot, by kind of job.', {
       kind: UNMATCHED_KINDS,
     }),
     goshawk_central_matching: gauge('1 while central matches short jobs; 0 while it is overloaded.'),
@@ -214,18 +217,18 @@ export const METRICS = {
     goshawk_worker_slots: gauge('Slots of the workers in this process.'),
     goshawk_worker_busy_slots: gauge('Slots with a task or a request for one.', BY_CLASS),
     goshawk_worker_queued_entries: gauge('Queued probes and placed tasks.'),
-    goshawk_worker_unconfirmed_reports: gauge('Ends of tasks not confirmed by their owners.'),
-    goshawk_worker_tasks_started_total: counter('Tasks that were started.'),
+    goshawk_worker_unconfirmed_reports: gauge('Task reports not yet confirmed by their owners.'),
+    goshawk_worker_tasks_started_total: counter('Started tasks.'),
     goshawk_worker_tasks_ended_total: counter('Ended runs of tasks, by class and outcome.', {
       class: CLASSES,
       outcome: OUTCOMES,
     }),
     goshawk_worker_task_run_seconds: histogram('Run time of tasks.', BY_CLASS),
     goshawk_worker_steal_attempts_total: counter('Steal requests.'),
-    goshawk_worker_steals_total: counter('Steal requests that got probes.'),
+    goshawk_worker_steals_total: counter('Steal requests that returned probes.'),
     goshawk_worker_probes_stolen_total: counter('Stolen probes.'),
     goshawk_worker_pauses_total: counter(
-      'Quarantines of a worker: it could start nothing, failed tasks that others complete, or had stood still.',
+      'Quarantines of a worker: it could not start tasks, failed tasks that others complete, or was suspended.',
     ),
     goshawk_worker_declined_total: counter('Probes and tasks returned unserved.'),
   }),

@@ -84,7 +84,7 @@ export class ThreadedSolver {
       this.#reply({ error });
     };
     thread.on('error', (error) => failed(error.message));
-    thread.on('exit', (code) => failed(`the solver's thread ended with ${code}`));
+    thread.on('exit', (code) => failed(`the solver thread exited with ${code}`));
     return thread;
   }
 

@@ -58,7 +58,7 @@ export class OtlpTracing implements Tracing {
   constructor(role: string, instance: string, logger: Logger) {
     const complaints = new ThrottledLog(logger, COMPLAINT_INTERVAL_MS);
     const complain = (problem: string): void =>
-      complaints.warn('collector', 'traces', 'traces are not sent', { problem });
+      complaints.warn('collector', 'traces', 'traces cannot be sent', { problem });
     const quiet = (): void => {};
     diag.setLogger(
       { error: complain, warn: complain, info: quiet, debug: quiet, verbose: quiet },

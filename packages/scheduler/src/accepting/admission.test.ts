@@ -87,7 +87,7 @@ describe('on workers without slots', () => {
   test('a task that needs nothing would fit without end', () => {
     for (const demand of [undefined, {}, { cpu: 0 }]) {
       const job = { tasks: tasks(1), ...(demand === undefined ? {} : { demand }) };
-      expect(why(job, one(0), DEFAULT_POLICY)).toMatch(/^worker w1 has no slots, .* fit without end$/);
+      expect(why(job, one(0), DEFAULT_POLICY)).toMatch(/^worker w1 has no slots and takes .* must request resources$/);
       expect(why(job, one(2), DEFAULT_POLICY)).toBeUndefined();
     }
   });
@@ -128,10 +128,10 @@ describe('what is required', () => {
     expect(missing({ require: { zone: 'us' }, estimate: '1h' })).toBeUndefined();
   });
 
-  test('is missing only should the job turn out long, while nobody knows that it is', () => {
+  test('is missing only if the job turns out long, while nobody knows that it is', () => {
     const pilots: PolicySettings = { ...HAWK, estimator: 'pilot' };
     expect(missing({ require: { zone: 'eu' } }, workers, pilots)).toBe(
-      `should the job turn out long: ${only}`,
+      `if the job turns out long: ${only}`,
     );
   });
 
@@ -140,7 +140,7 @@ describe('what is required', () => {
       'no worker with zone=eu has room for gpu 1 (w1): the job waits until one does',
     );
     expect(missing({ require: { planet: 'mars' } })).toBe(
-      'no worker has planet=mars, and none says what its planet is: the job waits until one does',
+      'no worker has planet=mars, and none declares its planet: the job waits until one does',
     );
     expect(missing({ require: { planet: 'mars' } }, [])).toBeUndefined();
   });

@@ -91,11 +91,11 @@ function whyOutside(
 ): string | undefined {
   if (scope === 'all' || couldFit(members, scope, { demand }) || !couldFit(members, 'all', { demand }))
     return undefined;
-  return `the workers that have room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
+  return `the workers with room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
 }
 
-const STARTS_GANGS = 'the default policy, goshawk, does, and so do those of 3Sigma (`goshawk policies`)';
-const ASK_FOR_LESS = 'ask for less, or add a larger worker';
+const STARTS_GANGS = 'the default policy, goshawk, and those of 3Sigma do (`goshawk policies`)';
+const ASK_FOR_LESS = 'request less, or add a larger worker';
 
 /** Tasks of a stage start together, and a job waits for workers that it prefers. */
 function whyNoGang(
@@ -116,14 +116,14 @@ function whyNoGang(
   if (!preset.gangs || mayMeet(members, prefer)) return undefined;
   return {
     message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
-    hint: '`goshawk workers --json` shows what they have; leave the preference out where any will do',
+    hint: '`goshawk workers --json` shows their attributes; omit the preference if any worker is acceptable',
   };
 }
 
 function boundless({ name, capacity }: Member): Impossible {
   return {
-    message: `worker ${name} has no slots, it takes as many tasks as fit: one that needs nothing would fit without end`,
-    hint: `say what a task needs of ${formatResources(capacity)}, such as --cpus 1`,
+    message: `worker ${name} has no slots and takes as many tasks as fit, so each task must request resources`,
+    hint: `state what a task needs of ${formatResources(capacity)}, such as --cpus 1`,
   };
 }
 
@@ -139,7 +139,7 @@ export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Me
     const at = missing.findIndex((line) => line !== undefined);
     if (at < 0) continue;
     const isSure = missing.every((line) => line !== undefined);
-    return isSure ? `${missing[at]!}` : `should the job turn out ${classes[at]!}: ${missing[at]!}`;
+    return isSure ? `${missing[at]!}` : `if the job turns out ${classes[at]!}: ${missing[at]!}`;
   }
   return undefined;
 }

@@ -35,14 +35,14 @@ function appended(
 ): Refusal | undefined {
   const { first, common, each, digest, close, taken } = message;
   if (job.spec.openMs === undefined)
-    return notOpen(`${job.id} takes no further tasks: it was submitted without "open"`);
+    return notOpen(`${job.id} accepts no further tasks: it was submitted without "open"`);
   if (!Array.isArray(each)) return { code: 'bad-job', message: 'tasks: expected a list', hint: '' };
   const has = first + each.length <= job.taskCount;
   if (has && each.length > 0 && first + each.length === job.taskCount && digest !== job.digest)
     return conflict(job, first);
   const isNews = !has || (close && job.isOpen);
   if (!isNews || job.hasEnded || job.cancelling || !job.isOpen) {
-    if (!has) return notOpen(`${job.id} is closed, and takes no further tasks`);
+    if (!has) return notOpen(`${job.id} is closed and accepts no further tasks`);
     heard(s, job, taken, now);
     return undefined;
   }
@@ -81,6 +81,6 @@ function notOpen(message: string): Refusal {
 }
 
 function conflict({ id, taskCount }: Job, first: number): Refusal {
-  const message = `${id} has ${taskCount} tasks, others than those that were to be appended at ${first}`;
-  return { code: 'append-conflict', message, hint: 'does another client append to it?' };
+  const message = `${id} has ${taskCount} tasks, which differ from those to be appended at ${first}`;
+  return { code: 'append-conflict', message, hint: 'is another client appending to it?' };
 }

@@ -61,7 +61,7 @@ export class Holds {
   ): Refusal | undefined {
     if (job.hasEnded || job.cancelling) {
       const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
-      return { code: 'has-ended', message: `${job.id} ${how}`, hint: 'nothing of it waits' };
+      return { code: 'has-ended', message: `${job.id} ${how}`, hint: 'none of its tasks wait' };
     }
     // The network may deliver a request that was repeated once a later one was answered.
     const isLate = request < (this.#heeded.get(from) ?? 0);

@@ -73,12 +73,12 @@ export class Keys {
       ? {
           code: 'owner-away',
           message: `the key belongs to scheduler ${owner.name}, which is away`,
-          hint: 'try again when it is back',
+          hint: 'try again once it is back',
         }
       : {
           code: 'other-scheduler',
           message: `the key belongs to scheduler ${owner.name}`,
-          hint: 'submit to that one',
+          hint: 'submit to that scheduler',
         };
   }
 
@@ -96,6 +96,6 @@ function sorted(names: readonly string[]): string[] {
 
 const OWNERS_UNKNOWN: Refusal = {
   code: 'not-ready',
-  message: 'this scheduler does not know yet which others are in the cluster',
+  message: 'this scheduler does not know the other schedulers of the cluster yet',
   hint: 'try again in a moment',
 };

@@ -61,10 +61,7 @@ export class Overload {
     const { activeJobsMax, activeBytesMax } = this.#limits;
     const { activeCount, activeBytes } = this.#jobs;
     if (activeCount >= activeJobsMax) {
-      return this.#refuse(
-        'jobs',
-        `this scheduler holds ${activeCount} jobs that have not ended, which is all it takes`,
-      );
+      return this.#refuse('jobs', `this scheduler holds ${activeCount} active jobs, which is its limit`);
     }
     if (activeBytes >= activeBytesMax) {
       return this.#refuse(
@@ -108,7 +105,7 @@ export class Overload {
     const { jobs, waiting } = this.#jobs.activeOf(user);
     const whose = user ?? 'nobody in particular';
     if (jobs >= activeJobsPerUserMax)
-      return this.#refuse('user', `${jobs} jobs of ${whose} have not ended, which is all one may have here`);
+      return this.#refuse('user', `${jobs} jobs of ${whose} are active, which is the limit here`);
     if (waiting + tasks <= userWaitingTasksMax) return undefined;
     const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
     if (tasks > userWaitingTasksMax) return { ...TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
@@ -128,7 +125,7 @@ export class Overload {
     const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
     return this.#refuse(
       'user',
-      `${whose} has ${waiting} tasks waiting here, and ${tasks} more came; ${quota}`,
+      `${whose} has ${waiting} tasks waiting here, and ${tasks} more were submitted; ${quota}`,
     );
   }
 

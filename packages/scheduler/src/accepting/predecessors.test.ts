@@ -134,7 +134,7 @@ describe('a job after another one of the same scheduler', () => {
     const lost = submit({ ...ONE, afterOk: ['s-99'] });
     expect(detail(lost)).toMatchObject({
       state: 'cancelled',
-      cancelReason: 'it was to start after s-99 had completed, of which nobody knows',
+      cancelReason: 'it depended on the completion of s-99, which is unknown',
     });
   });
 

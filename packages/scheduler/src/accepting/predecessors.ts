@@ -260,11 +260,7 @@ export class Predecessors {
     if (job.hasEnded || job.cancelling) return;
     if (state !== 'completed' && job.spec.afterOk?.includes(id)) {
       if (state === 'forgotten' || state === 'unknown')
-        return this.#cancelling.cancel(
-          job,
-          now,
-          `it was to start after ${id} had completed, ${WORDS[state]}`,
-        );
+        return this.#cancelling.cancel(job, now, `it depended on the completion of ${id}, ${WORDS[state]}`);
       addTo(this.#followers, id, job);
       this.#fates.set(id, fate);
       return;
@@ -287,8 +283,8 @@ export class Predecessors {
 const NOTHING_KNOWN = { state: 'unknown', tasks: 0, ended: 0 } as const;
 
 const WORDS = {
-  forgotten: 'which has ended and was forgotten since: nobody knows how',
-  unknown: 'of which nobody knows',
+  forgotten: 'which has ended with an outcome that is no longer recorded',
+  unknown: 'which is unknown',
 } as const satisfies Partial<Record<JobFate, string>>;
 
 function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {

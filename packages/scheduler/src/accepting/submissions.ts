@@ -122,7 +122,7 @@ function retried(
   if (job.retryKeys.includes(key)) return accepted(s, job);
   if (!isFinal(job.state)) {
     const problem = `${job.id} is still ${job.state}`;
-    return { code: 'not-ended', message: problem, hint: 'wait for its end, or cancel it' };
+    return { code: 'not-ended', message: problem, hint: 'wait for it to end, or cancel it' };
   }
   if (s.cluster.isDraining) return DRAINING;
   const last = Math.max(-1, ...(tasks ?? []).map((range) => range.last));
@@ -232,8 +232,8 @@ export function keyTaken(s: SchedulerParts, number: JobNumber, { id, accepted, e
 function keyConflict(key: string, job: string): Refusal {
   return {
     code: 'key-conflict',
-    message: `the key ${key} was given to another job before, which is ${job}`,
-    hint: 'give another key for another job',
+    message: `the key ${key} already belongs to another job, ${job}`,
+    hint: 'use a different key for a different job',
   };
 }
 
@@ -252,7 +252,7 @@ const NOT_READY: Refusal = {
 
 const KEY_FREED: Refusal = {
   code: 'not-ready',
-  message: 'the job that had this key was forgotten just now',
+  message: 'the job with this key was just forgotten',
   hint: RETRY,
 };
 
@@ -265,7 +265,7 @@ export const LEFT_OUT: Refusal = {
 
 const NO_KEY: Refusal = {
   code: 'bad-key',
-  message: '"" is no key: all jobs with it would be one job',
+  message: '"" is not a valid key',
   hint: `a key is text of 1 to ${LIMITS.nameLengthMax} characters`,
 };
 

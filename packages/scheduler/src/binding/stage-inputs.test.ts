@@ -65,7 +65,7 @@ describe('inputs of a stage', () => {
     const half = 'x'.repeat(LIMITS.inputLengthMax / 2);
     expect(extracted([half, half]).ask(W1, 1, 2)!.inputs).toEqual({
       lines: '',
-      problem: expect.stringMatching(/more than 4 MiB .* paths of files/),
+      problem: expect.stringMatching(/exceed 4 MiB .* paths of files/),
     });
   });
 

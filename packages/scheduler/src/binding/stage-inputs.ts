@@ -35,6 +35,6 @@ function linesOf(
 }
 
 function tooLarge(): MessageOf<'run'>['inputs'] {
-  const problem = `what the stages in "inputs" returned is more than ${LIMITS.inputLengthMax / 2 ** 20} MiB as JSON lines; return less, such as paths of files`;
+  const problem = `the return values of the stages in "inputs" exceed ${LIMITS.inputLengthMax / 2 ** 20} MiB as JSON lines; return less, such as paths of files`;
   return { lines: '', problem };
 }

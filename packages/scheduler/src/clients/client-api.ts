@@ -154,7 +154,7 @@ export class ClientApi {
     answers.refuse(from, request, {
       code: 'spec-too-long',
       message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
-      hint: `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; ask without it, or look at what was submitted`,
+      hint: `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; omit it from the request, or see the submitted job`,
     });
   }
 
@@ -256,7 +256,7 @@ const DROPPED_HINT =
 
 const TOO_MANY_LOOKS = {
   code: 'overloaded',
-  message: 'this scheduler is asked about all of its jobs too often',
+  message: 'too many requests for all jobs of this scheduler',
   hint: 'try again in a moment',
 };
 
@@ -268,6 +268,6 @@ const EXPLAINING_COST = 10;
 
 const TOO_MANY_WATCH: Refusal = {
   code: 'overloaded',
-  message: `${LIMITS.watchesMax} clients watch jobs of this scheduler, which is the most that it takes`,
-  hint: 'wait for jobs one after the other, or ask for them now and then',
+  message: `${LIMITS.watchesMax} clients watch jobs of this scheduler, which is its limit`,
+  hint: 'wait for jobs one after another, or poll them',
 };

@@ -41,7 +41,7 @@ export function taskPage(
   if (unknown !== undefined)
     return {
       code: 'bad-state',
-      message: `no task is ever ${quoted(unknown)}`,
+      message: `there is no task state ${quoted(unknown)}`,
       hint: `states are ${JOB_STATES.join(', ')}`,
     };
   const only = name === undefined ? undefined : job.stages.find(({ spec }) => spec.name === name);

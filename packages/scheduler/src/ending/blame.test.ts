@@ -79,7 +79,7 @@ describe('a worker that fails what others complete', () => {
   test('is told so', () => {
     expect(after(20, 4)).toEqual([]);
     expect(after(20, 5)).toEqual([
-      { type: 'unfit', reason: 'tasks of s-1 fail here and complete elsewhere' },
+      { type: 'unfit', reason: 'tasks of s-1 fail here but complete elsewhere' },
     ]);
   });
 
@@ -143,7 +143,7 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     const bench = submitted(1, 0, W1, W2);
     const told = Array.from({ length: 5 }, (_, place) => job(bench, place + 2, true));
     expect(told.flat()).toEqual([
-      { type: 'unfit', reason: 'tasks fail here and complete elsewhere, one of s-6 among them' },
+      { type: 'unfit', reason: 'tasks fail here but complete elsewhere, including one of s-6' },
     ]);
     expect(told[4]).toHaveLength(1);
   });

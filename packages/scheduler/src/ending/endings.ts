@@ -23,7 +23,7 @@ import { clearTimers, openUntil, watchOpen, watchRest } from './job-timers.js';
 import { UnfitWorkers } from './unfit-workers.js';
 
 const NO_ROOM =
-  'what it returned is not kept: the memory of its scheduler is full, which has no journal (--data-folder)';
+  'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
 
 function withoutWords(outcome: Outcome): Outcome {
   if (outcome.value === undefined) return { ...outcome, errorMessage: '' };
@@ -209,7 +209,7 @@ export class Endings {
     for (const stage of job.stages) {
       const out = stage.gang === undefined ? [] : job.membersOut(stage);
       if (out.length === 0 || out.length === stage.unfinished) continue;
-      this.#breakUp(job, stage, -1, 'its scheduler was started again while the gang started', false, now);
+      this.#breakUp(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
     }
   }
 

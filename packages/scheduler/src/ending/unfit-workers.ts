@@ -30,14 +30,14 @@ export class UnfitWorkers {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY || !job.history.isUnfit(worker)) return;
     if (!hasBesides(this.#members, [worker], 'all', job.dag.stageOf(task).spec)) return;
-    this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here and complete elsewhere` });
+    this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here but complete elsewhere` });
   }
 
   /** A task completed at the worker. @param failedAt workers that it came to nothing at before */
   completed(job: Job, worker: Address, failedAt: readonly Address[] | undefined): void {
     if (this.#disproved.size > 0) this.#disproved.delete(worker);
     if (failedAt === undefined) return;
-    const reason = `tasks fail here and complete elsewhere, one of ${job.id} among them`;
+    const reason = `tasks fail here but complete elsewhere, including one of ${job.id}`;
     for (const other of failedAt) {
       if (other > NOBODY && other !== worker && this.#disprove(other) && !this.#isLast(other))
         this.#env.send(other, { type: 'unfit', reason });

@@ -175,8 +175,10 @@ export class AttemptHistory {
     if (isCancelling) return false;
     const losses = blame.lossesOf(task);
     if (losses < LIMITS.lossesPerTaskMax) return true;
-    const mayBe = wasApart ? '; nothing else started there, so it may want more memory than there is' : '';
-    const message = `lost its worker ${losses} times and was given up${mayBe}`;
+    const mayBe = wasApart
+      ? '; no other task started there, so it may need more memory than the worker has'
+      : '';
+    const message = `lost its worker ${losses} times and was abandoned${mayBe}`;
     this.reports.setError(task, { outcome: { ...LOST, errorMessage: message }, worker });
     return false;
   }

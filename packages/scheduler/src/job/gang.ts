@@ -101,7 +101,7 @@ export class Gang {
  */
 export function whyBroken(rank: number, worker: string, outcome: Outcome | undefined): string {
   const member = `rank ${rank} of its gang`;
-  if (outcome === undefined) return `${member} was given back by ${worker} before it started`;
+  if (outcome === undefined) return `${member} was returned by ${worker} before it started`;
   const { kind, errorMessage } = outcome;
   if (kind === 'lost' && errorMessage === '') return `${member} was lost with ${worker}`;
   const ended = kind === 'failed' ? 'failed' : kind === 'timeout' ? 'timed out' : 'was ended';

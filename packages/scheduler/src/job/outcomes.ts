@@ -44,7 +44,7 @@ export const GIVEN_UP: Outcome = {
   kind: 'failed',
   errorCode: JOB_GIVEN_UP,
   errorMessage:
-    'workers were lost one by one with tasks of this job, and it was given up: they may want more memory than there is',
+    'workers were lost one by one running tasks of this job, so it was abandoned: its tasks may need more memory than workers have',
 };
 
 /** What becomes of the tasks of a job that is not to start after its deadline. */

@@ -78,7 +78,7 @@ function describeMissing(
   const able = [...workers.all()].filter((member) => hasRequired(member, needs));
   if (able.length === 0) {
     const names = Object.keys(requires).filter((name) => !hasAttribute(workers, name));
-    const unknown = names.length === 0 ? '' : `, and none says what its ${names.join(' or ')} is`;
+    const unknown = names.length === 0 ? '' : `, and none declares its ${names.join(' or ')}`;
     return `no worker has ${what}${unknown}: the job waits until one does`;
   }
   const large = able.filter(({ capacity }) => fits(demand, capacity));

@@ -52,7 +52,7 @@ export class Cluster {
 
   /** The cluster's; there is none before central has welcomed this scheduler. */
   get policy(): PolicySettings {
-    invariant(this.#settings !== undefined, 'a job came before the scheduler belonged to a cluster');
+    invariant(this.#settings !== undefined, 'a job arrived before the scheduler joined a cluster');
     return this.#settings.policy;
   }
 

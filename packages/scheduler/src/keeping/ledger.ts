@@ -298,12 +298,11 @@ export class Ledger {
   }
 }
 
-const FULL_HINT = 'make room on that disk; the jobs that were accepted go on meanwhile';
-const STOPPED_HINT =
-  'make room on that disk: what was asked for is known and not written yet, and holds as soon as it is';
+const FULL_HINT = 'free space on that disk; accepted jobs continue meanwhile';
+const STOPPED_HINT = 'free space on that disk: the request is pending and takes effect once it is written';
 const AWAY = {
   code: 'journal-unavailable',
-  hint: 'try again when the journal is back; the jobs that were accepted go on meanwhile',
+  hint: 'try again when the journal is back; accepted jobs continue meanwhile',
   retryMs: 500,
   cause: 'journal',
 } as const;

@@ -27,7 +27,7 @@ export class Pieces {
 
   /** @param steps say what each of them was */
   begin(steps: Iterable<number>, now: Millis): void {
-    invariant(this.#steps === undefined, 'one thing is done in pieces at a time');
+    invariant(this.#steps === undefined, 'only one operation can run in chunks at a time');
     this.#steps = steps[Symbol.iterator]();
     this.goOn(now);
   }

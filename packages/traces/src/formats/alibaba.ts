@@ -153,7 +153,7 @@ class RowReader {
     if (this.#text(row, status) !== 'Terminated' || !start || !end || end < start) {
       return this.#tally.add({
         code: 'stages-not-ended',
-        what: 'stages that did not end well, or whose times are missing: left out',
+        what: 'stages that did not complete, or that lack times: omitted',
       });
     }
     const instances = decimal(this.#text(row, 'instance_num'));
@@ -204,7 +204,7 @@ function jobOfRows(name: string, { stages, submit }: Rows, isOrdered: boolean, t
   if (submit < 0)
     tally.add({
       code: 'jobs-before-trace',
-      what: 'jobs submitted before the trace began: submitted at its begin',
+      what: 'jobs submitted before the trace began: submitted at its start',
     });
   const submitSeconds = Math.max(0, submit);
   if (stages.length === 1) {
@@ -218,7 +218,7 @@ function jobOfRows(name: string, { stages, submit }: Rows, isOrdered: boolean, t
     : stages;
   const ordered = inRunningOrder(stagesOf(sorted, isOrdered, tally));
   // Stages wait for lower numbers only.
-  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} of ${name} waits for itself`);
+  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} of ${name} depends on itself`);
   return { ...jobOf(submitSeconds, ordered.durationsSeconds), name, stages: ordered.stages };
 }
 
@@ -230,10 +230,7 @@ function stagesOf(stages: readonly Stage[], isOrdered: boolean, tally: Tally): S
     // A number may stand on several rows, all of which come before.
     const after = wanted.flatMap((before) => placesOf.get(before) ?? []);
     const lost = wanted.filter((before) => !placesOf.has(before)).length;
-    tally.add(
-      { code: 'stages-before-missing', what: 'stages to come after that are not there: not waited for' },
-      lost,
-    );
+    tally.add({ code: 'stages-before-missing', what: 'dependencies on missing stages: ignored' }, lost);
     if (number !== undefined) placesOf.set(number, [...(placesOf.get(number) ?? []), place]);
     return {
       // Two rows may have one name; a job's stages may not.

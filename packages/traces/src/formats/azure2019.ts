@@ -38,7 +38,7 @@ async function daysOf(folder: string): Promise<Day[]> {
   if (!(await isFolder(folder))) {
     throw new WorkloadError(
       'this is one table of the Azure Functions trace',
-      'name the folder that holds invocations_per_function_md.anon.d01.csv and function_durations_percentiles.anon.d01.csv',
+      'give the folder that contains invocations_per_function_md.anon.d01.csv and function_durations_percentiles.anon.d01.csv',
       { file: folder },
     );
   }
@@ -68,7 +68,7 @@ async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerat
   tally.add(
     {
       code: 'invocations-spread',
-      what: 'tables of averages a minute and a day: times within them are not recorded',
+      what: 'tables of averages per minute and day: times within them are not recorded',
     },
     days.length,
   );
@@ -84,7 +84,7 @@ async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerat
         tally.add(
           {
             code: 'invocations-without-duration',
-            what: 'invocations of functions without a duration: left out',
+            what: 'invocations of functions without a duration: omitted',
           },
           lost,
         );

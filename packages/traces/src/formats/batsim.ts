@@ -39,14 +39,14 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
     if (delay === undefined) {
       tally.add({
         code: 'jobs-without-delay',
-        what: 'jobs whose profile is not a delay, and whose run time depends on a platform: left out',
+        what: 'jobs whose profile is not a delay, so that the run time depends on a platform: omitted',
       });
       continue;
     }
     if (walltime !== undefined && walltime < delay)
       tally.add({
         code: 'jobs-over-walltime',
-        what: 'jobs that run longer than their wall time: they end then',
+        what: 'jobs that run longer than their wall time: cut off at that time',
       });
     const duration = Math.min(delay, walltime ?? delay);
     packer.roomFor(tasks).fill(duration);

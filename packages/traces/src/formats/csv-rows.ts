@@ -41,7 +41,7 @@ export class CsvRow {
   expectColumns(columns: number): void {
     if (this.#columns === columns) return;
     throw new WorkloadError(
-      `the line has ${this.#columns} ${this.#columns === 1 ? 'column' : 'columns'} in place of ${columns}`,
+      `the line has ${this.#columns} ${this.#columns === 1 ? 'column' : 'columns'} instead of ${columns}`,
       'copy or download the part again; the schema of the official Google trace lists the columns',
       { file: this.file, line: this.line },
     );

@@ -54,7 +54,7 @@ describe('a CSV file with named columns', () => {
 
   it('names the columns that it does not read', async () => {
     const { tally } = await read('submit,duration,queue,nodes', '0,1,batch,n1');
-    expect(tally).toEqual(['2  columns of which jobs keep nothing: queue, nodes']);
+    expect(tally).toEqual(['2  ignored columns: queue, nodes']);
   });
 
   it('reads amounts with their units, and shares of a GPU', async () => {
@@ -102,7 +102,7 @@ describe('a CSV file with named columns', () => {
 
   it.each([
     [['submit,task,duration', '0,2,5'], /trace:1: there is no column 'task'; did you mean 'tasks'\?/],
-    [['submit,tasks,duration', '0,2'], /trace:2: the line has 2 columns in place of 3/],
+    [['submit,tasks,duration', '0,2'], /trace:2: the line has 2 columns instead of 3/],
     [['submit,tasks,duration', '0,0,5'], /trace:2: column 2, the tasks, is '0'/],
     [['submit,tasks,duration', '0,1,'], /trace:2: the duration is empty/],
     [['submit,tasks,duration', 'x,1,5'], /trace:2: column 1, the submit, is 'x'/],
@@ -135,8 +135,8 @@ describe('the Standard Workload Format', () => {
     ]);
     expect(tally).toEqual([
       '1  jobs of several processors: tasks that may start one by one, though the job started at once',
-      '1  jobs without a run time or processors, which never ran: left out',
-      '2  columns of which jobs keep nothing: group, queue',
+      '1  jobs without a run time or processors, which never ran: omitted',
+      '2  ignored columns: group, queue',
     ]);
   });
 
@@ -164,14 +164,14 @@ describe('the Standard Workload Format', () => {
     expect((await read(SWF_JOB)).format).toBe('swf');
     expect((await read('1 0 0 10 2 10 100 2 20 100 1 1 1 1 1 1 0 0')).format).toBe('swf');
     expect((await read('1 1356996147 0 12 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1 7 8 9')).tally.at(-1)).toMatch(
-      /columns of which jobs keep nothing: group, queue, partition, those behind the 18th/,
+      /ignored columns: group, queue, partition, those behind the 18th/,
     );
     // 15 tasks make a line of `.tr` of as many fields.
     expect((await read(`0 15 1 ${'1 '.repeat(15)}`)).format).toBe('tr');
   });
 
   it.each([
-    [['; Version: 2.2', '1 2 3'], /trace:2: the line has 3 fields in place of 18/],
+    [['; Version: 2.2', '1 2 3'], /trace:2: the line has 3 fields instead of 18/],
     [[SWF_JOB, SWF_JOB.replace('60', 'x')], /trace:2: field 4, the run time, is 'x'/],
     [[SWF_JOB, SWF_JOB.replace('60', '1e300')], /trace:2: field 4, the run time, is '1e300'/],
     [
@@ -212,14 +212,14 @@ describe('Alibaba’s batch_task of 2018', () => {
       { name: 'j_2', submitSeconds: 105, durationsSeconds: [1, 1], meanSeconds: 1, demand },
     ]);
     expect(tally).toEqual([
-      '1  columns of which jobs keep nothing: task_type',
-      '1  stages that did not end well, or whose times are missing: left out',
-      '1  stages to come after that are not there: not waited for',
+      '1  ignored columns: task_type',
+      '1  stages that did not complete, or that lack times: omitted',
+      '1  dependencies on missing stages: ignored',
     ]);
   });
 
   it.each([
-    [['M1,2,j_1,1,Terminated,100,110,100,0.5', 'M1,2'], /trace:2: the line has 2 columns in place of 9/],
+    [['M1,2,j_1,1,Terminated,100,110,100,0.5', 'M1,2'], /trace:2: the line has 2 columns instead of 9/],
     [['M1,0,j_1,1,Terminated,100,110,100,0.5'], /trace:1: column 2, the number of instances, is '0'/],
     [['M1,1,,1,Terminated,100,110,100,0.5'], /trace:1: column 3, the name of the job, is empty/],
   ])('%j is refused', async (lines, message) => {

@@ -196,7 +196,7 @@ class CsvReader {
     if (!isSeconds(duration)) {
       throw new WorkloadError(
         `the job ends ${-duration} s before it starts`,
-        'correct the row, or leave it out',
+        'correct or remove the row',
         row,
       );
     }
@@ -246,7 +246,7 @@ class CsvReader {
     if (seconds > 0 && isSeconds(seconds)) return seconds;
     this.#tally.add({
       code: 'deadlines-past',
-      what: 'jobs with a deadline before their submission: it is left out',
+      what: 'jobs with a deadline before their submission: deadline omitted',
     });
     return undefined;
   }
@@ -257,7 +257,7 @@ class CsvReader {
     if ((PRIORITIES as readonly string[]).includes(text)) return text as Priority;
     this.#tally.add({
       code: 'priorities-unknown',
-      what: `jobs whose priority is not one of ${PRIORITIES.join(', ')}: it is left out`,
+      what: `jobs whose priority is not one of ${PRIORITIES.join(', ')}: omitted`,
     });
     return undefined;
   }

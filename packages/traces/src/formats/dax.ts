@@ -45,7 +45,7 @@ async function* readDax(file: string, tally = new Tally()): AsyncGenerator<Packe
       const seconds = decimal(attribute('runtime'));
       if (!isSeconds(seconds))
         throw fault(at, `the runtime of job '${id}' is ${quote(attributes.runtime!)}`, SECONDS_ADVICE);
-      if (tasks.has(id)) throw fault(at, `two jobs are called '${id}'`, 'each has an id of its own');
+      if (tasks.has(id)) throw fault(at, `two jobs are called '${id}'`, 'each needs a unique id');
       const durationsSeconds = Float64Array.of(seconds);
       tasks.set(id, { name: id, parents: [], children: [], path: [at], durationsSeconds });
     } else if (tag === 'child') {

@@ -58,7 +58,7 @@ export async function* readWholeLines(file: string, linesRead: () => number): As
     if (pendingBytes > LINE_BYTES_MAX) {
       throw new WorkloadError(
         `the line is longer than ${LINE_BYTES_MAX / 1024 / 1024} MiB`,
-        'a trace has one job a line: check that this is a text file',
+        'a trace has one job per line: check that this is a text file',
         { file, line: linesRead() + 1 },
       );
     }
@@ -129,7 +129,7 @@ export async function readDocument(file: string): Promise<string> {
     if (bytes > DOCUMENT_BYTES_MAX) {
       throw new WorkloadError(
         `the document is larger than ${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB`,
-        'take a part of it, or make a CSV file of it, which is read row by row',
+        'use a part of it, or convert it to CSV, which is read row by row',
         { file },
       );
     }
@@ -144,7 +144,7 @@ export async function readDocument(file: string): Promise<string> {
 export function emptyTrace(file: string, advice: string, tallied: readonly Tallied[] = []): WorkloadError {
   const why = tallied.map(({ count, what }) => `${count} ${what}`).join(', ');
   return new WorkloadError(
-    why === '' ? 'the trace is empty' : `no job is left of the trace (${why})`,
+    why === '' ? 'the trace is empty' : `the trace contains no usable job (${why})`,
     advice,
     { file },
   );
@@ -202,7 +202,7 @@ export async function namesIn(folder: string): Promise<string[]> {
 /** Refuses what cannot be read as one file. */
 async function checkFile(path: string): Promise<void> {
   if (await isFolder(path)) {
-    throw new WorkloadError('this is a folder', 'name one trace file in it', { file: path });
+    throw new WorkloadError('this is a folder', 'give one trace file in it', { file: path });
   }
 }
 

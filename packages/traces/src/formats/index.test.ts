@@ -47,7 +47,7 @@ describe('detectFormat', () => {
 
   it('says of a JSON document what it is, rather than that its first line is no JSON', async () => {
     await expect(detect('{\n  "a": 1\n}\n')).rejects.toThrow(
-      /somefile:1: this is a JSON document of a kind that is not known; known formats are /,
+      /somefile:1: this is a JSON document of unknown kind; known formats are /,
     );
   });
 });

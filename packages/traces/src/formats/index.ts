@@ -58,8 +58,8 @@ export async function detectFormat(path: string): Promise<TraceFormat> {
   for (const format of ALL) if (format.recognises(first.text, first.head)) return format;
   if (/^\s*[[{]/.test(first.head)) {
     throw new WorkloadError(
-      'this is a JSON document of a kind that is not known',
-      `${KNOWN}; as jsonl each line is one job: jq -c makes such lines`,
+      'this is a JSON document of unknown kind',
+      `${KNOWN}; in jsonl each line is one job: jq -c writes such lines`,
       { file: path, line: first.line },
     );
   }
@@ -79,7 +79,7 @@ async function detectFolder(folder: string): Promise<TraceFormat> {
   if (format !== undefined) return format;
   throw new WorkloadError(
     `this is ${entries.length === 0 ? 'an empty folder' : 'a folder without a known trace'}`,
-    'name a trace file, or the folder that holds job_events and task_events of the official Google trace',
+    'give a trace file, or the folder that contains job_events and task_events of the official Google trace',
     { file: folder },
   );
 }
@@ -102,8 +102,8 @@ export function formatToWrite(file: string, name?: string): WritableFormat {
   if (format !== undefined) return format;
   const endings = WRITABLE.flatMap((each) => each.endings);
   throw new WorkloadError(
-    'the name does not say in which format to write',
-    `let it end in ${endings.join(' or ')} (and .gz after it for gzip), or name the format`,
+    'the file name does not tell the format',
+    `use a name that ends in ${endings.join(' or ')} (and .gz after it for gzip), or name the format`,
     { file },
   );
 }

@@ -99,7 +99,7 @@ describe('the export of a journal', () => {
 
   it('is refused by file and line where it is none', async () => {
     await expect(read(accepted('abcde-1', 0, spec({ count: 1 })), { x: 1 })).rejects.toThrow(
-      /export:2: no record of a journal: '\{"x":1\}'/,
+      /export:2: not a journal record: '\{"x":1\}'/,
     );
     await expect(read({ id: 'abcde-0', kind: 'schedulers', at: 1, names: [] })).rejects.toThrow(
       'the trace is empty',
@@ -113,7 +113,7 @@ describe('the export of a journal', () => {
     [accepted('abcde-1', 0, spec({})), /wrong spec\.stages\[0\]/],
     [{ ...attempt('abcde-1', 0, 1), runMs: null }, /wrong runMs/],
     [{ ...attempt('abcde-1', 0, 1), task: -1 }, /wrong task/],
-    [accepted('abcde-1', 1e300, spec({ count: 1 })), /no record of a journal/],
+    [accepted('abcde-1', 1e300, spec({ count: 1 })), /not a journal record/],
   ])('whose record is damaged is refused: %o', async (record, message) => {
     await expect(read(record)).rejects.toThrow(message);
   });

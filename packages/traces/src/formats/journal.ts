@@ -111,7 +111,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
     if (wrong === undefined) return entry as JournalEntry;
     throw new WorkloadError(
       `the record has a wrong ${wrong}`,
-      'export the journal again, or leave the line out',
+      'export the journal again, or remove the line',
       {
         file,
         line,
@@ -119,7 +119,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
     );
   }
   throw new WorkloadError(
-    `no record of a journal: ${quote(text.trim())}`,
+    `not a journal record: ${quote(text.trim())}`,
     '`goshawk journal export FOLDER` prints them',
     {
       file,

@@ -14,22 +14,22 @@ const UNFINISHED =
 export function isTaken(state: string, hasRun: boolean, tally: Tally): boolean {
   const word = /[\p{L}\p{N}]+/u.exec(state.toLowerCase())?.[0] ?? '';
   if (UNFINISHED.test(word)) {
-    tally.add({ code: 'jobs-not-ended', what: 'jobs that had not ended: left out' });
+    tally.add({ code: 'jobs-not-ended', what: 'jobs that had not ended: omitted' });
     return false;
   }
   if (!hasRun) return neverRan(tally);
   if (word === '' || COMPLETED.test(word)) return true;
   if (FAILED.test(word)) tally.add(FAILED_JOBS);
-  else tally.add({ code: 'states-unknown', what: 'jobs of a state that is not known: taken as completed' });
+  else tally.add({ code: 'states-unknown', what: 'jobs with an unknown state: read as completed' });
   return true;
 }
 
 export const FAILED_JOBS = {
   code: 'jobs-failed',
-  what: 'jobs that failed or were cancelled while they ran: taken with the time that they ran',
+  what: 'jobs that failed or were cancelled while running: read with the time they ran',
 } as const;
 
 export function neverRan(tally: Tally): false {
-  tally.add({ code: 'jobs-never-run', what: 'jobs that never ran: left out' });
+  tally.add({ code: 'jobs-never-run', what: 'jobs that never ran: omitted' });
   return false;
 }

@@ -80,7 +80,7 @@ class SacctReader {
   constructor(header: Row, tally: Tally) {
     if (!isParsable(header.cells.join('|'))) {
       throw new WorkloadError(
-        'this is the table that sacct prints for people, which cuts long names',
+        'this is sacct’s human-readable table, which truncates long names',
         `export it with -P: ${COMMAND}`,
         header,
       );
@@ -112,7 +112,7 @@ class SacctReader {
     checkLength(row, this.#width);
     const id = this.#text(row, 'jobid') ?? this.#text(row, 'jobidraw') ?? '';
     if (id.includes('.')) {
-      this.#tally.add({ code: 'job-steps', what: 'steps of jobs: part of their jobs' });
+      this.#tally.add({ code: 'job-steps', what: 'job steps: part of their jobs' });
       return;
     }
     const seconds = this.#elapsed(row);

@@ -77,7 +77,7 @@ function jobOfValue(
     for (let copy = 0; copy < copies; copy++) group.seconds.push(seconds);
   }
   if (groups.size === 0) {
-    tally.add({ code: 'jobs-without-tasks', what: 'jobs without tasks: left out' });
+    tally.add({ code: 'jobs-without-tasks', what: 'jobs without tasks: omitted' });
     return undefined;
   }
   const all = [...groups.values()];
@@ -91,13 +91,13 @@ function jobOfValue(
     }),
   );
   const ordered = inRunningOrder(stages);
-  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} waits for itself`);
+  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} depends on itself`);
   const text = (key: string): string | undefined =>
     job[key] === undefined || job[key] === null
       ? undefined
       : document.text(job[key], [...path, key]).slice(0, 256);
   if (text('job.queue.name') !== undefined)
-    tally.add({ code: 'queues-lost', what: 'jobs with a queue: jobs keep none' });
+    tally.add({ code: 'queues-lost', what: 'jobs with a queue: the queue is ignored' });
   const features = present({ name: text('job.id'), user: text('job.user') });
   const one = stages.length === 1 ? stages[0]! : undefined;
   return one === undefined

@@ -16,7 +16,7 @@ export interface StageInFile {
 /**
  * The stages of a job with parents before children, as `TraceJob` has them. Stages keep their order as far as possible.
  *
- * @returns the name of a stage that comes after itself, if one does
+ * @returns the name of a stage that depends on itself, if one does
  */
 export function inRunningOrder(
   stages: readonly StageInFile[],

@@ -40,14 +40,14 @@ const PARTIAL_STATUSES: readonly (number | undefined)[] = [2, 3, 4];
 const FAILED_STATUSES: readonly (number | undefined)[] = [0, 5];
 
 const COUNTS = {
-  withoutSubmission: { code: 'jobs-without-submission', what: 'jobs without a submission: left out' },
+  withoutSubmission: { code: 'jobs-without-submission', what: 'jobs without a submission: omitted' },
   neverRan: {
     code: 'jobs-never-run',
-    what: 'jobs without a run time or processors, which never ran: left out',
+    what: 'jobs without a run time or processors, which never ran: omitted',
   },
   partial: {
     code: 'partial-executions',
-    what: 'partial executions (status 2 to 4), which the line of their whole job sums up: left out',
+    what: 'partial executions (status 2 to 4), which their job’s summary line includes: omitted',
   },
   gangs: {
     code: 'gangs',
@@ -157,7 +157,7 @@ class SwfReader {
   #numbersOf(texts: readonly string[]): number[] {
     if (texts.length < FIELDS.length) {
       throw new WorkloadError(
-        `the line has ${texts.length} fields in place of ${FIELDS.length}`,
+        `the line has ${texts.length} fields instead of ${FIELDS.length}`,
         `a line is a job of ${FIELDS.length} numbers`,
         { file: this.#file, line: this.#line },
       );
@@ -166,7 +166,7 @@ class SwfReader {
     const place = numbers.findIndex(
       (value) => Number.isNaN(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER,
     );
-    if (place >= 0) throw this.#wrong(texts, FIELDS[place]!, 'it is a decimal number; -1 says not known');
+    if (place >= 0) throw this.#wrong(texts, FIELDS[place]!, 'it is a decimal number; -1 means unknown');
     return numbers;
   }
 

@@ -76,7 +76,7 @@ export function wordsOf(name: string): string[] {
 export function checkLength({ cells, file, line }: Row, columns: number): void {
   if (cells.length === columns) return;
   throw new WorkloadError(
-    `the line has ${cells.length} ${cells.length === 1 ? 'column' : 'columns'} in place of ${columns}`,
+    `the line has ${cells.length} ${cells.length === 1 ? 'column' : 'columns'} instead of ${columns}`,
     'each row has as many as the header; a cell that holds the delimiter is put in double quotes',
     { file, line },
   );
@@ -102,10 +102,7 @@ export function tallyUnread(tally: Tally, names: readonly string[]): void {
   if (names.length === 0) return;
   const shown = names.slice(0, NAMES_SHOWN).join(', ');
   const more = names.length > NAMES_SHOWN ? ' and others' : '';
-  tally.add(
-    { code: 'columns-not-read', what: `columns of which jobs keep nothing: ${shown}${more}` },
-    names.length,
-  );
+  tally.add({ code: 'columns-not-read', what: `ignored columns: ${shown}${more}` }, names.length);
 }
 
 const NAMES_SHOWN = 20;

@@ -231,7 +231,7 @@ export async function* trLines(jobs: Jobs, tally = new Tally()): AsyncGenerator<
     for (const field of Object.keys(rest)) {
       tally.add({
         code: `lost-${field}`,
-        what: `jobs whose ${field} has no place in .tr: written without it`,
+        what: `jobs whose ${field} cannot be written to .tr: omitted`,
       });
     }
     yield `${submitSeconds} ${durationsSeconds.length} ${meanSeconds} ${durationsSeconds.join(' ')}\n`;

@@ -37,8 +37,7 @@ export function jobOfWorkflow(
   for (const [place, { alias }] of tasks.entries()) if (alias !== undefined) placeOf.set(alias, place);
   const names = new Set<string>();
   for (const [place, { name, path }] of tasks.entries()) {
-    if (names.has(name))
-      throw source.fault(path, `two tasks are called '${name}'`, 'each has an id of its own');
+    if (names.has(name)) throw source.fault(path, `two tasks are called '${name}'`, 'each needs a unique id');
     names.add(name);
     placeOf.set(name, place);
   }
@@ -49,8 +48,8 @@ export function jobOfWorkflow(
       if (at !== undefined) return at;
       throw source.fault(
         path,
-        `'${other}', which task '${name}' is linked to, is not there`,
-        'add the task, or leave the link out',
+        `'${other}', which task '${name}' is linked to, does not exist`,
+        'add the task, or remove the link',
       );
     };
     for (const parent of parents) after[place]!.push(found(parent));
@@ -69,7 +68,7 @@ export function jobOfWorkflow(
   const ordered = inRunningOrder(stages);
   if ('circle' in ordered) {
     const place = placeOf.get(ordered.circle)!;
-    throw source.fault(tasks[place]!.path, `task '${ordered.circle}' comes after itself`, 'break the circle');
+    throw source.fault(tasks[place]!.path, `task '${ordered.circle}' depends on itself`, 'break the circle');
   }
   return { ...jobOf(0, ordered.durationsSeconds), ...features, stages: ordered.stages };
 }

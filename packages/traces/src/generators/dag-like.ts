@@ -64,7 +64,7 @@ const SECONDS_SIGMA = 0.7;
 
 const ARRIVALS = {
   jobs: count(100, 'number of jobs'),
-  arrivals: choice(['poisson', 'together'], 'when jobs are submitted: one by one, or all at the start'),
+  arrivals: choice(['poisson', 'together'], 'when jobs are submitted: one at a time, or all at the start'),
   interarrival: positive(20, 'mean seconds between submissions'),
   seed: seed(),
 };
@@ -72,8 +72,7 @@ const ARRIVALS = {
 /** Jobs of many stages with demands: the laws are ours, fitted to the little that Carbyne's tables say. */
 export const dagLike = defineGenerator({
   name: 'dag-like',
-  description:
-    'jobs of many stages with demands, after the shapes of TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
+  description: 'jobs of many stages with demands, shaped like TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
   options: {
     ...ARRIVALS,
     shape: choice(['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'], 'how many stages jobs have'),

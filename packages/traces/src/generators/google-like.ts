@@ -25,7 +25,7 @@ export const googleLike = defineGenerator({
     'jobs like those of the 2011 Google trace: 10% long jobs with 28% of the tasks and 84% of the task seconds',
   options: {
     jobs: count(10_000, 'number of jobs'),
-    load: positive(0.9, 'task seconds submitted a second, over the workers'),
+    load: positive(0.9, 'task seconds submitted per second, divided by the number of workers'),
     workers: count(15_000, 'single-slot workers that `load` refers to'),
     seed: seed(),
   },

@@ -129,8 +129,8 @@ describe('packing', () => {
   });
 
   it.each([
-    ['arrivals=bernoulli,mean=5', /the load needs 1.80 jobs a second; bernoulli has one at most/],
-    ['mean=0.5', /mean is 0.5; geometric durations are one second at least/],
+    ['arrivals=bernoulli,mean=5', /the load needs 1.80 jobs per second; bernoulli allows at most one/],
+    ['mean=0.5', /mean is 0.5; geometric durations are at least one second/],
   ])('refuses %s, with which there would be another load', (options, message) => {
     expect(() => jobsOf(`packing:${options}`)).toThrow(message);
   });

@@ -116,7 +116,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
         ['twice-mean', 'root'],
         "standard deviation of the durations before negative ones are drawn again: twice the job's mean, or the root of that",
       ),
-      load: positive(0.9, 'task seconds submitted a second, over the workers'),
+      load: positive(0.9, 'task seconds submitted per second, divided by the number of workers'),
       workers: count(installation.workers, 'single-slot workers that `load` refers to'),
       seed: seed(),
     },

@@ -35,7 +35,7 @@ function sizesOf(text: string): Sizes | undefined {
 
 const sizes: OptionSpec<string> = {
   default: 'uniform,0.1,0.9',
-  description: 'shares of a machine that tasks ask for: uniform,LOW,HIGH or SIZE:WEIGHT,SIZE:WEIGHT',
+  description: 'shares of a machine that tasks request: uniform,LOW,HIGH or SIZE:WEIGHT,SIZE:WEIGHT',
   accepts: 'uniform,LOW,HIGH or SIZE:WEIGHT,… of shares above 0, 1 at most',
   isList: true,
   parse: (text) => (sizesOf(text) === undefined ? undefined : text),
@@ -44,7 +44,7 @@ const sizes: OptionSpec<string> = {
 /** The workload of packing policies: `docs/PACKING.md`. A slot is a second. */
 export const packing = defineGenerator({
   name: 'packing',
-  description: 'jobs of one task, whose demand for cpu is a share of a machine, drawn anew for each',
+  description: 'jobs of one task, each with a random share of a machine as its CPU demand',
   options: {
     jobs: count(1000, 'number of jobs'),
     sizes,
@@ -55,7 +55,7 @@ export const packing = defineGenerator({
     ),
     service: choice(['geometric', 'exponential', 'fixed'], 'distribution of the task durations'),
     mean: positive(100, 'mean task duration in seconds'),
-    load: positive(0.9, 'work submitted a second, over the machines'),
+    load: positive(0.9, 'work submitted per second, divided by the number of machines'),
     machines: count(5, 'machines that `load` refers to'),
     seed: seed(),
   },
@@ -66,11 +66,14 @@ export const packing = defineGenerator({
     const drawn = sizesOf(options.sizes)!;
     const rate = (load * machines) / mean / drawn.mean;
     if (arrivals === 'bernoulli' && rate >= 1) {
-      const wanted = `packing: the load needs ${rate.toPrecision(3)} jobs a second`;
-      throw new WorkloadError(wanted, 'bernoulli has one at most: write arrivals=poisson, or longer tasks');
+      const wanted = `packing: the load needs ${rate.toPrecision(3)} jobs per second`;
+      throw new WorkloadError(
+        wanted,
+        'bernoulli allows at most one: write arrivals=poisson, or longer tasks',
+      );
     }
     if (service === 'geometric' && mean < 1) {
-      throw new WorkloadError(`packing: mean is ${mean}`, 'geometric durations are one second at least');
+      throw new WorkloadError(`packing: mean is ${mean}`, 'geometric durations are at least one second');
     }
     // Seconds without an arrival, one after another, are geometric.
     const none = Math.log(1 - rate);

@@ -13,7 +13,7 @@ export const poisson = defineGenerator({
     tasks: count(10, 'tasks of each job'),
     mean: positive(100, 'mean task duration in seconds'),
     durations: choice(['exponential', 'constant'], 'distribution of the task durations'),
-    load: positive(0.9, 'task seconds submitted a second, over the workers'),
+    load: positive(0.9, 'task seconds submitted per second, divided by the number of workers'),
     workers: count(100, 'single-slot workers that `load` refers to'),
     seed: seed(),
   },

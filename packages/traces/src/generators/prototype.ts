@@ -17,7 +17,7 @@ export const prototype = defineGenerator({
     jobs: count(3300, 'number of jobs, of which one in eleven is long'),
     workers: count(100, 'single-slot workers'),
     scale: positive(1000, 'divides the durations'),
-    load: positive(0.9, 'task seconds submitted a second, over the workers'),
+    load: positive(0.9, 'task seconds submitted per second, divided by the number of workers'),
     seed: seed(),
   },
   generate: function* ({ jobs, workers, scale, load, seed }): Generator<TraceJob> {

@@ -90,7 +90,7 @@ export async function traceStats(
   const columns = new Columns();
   for await (const job of jobs) columns.add(job);
   if (columns.means.length === 0) {
-    throw new WorkloadError('the workload has no jobs', 'name a workload with one at least');
+    throw new WorkloadError('the workload has no jobs', 'use a workload with at least one job');
   }
   return columns.summarise(options.workers ?? DEFAULT_WORKERS, options.cdfs ?? false);
 }

@@ -71,7 +71,7 @@ const run: MessageOf<'run'> = {
   gang: undefined,
 };
 
-/** Where a field of a message stands in its body. */
+/** Returns the position of a field in the body of its message. */
 function placeOf(type: MessageType, field: string): number {
   return 1 + Object.keys(MESSAGES[type].fields).indexOf(field);
 }
@@ -404,7 +404,7 @@ describe('what a peer may not send', () => {
   });
 });
 
-/** What is understood must be a message that we could send ourselves. */
+/** Expects that a decoded message could also be encoded by this process. */
 function expectUnderstoodOrRefused(body: unknown): void {
   let message: Message;
   try {

@@ -3,9 +3,9 @@
  * `DecodeError` the peer that sent it, an `EncodeError` ourselves.
  */
 class MessageError extends Error {
-  /** Where in the message, e.g. `probe.demand.memory` or `members.changed[3].slots`. */
+  /** Path in the message, e.g. `probe.demand.memory` or `members.changed[3].slots`. */
   readonly path: string;
-  /** What is wrong there. Never repeats text or bytes of the message, which may be long or secret. */
+  /** The problem. Never repeats text or bytes of the message, which may be long or secret. */
   readonly problem: string;
 
   constructor(path: string, problem: string) {
@@ -15,7 +15,7 @@ class MessageError extends Error {
   }
 }
 
-/** What a peer sent is no message, or not one that it may send. */
+/** A peer sent data that is not a message, or not one that it may send. */
 export class DecodeError extends MessageError {
   override name = 'DecodeError';
 
@@ -28,7 +28,7 @@ export class DecodeError extends MessageError {
   }
 }
 
-/** What a machine of ours wants to send is not what it declared. */
+/** A machine of this process sent a message that does not match its declaration. */
 export class EncodeError extends MessageError {
   override name = 'EncodeError';
 }
@@ -66,7 +66,7 @@ export function rethrowUnder(segment: string, thrown: unknown): never {
   throw thrown instanceof Misfit ? thrown.under(segment) : thrown;
 }
 
-/** What kind of thing it is, never its contents: numbers excepted, which are short and telling. */
+/** Describes the kind of a value, never its contents, except for numbers, which are short. */
 function describe(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'number') return String(value);

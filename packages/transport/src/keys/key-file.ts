@@ -2,20 +2,20 @@ import { type ClientKey, InputError, present, RIGHTS, type Right, ROLES, type Ro
 import { KEY_BYTES } from './raw-keys.js';
 
 /**
- * What stands in the key file of a role: its secrets, and everybody's public keys. The first generation is the
- * one in use; a second one is accepted beside it while keys are rotated. All keys are base64url of 32 bytes.
+ * The key file of a role: its secret keys and all public keys. The first generation is in use; a second one
+ * is also accepted during rotation. All keys are base64url of 32 bytes.
  */
 export interface KeyFile {
   readonly schema: typeof KEY_SCHEMA;
   readonly role: Role;
-  /** Of a key of one client; none in the cluster's own `client.key`. */
+  /** Name of the client, if the key belongs to one client; absent in the cluster's own `client.key`. */
   readonly name?: string | undefined;
   readonly generations: readonly KeyGeneration[];
   /** In the files of processes that listen: clients with a key of their own. */
   readonly clients?: readonly NamedClient[] | undefined;
 }
 
-/** What processes know of a client's own key. It is no part of a generation: it goes when it is revoked. */
+/** A client's individual key. It is not part of a generation: it lasts until it is revoked. */
 export interface NamedClient extends ClientKey, KeyTexts {}
 
 export interface KeyGeneration {

@@ -22,11 +22,11 @@ const WRITABLE_BY_OTHERS = 0o022;
 /** A key file has some 2 KB. */
 const BYTES_MAX = 64 * 1024;
 
-/** Where a process finds its keys. */
+/** Location of a process's keys. */
 export interface KeySource {
   /** A key file, or a folder of them. */
   readonly path?: string | undefined;
-  /** What a key file holds, itself: from a secret in the environment, say. */
+  /** Content of a key file, for example from a secret in the environment. */
   readonly text?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ function ringOf(file: KeyFile, source: string, role: Role): KeyRing {
   if (file.role === role) return keyRing(file, source);
   throw new InputError(
     'wrong-keys',
-    `${source} holds the keys of a ${file.role}, and this is a ${role}`,
+    `${source} contains the keys of a ${file.role}, but this is a ${role}`,
     `give it ${keyFileName(role)}`,
   );
 }
@@ -93,15 +93,14 @@ function readKeyFile(path: string): KeyFile {
 function checkPrivate(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new InputError('bad-keys', `${path} is not a file`, 'give a key file');
   if (stats.size > BYTES_MAX) {
-    throw new InputError('bad-keys', `${path} has ${stats.size} bytes; no key file is that large`);
+    throw new InputError('bad-keys', `${path} has ${stats.size} bytes, too large for a key file`);
   }
   checkOwner(path, stats);
 }
 
 /**
- * That nobody else can read or write a secret.
- *
- * @throws InputError with what to do about it
+ * Verifies that no other user can read or write a secret.
+ * @throws InputError with the remedy
  */
 export function checkOwner(path: string, stats: Pick<Stats, 'mode' | 'uid'>): void {
   const uid = process.getuid?.();
@@ -109,7 +108,7 @@ export function checkOwner(path: string, stats: Pick<Stats, 'mode' | 'uid'>): vo
   if ((stats.mode & (isGiven ? FORBIDDEN_MODE_OF_ROOT : FORBIDDEN_MODE)) !== 0) {
     throw new InputError(
       'open-keys',
-      `others may read or write ${path} (mode ${modeOf(stats)})`,
+      `other users can read or write ${path} (mode ${modeOf(stats)})`,
       `chmod 600 ${path}`,
     );
   }
@@ -159,7 +158,7 @@ export function keysIn(folder: string): string[] {
  * Writes all of them, each whole or not at all, for the owner's eyes only.
  *
  * @param clients that have a key of their own
- * @throws InputError for a folder that others may write to: they could put a file or a link in the way
+ * @throws InputError for a folder that other users can write to: they could put a file or a link in the way
  */
 export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: readonly KeyFile[] = []): void {
   makeFolder(fs, folder, 0o700);
@@ -167,7 +166,7 @@ export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: reado
   const files = [...ROLES.map((role) => keys[role]), ...clients];
   const paths = files.map((file) => [file, join(folder, keyFileName(file.role, file.name))] as const);
   for (const [file, path] of paths) {
-    // What an earlier run that was killed has left.
+    // Removes the draft of an earlier run that was killed.
     rmSync(draftOf(path), { force: true });
     writeFileSync(draftOf(path), `${JSON.stringify(file, undefined, 2)}\n`, {
       mode: 0o600,
@@ -188,8 +187,8 @@ function checkKeyFolder(folder: string): void {
     'open-keys',
     isOthers
       ? `${folder} belongs to another user, who could take the keys`
-      : `others may write to ${folder} (mode ${modeOf(stats)}), and could take the keys`,
-    isOthers ? 'give a folder of your own' : `chmod go-w ${folder}`,
+      : `other users can write to ${folder} (mode ${modeOf(stats)}), and could read the keys`,
+    isOthers ? 'give a folder that only you can write to' : `chmod go-w ${folder}`,
   );
 }
 

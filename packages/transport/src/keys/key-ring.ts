@@ -9,7 +9,7 @@ export interface KeyRing {
   readonly role: Role;
   /** The first is in use; the second, while keys are rotated, is accepted. */
   readonly generations: readonly [Keys, ...Keys[]];
-  /** Of a client that has a key of its own. */
+  /** Name of a client with an individual key. */
   readonly name: string | undefined;
   /** Clients that have, by name. */
   readonly clients: ReadonlyMap<string, ClientKey & PeerKeys>;

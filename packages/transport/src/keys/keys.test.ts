@@ -141,20 +141,20 @@ describe('key files', () => {
     const user = vi.spyOn(process, 'getuid').mockReturnValue(1_000);
     expect(() => checkOwner('/keys/worker.key', { mode: 0o100440, uid: 0 })).not.toThrow();
     expect(() => checkOwner('/keys/worker.key', { mode: 0o100460, uid: 0 })).toThrow(
-      /others may read or write/,
+      /other users can read or write/,
     );
     expect(() => checkOwner('/keys/worker.key', { mode: 0o100440, uid: 1_000 })).toThrow(
-      /others may read or/,
+      /other users can read or/,
     );
     expect(() => checkOwner('/keys/worker.key', { mode: 0o100600, uid: 1_001 })).toThrow(/another user/);
     user.mockRestore();
   });
 
-  test('are not made in a folder that others may write to, and follow no file that was there before', () => {
+  test('are not made in a folder that other users can write to, and follow no file that was there before', () => {
     const shared = join(folder, 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o777);
-    expect(() => writeKeyFolder(shared, generateKeys())).toThrow(/others may write to .* \(mode 0777\)/);
+    expect(() => writeKeyFolder(shared, generateKeys())).toThrow(/other users can write to .* \(mode 0777\)/);
     expect(readdirSync(shared)).toEqual([]);
     chmodSync(shared, 0o700);
     writeFileSync(join(folder, 'stolen'), '');
@@ -167,7 +167,7 @@ describe('key files', () => {
   test('of another role are refused', () => {
     writeKeyFolder(folder, generateKeys());
     expect(() => readKeys({ path: join(folder, 'client.key') }, 'worker')).toThrow(
-      'client.key holds the keys of a client, and this is a worker',
+      'client.key contains the keys of a client, but this is a worker',
     );
   });
 

@@ -6,7 +6,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
  */
 type KeyKind = 'x25519' | 'ed25519';
 
-/** What comes before the bytes of a key in its DER encoding (RFC 8410). */
+/** DER prefix before the key bytes (RFC 8410). */
 const PRIVATE_HEAD: Readonly<Record<KeyKind, Buffer>> = {
   x25519: Buffer.from('302e020100300506032b656e04220420', 'hex'),
   ed25519: Buffer.from('302e020100300506032b657004220420', 'hex'),

@@ -1,6 +1,6 @@
 /** Why mail was not sent, or did not reach its party; counted in messages. */
 export const DROP_REASONS = [
-  /** As much waited for the peer as may. */
+  /** The peer's queue is full. */
   'overflow',
   /** It did not fit into a frame. */
   'tooLarge',
@@ -62,7 +62,7 @@ export interface Traffic {
 export interface MailboxCounters {
   readonly sent: Traffic;
   readonly received: Traffic;
-  /** What went to parties of the same process; in neither of the above. */
+  /** Traffic between parties of the same process, not included above. */
   readonly local: Traffic;
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;

@@ -11,7 +11,10 @@ afterEach(async () => {
   syncBuiltinESMExports();
 });
 
-/** What is sent to a mailbox under a host name arrives; the name is looked up every 5 ms until then. @returns the endpoint */
+/**
+ * Expects that messages to a mailbox under a host name arrive; looks the name up every 5 ms until then.
+ * @returns the endpoint
+ */
 async function findsByName(name: string): Promise<string> {
   const peer = await mailboxes.open();
   const sender = await mailboxes.open({ limits: { redialIntervalMs: 5 } });

@@ -25,11 +25,12 @@ export type AuthFailure =
 const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   keyNeeded: 'wants keys',
   keyUnknown: 'has no keys, and this process has some',
-  keyRefused: 'rejects this process’s key, or has another than we know',
-  closed: 'closes connections before the handshake: it is not running, or a proxy before it has no backend',
+  keyRefused: 'rejects this process’s key, or has a different public key than expected',
+  closed:
+    'closes connections before the handshake: it is not running, or it is behind a proxy without a backend',
 };
 
-/** As in `tcp://… wants keys`. */
+/** Describes the failure, as in `tcp://… accepts only clients with a key`. */
 export function describeAuthFailure(endpoint: string, why: AuthFailure): string {
   return `${endpoint} ${PROBLEMS[why]}`;
 }
@@ -196,7 +197,8 @@ export class DealerCarrier implements Carrier {
         this.#refused('keyRefused');
         break;
       case 'handshake:error:other':
-        // Who breaks off may not know our keys; of who brings none it wants none, and has just ended.
+        // A peer that disconnects may not know our keys. A peer without keys disconnected because it is
+        // exiting.
         if (this.#isKeyed) this.#refused('closed');
         break;
       default:
@@ -233,7 +235,7 @@ export class DealerCarrier implements Carrier {
     onAuthFailure(why);
   }
 
-  /** Who closes a connection may not know our keys, or may not be there: who is there greets. */
+  /** A connection closed before the greeting means unknown keys or no process: a live process sends a greeting. */
   async #tellClosed(): Promise<void> {
     const { endpoint, limits } = this.#options;
     const isThere = await greets(endpoint, limits.handshakeTimeoutMs);

@@ -15,7 +15,7 @@ export interface KnownProcess {
   readonly name: string;
   readonly endpoint: string;
   readonly incarnation: string;
-  /** As its name says. */
+  /** Role according to the name. */
   readonly role: Role | undefined;
   readonly place: string;
   /** How ZeroMQ knows its connection to us; of a client that was heard from. */
@@ -135,7 +135,7 @@ export class Directory {
     if (party.process.parties.size === 0) this.#processes.delete(party.process.name);
   }
 
-  /** What has this name is never forgotten for want of room. */
+  /** Pins a process, so that it is never evicted. */
   keep(process: string): void {
     this.#kept = process;
   }

@@ -18,7 +18,7 @@ export function checkEncodable(value: unknown, limits: EncodableLimits): number 
 
 class Survey {
   values = 0;
-  /** Of text and binary; a unit of text takes one at least. */
+  /** Size of text and binary; a unit of text takes at least one byte. */
   #bytes = 0;
   readonly #limits: EncodableLimits;
 

@@ -2,13 +2,13 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
 
-/** Where a process listens. */
+/** An address to listen at. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-// What names and addresses are made of: a variable that nobody gave a value, as $(POD_IP), is no host.
+// Characters of host names and addresses: an unexpanded variable such as $(POD_IP) is not a host.
 const TCP = /^tcp:\/\/(\[[^\]]+\]|\*|[\w.-]+):([0-9]{1,5})$/;
 const PORT_MAX = 65_535;
 

@@ -9,7 +9,7 @@ export class AddressInUseError extends MailboxError {
   readonly code = 'ADDRESS_IN_USE';
   constructor(endpoint: string, options?: ErrorOptions) {
     super(
-      `${endpoint} is already in use; choose another with --bind or stop the process that holds it`,
+      `${endpoint} is already in use; choose another with --bind or stop the process that uses it`,
       options,
     );
   }
@@ -36,7 +36,7 @@ export class UnresolvableHostError extends MailboxError {
   }
 }
 
-/** What was given as an endpoint is none. */
+/** The text is not a valid endpoint. */
 export class InvalidEndpointError extends MailboxError {
   override readonly name = 'InvalidEndpointError';
   readonly code = 'INVALID_ENDPOINT';
@@ -45,12 +45,12 @@ export class InvalidEndpointError extends MailboxError {
   }
 }
 
-/** What was given as the name of a party is none. */
+/** The text is not a valid party name. */
 export class InvalidPartyNameError extends MailboxError {
   override readonly name = 'InvalidPartyNameError';
   readonly code = 'INVALID_PARTY_NAME';
   constructor(partyName: string) {
-    super(`"${partyName}" does not name a party; expected <endpoint>!<incarnation>/<index>`);
+    super(`"${partyName}" is not a party name; expected <endpoint>!<incarnation>/<index>`);
   }
 }
 
@@ -71,7 +71,7 @@ export class MalformedFrameError extends MailboxError {
   override readonly name = 'MalformedFrameError';
   readonly code = 'MALFORMED_FRAME';
 
-  /** Without a stack: it costs ten times what looking at the frame does, and who floods us knows that. */
+  /** Has no stack trace: capturing one costs ten times as much as checking the frame, which a flooding peer could exploit. */
   constructor(message: string, options?: ErrorOptions) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;

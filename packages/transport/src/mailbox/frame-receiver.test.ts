@@ -136,7 +136,7 @@ describe('ten thousand hostile frames', () => {
         const before = outcome.delivered.length;
         outcome.arrive(frame);
         outcome.delivered.length = before;
-        // Whatever it was, the next sound frame is read as it was written.
+        // After any bad frame, the next sound frame is read correctly.
         expect(outcome.arrive(soundFrame())).toBe(1);
         expect(outcome.delivered.pop()).toStrictEqual([`${PEER}/3`, BODY]);
       }),

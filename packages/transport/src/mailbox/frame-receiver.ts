@@ -33,7 +33,7 @@ interface FrameReceiverOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** What this process has sent to its own address has arrived. */
+  /** Called when a message to this process's own address arrives. */
   readonly onOwn: () => void;
   /** Another incarnation than before was heard at its place. */
   readonly onSuccessor: (sender: ProcessName) => void;
@@ -43,8 +43,8 @@ const UNPRINTABLE = /[^\x20-\x7e]/g;
 const SHOWN_NAME_LENGTH = 80;
 
 /**
- * Where everything comes in. A frame is opened, checked and addressed here, once; what does not pass is
- * counted, logged now and then, and dropped. Nothing that a peer sends makes any of this throw.
+ * Entry point of all frames. A frame is opened, checked and addressed here, once; invalid frames are counted,
+ * logged at a limited rate, and dropped. Peer input never throws.
  */
 export class FrameReceiver {
   readonly #options: FrameReceiverOptions;
@@ -89,10 +89,8 @@ export class FrameReceiver {
   }
 
   /**
-   * What arrived at the ROUTER: the routing id of the connection, which names the sending process, and a
-   * frame.
-   *
-   * @returns how many messages the frame held.
+   * Accepts a message from the ROUTER: the routing id of the connection, which names the sender, and a frame.
+   * @returns the number of messages in the frame
    */
   acceptFromPeer(received: readonly Buffer[]): number {
     const [routingId, bytes, ...rest] = received;
@@ -100,7 +98,7 @@ export class FrameReceiver {
     const sender = this.#options.identification.recognise(said);
     if (sender === undefined) {
       const shown = said.replace(UNPRINTABLE, '?').slice(0, SHOWN_NAME_LENGTH);
-      return this.#refuse(shown, 'unknownSender', `"${shown}" is not the name of a process, or not proven`);
+      return this.#refuse(shown, 'unknownSender', `"${shown}" is not an authenticated process name`);
     }
     const { name } = sender;
     if (placeOf(sender) === this.#ownPlace) return this.#fromOwnPlace(sender);
@@ -113,9 +111,8 @@ export class FrameReceiver {
   }
 
   /**
-   * What arrived at a client over the connection that it made to the endpoint.
-   *
-   * @param proven what the peer is by its key, where there are keys.
+   * Accepts a reply on a client's connection to the endpoint.
+   * @param proven role of the peer by its key, if there are keys
    */
   acceptReply(endpoint: string, [bytes, ...rest]: readonly Buffer[], proven?: Role): number {
     if (bytes === undefined || rest.length > 0) {
@@ -134,7 +131,7 @@ export class FrameReceiver {
     return this.#admit(processName(endpoint, incarnation), sender, frame, bytes.length);
   }
 
-  /** What parties of this process send to each other; counted when it was sent. */
+  /** Accepts messages between parties of this process, which were counted when sent. */
   acceptLocal(bytes: Buffer): void {
     const frame = this.#open(this.#options.process, bytes);
     if (frame !== undefined) this.#deliver(this.#options.process, frame);
@@ -146,7 +143,7 @@ export class FrameReceiver {
       this.#options.onOwn();
       return 0;
     }
-    const claim = `says that it is at ${endpoint}, as this process does: give each an address of its own (--advertise)`;
+    const claim = `says that it is at ${endpoint}, as this process does: give each process a unique address (--advertise)`;
     return this.#refuse(name, 'sameAddress', claim);
   }
 

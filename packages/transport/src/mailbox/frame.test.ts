@@ -86,7 +86,7 @@ describe('a frame', () => {
       writer.add('peer', 0, 0, ['y'.repeat(4_000)]);
       writer.finish();
     }
-    // What was collected is freed a little later.
+    // Memory is released some time after collection.
     await expect.poll(() => used() - before).toBeLessThan(writers.length * 500);
   });
 

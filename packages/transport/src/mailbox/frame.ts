@@ -62,7 +62,7 @@ export class FrameWriter {
   #messageCount = 0;
   #values = 0;
   #target: string | undefined;
-  /** Of frames for this target. */
+  /** Head of frames for this target. */
   #head = NOTHING;
   readonly #sender: string | null;
   readonly #limits: MailboxLimits;

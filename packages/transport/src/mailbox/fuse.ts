@@ -9,7 +9,7 @@ const MEBI = 1024 * 1024;
 const GATHERED_MAX = 256 * MEBI;
 /** The same within a minute of the last time, when somebody is at it: 4 of them. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;
-/** What came is forgotten with this time constant; slower than that, it is found out by the next bound. */
+/** Time constant for forgetting received bytes; slower growth is caught by the next limit. */
 const FORGET_MS = 5_000;
 /** A process that looks so much later than it should was busy, and may have had and given back anything meanwhile. */
 const BUSY_MS = 200;
@@ -17,7 +17,7 @@ const BUSY_MS = 200;
 const UNREAD_MAX = 1_024 * MEBI;
 /** 64 bytes of a part of one byte are some 300 of the heap once it is read, and the heap has other things to hold. */
 const HEAP_OF_GATHERED = 6;
-/** Between two looks while memory grows: who sends without end takes some 30 MB in that time; and while it does not. */
+/** Check intervals while memory grows, in which an endless sender adds some 30 MB, and while it does not. */
 const LOOK_MS = 50;
 const QUIET_LOOK_MS = 250;
 const GROWTH_MIN = MEBI;
@@ -27,9 +27,9 @@ const SHUT_MAX_MS = 5_000;
 const AGAIN_MS = 60_000;
 
 export interface Memory {
-  /** Of this process, what is no file's. Bytes. */
+  /** Anonymous resident memory of this process. Bytes. */
   readonly resident: number;
-  /** What JavaScript accounts for, whether it is resident or not. Bytes. */
+  /** Memory that JavaScript accounts for, resident or not. Bytes. */
   readonly accounted: number;
 }
 
@@ -42,9 +42,9 @@ export interface Memory {
  */
 export class Fuse {
   #base: number | undefined;
-  /** What JavaScript had and gave back stays resident for a while. */
+  /** Memory that JavaScript has freed but that stays resident for a while. */
   #explained = 0;
-  /** What came lately while nothing waited to be read. */
+  /** Bytes received recently while no message was pending. */
   #gathered = 0;
   #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
   #blewAt: Millis = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { parseEndpoint } from './endpoint.js';
 
-/** Whoever speaks ZMTP sends this first, before it knows anything of the other side. */
+/** ZMTP peers send this first, before they know anything about the other side. */
 const SIGNATURE = 0xff;
 
 /**

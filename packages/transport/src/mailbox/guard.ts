@@ -9,7 +9,7 @@ import { type Attendance, type Inlet, SocketInlet } from './inlet.js';
 import type { MailboxLimits } from './limits.js';
 import { PassingFrames } from './passing-frames.js';
 
-/** What may have passed over one connection and not have been read: frames, and largest frames. */
+/** Unread data that may have passed on a connection: number of frames, and of frames of maximum size. */
 const UNREAD_FRAMES_MAX = 64;
 const UNREAD_LARGEST_MAX = 3;
 /** When nothing of that could be read from one look to the next but one, it is one message of so many parts. */
@@ -17,10 +17,10 @@ const LOOK_MS: Millis = 1_000;
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
 
-/** Of the names of sockets that are files: the system has room for some 100 bytes. */
+/** Limit for Unix socket names: the system has room for some 100 bytes. */
 const PATH_BYTES_MAX = 80;
 
-/** Where connections within a machine are files. */
+/** Unix sockets are available. */
 export const CAN_GUARD = process.platform !== 'win32';
 
 /** A folder that nobody else may enter, for the sockets behind a guard; undefined where there can be none. */
@@ -55,7 +55,7 @@ export class Guard implements Inlet {
   readonly #options: GuardOptions;
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
-  /** Of whom something was heard, by routing id. */
+  /** Peers that have sent something, by routing id. */
   readonly #peers = new Map<string, Passage>();
   #admitted = 0;
   readonly #attendance: Promise<Attendance>;
@@ -207,7 +207,7 @@ class Passage {
     });
     outer.on('close', () => {
       inner.end();
-      // What it said last is still read.
+      // Leaves time to read the last messages.
       setTimeout(() => this.#end(), LOOK_MS).unref();
     });
     inner.on('close', () => {

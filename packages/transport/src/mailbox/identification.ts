@@ -12,24 +12,20 @@ import {
 } from './party-name.js';
 
 /**
- * Who is at the other end of a connection.
- *
- * ZeroMQ tells the receiver of a frame the routing id of the connection that it came over, which the peer chose,
- * but not the key that the peer authenticated with: the ZAP request names no routing id, and zeromq.js gives no
- * access to the user id that a ZAP handler answers. So CURVE and ZAP see to it that whoever is connected holds a
- * key of the cluster, and the routing id itself proves which one: it is the name of the process with a signature
- * by the key of its role. The signature is of the sender's name, and of whom it is meant for, so that who
- * receives one cannot show it to somebody else as its own. Nobody else sees it: it travels encrypted.
- *
- * In the other direction CURVE suffices. Who dials a process that its name calls a scheduler does so with the
- * public key of schedulers, and whoever lacks the secret one cannot even answer.
+ * Authentication of peers. ZeroMQ reports the routing id of a frame's connection, which the peer chose, but
+ * not the authenticated key: the ZAP request has no routing id, and zeromq.js does not expose the user id of
+ * the ZAP reply. So CURVE and ZAP ensure that each connected peer has a key of the cluster, and the routing
+ * id proves which one: it is the process name signed by the key of its role. The signature covers the sender
+ * and the recipient, so that a recipient cannot replay it elsewhere, and it travels encrypted. In the other
+ * direction CURVE suffices: a dialer uses the public key of the role in the process name, and an impostor
+ * without the secret key cannot reply.
  */
 export interface Identification {
   /** Most bytes that the name of a process may have. */
   readonly nameBytesMax: number;
   /** How to dial a process: to be tried in this order, over and over, until one of them is accepted. */
   dialOptionsFor(peer: Dialled): readonly DialOption[];
-  /** Who stands behind a routing id; undefined for who does not say so, or cannot prove it. */
+  /** Returns the peer behind a routing id; undefined if it claims none or cannot prove it. */
   recognise(routingId: string): Recognised | undefined;
 }
 
@@ -41,7 +37,7 @@ interface Dialled {
 /** One way to connect to a process. */
 export interface DialOption {
   readonly routingId: string;
-  /** What the peer has proven to be, once it is connected this way; undefined where there are no keys. */
+  /** Proven role of the peer after connecting; undefined without keys. */
   readonly role?: Role;
   readonly curve?: {
     readonly curvePublicKey: string;
@@ -54,7 +50,7 @@ export interface Recognised extends ProcessName {
   readonly name: string;
 }
 
-/** Without keys everybody is believed. */
+/** Without keys, claims are not verified. */
 export class Unproven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX;
   readonly #options: readonly DialOption[];
@@ -109,7 +105,7 @@ export class Proven implements Identification {
     this.#heard = rolesHeardBy(ring.role);
   }
 
-  /** From now on it is these keys that count. */
+  /** Switches to these keys. */
   rekey(ring: KeyRing): void {
     this.#ring = ring;
     this.#known.clear();

@@ -2,7 +2,7 @@ const PLACES_MAX = 65_536;
 const RETIRED_MAX = 8;
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** What a living process says, and a dead one does not: a dead one's last words are read long before. ms */
+/** A live process keeps sending; the last messages of a dead one are read well within this time. ms */
 const LAST_WORDS_MS = 5_000;
 const DISPUTES_MAX = 8;
 
@@ -72,7 +72,7 @@ export class Incarnations {
     return 'successor';
   }
 
-  /** Who was heard at a place last; undefined where nobody was. */
+  /** Returns the incarnation heard last at a place; undefined if none was. */
   currentAt(place: string): string | undefined {
     return this.#successions.get(place)?.current;
   }

@@ -6,7 +6,7 @@ import { watchConnections } from './monitor.js';
 import { type Reading, type Receiver, receive } from './receive.js';
 import type { RejectedConnections } from './rejected-connections.js';
 
-/** What reads an inlet. */
+/** Reads from an inlet. */
 export interface Attendance {
   readonly receiver: Receiver;
   readonly limits: MailboxLimits;
@@ -16,7 +16,7 @@ export interface Attendance {
   readonly reading: Reading;
 }
 
-/** What a process is reached by. */
+/** The socket that a process is reached through. */
 export interface Inlet {
   readonly closed: boolean;
   /** Rejects at once, with the code of ZeroMQ, when the peer is gone or does not read. */

@@ -37,7 +37,7 @@ function open(
   return role === 'client' ? mailboxes.openClient(ring) : mailboxes.open(ring);
 }
 
-/** Who is at this endpoint, as what it is said to be. */
+/** Name of a party at this endpoint with this role. */
 function party(endpoint: string, role: Role): string {
   return `${endpoint}!${incarnationOf(role, '*')}/0`;
 }
@@ -136,7 +136,7 @@ describe('with keys', () => {
     tell(friend, party(central.endpoint, 'central'), ['sound']);
     await inbox.until(1);
     expect(inbox.bodies).toStrictEqual([['sound']]);
-    const lines = mailboxes.logger.lines.filter(({ message }) => message.startsWith('refused connections'));
+    const lines = mailboxes.logger.lines.filter(({ message }) => message.startsWith('rejected connections'));
     expect(lines).toHaveLength(1);
   });
 
@@ -162,7 +162,7 @@ describe('with keys', () => {
     new Inbox(member);
     tell(member, party(central.endpoint, 'central'), ['hello']);
     await inbox.until(1);
-    // Who has never spoken is nobody to be missed.
+    // A peer that has never sent anything is not missed.
     const answers = new Inbox(member, 1);
     central.send(0, central.directory.intern(`${member.process}/1`), ['welcome']);
     await answers.until(1);
@@ -380,7 +380,7 @@ describe('a client’s own key', () => {
         const before = inboxes.map(({ received }) => received.length);
         await expect
           .poll(() => {
-            // What is on its way while a connection breaks is lost, and said again.
+            // Messages in flight on a broken connection are lost and sent again.
             tell(worker, party(central.endpoint, 'central'), [step]);
             tell(client, party(central.endpoint, 'central'), [step]);
             for (const { process } of [worker, client]) tell(central, `${process}/0`, [step]);

@@ -7,11 +7,11 @@ import type { ThrottledLog } from './log.js';
 import type { Outbox, Refusal } from './outbox.js';
 
 interface LinkParts {
-  /** What the peer is called in logs and reports. */
+  /** Name of the peer in logs and reports. */
   readonly peer: string;
   readonly outbox: Outbox;
   readonly carrier: Carrier;
-  /** Where what was sent is counted. */
+  /** Counts sent messages. */
   readonly traffic: Traffic;
   /** Incarnations of the peer that were superseded; kept current by their owner. */
   readonly retired: ReadonlyMap<string, unknown>;
@@ -87,7 +87,7 @@ export class Link {
     if (this.#overflowed > 0) {
       const messages = this.#overflowed;
       this.#overflowed = 0;
-      const message = `${this.peer} does not take its mail; messages to it are dropped`;
+      const message = `${this.peer} does not read its messages; messages to it are dropped`;
       this.#context.log.warn(this.peer, 'overflow', message, { messages });
     }
     if (!this.#isPumping && !this.#outbox.isEmpty) void this.#pump();

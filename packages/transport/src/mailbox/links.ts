@@ -19,7 +19,7 @@ interface LinksOptions {
   readonly process: string;
   readonly endpoint: string;
   readonly incarnation: string;
-  /** Where clients are answered; none in a process that is a client itself. */
+  /** Listener that replies to clients go through; undefined in a client. */
   readonly listener: Listener | undefined;
   readonly directory: Directory;
   readonly receiver: FrameReceiver;
@@ -43,13 +43,13 @@ const WAIT_MS = 20;
  */
 export class Links {
   readonly #options: LinksOptions;
-  /** By place; clients, which have no other, by their endpoint. */
+  /** Links by place; clients, which have none, by endpoint. */
   readonly #links = new Map<string, Link>();
   /** Those that this process dialled. */
   readonly #outbound = new Set<Link>();
   readonly #replies: SharedRoom;
   #due: Link[] = [];
-  /** With mail that may wait for a moment. */
+  /** Links whose messages may be delayed for a moment. */
   readonly #waiting = new Set<Link>();
   #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
@@ -65,12 +65,12 @@ export class Links {
     return this.#links.get(process.place) ?? this.#sameServer(process) ?? this.#open(process);
   }
 
-  /** What was sent to the process waits for a connection. */
+  /** Reports whether messages to the process wait for a connection. */
   holdsBack(process: KnownProcess): boolean {
     return (this.#links.get(process.place) ?? this.#sameServer(process))?.isHeldBack ?? false;
   }
 
-  /** Who asks an endpoint without knowing what lives there has no second connection once that is known. */
+  /** A client that dialed an endpoint of unknown role keeps using that connection once the role is known. */
   #sameServer(process: ProcessName): Link | undefined {
     const { endpoint } = process;
     if (claimedRole(process) !== undefined) return this.#links.get(endpoint);
@@ -153,7 +153,7 @@ export class Links {
     } catch (error) {
       // A peer can name any endpoint, and sockets can run out; neither is a reason to stop.
       const { code, message } = error as NodeJS.ErrnoException;
-      const sockets = `more than ${this.#options.limits.socketsMax} sockets are not to be had`;
+      const sockets = `cannot open more than ${this.#options.limits.socketsMax} sockets`;
       const hint = code === 'EMFILE' ? `; raise the number of open files (ulimit -n); ${sockets}` : '';
       this.#options.log.warn(endpoint, 'open', `cannot connect to ${endpoint}: ${message}${hint}`);
       return undefined;

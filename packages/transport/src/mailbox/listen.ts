@@ -7,10 +7,10 @@ import type { MailboxLimits } from './limits.js';
 import { reachableAt } from './own-address.js';
 import { type Keyed, routerOptions } from './socket-options.js';
 
-/** What peers connect to, which may be replaced by another at the same endpoint. */
+/** The listening socket, which can be replaced by another at the same endpoint. */
 export interface Listener {
   readonly inlet: Inlet;
-  /** Where peers connect to. */
+  /** The endpoint for peers. */
   readonly endpoint: string;
   /** Whether a guard can stand there. */
   readonly canBeGuarded: boolean;

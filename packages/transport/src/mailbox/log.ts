@@ -1,6 +1,6 @@
 import type { Logger } from '../logger.js';
 
-/** What the mailbox needs of a logger. */
+/** The part of a logger that the mailbox uses. */
 export type MailLogger = Pick<Logger, 'debug' | 'warn' | 'error'>;
 
 const CAUSES_MAX = 1_000;
@@ -29,7 +29,7 @@ export class ThrottledLog {
     if (heldBack !== undefined) this.#logger.warn({ peer, cause, heldBack, ...fields }, message);
   }
 
-  /** What is no peer's fault. */
+  /** Logs errors that no peer caused. */
   error(cause: string, message: string, fields: object): void {
     const heldBack = this.#pass(cause);
     if (heldBack !== undefined) this.#logger.error({ heldBack, ...fields }, message);

@@ -11,7 +11,7 @@ import { Inbox, Mailboxes } from './testing.fixture.js';
 const PEER = join(import.meta.dirname, '../../dist/mailbox/peer.fixture.js');
 const BUSY = join(import.meta.dirname, '../../dist/mailbox/busy.fixture.js');
 
-/** What a peer of ZeroMQ without keys says first: version and mechanism, and who it is. */
+/** Opening bytes of a ZeroMQ peer without keys: version, mechanism, and identity. */
 const PLAIN_GREETING = Buffer.concat([
   Buffer.from('ff00000000000000017f0300', 'hex'),
   Buffer.from('NULL'),

@@ -318,7 +318,7 @@ describe('peers that fail', () => {
     a.send(0, toFirst, ['too late']);
     const second = await mailboxes.open({ bind: endpoint, incarnation: 'second' });
     const atSecond = new Inbox(second);
-    // What leaves before the broken connection is noticed may be lost.
+    // Messages sent before the broken connection is noticed may be lost.
     await untilTrue(() => {
       a.send(0, toFirst, ['too late']);
       return second.counters.refused.wrongTarget > 0;
@@ -349,7 +349,7 @@ describe('peers that fail', () => {
     expect(a.counters.dropped.superseded).toBe(1);
     expect(a.send(0, toFirst, ['no more'])).toBe('superseded');
 
-    // What the first said before it died may still arrive; it is dropped, too.
+    // Late messages of the first process may still arrive; they are dropped, too.
     const ghost = new Dealer({ routingId: `${endpoint}!first`, linger: 0 });
     ghost.connect(a.endpoint);
     await ghost.send(packFrame('*', [[0, 0, []]]));
@@ -494,7 +494,7 @@ describe('opening', () => {
     const failure = await mailboxes.open({ bind: endpoint }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AddressInUseError);
     expect((failure as Error).message).toBe(
-      `${endpoint} is already in use; choose another with --bind or stop the process that holds it`,
+      `${endpoint} is already in use; choose another with --bind or stop the process that uses it`,
     );
   });
 

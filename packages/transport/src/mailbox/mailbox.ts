@@ -30,9 +30,9 @@ import { type Keyed, prepareContext } from './socket-options.js';
 import type { ZapDomain } from './zap.js';
 
 export interface MailboxOptions {
-  /** Where to listen: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
+  /** Listen address: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
   readonly bind?: string;
-  /** Where peers connect to, if not where the process listens; port 0 stands for the port listened at. */
+  /** Address for peers, if it differs from the listen address; port 0 stands for the actual port. */
   readonly advertise?: string;
   /** Drawn at the start of the process; tells it from those that were at its endpoint before. */
   readonly incarnation: string;
@@ -54,7 +54,7 @@ export interface MailboxOptions {
 
 export type SendResult = 'accepted' | DropReason;
 
-/** What is there before the mailbox is. */
+/** Parts that exist before the mailbox. */
 interface Parts {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
@@ -77,7 +77,7 @@ interface Parts {
  * shared, not between parties of one process either.
  */
 export class Mailbox {
-  /** Where the process is reached: `tcp://…`, or `client:…` for one that does not listen. */
+  /** Endpoint of the process: `tcp://…`, or `client:…` if it does not listen. */
   readonly endpoint: string;
   readonly incarnation: string;
   /** Name of the process: endpoint and incarnation. */
@@ -285,7 +285,7 @@ export class Mailbox {
     return party !== undefined && this.#links.holdsBack(party.process);
   }
 
-  /** Of other processes: two each that claim one address, by their names. */
+  /** Pairs of other processes that claim the same address, by name. */
   disputedAddresses(): readonly { readonly endpoint: string; readonly claimants: readonly string[] }[] {
     return this.#incarnations.disputes(performance.now()).map(({ place, current, other }) => {
       const endpoint = place.slice(place.indexOf(' ') + 1);
@@ -293,7 +293,7 @@ export class Mailbox {
     });
   }
 
-  /** Who is reached at the address of this process that others know; takes up to some seconds. */
+  /** Determines which process answers at this process's advertised address; takes up to a few seconds. */
   reachedAtOwnPlace(): Promise<Reached> {
     const { endpoint, incarnation } = this;
     const { limits } = this.#parts;

@@ -66,7 +66,7 @@ export function watchConnections(
           break;
         case 'handshake':
         case 'handshake:error:auth':
-          // Of a failure the ZAP handler has answered so, and counted it.
+          // The ZAP handler already counted this failure.
           decided();
           break;
         case 'disconnect':

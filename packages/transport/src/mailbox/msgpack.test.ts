@@ -171,7 +171,7 @@ describe('bytes from outside', () => {
     for (const framed of [bytes, [0x92, ...bytes, 1], [0x81, 0xa1, 0x61, ...bytes]]) {
       expect(() => decode(framed)).toThrow(/^type 0x[0-9a-f]{2} is not allowed$/);
     }
-    // Where records exist, the numbers 64 to 127 are the ones that a definition takes over.
+    // With records, the numbers 64 to 127 are redefined.
     const numbers = Array.from({ length: 128 }, (__, i) => i);
     expect(roundTrip(numbers)).toStrictEqual(numbers);
     expect(roundTrip({ a: 1, b: 2 })).toStrictEqual({ a: 1, b: 2 });

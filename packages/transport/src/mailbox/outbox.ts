@@ -4,7 +4,7 @@ import type { MailboxLimits } from './limits.js';
 
 /** Why `Outbox.add` took nothing. */
 export type Refusal =
-  /** As much waits for the peer as may. */
+  /** The peer's queue is full. */
   | { readonly reason: 'overflow' }
   /** The message does not fit into a frame. */
   | { readonly reason: 'tooLarge'; readonly error: FrameTooLargeError }
@@ -13,7 +13,7 @@ export type Refusal =
 
 const OVERFLOW: Refusal = { reason: 'overflow' };
 
-/** What several outboxes may hold together, in bytes; a frame that is still being filled does not count. */
+/** Byte budget that several outboxes share; a frame that is still being filled does not count. */
 export interface SharedRoom {
   bytes: number;
   readonly bytesMax: number;

@@ -33,7 +33,7 @@ test('on a machine with several addresses, or none, it has to be said', () => {
   const several = (): string => reachableAt('tcp://0.0.0.0:7070', { ...MACHINE, eth1: [at('10.0.0.4')] });
   expect(several).toThrow(InvalidEndpointError);
   expect(several).toThrow(
-    /has 172\.18\.0\.4 and 10\.0\.0\.4; say with --advertise tcp:\/\/HOST:PORT where peers find/,
+    /has 172\.18\.0\.4 and 10\.0\.0\.4; give the address of this process with --advertise tcp:\/\/HOST:PORT/,
   );
   expect(() => reachableAt('tcp://0.0.0.0:7070', {})).toThrow(/this machine has no address beyond loopback/);
 });

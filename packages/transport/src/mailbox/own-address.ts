@@ -2,13 +2,12 @@ import { networkInterfaces } from 'node:os';
 import { formatTcp, isWildcard, parseEndpoint } from './endpoint.js';
 import { InvalidEndpointError } from './errors.js';
 
-/** What `os.networkInterfaces()` tells of a machine. */
+/** The result of `os.networkInterfaces()`. */
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Where peers connect to who listens at this endpoint: every interface stands for the one address of this machine.
- *
- * @throws InvalidEndpointError when the machine has several, or none
+ * Endpoint for peers of a process that listens here: a wildcard becomes the only address of this machine.
+ * @throws InvalidEndpointError if the machine has several addresses or none
  */
 export function reachableAt(text: string, interfaces?: Interfaces): string {
   const endpoint = parseEndpoint(text);
@@ -18,7 +17,7 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
   const found = addresses.length === 0 ? 'no address beyond loopback' : addresses.join(' and ');
   throw new InvalidEndpointError(
     text,
-    `nobody can connect to every interface, and this machine has ${found}; say with --advertise tcp://HOST:PORT where peers find this process`,
+    `0.0.0.0 is not a connectable address, and this machine has ${found}; give the address of this process with --advertise tcp://HOST:PORT`,
   );
 }
 

@@ -7,7 +7,7 @@ import { type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 import { hearEvents } from './monitor.js';
 import { dealerOptions } from './socket-options.js';
 
-/** Who is reached where a process says that it is; undefined: nobody can be reached there from here. */
+/** The process that answers at this process's advertised address; undefined: none is reachable from here. */
 export type Reached = 'itself' | 'another' | undefined;
 
 interface Look {
@@ -15,7 +15,7 @@ interface Look {
   readonly incarnation: string;
   readonly ways: readonly DialOption[];
   readonly limits: MailboxLimits;
-  /** What this process has sent to itself has arrived. */
+  /** Reports whether a message of this process to itself has arrived. */
   hasArrived(): boolean;
 }
 

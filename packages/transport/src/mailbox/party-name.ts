@@ -81,7 +81,7 @@ export function claimedRole({ endpoint, incarnation }: ProcessName): Role | unde
   return incarnation.charAt(1) === '.' ? ROLE_OF_LETTER[incarnation.charAt(0)] : undefined;
 }
 
-/** Where a process lives, as what: that by which it is told whether another one has taken its place. */
+/** Place and role of a process, which identify it across incarnations. */
 export function placeOf(process: ProcessName): string {
   const role = claimedRole(process);
   return role === undefined || role === 'client' ? process.endpoint : `${role} ${process.endpoint}`;

@@ -1,5 +1,5 @@
 const GREETING_BYTES = 64;
-/** Where a greeting says which version of ZMTP it is, and by which mechanism. */
+/** Offsets of the ZMTP version and the mechanism in a greeting. */
 const VERSION_AT = 10;
 const MECHANISM_AT = 12;
 const VERSION_MIN = 3;
@@ -25,7 +25,7 @@ export class PassingFrames {
   #greeted = 0;
   readonly #head = Buffer.alloc(LONG_HEAD_BYTES);
   #headed = 0;
-  /** Of the body of this frame, what has not passed. */
+  /** Bytes of the current frame's body still to pass. */
   #left = 0;
   #isCommand = false;
 
@@ -66,7 +66,7 @@ export class PassingFrames {
     return 'passes';
   }
 
-  /** As far as it has come. */
+  /** Judges by the bytes received so far. */
   #isOurs(): boolean {
     const isZmtp = this.#greeting[0] === 0xff;
     return isZmtp && (this.#greeted <= VERSION_AT || this.#greeting[VERSION_AT]! >= VERSION_MIN);

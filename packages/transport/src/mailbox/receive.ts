@@ -37,7 +37,7 @@ export async function receive(
       handled += receiver(parts) || REFUSED_WEIGHT;
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // What made the socket readable may have gone with its connection.
+      // The message that made the socket readable may have disappeared with its connection.
       if (socket.closed || code === 'EAGAIN') continue;
       log.warn('', 'receive', `cannot receive: ${message}`);
       await delay(PAUSE_AFTER_ERROR_MS, undefined, { ref: false });

@@ -32,7 +32,7 @@ export class ReplyCarrier implements Carrier {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN') return 'full';
       if (code !== 'EHOSTUNREACH' && !inlet.closed) {
-        this.#log.warn(this.#client, 'send', `cannot answer ${this.#client}: ${message}`);
+        this.#log.warn(this.#client, 'send', `cannot reply to ${this.#client}: ${message}`);
       }
       return 'gone';
     }

@@ -3,7 +3,7 @@ import type { KeyRing } from '../keys/index.js';
 import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 
-/** Of sockets without keys. */
+/** ZAP domain of sockets without keys. */
 export const KEYLESS_DOMAIN = 'keyless';
 
 /**
@@ -36,7 +36,7 @@ function commonOptions(limits: MailboxLimits) {
   };
 }
 
-/** What a socket that listens needs to admit only those whom it should. */
+/** Settings that a listening socket needs to admit only authorized peers. */
 export interface Keyed {
   /** The one of the present. */
   ring: KeyRing;

@@ -2,7 +2,7 @@ import { FrameWriter, type Mail, type PackedFrame } from './frame.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { Mailbox, type MailboxOptions } from './mailbox.js';
 
-/** What tests share: frames, mailboxes that are closed at the end, and waiting for what comes. */
+/** Shared test helpers: frames, mailboxes that close at the end, and waiting for messages. */
 
 /** One frame to a target, of a sender that says its incarnation or does not. */
 export function packFrame(target: string, mail: readonly Mail[], sender: string | null = null): Buffer {

@@ -4,9 +4,9 @@ import { z85 } from '../keys/curve-text.js';
 import { KEYLESS_DOMAIN } from './socket-options.js';
 
 /**
- * Who may connect at all: ZeroMQ asks for each CURVE connection to a socket of this process, with the public key
- * of who is there (ZAP, RFC 27). There is one place to ask for all sockets of a process, so a mailbox has a
- * domain of its own by which its questions are known.
+ * Admission of connections: for each CURVE connection ZeroMQ asks a socket of this process, with the peer's
+ * public key (ZAP, RFC 27). All sockets of a process share that address, so each mailbox has a domain that
+ * identifies its requests.
  */
 const ENDPOINT = 'inproc://zeromq.zap.01';
 const VERSION = '1.0';
@@ -67,7 +67,7 @@ async function serve(router: Router): Promise<void> {
       const answer = answerTo(await router.receive());
       if (answer !== undefined) await router.send(answer);
     } catch {
-      // Who asked has gone, with what it asked: nobody waits for an answer.
+      // The requester has disconnected, so the reply is not needed.
       if (!router.closed) await nextTurn();
     }
   }

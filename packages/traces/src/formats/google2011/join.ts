@@ -7,48 +7,48 @@ import { EventType, type JobEvent, type TaskEvent } from './events.js';
 const COUNTS = {
   beforeTrace: {
     code: 'jobs-before-trace',
-    what: 'jobs submitted before the trace began (time 0): left out',
+    what: 'jobs submitted before the trace began (time 0): omitted',
   },
   withoutSubmission: {
     code: 'jobs-without-submission',
-    what: 'jobs whose submission is not in these parts: left out',
+    what: 'jobs whose submission is not in these parts: omitted',
   },
   withoutTasks: {
     code: 'jobs-without-tasks',
-    what: 'jobs without a task event in these parts: left out',
+    what: 'jobs without a task event in these parts: omitted',
   },
   cutOff: {
     code: 'jobs-cut-off',
-    what: 'jobs with tasks that waited or ran when the parts end: left out',
+    what: 'jobs with tasks that wait or run when the parts end: omitted',
   },
   nothingFinished: {
     code: 'jobs-nothing-finished',
-    what: 'jobs of which no task finished: left out',
+    what: 'jobs of which no task finished: omitted',
   },
   partlyFinished: {
     code: 'jobs-partly-finished',
-    what: 'jobs of which some tasks did not finish: taken without those',
+    what: 'jobs of which some tasks did not finish: read without those',
   },
   submittedAgain: {
     code: 'jobs-submitted-again',
-    what: 'jobs submitted again under the same id after their end: taken as other jobs',
+    what: 'jobs submitted again under the same id after their end: read as separate jobs',
   },
-  evicted: { code: 'tasks-evicted', what: 'tasks evicted and never run to their finish: left out' },
-  failed: { code: 'tasks-failed', what: 'tasks that failed and never finished: left out' },
-  killed: { code: 'tasks-killed', what: 'tasks killed before they finished: left out' },
-  lost: { code: 'tasks-lost', what: 'tasks lost and never run to their finish: left out' },
+  evicted: { code: 'tasks-evicted', what: 'tasks evicted that never finished: omitted' },
+  failed: { code: 'tasks-failed', what: 'tasks that failed and never finished: omitted' },
+  killed: { code: 'tasks-killed', what: 'tasks killed before they finished: omitted' },
+  lost: { code: 'tasks-lost', what: 'tasks lost that never finished: omitted' },
   withoutStart: {
     code: 'tasks-without-start',
-    what: 'tasks that finished without a start on record: left out',
+    what: 'tasks that finished without a recorded start: omitted',
   },
-  withoutEnd: { code: 'tasks-without-end', what: 'tasks whose end was not recorded: left out' },
+  withoutEnd: { code: 'tasks-without-end', what: 'tasks whose end was not recorded: omitted' },
   ranAgain: {
     code: 'tasks-run-again',
-    what: 'tasks that ran more than once: the last attempt that finished is taken',
+    what: 'tasks that ran more than once: the last attempt that finished is used',
   },
   requestsDiffer: {
     code: 'jobs-requests-differ',
-    what: 'jobs whose tasks request different amounts: the largest of each is taken',
+    what: 'jobs whose tasks request different amounts: the largest of each is used',
   },
   lateEvents: {
     code: 'events-late',

@@ -46,7 +46,7 @@ async function partsOf(folder: string, entries: readonly string[], table: TableN
   if (found.length > 1) {
     throw new WorkloadError(
       `the folder has ${table} ${found.length} times: ${found.join(', ')}`,
-      'leave one of them there',
+      'keep one of them',
       { file: folder },
     );
   }
@@ -72,7 +72,7 @@ function checkNumbers(sortedNames: readonly string[], file: string): void {
     if (match === null) return;
     const number = Number(match[1]);
     if (number === before) {
-      throw new WorkloadError(`part ${number} is there twice, plain and gzip'd`, 'leave one of them there', {
+      throw new WorkloadError(`part ${number} is there twice, plain and gzip'd`, 'keep one of them', {
         file,
       });
     }
@@ -90,7 +90,7 @@ function checkNumbers(sortedNames: readonly string[], file: string): void {
 function partOfATable(file: string): WorkloadError {
   return new WorkloadError(
     'this is only a part of the official Google trace',
-    'name the folder that holds both job_events and task_events',
+    'give the folder that contains both job_events and task_events',
     { file },
   );
 }

@@ -50,7 +50,7 @@ function parseLine(text: string, isHeaded: boolean, file: string, line: number):
     if (schema !== undefined) {
       throw new FieldProblem(`the schema is ${quote(JSON.stringify(schema))}`, `this reads ${JSONL_SCHEMA}`);
     }
-    if (!isHeaded) throw new FieldProblem('the trace does not say what it is', `begin it with ${HEADER}`);
+    if (!isHeaded) throw new FieldProblem('the trace has no header', `start it with ${HEADER}`);
     return parseJob(value);
   } catch (cause) {
     if (!(cause instanceof FieldProblem)) throw cause;
@@ -64,7 +64,7 @@ function parseJson(text: string): unknown {
   } catch {
     throw new FieldProblem(
       `not JSON: ${quote(text.trim())}`,
-      'each line is one whole JSON object: jq -c makes such lines',
+      'each line is one complete JSON object: jq -c writes such lines',
     );
   }
 }

@@ -88,7 +88,7 @@ describe('readJsonl', () => {
       '{"submitSeconds":1,"durationsSeconds":[1],"stages":[]}',
       /the job has both durationsSeconds and stages/,
     ],
-    ['{"submitSeconds":1,"durationsSeconds":[]}', /durationsSeconds is '\[\]'; it is a list of one at least/],
+    ['{"submitSeconds":1,"durationsSeconds":[]}', /durationsSeconds is '\[\]'; it is a list of at least one/],
     ['{"submitSeconds":1,"durationsSeconds":[1,null]}', /durationsSeconds\[1\] is 'null'/],
     ['{"submitSeconds":1,"durationsSeconds":[1,NaN]}', /not JSON/],
     ['{"submitSeconds":1,"durationsSeconds":[1e999]}', /durationsSeconds\[0\] is/],
@@ -124,11 +124,11 @@ describe('readJsonl', () => {
     ],
     [
       '{"submitSeconds":1,"stages":[{"name":"a","after":["c"],"durationsSeconds":[1]},{"name":"b","durationsSeconds":[1]}]}',
-      /stages\[0\].after\[0\] is 'c', which is no stage of this job; its stages are a, b/,
+      /stages\[0\].after\[0\] is 'c', which is not a stage of this job; its stages are a, b/,
     ],
     [
       '{"submitSeconds":1,"stages":[{"name":"a","after":["b"],"durationsSeconds":[1]},{"name":"b","after":["a"],"durationsSeconds":[1]}]}',
-      /stage 'a' comes after itself, directly or through others; break the circle/,
+      /stage 'a' depends on itself, directly or through others; break the circle/,
     ],
     ['{"schema":"goshawk.trace/2"}', /the schema is '"goshawk.trace\/2"'; this reads goshawk.trace\/1/],
   ])('refuses %s with file and line', async (line, message) => {
@@ -157,7 +157,7 @@ describe('readJsonl', () => {
     await expect(
       collect(flattened(readJsonl(await fileOf('{"submitSeconds":1,"durationsSeconds":[2]}\n')))),
     ).rejects.toThrow(
-      /trace\.jsonl:1: the trace does not say what it is; begin it with \{"schema":"goshawk\.trace\/1"\}/,
+      /trace\.jsonl:1: the trace has no header; start it with \{"schema":"goshawk\.trace\/1"\}/,
     );
     await expect(openWorkload(await fileOf(HEADER))).rejects.toThrow('trace.jsonl: the trace is empty');
   });

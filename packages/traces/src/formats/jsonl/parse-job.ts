@@ -69,7 +69,7 @@ const FLAG: Kind<boolean> = {
 };
 
 const LIST: Kind<readonly unknown[]> = {
-  accepts: 'a list of one at least',
+  accepts: 'a list of at least one',
   is: (value): value is readonly unknown[] => Array.isArray(value) && value.length > 0,
 };
 
@@ -125,7 +125,7 @@ function checkDemand(value: unknown, where: string): Resources {
   if (entries.length > LIMITS.resourcesMax) {
     throw new FieldProblem(
       `${where} has ${entries.length} resources`,
-      `at most ${LIMITS.resourcesMax} will do`,
+      `at most ${LIMITS.resourcesMax} are allowed`,
     );
   }
   for (const [name, amount] of entries) {
@@ -228,14 +228,14 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
     const fields = checkObject(each, STAGE_FIELDS, where);
     const name = check(fields.name, NAME, `${where}.name`);
     if (places.has(name)) {
-      throw new FieldProblem(`two stages are called '${name}'`, 'give each stage a name of its own');
+      throw new FieldProblem(`two stages are called '${name}'`, 'give each stage a unique name');
     }
     places.set(name, i);
     const durationsSeconds = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
     if (durationsSeconds.every((seconds) => seconds === 0))
       throw new FieldProblem(
         `${where} takes 0 s`,
-        'a stage takes time: leave it out, or say how long its tasks run',
+        'a stage needs a duration: remove it, or give the durations of its tasks',
       );
     const optional = {
       demand: fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`),
@@ -257,7 +257,7 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
       const parent = places.get(name);
       if (parent !== undefined) return parent;
       throw new FieldProblem(
-        `stages[${i}].after[${place}] is '${name}', which is no stage of this job`,
+        `stages[${i}].after[${place}] is '${name}', which is not a stage of this job`,
         `its stages are ${[...places.keys()].join(', ').slice(0, 200)}`,
       );
     }),
@@ -265,7 +265,7 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
   const ordered = inRunningOrder(linked);
   if ('circle' in ordered) {
     throw new FieldProblem(
-      `stage '${ordered.circle}' comes after itself, directly or through others`,
+      `stage '${ordered.circle}' depends on itself, directly or through others`,
       'break the circle',
     );
   }
