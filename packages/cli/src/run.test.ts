@@ -19,10 +19,7 @@ describe('wrong usage is one line and exit code 2', () => {
     [['submti'], 'unknown command: submti; did you mean submit? see `goshawk --help`'],
     [['trace', 'stat'], 'unknown command: trace stat; did you mean trace stats? see `goshawk --help`'],
     [['jobs', '--bogus'], 'unknown option: --bogus; see `goshawk jobs --help`'],
-    [
-      ['submit', '--task', '3'],
-      'unknown option: --task; did you mean --tasks? see `goshawk submit --help`',
-    ],
+    [['submit', '--task', '3'], 'unknown option: --task; did you mean --tasks? see `goshawk submit --help`'],
     [
       ['submit', '--timeout', '3s'],
       'unknown option: --timeout; did you mean --task-timeout or --wait-timeout? see `goshawk submit --help`',

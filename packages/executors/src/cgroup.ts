@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a command and its children may use together. */
+/** Joint limits of a command and its children. */
 export interface TaskLimits {
   /** In processors. */
   readonly cpu?: number;
@@ -52,7 +52,7 @@ export function prepareCgroup(folder: string): void {
   rmdirSync(trial);
 }
 
-/** What processes that died have left. */
+/** Removes cgroups of processes that died. */
 function removeEmpty(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(PREFIX)) continue;

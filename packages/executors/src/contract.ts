@@ -2,16 +2,16 @@ import type { KillReason, Payload } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 
 /**
- * What an executor is: something that starts a task's payload, reports what it does, and can kill it.
- * The worker's driver knows executors only by these types.
+ * The executor contract: start a task's payload, report its events, and kill it. The worker's driver knows
+ * executors only by these types.
  */
 
 export interface RunOrder {
-  /** As the schema of jobs has it. A relative `cwd` or `module` is relative to nothing here, and refused. */
+  /** Payload according to the job schema. A relative `cwd` or `module` is refused, since there is no base folder here. */
   readonly payload: Payload;
   /** `GOSHAWK_JOB`, `GOSHAWK_TASK`, `GOSHAWK_ATTEMPT` and the like. They win over the payload's `env`. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the task has demanded of its worker, to which commands are held where the worker has cgroups. */
+  /** The task's demands, which limit commands if the worker has cgroups. */
   readonly limits?: TaskLimits;
   /** Bytes kept of stdout and of stderr each, from both ends; a line marks the gap between them. */
   readonly outputBytesMax: number;
@@ -57,16 +57,16 @@ export interface Failure {
 export interface FailedOutcome {
   readonly kind: 'failed';
   readonly error: Failure;
-  /** Of a command that ended by itself. */
+  /** Exit code, if the command exited. */
   readonly exitCode?: number;
-  /** Of a command that a signal ended, such as `SIGSEGV`. */
+  /** Signal that ended the command, such as `SIGSEGV`. */
   readonly signal?: string;
 }
 
 export type Outcome =
   | { readonly kind: 'completed'; readonly value?: unknown; readonly exitCode?: 0 }
   | FailedOutcome
-  /** By this run's own `kill`. */
+  /** Ended by `kill` of this run. */
   | { readonly kind: 'killed'; readonly reason: KillReason };
 
 export type OutputStream = 'stdout' | 'stderr';

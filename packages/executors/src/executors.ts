@@ -20,7 +20,7 @@ import { ExecExecutor } from './spawner-link.js';
 export interface ExecutorOptions {
   /** A folder of this machine that outlives the process; records of process groups are kept in it. */
   readonly dataFolder: string;
-  /** Between SIGTERM and SIGKILL when a command is killed. Default 2,000. */
+  /** Time between SIGTERM and SIGKILL when a command is killed. Default 2,000. */
   readonly graceMs?: number;
   /** Modules that run at once. Default: one for each processor. */
   readonly moduleThreads?: number;
@@ -28,11 +28,11 @@ export interface ExecutorOptions {
   readonly moduleHeapMiBMax?: number;
   /** Bytes of JSON that a module's value may take. Default 1 MiB. */
   readonly valueBytesMax?: number;
-  /** What this worker runs besides sleeps. Default: everything. */
+  /** Permitted payloads besides sleeps. Default: everything. */
   readonly allow?: Permissions;
   /** Folder of a cgroup (version 2), below which each command has one with its demand of cpu and memory as limits. */
   readonly cgroup?: string | undefined;
-  /** Where commands run that name no folder, while it is there; else in `/`. Default: this process's. */
+  /** Default folder of commands while it exists, then `/`. Default: that of this process. */
   readonly folder?: string | undefined;
   /** Soft limit of open files of commands, where it is lower than this process's. Default: this process's. */
   readonly openFiles?: number | undefined;

@@ -61,7 +61,7 @@ export class FrameReader {
   }
 }
 
-/** Where frames go: a stream that takes one buffer at a time. */
+/** A stream that accepts one buffer at a time. */
 interface FrameStream {
   write(bytes: Uint8Array): boolean;
 }

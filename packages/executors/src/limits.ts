@@ -15,7 +15,7 @@ export const VALUE_BYTES_MAX = 1024 * 1024;
 export const MODULE_HEAP_MIB_MAX = 1_024;
 /** No module does anything in less. */
 const MODULE_HEAP_MIB_MIN = 32;
-/** What a worker takes for itself. */
+/** Memory reserved for the worker itself. */
 export const WORKER_BYTES = 128 * 1024 * 1024;
 
 /**
@@ -29,17 +29,17 @@ export function moduleHeapMiB(allowedBytes: number): number {
   return Math.min(MODULE_HEAP_MIB_MAX, Math.max(MODULE_HEAP_MIB_MIN, half));
 }
 
-/** What a process may use: its machine has no less, and its container may allow no more. */
+/** Memory that this process may use: that of the machine, or the limit of its container. */
 export function allowedBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** Between looks at what modules take outside of their heaps. */
+/** Interval between checks of modules' memory outside of their heaps. */
 export const MEMORY_LOOK_MS = 50;
 /** A thread that was ended for its memory gives it back within this; no other is ended for it meanwhile. */
 export const MEMORY_CALM_MS = 1_000;
-/** Of what the process may use: above, a module that computes is ended before the system ends the process. */
+/** Fraction of the process's memory above which a running module is ended, before the system kills the process. */
 export const MEMORY_SHARE_MAX = 0.85;
 
 /** An idle module thread is ended after this time; starting one takes some 40 ms. */

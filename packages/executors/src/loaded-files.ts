@@ -25,7 +25,7 @@ const UNSURE = 'unsure';
  */
 export class LoadedFiles {
   readonly #versions = new Map<string, string>();
-  /** Where paths with links lead to. */
+  /** Targets of paths with symbolic links. */
   readonly #links = new Map<string, string>();
   readonly #cache = createRequire(import.meta.url).cache;
   #cached = Object.keys(this.#cache).length;

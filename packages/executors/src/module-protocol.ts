@@ -17,7 +17,7 @@ export interface ThreadOrder {
   readonly valueBytesMax: number;
 }
 
-/** What the worker says to a thread. */
+/** Messages from the worker to a thread. */
 export type ToThread =
   /** Answered with `usage` as soon as the thread does not compute. */
   | { readonly kind: 'measure' }
@@ -25,14 +25,14 @@ export type ToThread =
   /** The run is to end: only said where it listens. */
   | { readonly kind: 'kill'; readonly reason: KillReason };
 
-/** What a thread says. It is `ready` once, and takes runs from then on; one that came before starts now. */
+/** Messages from a thread. It is `ready` once and then accepts runs; a run that arrived earlier starts then. */
 export type FromThread =
   | { readonly kind: 'ready' }
   /** Bytes outside of the heap, such as those of Buffers. */
   | { readonly kind: 'usage'; readonly externalBytes: number }
   | FromRun;
 
-/** What a thread says of a run, `ended` last. */
+/** Messages about a run; `ended` is the last. */
 export type FromRun =
   /** The run wants to hear of its end. */
   | { readonly kind: 'listens' }

@@ -19,7 +19,7 @@ const output = new ThreadOutput(
   (stream, memory) => post({ kind: 'tail', stream, memory }),
 );
 const inheritedEnvironment = { ...process.env };
-/** What modules see as `process.env`: Node's own takes 100 µs to be set for each run. */
+/** Replacement for `process.env` in modules: Node's own takes 100 µs to set for each run. */
 const environment: Record<string, string> = {};
 process.env = new Proxy(environment, {
   set(target, name: string, value: unknown) {
@@ -31,7 +31,7 @@ syncBuiltinESMExports();
 /** Each module that tasks of this thread have named, by its path. */
 const loaded = new Map<string, Promise<Exports>>();
 const files = new LoadedFiles();
-/** Of what runs now. */
+/** Context of the current run. */
 let context: ThreadContext | undefined;
 
 port.on('message', (message: ToThread) => {
@@ -134,7 +134,7 @@ function exportsOf(path: string): Promise<Exports> | undefined {
   return exports;
 }
 
-/** What the run before it has set is gone. */
+/** Removes variables set by the previous run. */
 function setEnvironment(env: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(environment)) delete environment[name];
   Object.assign(environment, inheritedEnvironment, env);

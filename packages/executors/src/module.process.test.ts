@@ -460,7 +460,7 @@ it('harms the globals of its thread for as long as no task of it fails', async (
 describe('a module in a native call that does not return', () => {
   const fifos: string[] = [];
 
-  /** What blocks whoever reads it, until somebody has written. */
+  /** Blocks readers until data is written. */
   function fifo(): string {
     const path = join(mkdtempSync(join(folder, 'fifo-')), 'fifo');
     execFileSync('mkfifo', [path]);
@@ -470,7 +470,7 @@ describe('a module in a native call that does not return', () => {
 
   afterEach(() => {
     for (const path of fifos.splice(0)) {
-      // Who has opened it finds its end, who has not finds no file.
+      // A reader that has opened it sees its end; others find no file.
       const writer = openSync(path, 'r+');
       unlinkSync(path);
       closeSync(writer);
@@ -550,7 +550,7 @@ describe('a thread that does not start', () => {
       heapMiBMax: 64,
       valueBytesMax: 2_000,
       graceMs: 300,
-      // As where the system has no thread to give.
+      // Simulates a system that cannot create threads.
       environment: 'no environment' as never,
       refusal: () => undefined,
       warn: () => {},

@@ -73,7 +73,7 @@ export class OpenFiles {
     try {
       execFileSync('prlimit', ['--pid', `${process.pid}`, limit], { stdio: 'ignore' });
     } catch {
-      // Where there is no prlimit (util-linux), commands have the limit that Node has raised.
+      // Without prlimit (util-linux), commands inherit the limit that Node raised.
       this.#soft = Number.POSITIVE_INFINITY;
     }
   }

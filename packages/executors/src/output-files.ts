@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { type FailedOutcome, failed, type OutputStream } from './contract.js';
 import { TOO_MANY_FILES } from './spawn-failure.js';
 
-/** Where a command's output goes in place of pipes. Relative paths start at the folder that it runs in. */
+/** Files that receive a command's output instead of pipes. Relative paths start at its working folder. */
 export type OutputPaths = Partial<Readonly<Record<OutputStream, string>>>;
 
 /** Open files. stdout and stderr of one path are one file. */

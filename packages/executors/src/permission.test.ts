@@ -89,7 +89,9 @@ describe('a gate', () => {
     expect(gate.changedSince(join(allowed, 'work.mjs'))).toBeUndefined();
     renameSync(join(allowed, 'work.mjs'), join(allowed, 'kept.mjs'));
     symlinkSync(join(folder, 'secret.mjs'), join(allowed, 'work.mjs'));
-    expect(gate.changedSince(join(allowed, 'work.mjs'))).toMatch(/was moved or changed while the task waited/);
+    expect(gate.changedSince(join(allowed, 'work.mjs'))).toMatch(
+      /was moved or changed while the task waited/,
+    );
     expect(new Gate({}).changedSince('/anything')).toBeUndefined();
   });
 

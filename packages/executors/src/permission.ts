@@ -16,8 +16,8 @@ export interface Permissions {
 type Admission = { readonly payload: Payload } | { readonly refusal: string };
 
 /**
- * What a worker runs. With a list of commands, a submitter chooses one and its arguments, but no shell, files or variables:
- * `LD_PRELOAD`, `PATH`, `NODE_OPTIONS` and others make any command run anything.
+ * The permissions of a worker. With a list of commands, a submitter chooses a command and its arguments, but
+ * no shell, files or variables: with `LD_PRELOAD`, `PATH` or `NODE_OPTIONS` any command could run anything.
  */
 export class Gate {
   readonly #exec: Permission;
@@ -65,7 +65,7 @@ export class Gate {
     if (this.#modules === true) return { payload };
     if (this.#modules === false) return { refusal: 'this worker does not run module tasks' };
     const path = modulePath(payload);
-    // Where it really is: neither `..` nor a link leads out of a folder that is listed.
+    // The real path, so that neither `..` nor a link escapes a listed folder.
     const real = realPathOf(path);
     if (real === undefined)
       return { refusal: `this worker runs only listed modules, and ${path} does not exist` };

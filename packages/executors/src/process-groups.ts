@@ -25,7 +25,7 @@ export interface GroupRecordContents {
   readonly groups: readonly ProcessIdentity[];
 }
 
-/** Where records are in a worker's data folder. */
+/** Folder of the records within a worker's data folder. */
 export function recordFolder(dataFolder: string): string {
   return join(dataFolder, 'process-groups');
 }

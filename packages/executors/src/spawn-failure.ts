@@ -13,7 +13,7 @@ export const TOO_MANY_FILES: [FailureCode, string] = [
   'too many open files: raise the limit (ulimit -n) or use fewer slots',
 ];
 
-/** What a command's start failed of, in the words of who submitted it. */
+/** Explains to the submitter why a command could not start. */
 export function spawnFailure(error: NodeJS.ErrnoException, attempt: Attempt): Outcome {
   const [code, message] = explain(error, attempt);
   return failed(code, message);

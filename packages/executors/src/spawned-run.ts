@@ -12,7 +12,7 @@ import { signal } from './process-identity.js';
 import { spawnFailure } from './spawn-failure.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
-/** Where a command runs that is held to limits. */
+/** Folder and cgroup of a command with limits. */
 interface LimitedPlace {
   readonly cgroup: TaskCgroup;
   readonly limits: TaskLimits;

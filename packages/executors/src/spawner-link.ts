@@ -251,7 +251,7 @@ export class ExecExecutor implements Executor {
     return waiting;
   }
 
-  /** What the spawner was given is no longer its own: nothing more that it says counts. */
+  /** Takes the runs from the spawner, whose later messages no longer count. */
   #takeGiven(): GivenRun[] {
     const given = [...this.#sent.values(), ...this.#started.values()];
     this.#sent.clear();

@@ -4,8 +4,8 @@ import type { Outcome, OutputStream } from './contract.js';
 import type { OutputPaths } from './output-files.js';
 
 /**
- * What the worker and its spawner say to each other, in frames (see framing.ts). What is small is JSON;
- * bytes that belong to a task (stdin, output) go as they are.
+ * Frames between the worker and its spawner (see framing.ts). Small parts are JSON; bytes of a task
+ * (stdin, output) are raw.
  *
  * | frame   | from    | body                                              | when                                  |
  * |---------|---------|---------------------------------------------------|---------------------------------------|
@@ -28,9 +28,9 @@ export interface SpawnOrder {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly outputBytesMax: number;
-  /** Where its output goes in place of the frames below. */
+  /** Files that receive the output instead of the frames below. */
   readonly files?: OutputPaths;
-  /** What it is held to, where the spawner has cgroups. */
+  /** Limits of the command, if the spawner has cgroups. */
   readonly limits?: TaskLimits;
   /** Without it the command's stdin is /dev/null, which also saves a pipe. */
   readonly hasStdin: boolean;
@@ -46,11 +46,11 @@ export interface SpawnerSettings {
   readonly recordFile: string;
   readonly recordId: string;
   readonly graceMs: number;
-  /** Where commands run that name no folder, while it is there. */
+  /** Default folder of commands, while it exists. */
   readonly folder: string;
   /** Soft limit of open files of commands. */
   readonly openFiles?: number;
-  /** Where commands have cgroups of their own. */
+  /** Parent cgroup of the commands' cgroups. */
   readonly cgroup?: string;
 }
 

@@ -74,7 +74,7 @@ describe('when the worker dies', () => {
     worker.kill('SIGKILL');
     await expectGone([...group, before!.spawner]);
     expect(readdirSync(recordFolder(folder))).toEqual([]);
-    // What left its group is found by its environment, were there a record; here it is on its own.
+    // With a record, escaped processes are found by their environment; here there is none.
     process.kill(escaped!.pid, 'SIGKILL');
   });
 });

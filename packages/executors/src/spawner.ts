@@ -29,7 +29,7 @@ const writer = new FrameWriter(link);
 const record = new GroupRecord(settings.recordFile, (error) => {
   console.error(`goshawk: cannot write the record of process groups: ${error.message}`);
 });
-/** What commands see of this process's own environment: all that it was given but its own settings. */
+/** Environment of commands: that of this process without its own settings. */
 const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name, value]) => MALLOC_ENVIRONMENT[name] !== value),
 );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AttemptNumber, KillReason, TaskContext } from '@goshawk/core';
 
-/** Between two lines of progress. ms */
+/** Interval between progress lines. ms */
 const PROGRESS_MS = 1_000;
 
 /** The second argument of a module's function. */

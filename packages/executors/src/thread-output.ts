@@ -31,7 +31,7 @@ export class ThreadOutput {
     });
   }
 
-  /** What is printed between two runs is dropped. */
+  /** Output between two runs is dropped. */
   end(): void {
     this.#limit = undefined;
   }

@@ -1,6 +1,6 @@
 import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
 
-/** What a module has thrown, which may be anything, in one line: what it is, and where. */
+/** Describes a thrown value, which may be anything, in one line: what it is, and where it was thrown. */
 export function describeThrown(thrown: unknown): string {
   let text: string;
   try {

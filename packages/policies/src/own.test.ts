@@ -51,7 +51,11 @@ describe('a policy of one’s own', () => {
       { ...whole, make: () => ({ heard() {}, plan: async () => Promise.reject(new Error('late')) }) },
       '"plan" is asynchronous; a policy must return synchronously',
     ],
-    ['made later', { ...whole, make: async () => Promise.reject(new Error('late')) }, '"make" is asynchronous'],
+    [
+      'made later',
+      { ...whole, make: async () => Promise.reject(new Error('late')) },
+      '"make" is asynchronous',
+    ],
     [
       'one that needs a cluster',
       { ...whole, make: () => ({ heard() {}, plan: (c: never) => (c as { x: { y: 1 } }).x.y }) },

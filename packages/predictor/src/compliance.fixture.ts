@@ -90,7 +90,7 @@ function seeded(make: Make): Guarded {
   return new Guarded(make(() => random.next()));
 }
 
-/** What every estimator keeps to, whatever it is. */
+/** The compliance suite of all estimators. */
 export function keepsToTheContract(name: string, make: Make): void {
   describe(name, () => {
     test('judges, weighs and learns whatever comes, and always decides', () => {

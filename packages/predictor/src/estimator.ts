@@ -12,17 +12,16 @@ export type { Segment };
 export interface Estimator {
   /** As it is asked for, argument included: `noisy:0.1-1.9`. */
   readonly name: string;
-  /** What `save` gives, as JSON, is never longer, however many jobs it has learnt from. */
+  /** Upper bound of the JSON of `save`, however many jobs the estimator has learned from. */
   readonly savedCharactersMax: number;
-  /** What is believed of a job as it arrives. */
+  /** Judges an arriving job. */
   judge(job: ArrivingJob): Judgement;
   /**
-   * What its pilots say by now. Asked after each start and end of a pilot, and when the time has passed that the
-   * last answer gave, until it decides; a job is decided upon once. What is decided for the time being is asked about
-   * again after each end of a pilot, for the estimate only.
-   *
-   * @param judgement the estimator's own, of this job
-   * @param cutoffMs a mean task run time that reaches this makes the job long
+   * Weighs the evidence of the pilots. Called after each start and end of a pilot, and at the time that the
+   * last verdict gave, until it decides; each job is decided once. Provisional decisions are revised after
+   * each further pilot, for the estimate only.
+   * @param judgement of this job, by the same estimator
+   * @param cutoffMs mean task run time at which a job is long
    */
   weigh(job: ArrivingJob, judgement: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict;
   /** A job has ended, decided upon or not. */
@@ -37,7 +36,7 @@ export interface Estimator {
   load(saved: unknown): void;
 }
 
-/** What may be known of a job when it arrives. */
+/** Facts about an arriving job. */
 export interface ArrivingJob {
   readonly name: string;
   /** Stays the same from one run of a recurring job to the next. */
@@ -46,9 +45,9 @@ export interface ArrivingJob {
   readonly tasks: number;
   /** Tasks that may start at once: those of stages that wait for no other. Pilots are drawn from them. */
   readonly startable: number;
-  /** What each of its tasks needs, where all need the same. */
+  /** Demand of each task, if all are equal. */
   readonly demand?: Resources | undefined;
-  /** Of a job of several stages: in an order in which they can run. */
+  /** Stages of a job that has several, in an order in which they can run. */
   readonly stages?: readonly ArrivingStage[] | undefined;
   /** The name of the stage that this stands for, where stages are looked at one by one. */
   readonly stage?: string | undefined;
@@ -77,7 +76,7 @@ export interface Estimate {
   readonly meanMs: Millis;
   /** Variance of that belief, where it is known: of the mean, not of single tasks. ms² */
   readonly varianceMs2?: number | undefined;
-  /** What it rests on, in the words that `job` and `why` show: `given`, `3 pilots`. */
+  /** Basis of the estimate, as `job` and `why` show it: `given`, `3 pilots`. */
   readonly by: string;
   /** How run times are spread, where that is known. */
   readonly distribution?: readonly Segment[] | undefined;
@@ -90,7 +89,7 @@ export interface SamplePlan {
   readonly kind: 'sample';
   /** 1 … the job's startable tasks; which of them is drawn by who asks. */
   readonly pilots: number;
-  /** What to go by meanwhile, where size matters and class does not. */
+  /** Provisional estimate, for decisions by size but not by class. */
   readonly guess?: Estimate | undefined;
   /** The estimator's own, given back with the job; a value that JSON can hold. */
   readonly note?: unknown;
@@ -104,7 +103,7 @@ export type Judgement =
   /** Nothing is known: short. */
   | { readonly kind: 'unknown'; readonly note?: unknown };
 
-/** What the pilots of a job have shown so far. */
+/** Results of a job's pilots so far. */
 export interface Evidence {
   readonly pilots: number;
   /** The stage that they are of; 0 unless given. */
@@ -136,7 +135,7 @@ export interface EndedJob {
   readonly completed: boolean;
   /** The mean run time of its tasks reached the cutoff. */
   readonly long: boolean;
-  /** From its submission to the end of its last task. */
+  /** Time from submission to the end of the last task. */
   readonly runtimeMs: Millis;
   /** Run times of the tasks that completed. ms */
   readonly runsMs: ArrayLike<Millis>;

@@ -11,7 +11,7 @@ import { given, noisy, nothing, oracle, Stateless } from './stateless.js';
 export interface EstimatorKind {
   /** One line for help texts. */
   readonly title: string;
-  /** What stands after a colon, where something does: how that is written, and one that makes sense. */
+  /** Argument after a colon, if any: its syntax, and a reasonable example. */
   readonly argument?: { readonly form: string; readonly example: string };
   /**
    * It needs the truth, which only a replay has: it is asked before the job is submitted, and the cluster takes

@@ -136,7 +136,7 @@ function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined
   }
 }
 
-/** What no message could carry counts as wrong, too: nobody would hear of the job. */
+/** An estimate that no message could carry is wrong, too. */
 function wrongEstimate(
   { meanMs, varianceMs2, by, distribution, stagesMs }: Estimate,
   job: ArrivingJob,

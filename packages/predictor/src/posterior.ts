@@ -26,7 +26,7 @@ export function posterior(one: Belief, other: Belief): Millis {
   return Math.exp((ofOne * logOf(one.meanMs) + ofOther * logOf(other.meanMs)) / (ofOne + ofOther));
 }
 
-/** What history says of a job, and how far such sayings have been off. */
+/** An estimate from history, and the accuracy of such estimates. */
 export interface Prior {
   readonly meanMs: Millis;
   /** Mean of ln²(estimate ÷ actual). */

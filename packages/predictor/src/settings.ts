@@ -6,11 +6,11 @@ export interface EstimatorSettings {
   readonly pilotsMax: number | null;
   /** Fraction of the pilots that must have ended before their mean decides. */
   readonly pilotQuorum: number;
-  /** What pilots say is weighed with what jobs that ended lately took (SLearn §4.1), not believed alone. */
+  /** Pilots are combined with recently ended jobs (SLearn §4.1), not trusted alone. */
   readonly pilotPrior: boolean;
   /** Jobs of fewer tasks are not sampled. */
   readonly thinLimit: number;
-  /** What makes two jobs alike, for those that learn from past jobs. All of `DEFAULT_FEATURES` unless given. */
+  /** Features for estimators that learn. Default: `DEFAULT_FEATURES`. */
   readonly features?: readonly string[] | null | undefined;
   /** Feature values of which history is kept. */
   readonly featureValuesMax?: number | undefined;

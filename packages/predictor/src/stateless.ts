@@ -43,7 +43,7 @@ export function nothing(): Judgement {
   return { kind: 'unknown' };
 }
 
-/** What the submitter says; of a job of which nobody says anything, nothing. */
+/** The submitter’s estimate, if there is one. */
 export function given({ givenMs }: ArrivingJob): Judgement {
   return givenMs === undefined ? nothing() : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
 }

@@ -1,7 +1,7 @@
 import type { Run } from './comparison.js';
 import { textTable } from './terminal.js';
 
-/** What a table shows of each of its rows, in a terminal and on a page: the title of a column, and a row's cell. */
+/** Columns of a table in a terminal and on a page: the title, and the cell of a row. */
 export type Columns<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[];
 
 export function columnTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {

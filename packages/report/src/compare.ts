@@ -30,7 +30,7 @@ export function buildComparison(parts: {
   workload: Workload;
   cluster: Cluster;
   runs: readonly Run[];
-  /** Of each run, job by job: what intervals are made of. */
+  /** Times of each run by job, from which intervals are computed. */
   times?: readonly JobTimes[];
   /** Names of runs, each with that of the one that it is held against. */
   pairs?: readonly (readonly [policy: string, baseline: string])[] | undefined;

@@ -28,15 +28,15 @@ export interface Workload {
   readonly jobs: number;
   readonly tasks: number;
   readonly taskSeconds: number;
-  /** From the first submission to the last. */
+  /** Time from the first submission to the last. */
   readonly spanSeconds: number;
-  /** What of the file did not become jobs as it was; absent where all did. */
+  /** Omissions and changes while reading the file; absent if there were none. */
   readonly tallied?: readonly { readonly code: string; readonly what: string; readonly count: number }[];
 }
 
 export interface Cluster {
   readonly workers: number;
-  /** Of each worker; 0: no fixed number. */
+  /** Slots per worker; 0: no fixed number. */
   readonly slots: number;
   readonly schedulers: number;
   readonly mode: 'simulated' | 'live';
@@ -63,10 +63,10 @@ export interface Utilisation extends UtilisationLevels {
 }
 
 /**
- * Where the run time of the jobs of a class went, in mean seconds a job, along each job's last task: the
- * one that ended last and so decided the run time. `queueing` is from the job's submission until a slot was
- * free for that task, or until its start where the binding between the two is not known; `running` its run,
- * `reporting` what was left until the end was known. They add up to the mean run time.
+ * Mean run time of a class in seconds per job, split along each job's last task, which determined its run
+ * time. `queueing` lasts from submission until a slot was free for that task, or until its start if the
+ * binding time is unknown; `running` is its run, and `reporting` the rest until the end was known. The parts
+ * add up to the mean run time.
  */
 export interface TimeParts {
   readonly queueing: number;
@@ -95,9 +95,9 @@ export interface Series {
   readonly counted: CountedSeries | null;
 }
 
-/** What happened since the reading before, or since the start, in columns of equal length. */
+/** Counts since the previous reading, or since the start, in columns of equal length. */
 export interface CountedSeries {
-  /** Of each reading. */
+  /** Time of each reading. */
   readonly seconds: readonly number[];
   readonly stealAttempts: readonly number[];
   readonly stealSuccesses: readonly number[];
@@ -134,10 +134,10 @@ export interface Steals {
   readonly probesMoved: number;
 }
 
-/** Of a workload of which some jobs have deadlines (3Sigma §5). */
+/** Results of a workload in which some jobs have deadlines (3Sigma §5). */
 export interface DeadlineResults {
   readonly jobs: number;
-  /** Of them, those that did not complete by their deadline. */
+  /** Jobs that did not complete by their deadline. */
   readonly missed: number;
   /** Slot time of the jobs that completed while jobs were still submitted. */
   readonly goodputSlotSeconds: { readonly deadline: number; readonly bestEffort: number };
@@ -150,7 +150,7 @@ export interface DeadlineResults {
 
 /** How a policy that plans ahead got on. */
 export interface PlanningResults {
-  /** By name: `cycles`; `greedy` of them without an answer of the solver, `seeds` with one that was no better; `preemptions`. */
+  /** Counts by name: `cycles`; `greedy` cycles without a solution, `seeds` cycles whose solution was no better; `preemptions`. */
   readonly counts: Readonly<Record<string, number>>;
   /** Wall time of cycles and their parts: to formulate the program, to solve it, to act on the solution. */
   readonly cycleSeconds?: Readonly<Record<'formulate' | 'solve' | 'extract' | 'cycle', CycleSpread>>;
@@ -158,17 +158,17 @@ export interface PlanningResults {
   readonly solver?: string;
 }
 
-/** Of jobs of several stages, or whose tasks need more than a slot, that completed (Carbyne §5.1). */
+/** Results of completed jobs with several stages or demands (Carbyne §5.1). */
 export interface StagedResults {
   readonly jobs: number;
   /** From submission to completion, of those of several stages. */
   readonly dagSeconds: Distribution;
-  /** From the beginning of the run to the end of the last of these jobs. */
+  /** Time from the beginning of the run to the end of the last of these jobs. */
   readonly makespanSeconds: number;
-  /** By resource: the share of it that their tasks held until then, of all workers together. */
+  /** By resource: the share that their tasks used until then, over all workers. */
   readonly utilisation: Readonly<Record<string, number>>;
   readonly fairness: FairnessResults;
-  /** Where the same jobs ran under `drf` with the same seed. */
+  /** Comparison with the same jobs under `drf` and the same seed. */
   readonly againstDrf?: Slowdowns;
 }
 
@@ -205,7 +205,7 @@ interface CycleSpread {
   readonly max: number;
 }
 
-/** What one policy did with the workload under one seed. */
+/** Results of one policy on the workload under one seed. */
 export interface Run {
   readonly policy: string;
   readonly seed: number;
@@ -224,11 +224,11 @@ export interface Run {
   readonly predictor: PredictorAccuracy | null;
   /** Estimators that ran in shadow, where some did. */
   readonly shadow?: readonly EstimatorScore[];
-  /** Where jobs have deadlines. */
+  /** Present if jobs have deadlines. */
   readonly deadlines?: DeadlineResults;
-  /** Where the policy plans ahead. */
+  /** Present if the policy plans ahead. */
   readonly planning?: PlanningResults;
-  /** Where jobs have stages or demands. */
+  /** Present if jobs have stages or demands. */
   readonly staged?: StagedResults;
   /** Events handled by the simulator; null in a live run. */
   readonly events: number | null;

@@ -4,14 +4,14 @@ import type { DeadlineResults, Run } from './comparison.js';
 import type { JobResult } from './job-result.js';
 import { ABSENT, duration, percent, threeDigits, whole } from './numbers.js';
 
-/** What became of jobs with deadlines and of the others beside them (3Sigma §5), job by job. */
+/** Outcomes of jobs with deadlines and of the others (3Sigma §5), per job. */
 export class DeadlineTally {
   #jobs = 0;
   #missed = 0;
   #others = 0;
   #othersCompleted = 0;
   #othersSeconds = 0;
-  /** Of jobs that completed: when each ended, and the slot time of its tasks, negative without a deadline. */
+  /** Completed jobs: end time, and slot time of the tasks, negative without a deadline. */
   readonly #ends = new Samples();
   readonly #work = new Samples();
 

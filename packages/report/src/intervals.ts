@@ -69,7 +69,7 @@ function intervalsOf(
   return { p50: middle(ratios.p50), p90: middle(ratios.p90), mean: middle(ratios.mean) };
 }
 
-/** What lies between the ends, a share of (1 − LEVEL) / 2 left out at each. */
+/** Interval without a share of (1 − LEVEL) / 2 at each end. */
 function middle(values: number[]): Interval | null {
   if (values.some((value) => !Number.isFinite(value))) return null;
   values.sort((a, b) => a - b);

@@ -2,7 +2,7 @@ import { present } from '@goshawk/core';
 import type { JobResult } from './job-result.js';
 import type { JudgedJob } from './predictor-tally.js';
 
-/** What is kept of each job of a run for those who compare runs job by job. Times are in seconds of the run. */
+/** Record of each job for comparing runs job by job. Times are in seconds of the run. */
 export interface JobRecord {
   readonly policy: string;
   readonly seed: number;
@@ -11,7 +11,7 @@ export interface JobRecord {
   readonly submitSeconds: number;
   readonly tasks: number;
   readonly meanSeconds: number;
-  /** By the true mean run time of its tasks… */
+  /** Class by the true mean run time of its tasks… */
   readonly class: JobResult['class'];
   /** …and as it was treated. */
   readonly judged: JobResult['class'];
@@ -20,7 +20,7 @@ export interface JobRecord {
   readonly decidedSeconds: number | null;
   readonly outcome: JobResult['outcome'];
   readonly runtimeSeconds: number;
-  /** From submission; left out where there is none. */
+  /** Deadline from submission; absent without one. */
   readonly deadlineSeconds?: number;
 }
 

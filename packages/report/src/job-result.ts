@@ -4,7 +4,7 @@ import type { JobClass } from './comparison.js';
 /** Trace time between two looks at the cluster (Hawk §4.1). */
 export const UTILISATION_SNAPSHOT_SECONDS = 100;
 
-/** What was measured of one job. All times are in seconds since the run began, on one clock. */
+/** Measurements of one job. All times are in seconds since the run began, on one clock. */
 export interface JobResult {
   readonly id: string;
   readonly class: JobClass;
@@ -12,10 +12,10 @@ export interface JobResult {
   readonly submitSeconds: number;
   /** Submission until the client knew that the last task had ended, by the client's clock. */
   readonly runtimeSeconds: number;
-  /** From submission; absent: none. */
+  /** Deadline from submission; absent: none. */
   readonly deadlineSeconds?: number;
   readonly taskCount: number;
-  /** Of a job of several, or with demands: they hold its tasks one after another. */
+  /** Stages of a job with several, or with demands: they contain its tasks in order. */
   readonly stages?: readonly StageResult[];
   /** 1 by default. */
   readonly weight?: number;
@@ -32,28 +32,28 @@ interface StageResult {
   readonly tasks: number;
   /** Indices of the stages that came before. */
   readonly after: readonly number[];
-  /** Of each task, beside a slot. */
+  /** Demand of each task besides a slot. */
   readonly demand: Resources;
 }
 
-/** What has to be known of a run before its first job is counted. */
+/** Facts that must be known before the first job of a run is counted. */
 export interface RunSetup {
   readonly policy: string;
-  /** Of the whole cluster; undefined: workers have no fixed number. */
+  /** Slots of the whole cluster; undefined: workers have no fixed number. */
   readonly totalSlots: number | undefined;
-  /** What the tasks of all workers may use together, beside slots, where it is known. */
+  /** Resources of all workers besides slots, if known. */
   readonly capacity?: Resources | undefined;
   /** In the run's time; 100 s of trace time divided by the scale of a live run. */
   readonly snapshotIntervalSeconds?: number;
-  /** Where it is known what messages take, as in a simulation. */
+  /** Message delays, if known, as in a simulation. */
   readonly messageTimes?: MessageTimes;
 }
 
 /** Means over all tasks, in seconds. */
 export interface MessageTimes {
-  /** From a free slot's asking for the task to the answer: a round trip. */
+  /** Round trip from a free slot's request to the reply. */
   readonly binding: number;
-  /** From the end of a task until it is known; a start, which is known from the end, is known as much too late. */
+  /** Delay until the end of a task is known; starts derived from ends are late by the same amount. */
   readonly news: number;
 }
 

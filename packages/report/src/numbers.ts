@@ -16,7 +16,7 @@ function numberFormat(options: Intl.NumberFormatOptions): Pick<Intl.NumberFormat
   };
 }
 
-/** What stands where there is no number. */
+/** Shown instead of a missing number. */
 export const ABSENT = '–';
 
 /** Three significant digits, never an exponent: 0.0123, 1.23, 12.3, 123, 20,700. */

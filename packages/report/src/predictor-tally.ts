@@ -2,7 +2,7 @@ import { Samples } from '@goshawk/core';
 import type { PredictorAccuracy } from './comparison.js';
 import { type Distribution, summariseSorted } from './distribution.js';
 
-/** What was believed of a job, and what was true. */
+/** Estimate and truth of a job. */
 export interface JudgedJob {
   readonly trueMeanSeconds: number;
   /** Sum of the true run times of its tasks. */
@@ -13,7 +13,7 @@ export interface JudgedJob {
   readonly estimateSeconds: number | undefined;
   /** Tasks that ran first so that the others could be judged; 0 where the job was not sampled. */
   readonly pilots: number;
-  /** From its submission to the decision on the pilots; undefined where there was none. */
+  /** Time from submission to the decision by pilots; undefined without pilots. */
   readonly decidedSeconds: number | undefined;
 }
 

@@ -16,7 +16,7 @@ import type { CounterReading, JobResult, RunSetup } from './job-result.js';
 import { type JudgedJob, PredictorTally } from './predictor-tally.js';
 import { RunTally } from './tally.js';
 
-/** What is known of a run when it is over, beside its jobs. */
+/** Facts of a finished run besides its jobs. */
 export interface RunFacts {
   readonly seed: number;
   readonly options: OptionValues;
@@ -31,7 +31,7 @@ export interface RunFacts {
   readonly planning?: PlanningResults | undefined;
 }
 
-/** What is too long for a comparison: every run time. */
+/** Series too long for a comparison: every run time. */
 export interface RunSeries {
   readonly policy: string;
   /** Seconds, in any order. */
@@ -42,16 +42,16 @@ export interface RunSeries {
 interface MeterSetup extends RunSetup {
   readonly seed: number;
   readonly cutoffSeconds: number;
-  /** Of the workload. */
+  /** Jobs of the workload. */
   readonly jobs: number;
   /** Whether all that is to be known of each job is wanted. */
   readonly wantsRecords?: boolean | undefined;
 }
 
-/** What is measured of a run, job by job as they end: the same live and simulated. */
+/** Measures a run job by job as jobs end, live or simulated. */
 export class RunMeter {
   readonly times: JobTimes;
-  /** As the jobs ended; empty unless they are wanted. */
+  /** Records in order of job ends; empty unless requested. */
   readonly records: JobRecord[] = [];
   readonly #tally: RunTally;
   readonly #predictor: PredictorTally;

@@ -82,7 +82,7 @@ function evenly(from: number, to: number, countMax: number): number[] {
   );
 }
 
-/** What happened between readings of counters, of which no more than a chart can show are kept. */
+/** Counts between readings of counters, thinned to what a chart can show. */
 export function countedSeries(readings: readonly CounterReading[] | undefined): CountedSeries | null {
   if (readings === undefined || readings.length === 0) return null;
   const stride = Math.ceil(readings.length / SERIES_POINTS_MAX);

@@ -47,7 +47,7 @@ export function errorsOf({ errorPercent: { p50, p90 } }: GroupScore): string {
   return `${ofHundred(p50)} / ${ofHundred(p90)}`;
 }
 
-/** What is shown of each estimator, on a terminal and on a page. */
+/** Columns for each estimator, in a terminal and on a page. */
 export const SHADOW_COLUMNS: Columns<EstimatorScore> = [
   ['error p50', ({ errorPercent }) => ofHundred(errorPercent.p50)],
   ['p90', ({ errorPercent }) => ofHundred(errorPercent.p90)],

@@ -1,7 +1,7 @@
 import { grown } from '@goshawk/core';
 import { MeasurementError } from './errors.js';
 
-/** Of a longer run every second one is left out, as often as it takes: three years at a snapshot each 100 s. */
+/** Limit above which every second snapshot is dropped, repeatedly: three years at one per 100 s. */
 const SNAPSHOTS_MAX = 1_000_000;
 
 /**
@@ -60,7 +60,7 @@ export class Snapshots {
   #widen(): void {
     const before = this.#changes;
     this.#changes = new Float64Array((before.length >> 1) + 1);
-    // Of the snapshots that stay, the first one at or after the change.
+    // Applies the change to the first remaining snapshot at or after it.
     for (const [index, by] of before.entries()) if (by !== 0) this.#changes[(index + 1) >> 1]! += by;
     this.#intervalSeconds *= 2;
   }

@@ -5,10 +5,10 @@ import { summarise } from './distribution.js';
 import { type JobResult, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
 import { duration, percent, threeDigits } from './numbers.js';
 
-/** What jobs have is looked at in windows of so many snapshots: of a minute, where these are taken every 100 s (Carbyne §5.1). */
+/** Shares are averaged over windows of this many snapshots: one minute, if taken every 100 s (Carbyne §5.1). */
 const WINDOW_SNAPSHOTS = 0.6;
 
-/** What jobs of stages and demands made of the cluster (Carbyne §5.1), from when their tasks ran. */
+/** Resource use of jobs with stages and demands (Carbyne §5.1), derived from the run times of tasks. */
 export class StageTally {
   readonly #capacity: Resources;
   readonly #windowSeconds: number;
@@ -68,7 +68,7 @@ export class StageTally {
     };
   }
 
-  /** By index of a resource of the capacity. */
+  /** Shares by resource index. */
   #sharesOf(demand: Resources): readonly number[] {
     return Object.entries(this.#capacity).map(([name, amount]) => heldOf(demand, name) / amount);
   }
@@ -131,7 +131,7 @@ interface Held {
   readonly endSeconds: number;
   readonly weight: number;
   readonly stages: readonly HeldStage[];
-  /** By task. */
+  /** Start times by task. */
   readonly starts: Float64Array;
   readonly ends: Float64Array;
 }
@@ -140,7 +140,7 @@ interface HeldStage {
   readonly tasks: number;
   /** When all that comes before it had ended. */
   readonly mayRun: number;
-  /** Of a task, by index of a resource. */
+  /** Shares of a task by resource index. */
   readonly shares: readonly number[];
 }
 
@@ -175,7 +175,7 @@ interface Piece {
   readonly needs: number;
 }
 
-/** What a job had in a window, and what it could have had: share seconds. */
+/** Actual and possible share of a job in a window: share seconds. */
 interface Present {
   haveSeconds: number;
   dueSeconds: number;
@@ -304,7 +304,7 @@ class Weights {
 /** Jain's index of each window, from sums, to which what many windows have in common is added at once. */
 class Windows {
   readonly #counts: Float64Array;
-  /** Of the values above 0: sums may leave a rest where they cancel out. */
+  /** Number of positive values per resource: sums may leave a rounding rest. */
   readonly #positive: Float64Array;
   readonly #sums: Float64Array;
   readonly #squares: Float64Array;
@@ -343,7 +343,7 @@ class Windows {
       const positive = this.#positive[window]! + run[1]!;
       const sum = this.#sums[window]! + run[2]!;
       const squares = this.#squares[window]! + run[3]!;
-      // Where nobody has anything, all are equal.
+      // Without any shares, all jobs are equal.
       const index = positive === 0 ? 1 : Math.min(1, (sum * sum) / (count * squares));
       windows++;
       total += index;

@@ -12,7 +12,7 @@ import type {
 import { type Distribution, meanOfPresent } from './distribution.js';
 import { whole } from './numbers.js';
 
-/** What a reader sees of one policy: its runs, each number the mean over their seeds. */
+/** Summary of one policy: each number is the mean over the seeds. */
 export interface PolicySummary {
   readonly policy: string;
   readonly runs: readonly Run[];
@@ -76,7 +76,7 @@ function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
   return present.some((part) => part.binding !== undefined) ? { ...means, binding: mean('binding') } : means;
 }
 
-/** Of each field the mean of the numbers there are; null where there is none. */
+/** Mean of each field over the numbers present; null if there are none. */
 export function meanFields<T extends Readonly<Record<keyof T, number | null>>>(records: readonly T[]): T {
   const names = Object.keys(records[0]!) as (keyof T)[];
   const entries = names.map((name) => [name, meanOfPresent(records.map((each) => each[name]))]);
@@ -97,7 +97,7 @@ export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | '
   return `${least === most ? whole(cluster.workers) : `${whole(least)} to ${whole(most)}`} workers`;
 }
 
-/** What stands in brackets behind a ratio; nothing where nothing does. */
+/** Text in brackets after a ratio; empty if there is none. */
 export function bracketsInWords({ ratios, intervals }: Pick<Comparison, 'ratios' | 'intervals'>): string {
   if (intervals !== undefined) {
     const { level, over } = intervals;

@@ -107,7 +107,7 @@ function ratiosInWords(
   of: JobClass,
   paint: Painter,
 ): string {
-  // What stands in brackets is of one kind: that of the legend.
+  // All brackets are of the kind in the legend.
   const brackets = intervals === undefined ? ratio.spread : ratio.interval;
   return (['p50', 'p90', 'mean'] as const)
     .map((name) => {

@@ -22,7 +22,7 @@ import { buildSeries, countedSeries } from './series.js';
 import { Snapshots } from './snapshots.js';
 import { StageTally } from './stages.js';
 
-/** What sums of times lose by rounding. */
+/** Rounding error of summed times. */
 const ROUNDING_SECONDS = 1e-6;
 
 /** Counts the jobs of a run, in any order. */

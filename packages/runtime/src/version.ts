@@ -4,5 +4,5 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** Of this package, and of all of Goshawk. */
+/** Version of this package and of all of Goshawk. */
 export const VERSION = version;

@@ -49,7 +49,7 @@ function withColumn(row: string, column: number, text: string): string {
   return row.split(',').with(column, text).join(',');
 }
 
-/** What is wrong, how to get it, and the line that says so, after the path of the workload. */
+/** The defect, a workload that has it, and the expected error after the path of the workload. */
 const CASES: readonly (readonly [what: string, make: () => Promise<string>, line: RegExp])[] = [
   [
     'a truncated gzip part',

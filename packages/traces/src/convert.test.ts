@@ -80,7 +80,11 @@ describe('convertTrace', () => {
   });
 
   it.each([
-    ['x.csv', undefined, /x\.csv: the file name does not tell the format; use a name that ends in \.tr or \.jsonl or/],
+    [
+      'x.csv',
+      undefined,
+      /x\.csv: the file name does not tell the format; use a name that ends in \.tr or \.jsonl or/,
+    ],
     ['x', undefined, /use a name that ends in/],
     ['x.tr', 'google2011', /google2011 can only be read; traces are written as tr or jsonl/],
     ['x.tr', 'hawk', /unknown format 'hawk'; traces are written as tr or jsonl/],

@@ -13,10 +13,10 @@ interface ConvertOptions {
 
 interface Conversion {
   readonly format: string;
-  /** As written. */
+  /** Number of jobs written. */
   readonly jobs: number;
   readonly tasks: number;
-  /** What of the source is not in the file as it was: on reading, on sampling, on writing. */
+  /** Changes and omissions while reading, sampling and writing. */
   readonly tallied: readonly Tallied[];
 }
 

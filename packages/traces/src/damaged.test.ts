@@ -34,7 +34,7 @@ const FILES = [
   'workflow.json',
 ];
 
-/** What stands in for a number somewhere in a file. */
+/** Replacements for a number in a file. */
 const HOSTILE = [
   'NaN',
   'Infinity',

@@ -34,7 +34,7 @@ export function checkCounts(given: Readonly<Record<string, number | undefined>>)
 
 const SHOWN_MAX = 40;
 
-/** What a file holds, as it is shown in an error: in quotes, and not all of a long one. */
+/** Quotes text from a file in an error, truncated if it is long. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
   return `'${shown.replace(/\p{Cc}/gu, '\ufffd')}'`;

@@ -3,10 +3,10 @@ import { WorkloadError } from './errors.js';
 import { type HeadedRow, readHeadedCsv } from './formats/csv-rows.js';
 import type { TraceJob } from './job.js';
 
-/** What a trace that is only times does not say of a job, and what it can be recognised by. */
+/** Features that a trace of times alone lacks, and the task count that identifies the job. */
 type JobFeatures = Pick<TraceJob, 'name' | 'user' | 'logicalName' | 'schedulingClass'>;
 
-/** Of the jobs of one `.tr` file, by line; told apart from those of another by the numbers of tasks. */
+/** Features of the jobs of one `.tr` file by line; task counts verify that the file matches. */
 export interface SideFile {
   readonly file: string;
   readonly byLine: ReadonlyMap<number, JobFeatures & { readonly tasks: number | undefined }>;
@@ -43,10 +43,9 @@ function featuresOf(row: HeadedRow): JobFeatures {
 }
 
 /**
- * What is known of the job of a line, if anything is.
- *
- * @param length how many tasks it has
- * @throws WorkloadError when the side file is about another trace
+ * Returns the features of a line's job, if any.
+ * @param length number of tasks of the job
+ * @throws WorkloadError if the side file belongs to another trace
  */
 export function featuresAt(
   line: number,
@@ -68,7 +67,7 @@ export function featuresAt(
 export interface PastJob extends JobFeatures {
   readonly submitSeconds: number;
   readonly endSeconds: number;
-  /** From the start of its first task to the end of its last. Only of a job of one task is it that of a task. */
+  /** Time from the start of the first task to the end of the last; the run time of a task only if the job has one task. */
   readonly runSeconds: number;
   /** 1 where it is not known. */
   readonly tasks: number;

@@ -19,15 +19,15 @@ export interface TraceJob {
   readonly stages?: readonly TraceStage[];
   /** Mean task run time as the submitter believes it. */
   readonly estimateSeconds?: number;
-  /** What each task needs beside a slot, unless its stage says otherwise. */
+  /** Demand of each task besides a slot, unless its stage has another. */
   readonly demand?: Resources;
-  /** What each task asks for, in a trace that does not say how large its machines are. */
+  /** Request of each task as a share of a machine, in a trace without machine sizes. */
   readonly machineShare?: MachineShare;
   /** Google's: 0 for what nobody waits for, up to 3 for what serves users. */
   readonly schedulingClass?: number;
-  /** From submission. */
+  /** Deadline from submission. */
   readonly deadlineSeconds?: number;
-  /** What meeting the deadline is worth, where it is more or less than for other jobs. */
+  /** Value of meeting the deadline, relative to other jobs. */
   readonly value?: number;
   /** Attributes that workers should have: one value, or several that will do, joined by commas. */
   readonly prefer?: Readonly<Record<string, string>>;
@@ -48,11 +48,11 @@ export interface TraceJob {
   readonly retryBackoffSeconds?: number;
   /** A task that runs longer is killed and has failed. */
   readonly timeoutSeconds?: number;
-  /** What of the job has not ended so long after its first start is killed, and has failed. */
+  /** Time after the first start at which remaining tasks are killed and fail. */
   readonly timeLimitSeconds?: number;
   /** At most so many tasks of the job run at a time. */
   readonly maxRunning?: number;
-  /** From submission to the first start on the cluster that was traced; a simulation finds its own. */
+  /** Time from submission to the first start on the traced cluster; a simulation has different waits. */
   readonly waitSeconds?: number;
 }
 

@@ -8,11 +8,11 @@ import type { TraceJob } from './job.js';
 export interface PackedJobs {
   readonly submitSeconds: Float64Array;
   readonly meanSeconds: Float64Array;
-  /** Of all jobs, one behind another. */
+  /** Durations of all jobs, concatenated. */
   readonly durationsSeconds: Float64Array;
-  /** Where in them each job's own end; there the next job's begin. */
+  /** End of each job's durations, which is the start of the next. */
   readonly ends: Float64Array;
-  /** What else there is to say of a job, by its place, in ascending order; most traces say nothing. */
+  /** Optional facts by job index, ascending; most traces have none. */
   readonly more: ReadonlyMap<number, MoreOfJob>;
 }
 
@@ -21,7 +21,7 @@ type MoreOfJob = Omit<TraceJob, 'submitSeconds' | 'meanSeconds' | 'durationsSeco
 /** Jobs many at a time, since to make an object of each of them and await it takes longer than to read it. */
 export type JobBatches = Iterable<PackedJobs> | AsyncIterable<PackedJobs>;
 
-/** What an entry of `more` takes, names and stages included. An estimate. */
+/** Estimated size of an entry of `more`, including names and stages. */
 const MORE_BYTES = 1_024;
 const JOB_BYTES = 3 * Float64Array.BYTES_PER_ELEMENT;
 const INITIAL_JOBS = 1_024;
@@ -52,7 +52,7 @@ export class JobPacker {
     this.close(job.submitSeconds, job.meanSeconds, length, moreOf(job));
   }
 
-  /** Where the durations of the next job go. To be closed before there is room for another. */
+  /** Returns space for the durations of the next job. Close the job before requesting more. */
   roomFor(tasks: number): Float64Array {
     const end = this.#tasks + tasks;
     if (end > this.#durationsSeconds.length) this.#durationsSeconds = grown(this.#durationsSeconds, end);
@@ -162,7 +162,7 @@ export async function* flattened(batches: JobBatches): AsyncGenerator<TraceJob> 
   for await (const batch of batches) yield* unpackedJobs(batch);
 }
 
-/** What they take in memory. An estimate. */
+/** Estimated size in memory. */
 export function packedBytes({ durationsSeconds, ends, more }: PackedJobs): number {
   return durationsSeconds.byteLength + ends.length * JOB_BYTES + more.size * MORE_BYTES;
 }

@@ -34,7 +34,7 @@ export interface PreparedPrototype {
   readonly spanMs: number;
   /** When one ideal FIFO queue over all slots would have run everything. */
   readonly estimatedRunMs: number;
-  /** As replayed. */
+  /** Longest task as replayed. */
   readonly longestTaskMs: number;
 }
 
@@ -99,7 +99,7 @@ function prepareSample(
   };
 }
 
-/** Whatever of a job is a time and goes with how long tasks take… */
+/** Times of a job that scale with the run time of tasks… */
 const TASK_TIMES = [
   'meanSeconds',
   'estimateSeconds',
@@ -182,7 +182,7 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
     ...job,
     // The mean in the file and the submitter's are estimates, which may differ from the durations.
     ...changed(job, TASK_TIMES, (seconds) => seconds * stretch),
-    // As many times fewer run at once.
+    // Scaled down like the number of tasks.
     ...(maxRunning === undefined ? {} : { maxRunning: Math.max(1, Math.round(maxRunning / stretch)) }),
     ...scaled,
     ...present({

@@ -12,7 +12,7 @@ export interface SampleOptions {
   readonly fromSeconds?: number | undefined;
   /** Jobs submitted before this only. */
   readonly toSeconds?: number | undefined;
-  /** Of each job at most so many tasks, at random without replacement; all unless given. */
+  /** Maximum number of tasks per job, drawn without replacement; default: all. */
   readonly tasksMax?: number | undefined;
   /** Draws the jobs and the tasks; 1 unless given. */
   readonly seed?: number | undefined;

@@ -2,7 +2,7 @@
 export interface Tallied {
   /** Stable, for programs. */
   readonly code: string;
-  /** What was counted and what became of it, for people: `jobs submitted before the trace began: left out`. */
+  /** What was counted and how it was handled: `jobs submitted before the trace began: omitted`. */
   readonly what: string;
   readonly count: number;
 }
@@ -19,7 +19,7 @@ export class Tally {
     else if (count > 0) this.#byCode.set(code, { what, count });
   }
 
-  /** What was counted at all, in the order in which it came up first. */
+  /** Counts in order of first occurrence. */
   list(): Tallied[] {
     return [...this.#byCode].map(([code, { what, count }]) => ({ code, what, count }));
   }

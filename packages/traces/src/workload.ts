@@ -38,7 +38,7 @@ export interface Workload {
    */
   readonly name: string;
   readonly jobCount: number;
-  /** What of the file did not become jobs as it was. */
+  /** Omissions and changes while reading the file. */
   readonly tallied: readonly Tallied[];
   /** The jobs in order of submission; can be walked any number of times. */
   jobs(): Jobs;
@@ -61,7 +61,7 @@ interface OpenOptions {
   readonly onJobsRead?: (count: number) => void;
   /** A `.tr` file's side file: what is known of its jobs beside their times. */
   readonly features?: string | undefined;
-  /** What machines have: demands of foreign traces for anything else are left out, and tallied. All are kept unless given. */
+  /** Resources of the machines: other demands of foreign traces are omitted and tallied. Default: keep all. */
   readonly resources?: readonly string[] | undefined;
 }
 
@@ -229,7 +229,7 @@ async function hashFiles(
     .digest('hex');
 }
 
-/** Of a folder: what `sha256sum` prints for its files, hashed again. */
+/** Hash of a folder: the hash of the `sha256sum` output for its files. */
 async function hashTrace(path: string, format: TraceFormat, signal?: AbortSignal): Promise<string> {
   if (format.filesIn === undefined) return hashFile(path, signal);
   const hash = createHash('sha256');
@@ -274,7 +274,7 @@ async function exists(path: string): Promise<boolean> {
 function neitherFileNorGenerator(spec: string): WorkloadError {
   const known = Object.keys(GENERATORS).join(', ');
   const name = spec.split(':', 1)[0]!;
-  // What has a folder or an ending is meant as a path.
+  // A name with a folder or an extension is meant as a path.
   if (/[/\\.]/.test(name)) return new WorkloadError('no such file', 'check the path', { file: spec });
   return new WorkloadError(
     `'${name}' is neither a file nor a generator`,

@@ -30,7 +30,7 @@ export type WorkerTimer =
   /** Undrain, after a pause. */
   | 'quarantine';
 
-/** What an executor needs to run a task. */
+/** A task for an executor to run. */
 export interface TaskOrder {
   readonly payload: unknown;
   /** By which the task is to know its job, itself and this attempt. */
@@ -39,9 +39,9 @@ export interface TaskOrder {
   readonly attempt: AttemptNumber;
   /** How often the task has started, this time included: the attempt that the task itself sees. As `attempt` where it is missing. */
   readonly execution?: AttemptNumber | undefined;
-  /** What it is given of earlier stages; undefined: nothing. */
+  /** Return values of earlier stages; undefined: none. */
   readonly inputs?: MessageOf<'run'>['inputs'];
-  /** Of a job that is taken for long. */
+  /** The job counts as long. */
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
@@ -53,7 +53,7 @@ export interface TaskOrder {
 export interface GangPlace {
   readonly rank: number;
   readonly ranks: number;
-  /** By rank; undefined while the gang has not started. */
+  /** Hosts by rank; undefined until the gang has started. */
   readonly hosts?: readonly string[];
   /** Free on the host of rank 0. */
   readonly port?: number;
@@ -87,17 +87,17 @@ export interface WorkerConfig {
   readonly self: Address;
   /** Tasks that run at a time; 0: no fixed number, as many as fit its resources. */
   readonly slots: number;
-  /** What tasks may use together, beside slots. */
+  /** Resources that tasks share, besides slots. */
   readonly capacity: Resources;
   /** Rack, zone, model. */
   readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
-  /** Where to register. */
+  /** The central to register with. */
   readonly central: Address;
   /** Between attempts to register, before the cluster's own timings are known. ms; 0: never again. */
   readonly registerRetryMs: number;
   /** `HOST:PORT` where others may look at its process over HTTP. */
   readonly http?: string | undefined;
-  /** Where tasks of other workers reach those of this one. */
+  /** Host under which tasks of other workers reach those of this one. */
   readonly host?: string | undefined;
 }
 

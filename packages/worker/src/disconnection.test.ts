@@ -10,7 +10,7 @@ import {
 import { expect, test } from 'vitest';
 import { Worker } from './worker.js';
 
-/** What was configured; CENTRAL is whoever is there. */
+/** The configured address; CENTRAL is the actual process. */
 const DOOR = 50 as Address;
 const [CENTRAL, SUCCESSOR, OWNER] = [1, 2, 3] as [Address, Address, Address];
 const { heartbeatMs } = LIVE_TIMINGS;
@@ -92,7 +92,7 @@ test('another central in its place is told what there is to tell, and the end of
   worker.disconnected(CENTRAL, 1);
   take();
   worker.receive(SUCCESSOR, welcome, 2);
-  // What has happened since the end of the one before was told to whoever is there.
+  // Reports since the previous connection ended went to the current central.
   expect(take()).toEqual([{ to: SUCCESSOR, type: 'pull' }]);
   worker.disconnected(CENTRAL, 3);
   expect(take()).toEqual([]);

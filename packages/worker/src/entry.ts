@@ -34,7 +34,7 @@ export interface Entry {
 /** An attempt of a task, as messages name it to the owner of its job. */
 export type TaskRef = { readonly job: JobNumber } & TaskAttempt;
 
-/** What the messages that bring a task say of it. */
+/** The facts about a task in messages that bring one. */
 type TaskFacts = Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>;
 
 /** A task that its owner gives to a slot at once, or any that a slot asks its owner for: it never waits in the queue. */
@@ -48,7 +48,7 @@ export function entryOfPlaced(message: MessageOf<'assign'>): Entry {
   return entryOfTask(owner, message, { task, attempt }, estimateMs);
 }
 
-/** What stands in the order of its coming, whatever its size. */
+/** Creates an entry that is served in order of arrival, whatever its size. */
 function entryOfTask(
   owner: Address,
   { job, stage, long, demand }: TaskFacts,

@@ -9,7 +9,7 @@ import type { WorkerState } from './state.js';
 
 /** For a pull, a match and a task to be on their way. */
 const LEAD_MS = 5;
-/** Of the time that the task is expected to take, at most. */
+/** Maximum fraction of the task's expected run time. */
 const LEAD_SHARE = 0.1;
 /** A slot that is not free so many leads after it was said to be is not free. */
 const PATIENCE_LEADS = 2;

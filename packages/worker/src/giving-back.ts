@@ -2,8 +2,8 @@ import type { Address } from '@goshawk/core';
 import type { Entry, TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
-// What a worker says when something that was meant to run here will not: the owner hears that it must look elsewhere, and
-// central that the task no longer counts in this worker's waiting time.
+// Returning work that will not run here: the owner must find another worker, and central must stop counting
+// the task in this worker's waiting time.
 
 /** Probes and placed tasks. One message for all probes of a batch. */
 export function giveBack(w: WorkerState, entries: readonly Entry[]): void {

@@ -2,7 +2,7 @@ import { type Address, type HeldRun, LIMITS, type MessageOf, type Millis } from 
 import type { TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** What a worker holds of what a central has sent here, for one that may know nothing of it: what runs comes first. */
+/** Lists what a central sent to this worker, for a central that may not know it; running tasks come first. */
 export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
   // Thousands of workers may join at once, and hold nothing.
   if (w.slots.busyCount === 0 && w.queue.isEmpty) return NOTHING_HELD;
@@ -58,9 +58,8 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
 }
 
 /**
- * What earlier incarnations of an owner have here is the owner's now.
- *
- * @returns whether central has placed any of it
+ * Transfers entries of an owner's previous incarnations to the current one.
+ * @returns whether central placed any of them
  */
 export function readdress(
   w: WorkerState,

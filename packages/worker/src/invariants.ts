@@ -1,7 +1,7 @@
 import { invariant } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
-/** What holds of a worker between any two steps. */
+/** Invariants of a worker between steps. */
 export function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownChunks }: WorkerState): void {
   slots.checkInvariants();
   const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;

@@ -36,7 +36,7 @@ export function welcomed(
   } else if (isFirst) {
     setBeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
   }
-  // What has ended since this one heard of it was told to the other.
+  // Reports since this central was last heard went to the other one.
   if (!isFirst && !isCutOff && before !== from) register(w, now);
   w.queue.patienceMs = patienceMsOf(policy);
   if (w.stealing !== undefined) w.stealing.settings = settings;
@@ -94,13 +94,13 @@ export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'
   if (!w.membership.apply(message)) return w.env.send(from, { type: 'resync' });
   w.stealing?.setVictims(w.membership.general, now);
   for (const owner of message.ownersLost) ownerLost(w, owner, now);
-  // What runs of theirs goes on, and its results are held.
+  // Running tasks of away owners continue, and their results are kept.
   for (const owner of message.ownersAway) dropWaiting(w, owner, now);
   if (message.ownersAway.length > 0) serveOrFind(w, now);
   w.finder?.lookAround(now);
 }
 
-/** What a lost scheduler owned ends here. It is told so, in case that it was only silent. */
+/** Ends the tasks of a lost scheduler. It is notified in case it was only silent. */
 function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);

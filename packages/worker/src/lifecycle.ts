@@ -16,7 +16,7 @@ export function stop(w: WorkerParts, now: Millis): void {
 
 export function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
   if (on === w.isDraining) {
-    // Whoever says so believes otherwise.
+    // The sender has an outdated view.
     register(w, now);
     return sayIfDrained(w);
   }
@@ -45,7 +45,10 @@ export function giveBackAll(w: WorkerParts): void {
   w.finder?.end();
 }
 
-/** What a process that stood still finds in its mailbox may run elsewhere by now: it gives back what comes at first. */
+/**
+ * After a suspension, messages in the mailbox may be outdated and their tasks run elsewhere: the worker
+ * returns what arrives first.
+ */
 export function noticeGap(w: WorkerParts, now: Millis): void {
   if (w.timings.leaseMs === 0) return;
   const gapMs = w.membership.gapMs(now);

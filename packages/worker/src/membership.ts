@@ -7,7 +7,7 @@ import {
   SILENT_HEARTBEATS,
 } from '@goshawk/core';
 
-/** Of a period: others have timers at whole ones. */
+/** Fraction of a period: other timers fire at whole ones. */
 const BEAT_PHASE = 0.25;
 
 /** Workers of one process have one clock and beat at the same times: their heartbeats share a frame. */
@@ -16,11 +16,11 @@ export function nextBeat(now: Millis, everyMs: Millis): Millis {
 }
 
 /**
- * What a worker knows of the cluster: the central scheduler that has welcomed it, the settings it was given
- * there, the general workers, and the schedulers where it may ask for tasks. All of it is soft and can be asked for again.
+ * A worker's view of the cluster: its central, the settings from there, the general workers, and the
+ * schedulers to ask for tasks. All of it is soft state that can be requested again.
  */
 export class Membership {
-  /** Who has welcomed this worker; NOBODY while it does not belong to a cluster. */
+  /** The central that welcomed this worker; NOBODY outside of a cluster. */
   central: Address = NOBODY;
   settings: ClusterSettings | undefined;
   #version = 0;

@@ -27,8 +27,8 @@ export interface HeldMember {
 }
 
 /**
- * Where workers keep what changes all the time: tables with a row for each worker and each slot, and lists of what waits. The
- * workers of a process may share it; it then lies close together.
+ * Frequently changing state of workers: tables with a row per worker and per slot, and lists of waiting
+ * entries. The workers of a process can share it, which keeps it compact in memory.
  */
 export class WorkerMemory {
   readonly workers = table({
@@ -39,10 +39,10 @@ export class WorkerMemory {
     longEntries: 'u32',
     /** Express entries served in a row while a normal one waited. */
     expressRun: 'u8',
-    /** What has waited for so long is overtaken by nothing smaller any more. */
+    /** Wait after which smaller tasks no longer overtake. */
     patienceMs: 'f64',
   });
-  /** By worker: what its tasks may use beside slots, and what of that is free. */
+  /** By worker: resources of its tasks besides slots, and the free part. */
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
   /** By worker, where it has any; who holds one is a row of `slots`. */
@@ -68,23 +68,23 @@ export class WorkerMemory {
     /** The match that the task came of; 0: central has no part in it. */
     match: 'f64',
   });
-  /** By worker: its first slot, and last where all end. */
+  /** By worker: its first slot; the last element is the end. */
   readonly firstSlots = [0];
-  /** By slot: what the slot asks for, or what its task came of. */
+  /** By slot: the entry that the slot asks for or runs. */
   readonly entries: (Entry | undefined)[] = [];
   /** By slot, where there is any: time limits, what tasks have printed, series of slots that ask. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   readonly series = new Map<number, Series>();
-  /** By slot: members of gangs that wait there for the others. */
+  /** By slot: gang members that wait for the others. */
   readonly members = new Map<number, HeldMember>();
 
-  /** What waits: for each worker a list for each lane. */
+  /** Waiting entries: a list per worker and lane. */
   readonly waiting = new LinkedLists<Entry>();
-  /** By worker: names of the tasks that central has placed, where too much waits to be looked through for each that comes. */
+  /** By worker: names of placed tasks, kept if the queue is too long to search for each arrival. */
   readonly placedNames = new Map<number, Set<string>>();
   readonly probes = new SharedProbes();
-  /** What all workers have stolen. */
+  /** Steals of all workers. */
   readonly steals = { attempts: 0, successes: 0, probesMoved: 0 };
 
   /** Nothing waits at the worker: all that most thieves want to know of it. */

@@ -4,7 +4,7 @@ import type { OutputChunk } from '@goshawk/core';
 const CHUNKS_MAX = 32;
 const BYTES_MAX = 32 * 1024;
 
-/** What a task has printed and its owner has not been sent. Neighbours of one stream become one chunk. */
+/** Task output that was not sent to the owner yet. Adjacent pieces of one stream form one chunk. */
 export class OutputBuffer {
   #parts: { stream: 'stdout' | 'stderr'; pieces: Uint8Array[]; length: number }[] = [];
   #length = 0;

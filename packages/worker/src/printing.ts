@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
-// What tasks print goes to their owners while they run: now and then, and at once when there is much of it.
+// Task output is sent to the owner while the task runs: periodically, and at once if there is much.
 
 /** @param dueAt when it is to be sent at the latest */
 export function print(

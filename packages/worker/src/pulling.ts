@@ -19,7 +19,7 @@ export class Pulling {
   readonly #lastOf: (number | undefined)[] = [];
   /** The last one of all owners that were lost: what they sent before may still come, and may have run here. */
   #lastOfLost = 0;
-  /** What central believes: as it was told last, less the matches that were heard of since. */
+  /** Central's view: the last report, less matches received since. */
   #believedFree = 0;
   #believedLong = 0;
   /** Run time of short tasks that completed since the last message to central. ms */

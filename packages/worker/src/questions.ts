@@ -3,7 +3,7 @@ import type { Entry } from './entry.js';
 import { giveBack } from './giving-back.js';
 import type { WorkerState } from './state.js';
 
-// What slots ask owners before they run something, and what becomes of questions that nobody answers.
+// Questions from slots to owners, including retries of unanswered ones.
 
 /** A slot asks the owner of an entry for the task. */
 export function askFor(

@@ -56,7 +56,7 @@ export class WorkerQueue {
       placedNames.get(this.#row)?.add(nameOf(entry, entry.placed));
   }
 
-  /** What is served next. */
+  /** The next entry to serve. */
   head(): Entry | undefined {
     return this.#lists.first(this.#nextList());
   }
@@ -89,7 +89,7 @@ export class WorkerQueue {
    * @param attributes of the thief; the run ends before what it may not run
    */
   takeStealable(executingLong: boolean, limit: number, attributes?: readonly Attribute[]): Entry[] {
-    // Without a long entry nothing lies behind one: the queue need not be looked through.
+    // Without a long entry, none waits behind one.
     if (!executingLong && this.longEntries === 0) return [];
     const isFit = (entry: Entry): boolean => mayRunWith(entry, attributes);
     if (executingLong && !this.#lists.isEmpty(this.#express))
@@ -127,7 +127,7 @@ export class WorkerQueue {
     return this.#removeWhere(() => true);
   }
 
-  /** What central has placed waits in the normal lane. */
+  /** Placed tasks wait in the normal lane. */
   has(owner: Address, task: TaskRef): boolean {
     if (this.length > WALKED_MAX) return this.#placedHere().has(nameOf({ owner, job: task.job }, task));
     for (const entry of this.#lists.items(this.#normal)) if (isPlaced(entry, owner, task)) return true;

@@ -10,7 +10,7 @@ import type { WorkerState } from './state.js';
  * @param isRepeated nobody has answered so far; what is held changes with time
  */
 export function register(w: WorkerState, now: Millis, isRepeated = false): void {
-  // What came ahead is no other central's to know of.
+  // Tasks kept in advance belong to the previous central only.
   giveBackKept(w);
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {

@@ -94,11 +94,11 @@ export class Reports {
   }
 }
 
-/** Of those that never kept one. */
+/** Shared by workers without unconfirmed reports. */
 const NONE = new Map<number, Unconfirmed>();
 const NO_COUNTS = new Map<number, number>();
 
-/** Of different tasks it may be the same. */
+/** Different tasks may share a key. */
 function keyOf({ job, task }: Pick<TaskRef, 'job' | 'task'>): number {
   return job * LIMITS.tasksPerJobMax + task;
 }

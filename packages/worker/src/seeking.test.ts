@@ -46,7 +46,7 @@ class Bench {
     this.seeking = new Seeking(this.w);
   }
 
-  /** Who is asked when nobody has anything. */
+  /** Parties asked in one round without success. */
   wholeRound(): Address[] {
     this.asked = [];
     this.seeking.begin(0);

@@ -110,7 +110,7 @@ function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, n
   w.chunks.add(ask, { owner, message, entry: entryOfGiven(owner, message) });
 }
 
-/** What waits behind a task that is not tiny after all runs elsewhere. */
+/** Returns the tasks behind one that turns out not to be tiny. */
 export function chunkIsDue(w: WorkerParts, ask: number, now: Millis): void {
   const first = w.knownChunks?.first(ask);
   if (first === undefined) return;

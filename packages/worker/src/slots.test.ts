@@ -28,7 +28,7 @@ function given(task: number, long: boolean): MessageOf<'run'> {
   };
 }
 
-/** Where each step leads; everything else is against the life of a slot. */
+/** Result of each valid step; all other steps are illegal. */
 const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   askAgain: { asking: 'asking' },
   run: { asking: 'running' },

@@ -19,7 +19,7 @@ import type { WorkerMemory } from './memory.js';
 import { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 
-/** What a slot does: nothing; it asks an owner for a task, for one round trip; or it runs one. */
+/** State of a slot: idle; asking an owner for a task, for one round trip; or running one. */
 const IDLE = 0;
 const ASKING = 1;
 const RUNNING = 2;
@@ -186,7 +186,7 @@ export class Slots {
     return { owner: owner[row] as Address, job: job[row]!, task: task[row]!, attempt: attempt[row]! };
   }
 
-  /** What the slot asks for, or what its task came of. */
+  /** The entry that the slot asks for or runs. */
   entryAt(index: number): Entry | undefined {
     return this.#memory.entries[this.rowOf(index)];
   }
@@ -209,13 +209,13 @@ export class Slots {
     return now >= this.#memory.slots.changedAt[this.rowOf(index)]! + timeoutMs;
   }
 
-  /** What the task has printed, if anything. */
+  /** Output of the task, if any. */
   printedBy(index: number): OutputBuffer | undefined {
     const { outputs } = this.#memory;
     return outputs.size === 0 ? undefined : outputs.get(this.rowOf(index));
   }
 
-  /** For what the task prints. */
+  /** Buffer for the task's output. */
   outputOf(index: number): OutputBuffer {
     const { outputs } = this.#memory;
     const row = this.rowOf(index);
@@ -239,14 +239,14 @@ export class Slots {
     return this.#memory.workers.long[this.#row]!;
   }
 
-  /** What is free beside the slots: of GPUs, the most that one task can have (`Gpus.room`). */
+  /** Free resources besides slots; for GPUs, the most that one task can get (`Gpus.room`). */
   get spare(): Resources {
     return this.#memory.capacities[this.#row]! === NO_RESOURCES
       ? NO_RESOURCES
       : { ...this.#memory.free[this.#row]! };
   }
 
-  /** What is free of each GPU that is partly taken, where the amount in `spare` does not tell. */
+  /** Free amounts of partly used GPUs, which `spare` does not tell apart. */
   get gpuParts(): readonly number[] | undefined {
     const parts = this.#gpus?.parts;
     return parts === undefined || parts.length === 0 ? undefined : parts.map((part) => part / GPU_PARTS);

@@ -71,7 +71,10 @@ export class StartHealth {
     return true;
   }
 
-  /** What ran in the slot has ended. @returns whether that was what the worker was quarantined for */
+  /**
+   * Records the end of a run in the slot.
+   * @returns whether the worker was quarantined for it
+   */
   endedApart(slot: number): boolean {
     if (!this.isQuarantined || this.#apart !== slot) return false;
     this.#takeAgain();

@@ -17,11 +17,11 @@ import { Reports } from './reports.js';
 import { Slots } from './slots.js';
 import { StartHealth } from './start-health.js';
 
-/** What a worker is and has, apart from how it finds work: what all of its flows read and change. */
+/** State of a worker that all of its flows share. */
 export class WorkerState {
-  // What most steps read comes first, so that a step takes few lines of a processor's cache.
+  // Fields that most steps read come first, to use few cache lines.
   readonly memory: WorkerMemory;
-  /** Of this worker, in the tables of the memory. */
+  /** Row of this worker in the tables of the memory. */
   readonly row: number;
   readonly env: WorkerEnvironment;
   isDraining = false;
@@ -46,7 +46,7 @@ export class WorkerState {
   readonly reports = new Reports();
 
   readonly config: WorkerConfig;
-  /** Whoever started this worker wants it to end. */
+  /** Shutdown was requested. */
   isStopping = false;
   hasSaidDrained = false;
   readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
@@ -140,5 +140,5 @@ export class WorkerState {
   }
 }
 
-/** Of those that were never told of one. */
+/** Shared by parties without superseded incarnations. */
 export const NOBODY_SUPERSEDED = new Set<Address>();

@@ -24,13 +24,13 @@ export class Stealing {
   /** Undefined where it has none. */
   readonly #attributes: readonly Attribute[] | undefined;
   settings: ClusterSettings;
-  /** Who may be asked: the general workers. */
+  /** Possible victims: the general workers. */
   #victims: readonly Address[] = [];
-  /** Whom it has asked, NOBODY between rounds, and when. */
+  /** The victim asked last, NOBODY between rounds, and when. */
   #asked: Address = NOBODY;
   #askedAt: Millis = 0;
   #round = 0;
-  /** Whom it has tried in its round. */
+  /** Victims already tried in this round. */
   #tried: Address[] = [];
   /** The last pause between rounds; 0 where there was work since. */
   #pauseMs: Millis = 0;
@@ -174,7 +174,7 @@ export class Stealing {
     const request = requestOf(this.#round);
     const attributes = this.#attributes;
     this.#w.env.send(victim, attributes === undefined ? request : { ...request, attributes });
-    // Where nothing is lost nobody has to be looked after.
+    // Without message loss no retries are needed.
     if (timings.retryMs === 0) return;
     this.#askedAt = now;
     this.#w.armSweep(now);
@@ -221,7 +221,7 @@ const requestOf = sharedByNumber(
   }),
 );
 
-/** What a thief hears from a victim that has nothing for it, as most have. */
+/** Reply of a victim that has nothing to steal, as most do. */
 export const nothingToSteal = sharedByNumber((round): MessageOf<'stolen'> => {
   return { type: 'stolen', round, probes: NO_PROBES };
 });

@@ -67,7 +67,7 @@ export class WorkFinder {
     return message.ask > 0 ? this.#seeking.accept(from, message) : this.#pulling.accept(from, message);
   }
 
-  /** What was given here runs, or was given back. */
+  /** The bound task runs here or was returned. */
   settled({ ask }: MessageOf<'run'>, now: Millis): void {
     if (ask > 0) this.freed(now);
     else this.#pulling.takeBack();

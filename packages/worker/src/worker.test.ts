@@ -610,7 +610,7 @@ test('a worker without slots takes what fits it, from a policy that packs', () =
 describe('a slot that is idle, since what waits first does not fit', () => {
   const large = { cpu: 2 };
 
-  /** Of two slots one runs something large, and the other one has become idle, but not for what waits. */
+  /** One slot runs a large task, and the other is idle but too small for the waiting one. */
   function waiting(preset: keyof typeof PRESETS, placed = false): Bench {
     const bench = new Bench(2, large).welcome({ preset: { ...PRESETS[preset] } });
     bench.receive(CENTRAL, { ...PEERS, joined: [SELF, OTHER] });

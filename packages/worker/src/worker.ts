@@ -208,7 +208,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     checkWorker(this);
   }
 
-  /** What a worker says of itself to whoever asks. */
+  /** Counters of a worker. */
   #counted(): Counters {
     const { slots, queue, env } = this;
     const standing = { busy: slots.busyCount, queued: queue.length };

@@ -127,7 +127,9 @@ describe('a daemon', () => {
     await goshawk('keygen', 'keys');
     const given = await goshawk('central', '--keys', 'keys/client.key', '--log-level', 'silent');
     expect(given.exitCode).toBe(2);
-    expect(given.stderr).toMatch(/contains the keys of a client, but this is a central; give it central\.key/);
+    expect(given.stderr).toMatch(
+      /contains the keys of a client, but this is a central; give it central\.key/,
+    );
   });
 
   it.each(['central', 'scheduler', 'worker'])(

@@ -49,7 +49,10 @@ describe('a job as people write it', () => {
       { tasks: [{ sleep: 1, exec: ['true'] }] },
       /tasks\[0\]: "exec" cannot be combined with the other fields; a task is one of/,
     ],
-    [{ tasks: [{ exec: ['true'], input: 1 }] }, /tasks\[0\]: "input" cannot be combined with the other fields/],
+    [
+      { tasks: [{ exec: ['true'], input: 1 }] },
+      /tasks\[0\]: "input" cannot be combined with the other fields/,
+    ],
     [{ tasks: [{ exec: [''] }] }, /tasks\[0\]\.exec: the command, its first element, is empty$/],
     [{ tasks: [{ exec: 'true' }] }, /tasks\[0\]\.exec: expected array, received string/],
     [{ tasks: [{ sleep: 'soon' }] }, /tasks\[0\]\.sleep: "soon" is not a duration; write .* such as 100ms/],
@@ -62,7 +65,10 @@ describe('a job as people write it', () => {
     [{}, /give either "tasks" or "stages"/],
     [{ tasks: [sleep], stages: [{ name: 'a', tasks: [sleep] }] }, /give either "tasks" or "stages"/],
     [{ tasks: [sleep], estimate: '5 parsecs' }, /estimate: .*"5 parsecs" is not a duration/],
-    [{ stages: [{ name: 'a', tasks: [sleep], estimate: 0 }] }, /stages\[0\]\.estimate: an estimate is more than 0/],
+    [
+      { stages: [{ name: 'a', tasks: [sleep], estimate: 0 }] },
+      /stages\[0\]\.estimate: an estimate is more than 0/,
+    ],
     [{ tasks: [{ sleep: -1 }] }, /tasks\[0\]\.sleep: expected number of at least 0$/],
     [{ tasks: [{ exec: [] }] }, /tasks\[0\]\.exec: expected array of at least 1 items$/],
     [{ tasks: [sleep], priority: 'urgent' }, /priority: expected one of "low", "normal", "high"$/],

@@ -177,9 +177,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
     const { exitCode, stdout, stderr } = await interrupt(few, /^writing the report$/m);
     if (exitCode === 130) {
       expect(stdout).toBe('');
-      expect(stderr).toContain(
-        'interrupted: everything was simulated, but the report was not finished',
-      );
+      expect(stderr).toContain('interrupted: everything was simulated, but the report was not finished');
       expect(await readdir(folder)).toEqual([]);
     } else {
       // It was faster than the signal.

@@ -4,11 +4,10 @@ import { BINS_MAX, Histogram, type SavedBin } from './histogram.js';
 import { type SavedSpread, Spread } from './spread.js';
 
 /**
- * What is known of the runs that share one value of one feature, such as all jobs of one user, and how well four
- * ways of guessing from it have done (3σPredict §4.1). Its size is bounded, however many runs there were.
- *
- * An expert is one way of guessing from the runs of one feature value. It is judged by its normalised mean
- * absolute error: the sum of |estimate − actual| over the sum of actual.
+ * History of the runs that share one value of a feature, such as all jobs of one user, and the accuracy of
+ * four ways of estimating from it (3σPredict §4.1). Its size is bounded. An expert is one way of estimating
+ * from the runs of one feature value, scored by its normalised mean absolute error: the sum of |estimate −
+ * actual| over the sum of actual.
  */
 export const GUESSES = ['average', 'median', 'rolling', 'recent'] as const;
 export type Guess = (typeof GUESSES)[number];
@@ -30,12 +29,12 @@ export interface SavedRuns {
   readonly bins: readonly SavedBin[];
   /** Oldest first. */
   readonly recent: readonly number[];
-  /** Of all runs. */
+  /** Total run time. */
   readonly total: Millis;
   readonly rolling: Millis;
   readonly scored: number;
   readonly actual: number;
-  /** By expert. */
+  /** Errors by expert. */
   readonly errors: readonly number[];
   readonly spread: SavedSpread;
   readonly logErrors: readonly number[];
@@ -49,14 +48,14 @@ export class Runs {
   /** A ring of the newest runs, and the same sorted; both grow up to `medianOf`. */
   readonly #ring: number[] = [];
   readonly #sorted: number[] = [];
-  /** Where the next run goes. */
+  /** Index of the next run. */
   #next = 0;
   #total = 0;
   #rolling = 0;
   #scored = 0;
   #actual = 0;
   #spread = new Spread();
-  /** By expert: Σ|estimate − actual|, and behind them Σ ln²(estimate ÷ actual). Most values are seen once only. */
+  /** By expert: Σ|estimate − actual|, followed by Σ ln²(estimate ÷ actual). Most values occur only once. */
   #scores = NO_SCORES;
 
   constructor(settings: ExpertSettings = DEFAULT_EXPERTS) {
@@ -97,7 +96,7 @@ export class Runs {
     if (taskSpread !== undefined) this.#spread.add(taskSpread);
   }
 
-  /** What an expert says; NaN before the first run. */
+  /** Estimate of an expert; NaN before the first run. */
   guess(expert: number): Millis {
     switch (expert) {
       case 0:
@@ -189,7 +188,7 @@ export class Runs {
     return newest;
   }
 
-  /** Where in the ring the run stands that was the `back`th before the next. */
+  /** Ring index of the run `back` places before the next. */
   #before(back: number): number {
     const { medianOf } = this.#settings;
     return (this.#next - back + medianOf) % medianOf;

@@ -3,9 +3,9 @@ import type { ArrivingJob } from '../estimator.js';
 import { Fingerprint } from './fingerprint.js';
 
 /**
- * What makes two jobs alike (3σPredict §4.1): a feature is one attribute of a job, or several together, and
- * history is kept for each value that it takes. No single feature tells all jobs apart, so there are several. An
- * attribute that a job does not have makes no feature.
+ * Features that make jobs similar (3σPredict §4.1): a feature is one attribute or several, and history is
+ * kept for each of its values. There are several because no single feature separates all jobs. A missing
+ * attribute makes no feature.
  */
 
 const HOUR_MS = 3_600_000;
@@ -53,7 +53,7 @@ interface Feature {
 export class FeatureKeys {
   readonly #attributes: readonly Attribute[];
   readonly #features: readonly Feature[];
-  /** By attribute; for one job at a time. */
+  /** Fingerprints by attribute, for one job at a time. */
   readonly #prints: readonly Fingerprint[];
   readonly #isPresent: boolean[];
   readonly #keys: Float64Array;

@@ -19,10 +19,10 @@ import { spreadOf } from './spread.js';
 type PointOf = (distribution: readonly Segment[]) => Millis;
 
 /**
- * What jobs like it have taken, at once and without running anything: as the best expert says (3σPredict), or as a baseline
- * makes of their distribution. Jobs of stages are looked at stage by stage (3Sigma-DAG, SLearn §6).
- *
- * A baseline takes a job like which none has run for one of the default run time (3σPredict, §4.1 of its paper, does not say).
+ * Estimates from similar jobs, immediately and without running anything: by the best expert (3σPredict), or
+ * by a baseline's reading of their distribution. Jobs with stages are judged per stage (3Sigma-DAG, SLearn
+ * §6). A baseline gives a job without similar ones the default run time, which 3σPredict §4.1 does not
+ * specify.
  */
 export class HistoryEstimator implements Estimator {
   readonly name: string;
@@ -63,7 +63,7 @@ export class HistoryEstimator implements Estimator {
     return { kind: 'estimate', estimate };
   }
 
-  /** Of each stage by itself; undefined for a job of one stage. */
+  /** Estimate per stage; undefined for a job with one stage. */
   protected stagesMs(job: ArrivingJob): Millis[] | undefined {
     return stagesAsJobs(job)?.map((stage) => this.#msOf(this.#history.predict(stage)));
   }
@@ -123,10 +123,10 @@ export function learnFrom(history: History, { job, completed, runsMs }: EndedJob
   history.learn(job, sumOf(runsMs) / length, spreadOf(runsMs));
 }
 
-/** Of a prediction that rests on a run at least. */
+/** Estimate from a prediction with at least one run. */
 export function expertsEstimate(prediction: HistoryPrediction, withDistribution: boolean): Estimate {
   const { estimateMs, samples, expert, logVariance } = prediction;
-  // Of a lognormal with that variance of its logarithm.
+  // Variance of a lognormal with that variance of its logarithm.
   const varianceMs2 = estimateMs ** 2 * Math.expm1(logVariance);
   const of = expert === undefined ? '' : `${expert.guess} of ${expert.feature}, `;
   return {

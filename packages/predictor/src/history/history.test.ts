@@ -47,7 +47,7 @@ describe('history', () => {
     expect(history.predict({ ...job, name: 'large' }).distribution()).toEqual([
       { from: 1_000, to: 1_000, p: 1 },
     ]);
-    // Of this name nothing is known, but of its user.
+    // Only the user is known, not the name.
     expect(history.predict({ ...job, name: 'new' }).expert?.feature).toBe('user');
   });
 
@@ -98,7 +98,7 @@ describe('history', () => {
     expect(History.load(saved).save()).toEqual(history.save());
     const narrow = History.load(saved, { valuesMax: 1 });
     expect(narrow.save().values).toHaveLength(1);
-    // What all jobs have in common was used last; rolling over them did best.
+    // The feature that all jobs share was used last; its rolling estimate was best.
     const prediction = narrow.predict({ ...job, name: 'b', user: 'bob' });
     expect(prediction).toMatchObject({ samples: 3, expert: { feature: 'all', guess: 'rolling' } });
     expect(prediction.estimateMs).toBeCloseTo(12.88, 9);

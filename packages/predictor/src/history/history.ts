@@ -13,7 +13,7 @@ export interface HistorySettings extends ExpertSettings {
   readonly features: readonly string[];
   /** Feature values that are remembered; the one that no job had for longest is forgotten. */
   readonly valuesMax: number;
-  /** What is said of a job of which nothing is known. */
+  /** Estimate for a job without history. */
   readonly defaultMs: Millis;
 }
 
@@ -61,7 +61,7 @@ export class History {
     this.#values = new RecencyMap(this.#settings.valuesMax);
   }
 
-  /** What it takes as JSON at most, however much it learns. */
+  /** Upper bound of its JSON, however much it learns. */
   get savedCharactersMax(): number {
     return savedCharactersMax(this.#settings);
   }
@@ -105,10 +105,9 @@ export class History {
   }
 
   /**
-   * What was saved, under the settings of today: the least recently used beyond `valuesMax` are left out. Values of
-   * features that are no longer asked for are forgotten in time.
-   *
-   * @throws InputError in one line for what is no history, or one of a newer version
+   * Loads saved history under current settings, without the least recently used values beyond `valuesMax`.
+   * Values of features no longer in use expire.
+   * @throws InputError in one line if it is not a history, or from a newer version
    */
   static load(saved: unknown, settings: Partial<HistorySettings> = {}): History {
     const history = new History(settings);

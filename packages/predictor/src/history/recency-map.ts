@@ -52,7 +52,7 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
     this.#entries.delete(oldest.key);
   }
 
-  /** What was not used for longest comes first. */
+  /** Least recently used first. */
   *[Symbol.iterator](): Generator<readonly [number, V]> {
     for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield [entry.key, entry.value];
   }

@@ -17,9 +17,8 @@ const SPREAD_NUMBERS = 2;
 const VERSION = Number(SCHEMA.slice(NAME.length));
 
 /**
- * What was read from a disk, looked at before it is believed.
- *
- * @throws InputError in one line for what is no history, is damaged, or comes from a newer version
+ * Validates history read from a disk.
+ * @throws InputError in one line if it is not a history, is damaged, or comes from a newer version
  */
 export function readSavedHistory(saved: unknown): SavedHistory {
   const { schema, values } = (saved ?? {}) as Partial<Record<keyof SavedHistory, unknown>>;
@@ -76,7 +75,7 @@ const NUMBER_CHARACTERS = 25;
 const VALUE_CHARACTERS = 200;
 const BIN_BRACKETS = 3;
 
-/** What a history of these settings takes as JSON at most. */
+/** Upper bound of the JSON of a history with these settings. */
 export function savedCharactersMax({
   valuesMax,
   binsMax,

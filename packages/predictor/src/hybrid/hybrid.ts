@@ -42,7 +42,7 @@ export class Hybrid implements Estimator {
   readonly #samples: boolean;
   readonly #pilot: Pilot;
   #history: History;
-  /** Of the jobs of which nothing else is known. */
+  /** Spread of jobs without other information. */
   #spread = new Spread();
 
   /** @throws InputError for a feature that there is not */
@@ -93,7 +93,7 @@ export class Hybrid implements Estimator {
     if (prior === undefined) return this.#pilot.weigh(job, ofPilots, evidence, cutoffMs);
     const verdict = this.#pilot.weighAlone(job, ofPilots, evidence, cutoffMs);
     const pilots = evidence.runsMs.length;
-    // What is decided while pilots run is decided by how long they have run already, which no history undoes.
+    // A decision while pilots still run rests on their elapsed time, which history cannot overrule.
     const isEarly = evidence.elapsedMs.length > 0;
     if (verdict.kind === 'wait' || pilots === 0 || isEarly) return verdict;
     const { estimate } = verdict;

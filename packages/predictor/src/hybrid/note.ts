@@ -1,9 +1,9 @@
-/** What an estimator that has pilots keeps of a job: their note, and what it knows beside it. */
+/** State per job of an estimator with pilots: the pilots' note, and its own knowledge. */
 export interface PilotsNote {
   readonly ofPilot?: unknown;
 }
 
-/** Of a job of which nothing was known but what pilots say, the note is their own. */
+/** Without other knowledge, the note is that of the pilots. */
 export function noteOf<Note extends PilotsNote>(note: unknown): Note {
   return (note !== null && typeof note === 'object' ? note : { ofPilot: note }) as Note;
 }

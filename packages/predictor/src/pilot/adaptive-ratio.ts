@@ -15,7 +15,7 @@ const STEP = 1.1;
 export class AdaptiveRatio {
   /** Jobs that a ratio was chosen for, until all were tried out. */
   #chosen = 0;
-  /** Of the last finished jobs, by ratio in percent. */
+  /** Scores of the last finished jobs, by ratio in percent. */
   readonly #scores = new Map<number, number[]>();
 
   /** For the next job. In percent. */
@@ -29,7 +29,7 @@ export class AdaptiveRatio {
     let least = Number.POSITIVE_INFINITY;
     for (const [percent, scores] of this.#scores) {
       const score = meanOf(scores);
-      // Of equals the smaller: it takes less of the cluster before anything is known.
+      // Among equals the smaller ratio wins: it uses less of the cluster before anything is known.
       if (score > least || (score === least && percent > best)) continue;
       least = score;
       best = percent;

@@ -62,7 +62,7 @@ export class Pilot implements Estimator {
     return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and jobs that ended lately` } };
   }
 
-  /** What pilots say by themselves. */
+  /** Judges by the pilots alone. */
   weighAlone(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
     return weighPilots(evidence, {
       cutoffMs,

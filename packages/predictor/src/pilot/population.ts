@@ -2,11 +2,11 @@ import { type Millis, meanOf } from '@goshawk/core';
 import { Spread, spreadOf } from '../history/spread.js';
 import { logOf, posterior } from '../posterior.js';
 
-/** Of what it knew before, when it learns of another job: the last two hundred jobs or so count. */
+/** Weight kept when another job is learned: about the last two hundred jobs count. */
 const KEPT = 0.995;
-/** Of fewer jobs nobody can tell how much they differ. */
+/** Minimum number of jobs to estimate how much they differ. */
 const ENOUGH_JOBS = 10;
-/** Whose pilots took longer than that many standard deviations explain is no such job. */
+/** Standard deviations beyond which a job counts as a different kind. */
 const UNLIKE = 3;
 
 /**
@@ -43,13 +43,11 @@ export class Population {
   }
 
   /**
-   * What is to be believed of a job by what its pilots say and what jobs take (SLearn §4.1). Jobs differ by as much as
-   * the means that were seen do beyond what their tasks make them (the between-study variance of DerSimonian and Laird,
-   * Controlled Clinical Trials 1986, on a scale of logarithms).
-   *
-   * A job that is longer than that explains is of another kind, and is believed to be what its pilots say.
-   *
-   * @param meanMs of so many pilots
+   * Combines a job's pilots with the population of jobs (SLearn §4.1). The spread of jobs is the variance of
+   * the observed means beyond that of their tasks (the between-study variance of DerSimonian and Laird,
+   * Controlled Clinical Trials 1986, on a log scale). A job longer than the spread explains is of another
+   * kind and keeps the pilots' estimate.
+   * @param meanMs of this many pilots
    */
   weigh(meanMs: Millis, pilots: number): Millis {
     if (this.#jobs < ENOUGH_JOBS) return meanMs;

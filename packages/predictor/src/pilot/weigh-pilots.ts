@@ -5,7 +5,7 @@ interface WeighingRule {
   readonly cutoffMs: Millis;
   /** Fraction of the pilots that must have ended before their mean decides. */
   readonly quorum: number;
-  /** What is believed of a job of which is known only that it is long. */
+  /** Estimate for a job of which only the class, long, is known. */
   readonly typicalLongMs?: Millis | undefined;
 }
 
@@ -13,10 +13,10 @@ interface WeighingRule {
 export const LEAST_WAIT_MS = 1;
 
 /**
- * What the pilots say. Their mean decides once enough of them have ended; and before that, when the run times of
- * those that ended and the elapsed times of those that run, over all pilots, reach the cutoff, the job is long:
- * its mean can only be more. One pilot past the cutoff is no proof (that rule judged 9% of the task seconds of a
- * Google sample long wrongly). How much more is not known then, so what is believed of it is provisional.
+ * The verdict of the pilots. Their mean decides once enough have ended. Earlier, the job is long if the run
+ * times of ended pilots and elapsed times of running ones, averaged over all pilots, reach the cutoff: the
+ * mean can only grow. One pilot past the cutoff proves nothing (that rule misjudged 9% of the task seconds of
+ * a Google sample as long). The estimate is provisional then.
  */
 export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongMs }: WeighingRule): Verdict {
   const { pilots, runsMs, failedRunsMs, failed, elapsedMs } = evidence;

@@ -3,7 +3,7 @@ import { sumOf } from '@goshawk/core';
 /** A number of a bucket, 0 included, and how many values are in it; `0` is for nothing at all. */
 export type BucketCounts = Record<string, number>;
 
-/** From one bucket to the next values grow by so much: quantiles are right to 1%. */
+/** Growth per bucket: quantiles are accurate to 1%. */
 const GROWTH = 1.02;
 const LOG_GROWTH = Math.log(GROWTH);
 /** The values of bucket 1; what is less is nothing. */
@@ -20,7 +20,7 @@ export function countIn(buckets: BucketCounts, value: number): void {
   buckets[bucket] = (buckets[bucket] ?? 0) + 1;
 }
 
-/** By nearest rank; the middle of the bucket that it is in. NaN for no values. */
+/** Nearest-rank quantile: the middle of its bucket. NaN without values. */
 export function quantileOf(buckets: Readonly<BucketCounts>, q: number): number {
   const sorted = Object.entries(buckets).map(([bucket, count]) => [Number(bucket), count] as const);
   sorted.sort(([a], [b]) => a - b);

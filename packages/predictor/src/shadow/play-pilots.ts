@@ -1,10 +1,10 @@
 import type { Millis } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Estimator, SamplePlan } from '../estimator.js';
 
-/** What came of a sample that was only thought of. */
+/** Result of a hypothetical sample. */
 export interface Played {
   readonly estimate: Estimate;
-  /** From the start of the pilots to the decision. */
+  /** Time from the start of the pilots to the decision. */
   readonly delayMs: Millis;
 }
 
@@ -12,10 +12,10 @@ export interface Played {
 const ASKED_MAX = 1_000;
 
 /**
- * What an estimator would have decided, and when, had these tasks been its pilots and all of them started at once.
- *
- * @param runsMs one for each pilot
- * @returns undefined where it never decides
+ * Computes what an estimator would have decided, and when, if these tasks had been its pilots and had started
+ * together.
+ * @param runsMs one per pilot
+ * @returns undefined if it never decides
  */
 export function playPilots(
   estimator: Estimator,

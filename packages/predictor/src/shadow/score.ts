@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import { type BucketCounts, countIn, quantileOf } from './log-buckets.js';
 
-/** What was believed of a job that completed, and what was true. */
+/** Estimate and truth of a completed job. */
 interface ScoredJob {
   readonly trueMeanMs: Millis;
   readonly tasks: number;
@@ -52,7 +52,7 @@ const SIZES = [
   ['1,000 tasks and more', Number.POSITIVE_INFINITY],
 ] as const;
 
-/** By the number of jobs of the same user and name before. */
+/** Groups by the number of earlier jobs with the same user and name. */
 const RECURRENCES = [
   ['new', 0],
   ['seen 1–9 times', 9],
@@ -60,7 +60,7 @@ const RECURRENCES = [
 ] as const;
 const UNKNOWN = 'without a name';
 
-/** What a score is made of: counts, which add up over several parties, each a number or a group of counts. */
+/** The counts of a score, which can be summed over parties: numbers or groups of counts. */
 export type ScoreCounts = ReturnType<typeof noCounts>;
 
 function noCounts() {
@@ -70,7 +70,7 @@ function noCounts() {
     pilots: 0,
     delayMs: 0,
     delays: {} as BucketCounts,
-    /** By name; every job is in `all`, in one of the sizes and in one of the recurrences. */
+    /** Groups by name; every job is in `all`, in one size and in one recurrence. */
     groups: {} as Record<string, GroupCounts>,
   };
 }
@@ -83,7 +83,7 @@ function noGroupCounts() {
     wrongJobs: 0,
     taskMs: 0,
     wrongTaskMs: 0,
-    /** Of the jobs of which something was believed. */
+    /** Sum over the jobs with an estimate. */
     errorSum: 0,
     erring: 0,
     errors: {} as BucketCounts,
@@ -110,7 +110,7 @@ export class Score {
     counts.pilots += pilots;
     counts.delayMs += delayMs;
     countIn(counts.delays, delayMs);
-    // Of what nothing is known is short.
+    // Jobs without an estimate count as short.
     const isWrong = (estimateMs ?? 0) >= this.#cutoffMs !== trueMeanMs >= this.#cutoffMs;
     const error =
       estimateMs === undefined || !(trueMeanMs > 0)
@@ -164,7 +164,10 @@ export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore 
   };
 }
 
-/** Of the estimators in shadow, by what schedulers have counted of them together. @param shadow counts by estimator */
+/**
+ * Scores of the shadow estimators, from the summed counts of all schedulers.
+ * @param shadow counts by estimator
+ */
 export function scoresOf(shadow: unknown): EstimatorScore[] {
   if (typeof shadow !== 'object' || shadow === null) return [];
   return Object.entries(shadow).map(([name, counts]) => scoreOf(name, counts as ScoreCounts));

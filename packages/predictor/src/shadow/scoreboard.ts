@@ -8,12 +8,12 @@ import type { EstimatorSettings } from '../settings.js';
 import { playPilots } from './play-pilots.js';
 import { type EstimatorScore, Score, type ScoreCounts, scoreOf } from './score.js';
 
-/** What became of a job. */
+/** Outcome of a job. */
 interface ShadowedEnd {
   readonly completed: boolean;
-  /** From its submission to the end of its last task. */
+  /** Time from submission to the end of the last task. */
   readonly runtimeMs: Millis;
-  /** Of the tasks that completed. */
+  /** Run times of completed tasks. */
   readonly runsMs: ArrayLike<Millis>;
 }
 
@@ -87,7 +87,7 @@ export class Scoreboard {
     });
   }
 
-  /** What each has learnt, by name. */
+  /** Saved state by estimator name. */
   save(): Record<string, unknown> {
     return Object.fromEntries(this.#shadows.map(({ estimator }) => [estimator.name, estimator.save()]));
   }
@@ -135,6 +135,6 @@ export class Scoreboard {
 interface Underway {
   readonly job: ArrivingJob;
   readonly seenBefore: number | undefined;
-  /** By shadow. */
+  /** Judgements by shadow estimator. */
   readonly judgements: readonly Judgement[];
 }

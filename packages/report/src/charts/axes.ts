@@ -10,14 +10,14 @@ export const LETTER_WIDTH = 7.4;
 const TICK_LENGTH = 10;
 const NAME_HEIGHT = 24;
 
-/** What one axis of a chart shows. */
+/** Contents of one axis. */
 export interface AxisSpec {
   readonly name: string;
   /** Even steps from 0 by default; `log` for positive values over decades; `ratio`: logarithmic, with 1 on it. */
   readonly kind?: 'linear' | 'log' | 'ratio';
   /** A tick's label; the shortest form of the number by default, and `0.5×` on an axis of ratios. */
   readonly format?: (value: number) => string;
-  /** Where the ticks stand; round numbers by default. */
+  /** Tick positions; round numbers by default. */
   readonly ticks?: readonly number[];
   /** Values that the axis reaches at least, whatever is drawn. */
   readonly reach?: readonly number[];
@@ -31,7 +31,7 @@ interface FittedAxis {
   /** In the chart's own coordinates, which are log10 on logarithmic axes. */
   readonly scale: Scale;
   readonly format: (placed: number) => string;
-  /** Where a value is drawn; null where it has no place, as 0 has none on a logarithmic axis. */
+  /** Maps a value to its position; null if it has none, such as 0 on a logarithmic axis. */
   readonly place: (value: number) => number | null;
 }
 

@@ -8,7 +8,7 @@ export interface LineSpec {
   readonly name: string;
   /** Ascending in x; a null is a gap. */
   readonly points: readonly GappedPoint[];
-  /** That of the line's place by default. */
+  /** Default: by index of the line. */
   readonly look?: LineLook;
   /** `line` by default. */
   readonly drawn?: Drawn;

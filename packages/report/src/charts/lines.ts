@@ -15,7 +15,7 @@ export type Drawn = 'line' | 'steps' | 'points';
 const MARKERS_A_LINE = 5;
 const MARKED_THROUGHOUT_MAX = 16;
 const MARKER_SIZE = 7;
-/** Without a line to lead the eye to them. */
+/** Larger, because no line leads the eye to it. */
 const LONE_MARKER_SIZE = 10;
 const TOPMOST = 100;
 

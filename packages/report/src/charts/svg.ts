@@ -17,7 +17,7 @@ const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
 interface SvgChart extends ChartDrawing {
   /** Stands above the chart, and is its name for who cannot see it. */
   readonly title: string;
-  /** What the chart shows and the main numbers on it, for who cannot see it. */
+  /** Description of the chart and its main numbers, for users who cannot see it. */
   readonly description?: string;
   /** Begins all ids; needed where several stand in one page. */
   readonly id?: string;

@@ -16,7 +16,7 @@ export function swatchWidth(kind: SwatchKind): number {
   return kind === 'line' ? 34 : 14;
 }
 
-/** What stands inside an `<svg>` of that width and height. */
+/** Content of an `<svg>` with that width and height. */
 export function swatchBody(look: LineLook, kind: SwatchKind): string {
   if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" fill="${color(look.color)}"/>`;
   const marker = `<g fill="${color(look.color)}">${SHAPES[look.marker]}</g>`;

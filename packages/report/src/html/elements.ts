@@ -20,7 +20,7 @@ export function legend(entries: readonly LegendEntry[]): Markup {
   return html`<ul class="legend">${entries.map(({ name, look, kind }) => html`<li>${swatch(look, kind)}${name}</li>`)}</ul>`;
 }
 
-/** That of charts with a line for each policy. */
+/** Legend of charts with one line per policy. */
 export function policyLegend(
   policies: readonly { readonly policy: string; readonly look: LineLook }[],
   kind: SwatchKind = 'line',
@@ -100,7 +100,7 @@ interface Figure {
   /** Unique on the page. */
   readonly id: string;
   readonly title: Content;
-  /** What the chart shows and the main numbers on it, for who cannot see it. */
+  /** Description of the chart and its main numbers, for users who cannot see it. */
   readonly label: string;
   readonly option: EChartsCoreOption;
   readonly height?: number;

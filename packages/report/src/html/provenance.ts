@@ -4,7 +4,7 @@ import { whole } from '../numbers.js';
 import { section, table } from './elements.js';
 import { runsTable } from './summary-tables.js';
 
-/** What the page says about itself beyond the comparison. */
+/** Metadata of the page beyond the comparison. */
 export interface PageMeta {
   /** The command line that makes the page again. */
   readonly command: string;
@@ -43,7 +43,7 @@ function unbrokenFlags(command: string): Markup[] {
     .map((part) => (part.startsWith('--') ? html`<span class="flag">${part}</span>` : html`${part}`));
 }
 
-/** What all policies shared as a list, and what set them apart as a table of a column a policy. */
+/** Options that all policies share as a list, and differing ones as a table with a column per policy. */
 function options({ runs }: Comparison): Markup {
   const policies = [...new Set(runs.map(({ policy }) => policy))];
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.options)))].filter(

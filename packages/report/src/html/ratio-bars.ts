@@ -7,7 +7,7 @@ import { figure, pair, policyLegend, section, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99];
-/** With several baselines the bars of eleven percentiles would be hairs. */
+/** Fewer percentiles with several baselines, since eleven would make the bars too narrow. */
 const FEWER_PERCENTS = [10, 25, 50, 75, 90, 99];
 
 interface Bars {

@@ -120,7 +120,7 @@ function ratioTable(comparison: Comparison): Markup | null {
   )}<p class="note">Below 1×, ${isOne ? first.policy : 'the one named first'} is faster.${spreadNote}</p>`;
 }
 
-/** What each policy cost: slots, steals, messages. */
+/** Costs of each policy: slots, steals, messages. */
 export function costSection(policies: readonly PolicyView[]): Markup {
   const byPolicy = policies.map((policy): Column => ({ title: named(policy) }));
   const rows = (entries: Columns<PolicyView>): Row[] =>
@@ -154,7 +154,7 @@ export function costSection(policies: readonly PolicyView[]): Markup {
   );
 }
 
-/** What the predictor knew, where one was asked. */
+/** Accuracy of the predictor, if there was one. */
 export function predictorTable({ runs }: Comparison): Markup | null {
   const asked = runs.flatMap(({ policy, seed, predictor }) =>
     predictor === null ? [] : [{ policy, seed, ...predictor }],

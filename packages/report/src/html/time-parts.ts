@@ -38,7 +38,7 @@ export function timePartsSection(policies: readonly PolicyView[]): Markup | null
   );
 }
 
-/** What nobody would find in the bars, said in words. */
+/** Names the parts too small to see in the bars. */
 function invisibleParts(all: readonly (TimeParts | null)[], present: readonly (keyof TimeParts)[]): string {
   const ofJobs = all.filter((parts) => parts !== null);
   const invisible = present.filter((part) =>

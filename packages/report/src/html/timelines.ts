@@ -159,7 +159,7 @@ function endOf({ seconds }: Series): number {
 }
 
 interface Frame {
-  /** Of the whole cluster. */
+  /** Slots of the whole cluster. */
   readonly slots: number;
   readonly until: number;
 }
@@ -232,7 +232,7 @@ function paired(
   });
 }
 
-/** What was counted between readings, a second. */
+/** Rates per second between readings. */
 function rates(counted: CountedSeries | null, of: (counted: CountedSeries) => readonly number[]): Point[] {
   if (counted === null || counted.seconds.length < 2) return [];
   if (counted.stealAttempts.every((attempts) => attempts === 0)) return [];

@@ -38,7 +38,7 @@ export class AdoptedSchedulers {
   readonly #taking = new Set<string>();
   /** One after the other, in the order in which central asks for them. */
   #taken: Promise<unknown> = Promise.resolve();
-  /** Of those that are not looked after any more. */
+  /** Readings of schedulers that are no longer adopted. */
   #former: Readings = {};
 
   constructor(
@@ -93,7 +93,7 @@ export class AdoptedSchedulers {
     return [...this.#parties.values()].flatMap(({ notReady }) => notReady);
   }
 
-  /** Of each, and of those that are no more. */
+  /** Readings of current and former adopted schedulers. */
   readings(): Readings[] {
     const now = this.#process.host.now();
     return [

@@ -3,7 +3,7 @@ import type { CloseReason } from './process.js';
 /** One of Goshawk's processes, started. */
 export interface Daemon {
   readonly role: 'central' | 'scheduler' | 'worker';
-  /** Where it is reached. */
+  /** The endpoint for peers. */
   readonly endpoint: string;
   /** Resolves when it belongs to its cluster; at once for central. */
   readonly joined: Promise<void>;

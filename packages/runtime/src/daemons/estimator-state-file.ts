@@ -14,7 +14,7 @@ const KEEP_EACH_MS = 300_000;
 /** PostgreSQL may be away, and a process that is to end has seconds. ms */
 const CLOSE_MS = 2_000;
 
-/** Where it is kept, whole or not at all. */
+/** Storage of the state, written atomically. */
 export interface EstimatorStateStore {
   /** For people. */
   readonly name: string;
@@ -25,8 +25,8 @@ export interface EstimatorStateStore {
 }
 
 /**
- * What a scheduler's estimators have learned, kept in a file or beside its journal in PostgreSQL. Without it they learn
- * everything anew.
+ * The state of a scheduler's estimators, saved in a file or beside its journal in PostgreSQL. Without it they
+ * learn from scratch.
  */
 export class EstimatorStateFile {
   readonly #store: EstimatorStateStore;
@@ -46,9 +46,8 @@ export class EstimatorStateFile {
   }
 
   /**
-   * What was kept; nothing where nothing was.
-   *
-   * @throws InputError in one line when it is no such file, is damaged, or was written by a newer version
+   * Returns the saved state; empty without any.
+   * @throws InputError in one line if it has the wrong kind, is damaged, or was written by a newer version
    */
   async load(): Promise<EstimatorStates> {
     const text = await this.#store.read();
@@ -66,7 +65,7 @@ export class EstimatorStateFile {
     this.#timer.unref();
   }
 
-  /** What is there is not ours to replace: nothing is written any more. */
+  /** Stops writing, because the existing file must not be overwritten. */
   giveUp(): void {
     clearInterval(this.#timer);
     this.#isGivenUp = true;

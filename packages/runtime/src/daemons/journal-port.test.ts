@@ -57,6 +57,6 @@ test('two starts from one state of a folder give their jobs other numbers', asyn
   cpSync(folder, copy, { recursive: true });
   const [one, other] = [await started(folder), await started(copy)];
   expect(Math.abs(one! - other!)).toBeGreaterThan(0);
-  // What comes next in the folder is above what was.
+  // The next numbers in the folder are higher.
   expect(await started(folder)).toBeGreaterThan(one!);
 });

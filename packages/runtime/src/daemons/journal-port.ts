@@ -5,12 +5,12 @@ import type { Inheritance, Scheduler, SchedulerEnvironment } from '@goshawk/sche
 import type { Logger } from '@goshawk/transport';
 import type { Enter } from '../driver/index.js';
 
-/** Of a damaged journal; `goshawk journal verify` lists all. */
+/** Maximum number of skipped records to log; `goshawk journal verify` lists all. */
 const LEFT_OUT_LOGGED_MAX = 20;
 
-/** Where jobs are written down: in a folder of a local disk, this scheduler's alone, or in `postgres://…`, with all others. */
+/** Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with others. */
 export type JournalPlace = ({ readonly folder: string } | { readonly url: string }) & {
-  /** Of Goshawk, for those who read the journal. */
+  /** Version of Goshawk, for readers of the journal. */
   readonly version: string;
 };
 
@@ -24,7 +24,7 @@ const SKIPPED_MAX = 1_000_000_000;
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz';
 const TAG_LENGTH = 5;
 
-/** What job ids begin with. */
+/** Returns a new prefix of job ids. */
 export function newTag(): string {
   return Array.from({ length: TAG_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 }
@@ -72,7 +72,7 @@ export class JournalPort<J extends Journal = Journal> {
     this.#logger = logger;
   }
 
-  /** What an earlier owner has left; of a journal that nobody has had, nothing. To be read once. */
+  /** The records of an earlier owner; none in a new journal. Read once. */
   inheritance(addressNamed: (name: string) => Address, now: Millis): Inheritance | undefined {
     const { previousIncarnations, lastJob } = this.journal;
     const entries = this.#entries();
@@ -116,7 +116,7 @@ export class JournalPort<J extends Journal = Journal> {
     };
   }
 
-  /** What `/readyz` says while nothing is written. */
+  /** Messages for `/readyz` while writing is impossible. */
   get notReady(): readonly string[] {
     const { state, unwrittenMs } = this.journal;
     if (state.kind === 'away' || state.kind === 'stopped') return [`${state.message}: no new jobs are taken`];
@@ -125,7 +125,7 @@ export class JournalPort<J extends Journal = Journal> {
     return [`the journal’s disk has not answered for ${seconds} s: submissions and reports wait for it`];
   }
 
-  /** From now on this one has the jobs. */
+  /** Claims the jobs for this scheduler. */
   begin(self: string): Promise<void> {
     return this.journal.begin(self, this.#skipped);
   }

@@ -1,9 +1,7 @@
 /** Elements of an array that are written at a time. */
 const ELEMENTS = 256;
 
-/**
- * What `JSON.stringify` makes of plain values, in pieces, so that the process can do something else between two of them.
- */
+/** Yields the JSON of plain values in chunks, so that the process can do other work in between. */
 export function* jsonPieces(value: unknown): Generator<string> {
   if (Array.isArray(value) && value.length > ELEMENTS) {
     for (let first = 0; first < value.length; first += ELEMENTS) {

@@ -1,6 +1,9 @@
 import { fstatSync, writeSync } from 'node:fs';
 
-/** Where bytes go; throws what the system says when they cannot. @returns how many it took */
+/**
+ * Writes bytes; throws the system's error on failure.
+ * @returns the number of bytes written
+ */
 type Write = (bytes: Buffer) => number;
 
 /**
@@ -25,7 +28,7 @@ export class LogSink {
   }
 
   write(line: string): void {
-    // What was cut off in the middle must not swallow the next line.
+    // A truncated line must not swallow the next one.
     const bytes = Buffer.from(this.#isTorn ? `\n${line}` : line);
     let at = 0;
     try {
@@ -44,7 +47,7 @@ export class LogSink {
   }
 }
 
-/** Of lines that wait for the reader of a pipe. Bytes. */
+/** Maximum size of lines waiting for the reader of a pipe. Bytes. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
 /** stderr as a sink writes to it: a pipe takes what fits and keeps the rest in memory, anything else takes all at once. */

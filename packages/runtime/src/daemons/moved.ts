@@ -7,7 +7,7 @@ interface Listening {
   readonly logger: Logger;
 }
 
-/** Between two looks. ms */
+/** Check interval. ms */
 const PAUSE_MS = 5_000;
 
 /**

@@ -13,7 +13,7 @@ export class NameTaken {
     this.#log = new ThrottledLog(logger, LOG_INTERVAL_MS);
   }
 
-  /** What central has said last; it counts until the party has joined. */
+  /** Central's last refusal; valid until the party has joined. */
   get problem(): string | undefined {
     return this.#problem;
   }

@@ -12,15 +12,15 @@ import {
 import { nowAndThen } from './now-and-then.js';
 import type { DaemonProcess } from './process.js';
 
-/** Between two looks: first, while it is new, and later. ms */
+/** Check intervals: short at first, then longer. ms */
 const FIRST_LOOKS = 5;
 const FIRST_PAUSE_MS = 500;
 const PAUSE_MS = 10_000;
 const DISPUTE_LOG_INTERVAL_MS = 60_000;
 
 /**
- * Where this process can be reached beside its own name, which another one may have as well: at every address of this
- * machine if it listens at all of them.
+ * Addresses of this process besides its advertised name, which another process may share: all addresses of
+ * the machine if it listens on all.
  */
 export function ownPlaces(bind: string, advertised: string): string[] {
   const port = parseEndpoint(bind).port || parseEndpoint(advertised).port;
@@ -32,7 +32,7 @@ export function ownPlaces(bind: string, advertised: string): string[] {
   );
 }
 
-/** What is said and done when another central has this cluster, or a part of it; and of what only central can see. */
+/** Logs and handles another central for all or part of this cluster, and problems that only central can see. */
 export function ifThereIsAnother(
   process: Pick<DaemonProcess, 'fail'>,
   logger: Logger,

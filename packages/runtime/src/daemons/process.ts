@@ -35,7 +35,7 @@ import { checkOwnAddress, endWhenAnothers } from './own-address.js';
 export interface ProcessOptions {
   /** `tcp://HOST:PORT`; port 0 for any. */
   readonly bind: string;
-  /** Where others reach it, when that is not where it listens. */
+  /** Address for peers, if it differs from the listen address. */
   readonly advertise?: string | undefined;
   /** Encrypt what comes and goes, and keep out who has no key of the cluster. */
   readonly keys?: KeyRing | undefined;
@@ -51,7 +51,7 @@ export interface ProcessOptions {
 /** Why a daemon ended: it was asked to, or it can do its work no more. */
 export type CloseReason = { readonly kind: 'closed' } | { readonly kind: 'failed'; readonly error: Error };
 
-/** What every daemon stands on: one mailbox, and one host that drives its machines. */
+/** The base of every daemon: one mailbox, and one host that drives its machines. */
 export interface DaemonProcess {
   readonly mailbox: Mailbox;
   readonly host: Host;
@@ -70,7 +70,7 @@ export interface DaemonProcess {
   centralAt(endpoint: string): Address;
   /** Why the process at an endpoint does not take our connection, in words; undefined where it does, or nobody is there. */
   refusalBy(endpoint: string): string | undefined;
-  /** What its HTTP server shows of its role from now on; until then, that it is starting. */
+  /** Sets the view of the HTTP server, which reports starting until then. */
   show(view: () => RoleView): void;
   close(): Promise<void>;
   /** Ends at once: nothing that this process would say is worth anything. */
@@ -105,7 +105,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
       else refusals.set(endpoint, describeAuthFailure(endpoint, why));
     },
   });
-  // Of centrals behind one name, which come and go with their names, there are other rules.
+  // Centrals behind one name follow different rules, since they come and go with it.
   const isAdvertised = options.advertise !== undefined && role !== 'central';
   if (isAdvertised) await closedUnless(mailbox, checkOwnAddress(mailbox));
   let end: (reason: CloseReason) => void = () => {};
@@ -115,7 +115,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const close = async (reason: CloseReason): Promise<void> => {
     host.close();
     await http?.close();
-    // What one that has failed would still say counts for nothing.
+    // A failed process must not send its remaining messages.
     await mailbox.close(reason.kind === 'failed' ? 0 : undefined);
     await tracing?.close();
     auditFile?.close();
@@ -273,7 +273,7 @@ export function checkEndpoint(endpoint: string): string {
   return endpoint;
 }
 
-/** What the mailbox does not take came from the options of a command. */
+/** Errors of the mailbox stem from command options. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof MailboxError)) return error;
   return new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
@@ -281,7 +281,10 @@ function refusal(error: unknown): unknown {
 
 const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) };
 
-/** What `/readyz` says of who does not belong to a cluster yet. @param cause where it is known */
+/**
+ * Messages for `/readyz` before joining a cluster.
+ * @param cause if known
+ */
 export function notJoined(cause: string | undefined): readonly string[] {
   return [
     cause === undefined ? 'it has not joined its cluster yet' : `it has not joined its cluster: ${cause}`,

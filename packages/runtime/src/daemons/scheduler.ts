@@ -34,7 +34,7 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
   /** Central's endpoint. */
   readonly central: string;
-  /** Where jobs are written down; without it they live as long as the process. */
+  /** Location of the jobs; without it they are lost when the process exits. */
   readonly journal?: JournalPlace | undefined;
   /**
    * The file where it keeps what its estimators have learned; without it they begin anew with the process. Where schedulers
@@ -60,7 +60,7 @@ const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
 /** Jobs of a journal that was taken over are kept for so long after their end, unless it was said for how long. ms */
 const ADOPTED_KEPT_MS = 24 * 3_600_000;
-/** Of the heap, for what a scheduler keeps; the rest is for what is on its way, and for the collector to work in. */
+/** Fraction of the heap for a scheduler's state; the rest is for messages in flight and the garbage collector. */
 const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /** How often central hears whose journals are in the database. ms */
@@ -99,7 +99,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Daemon>
 
 interface Journals {
   readonly own: JournalPort | undefined;
-  /** With the others of the cluster. */
+  /** Journals shared with other schedulers. */
   readonly shared: PostgresJournals | undefined;
 }
 
@@ -121,7 +121,10 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
   }
 }
 
-/** What is durable by now is said before. @param onWritten of a journal that can be read until then */
+/**
+ * Sends replies that are durable by now before closing.
+ * @param onWritten for a journal that stays readable until then
+ */
 async function closeJournals({ own, shared }: Journals, onWritten?: () => void): Promise<void> {
   if (shared === undefined) await own?.journal.close(onWritten);
   else await shared.close();
@@ -131,7 +134,7 @@ interface Parts {
   readonly process: DaemonProcess;
   readonly journals: Journals;
   readonly stateFile: EstimatorStateFile | undefined;
-  /** What was in that file. */
+  /** Content of that file. */
   readonly estimatorStates: EstimatorStates;
 }
 
@@ -268,7 +271,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   own?.serve(enter, (error) => process.fail(error));
   if (shared !== undefined)
     nowAndThen(JOURNALS_LOOK_MS, process.ended, () => {
-      // Of a database that does not answer the journal itself tells.
+      // The journal itself reports an unavailable database.
       shared.all().then(
         (all) => enter('journals', (scheduler) => scheduler.seesJournals(all)),
         () => {},

@@ -38,7 +38,7 @@ export class ShadowWatch {
     });
   }
 
-  /** By estimator. */
+  /** Counts by estimator. */
   counts(): Readonly<Record<string, unknown>> {
     return this.#board?.counts() ?? {};
   }

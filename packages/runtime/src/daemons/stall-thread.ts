@@ -10,7 +10,7 @@ const { beats, policy } = workerData as Watched;
 let last = -1;
 let stoodMs = 0;
 
-/** As the rest of the log numbers them. */
+/** Levels as in the rest of the log. */
 const LEVELS = { error: 50, fatal: 60 };
 
 function say(level: keyof typeof LEVELS, msg: string): void {

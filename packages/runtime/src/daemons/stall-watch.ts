@@ -1,15 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '@goshawk/executors';
 
-/** What its thread gets. */
+/** Data for the watching thread. */
 export interface Watched {
   /** One number, which goes up as long as the event loop turns. */
   readonly beats: Int32Array;
-  /** Whose code keeps it, if anybody's. */
+  /** Policy whose code may block, if any. */
   readonly policy: string;
 }
 
-/** Between two beats. ms */
+/** Interval between heartbeats. ms */
 export const BEAT_MS = 500;
 
 /**

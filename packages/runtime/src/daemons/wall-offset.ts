@@ -4,10 +4,9 @@ import type { Millis } from '@goshawk/core';
 const STEADY_MS = 50;
 
 /**
- * What to add to the process's clock for the wall clock. It stays as it is while both agree, so that the times of a job, and
- * the order of jobs, are the same whenever somebody asks.
- *
- * @param read the wall clock minus the process's clock, now
+ * Returns the offset from the process clock to the wall clock. It stays constant while both agree, so that
+ * the times and order of jobs do not change between queries.
+ * @param read the current offset
  */
 export function steadyOffset(read: () => Millis): () => Millis {
   let held = read();

@@ -43,9 +43,9 @@ export interface WorkersOptions extends ProcessOptions {
   readonly names: readonly string[];
   /** 0: no fixed number. */
   readonly slots: number;
-  /** What the tasks of one worker may use together, beside slots. */
+  /** Resources that the tasks of one worker share, besides slots. */
   readonly capacity: Resources;
-  /** Of each worker, in the order of the names: rack, zone, model. None unless given. */
+  /** Attributes of each worker, in order of names: rack, zone, model. Default: none. */
   readonly attributes?: readonly (readonly Attribute[])[];
   /** Names of the GPUs for tasks, by index; undefined: the index. */
   readonly gpuNames?: readonly string[] | undefined;
@@ -64,7 +64,7 @@ function noSlots(policy: string): InputError {
   );
 }
 
-/** Of `tcp://HOST:PORT`. */
+/** Host of `tcp://HOST:PORT`. */
 function hostOf(endpoint: string): string {
   return endpoint.replace(/^tcp:\/\//, '').replace(/:\d+$/, '');
 }
@@ -72,7 +72,7 @@ function hostOf(endpoint: string): string {
 /** Until the timings of the cluster are known. ms */
 const REGISTER_RETRY_MS = 500;
 
-/** What a worker says in the log. */
+/** Creates a worker's log lines. */
 function logsOf(
   name: string,
   taken: NameTaken,

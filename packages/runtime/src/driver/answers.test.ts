@@ -84,7 +84,7 @@ class Bench {
     }
   }
 
-  /** What the scheduler answers, after it has gone into a frame. */
+  /** Returns the scheduler's reply after encoding it in a frame. */
   ask(question: Message): Reply {
     this.#answers = [];
     this.#scheduler.receive(CLIENT, question, 3);

@@ -1,7 +1,7 @@
 import type { Address, Environment, Machine, Millis, Role } from '@goshawk/core';
 import type { Body } from '@goshawk/transport';
 
-/** What a host needs of a mailbox. */
+/** The part of a mailbox that a host uses. */
 export interface Post {
   /** Calls back with everything that arrives for the party of this index. */
   register(index: number, deliver: (from: Address, body: unknown) => void): void;
@@ -13,7 +13,7 @@ export interface Post {
    * @param mayWait it may leave a moment later, with what is sent there next
    */
   send(fromIndex: number, to: Address, body: Body, mayWait?: boolean): void;
-  /** What was sent there before waits for a connection. */
+  /** Reports whether earlier messages to the party wait for a connection. */
   holdsBack?(to: Address): boolean;
 }
 

@@ -32,7 +32,7 @@ export interface HostOptions {
    * To end the process with a code that is not 0.
    */
   readonly onFatal: (error: InvariantError) => void;
-  /** What a party is, where that is known: messages that it may not send, or not be sent, are refused. */
+  /** Role of a party, if known: messages that it may not send or receive are refused. */
   readonly roleOf?: (party: Address) => Role | undefined;
   /** The key of its own that a client has shown; nobody has one unless given. */
   readonly clientKeyOf?: ((party: Address) => ClientKey | undefined) | undefined;
@@ -40,7 +40,7 @@ export interface HostOptions {
   readonly audit?: Audit | undefined;
   /** Monotonic, ms. */
   readonly clock?: () => Millis;
-  /** By that clock; Node's timers unless a test has a time of its own. */
+  /** Alarm on that clock; Node's timers unless a test controls time. */
   readonly alarm?: Alarm;
 }
 
@@ -63,7 +63,7 @@ export class Host {
   readonly #complaints: ThrottledLog;
   readonly #failures = new Failures();
   readonly #parties: Party[] = [];
-  /** Of machines that are gone, together: counters never go back. */
+  /** Totals of removed machines, since counters must not decrease. */
   #removed: MessageCounters | undefined;
   /** Inputs that came while a machine was at work. */
   readonly #waiting = new Deque<readonly [Party, Input]>();
@@ -139,7 +139,7 @@ export class Host {
     return this.#timers.lateMs;
   }
 
-  /** What each machine has done, by its name; those that were removed together. */
+  /** Counters by machine name; removed machines share one entry. */
   counters(): Record<string, MachineCounters> {
     return {
       ...Object.fromEntries(this.#parties.map((party) => [party.name, party.counters.read()])),
@@ -168,7 +168,7 @@ export class Host {
     if (this.#unsettled.size > 0 && !this.#ended) this.#endOfTurn(() => this.#settle());
   }
 
-  /** What came in one frame, or at one time, has been handed over. */
+  /** Called after all messages of a frame, or all timers of a time, were delivered. */
   #settle(): void {
     const unsettled = [...this.#unsettled];
     this.#unsettled.clear();

@@ -18,7 +18,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Host } from './host.js';
 import { addWorker } from './worker-port.js';
 
-/** What a process consists of, twice in this one, with ZeroMQ between the two. */
+/** The parts of a process, used twice here with ZeroMQ between them. */
 interface Site {
   readonly mailbox: Mailbox;
   readonly host: Host;

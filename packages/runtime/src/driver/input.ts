@@ -11,7 +11,7 @@ import {
 /** One of the entries that only some kind of machine has. */
 export type EntryPoint = (machine: Machine, now: Millis) => void;
 
-/** What may happen to a machine: each is one call of one of its entries. */
+/** The inputs of a machine: each is one call of an entry. */
 export type Input =
   | { readonly kind: 'start' }
   | { readonly kind: 'message'; readonly from: Address; readonly message: Message }
@@ -21,7 +21,7 @@ export type Input =
   | { readonly kind: 'settle' }
   | { readonly kind: 'event'; readonly event: string; readonly entry: EntryPoint };
 
-/** What may never arrive: a machine is none the worse for it. */
+/** Inputs that may be lost without harm to a machine. */
 export type Losable = Extract<Input, { readonly kind: 'message' | 'disconnected' }>;
 
 export function mayBeLost(input: Input): input is Losable {

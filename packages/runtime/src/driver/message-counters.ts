@@ -3,7 +3,7 @@ import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 /** Messages by type; types without any are left out. */
 export type MessageCounts = { readonly [T in MessageType]?: number };
 
-/** What one machine has done since it was added. */
+/** Counters of one machine since it was added. */
 export interface MachineCounters {
   /** Handed to the mailbox, which counts by itself what it cannot deliver. */
   readonly sent: MessageCounts;
@@ -37,7 +37,7 @@ export class MessageCounters {
     this.#received[type]++;
   }
 
-  /** What another machine has done as well. */
+  /** Adds the counters of another machine. */
   add({ sent, received, refused, unsendable, failed, wakes }: MachineCounters): void {
     for (const type of MESSAGE_TYPES) {
       this.#sent[type] += sent[type] ?? 0;

@@ -20,7 +20,7 @@ import type { Input } from './input.js';
 import { MessageCounters } from './message-counters.js';
 import type { NamedTimers } from './timers.js';
 
-/** What a party takes from its host. */
+/** The host's services for a party. */
 interface PartyContext {
   readonly codec: Codec;
   readonly mailbox: Post;

@@ -2,7 +2,7 @@ import { COMPLETED, CUT_SHORT, type Outcome, startFaultOf } from '@goshawk/core'
 import type { FailureCode, Outcome as RunOutcome } from '@goshawk/executors';
 import { openProblem } from '@goshawk/transport';
 
-/** As the message `ended` declares them. */
+/** Lengths as declared by the message `ended`. */
 const ERROR_CODE_LENGTH_MAX = 64;
 const ERROR_MESSAGE_LENGTH_MAX = 4_096;
 const SIGNAL_LENGTH_MAX = 32;

@@ -14,7 +14,7 @@ export interface NamedTimers {
   close(): void;
 }
 
-/** From what nobody notices to what ends leases. ms */
+/** From unnoticeable to lease expiry. ms */
 const LATE_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 type Wake = (timer: string, key: number) => void;
@@ -34,7 +34,7 @@ interface Entry {
  */
 export class TimerQueue {
   readonly #clock: () => Millis;
-  /** By time; ids are places in `#entries`. */
+  /** Heap by time; ids are indices of `#entries`. */
   readonly #heap = new IndexedHeap();
   readonly #entries: (Entry | undefined)[] = [];
   readonly #freeIds: number[] = [];
@@ -118,7 +118,7 @@ export class TimerQueue {
 
   readonly #onAlarm = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY;
-    // What is due later, be it by what fires now, is for the next turn: mail is read between.
+    // Timers that become due in this turn wait for the next one, so that messages are read in between.
     let left = this.#heap.size;
     const due = this.#clock();
     const lateMs = due - this.#heap.topKey();

@@ -42,7 +42,7 @@ export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
   readonly onDrained: () => void;
 }
 
-/** What a task's own spans are to be below, as W3C Trace Context writes it. */
+/** The parent of a task's spans, in W3C Trace Context format. */
 export type TraceparentOf = (order: TaskOrder) => string;
 
 /** The end of a run, with what was ordered. */
@@ -124,7 +124,7 @@ class WorkerPort {
     });
   }
 
-  /** Of those that the system gives out: it was free a moment ago. */
+  /** Picks an ephemeral port that was free a moment ago. */
   findPort(slot: number): void {
     const server = createServer();
     const found = (port: number): void => {
@@ -249,7 +249,7 @@ function runOrder(
     GOSHAWK_ATTEMPT: `${execution}`,
     ...(gang === undefined ? {} : gangEnvironment(gang)),
     ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
-    // Where GPUs are given out, a task that has none is to see none.
+    // If GPUs are assigned, a task without one must see none.
     ...(gpus === undefined ? {} : { GOSHAWK_GPUS: gpus, CUDA_VISIBLE_DEVICES: gpus }),
   };
   const limits = { ...(cpu ? { cpu } : {}), ...(memory ? { memory } : {}) };

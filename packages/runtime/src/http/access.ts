@@ -5,7 +5,7 @@ import { isLoopbackName } from '@goshawk/core';
 /** Why a request was turned away. */
 export type HttpRefusal = 'token' | 'host';
 
-/** What a load balancer or a kubelet asks, which has no token and learns nothing. */
+/** Paths for load balancers and kubelets, which have no token and learn nothing. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
 /**

@@ -9,17 +9,17 @@ export interface Shown extends CommonSources {
   readonly endpoint: string;
   /** Whether what is sent is encrypted. */
   readonly hasKeys: boolean;
-  /** What the machines of this role say. */
+  /** The view of the role's machines. */
   view(): RoleView;
 }
 
-/** What is to be seen of one role, when somebody looks. */
+/** State of one role at the time of a request. */
 export interface RoleView {
-  /** What keeps the process from doing its work; empty when it does. */
+  /** Reasons why the process is not ready; empty if it is. */
   readonly notReady: readonly string[];
   /** Only asked for metrics. */
   readings(): Readings;
-  /** Of central: where all processes of the cluster may be looked at. */
+  /** HTTP addresses of all processes of the cluster; only central has them. */
   scrapeTargets?(): readonly ScrapeTarget[];
 }
 
@@ -42,7 +42,7 @@ export function pagesOf(shown: Shown, http: HttpCounters): Pages {
   };
 }
 
-/** As Prometheus reads it (`http_sd_configs`): one entry a role. */
+/** Format for Prometheus (`http_sd_configs`): one entry per role. */
 function targets(all: readonly ScrapeTarget[]) {
   const roles = [...new Set(all.map(({ role }) => role))];
   return roles.map((role) => ({

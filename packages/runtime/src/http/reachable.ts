@@ -4,11 +4,10 @@ import { isLoopbackEndpoint } from '../loopback.js';
 const EVERY_INTERFACE: readonly string[] = ['0.0.0.0', '[::]'];
 
 /**
- * Where others reach an HTTP server.
- *
- * @param url of the server, with the port that it has
- * @param endpoint where others reach the mailbox of the same process
- * @returns `HOST:PORT`; undefined where others are on other machines, and the server is on loopback
+ * Address of an HTTP server for other processes.
+ * @param url of the server, with its actual port
+ * @param endpoint of the mailbox of the same process
+ * @returns `HOST:PORT`; undefined if peers are on other machines, and the server is on loopback
  */
 export function reachableAt(url: string, endpoint: string): string | undefined {
   const { hostname, port } = new URL(url);

@@ -13,7 +13,7 @@ import {
 import type { MailLogger } from '@goshawk/transport';
 import { Access, type HttpRefusal } from './access.js';
 
-/** What somebody at the HTTP server may cost. */
+/** Resource limits for HTTP clients. */
 const HTTP_LIMITS = {
   headersBytesMax: 8 * 1024,
   headersTimeoutMs: 5_000,
@@ -32,7 +32,7 @@ export interface Page {
   readonly body: string;
 }
 
-/** What there is to see, by path. */
+/** Pages by path. */
 export type Pages = Readonly<Record<string, () => Page>>;
 
 export interface HttpOptions {
@@ -96,7 +96,7 @@ export async function openHttpServer(
     socket.once('close', () => quiet.delete(socket));
   });
   server.maxRequestsPerSocket = HTTP_LIMITS.requestsPerConnectionMax;
-  // What is no HTTP gets no answer: none would be understood.
+  // Invalid HTTP gets no response, because the client would not understand one.
   server.on('clientError', (_, socket) => socket.destroy());
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {

@@ -23,7 +23,7 @@ export interface MetricSpec {
   readonly labels?: Readonly<Record<string, LabelValues>>;
   /** All machines of one process say the same: it does not add up. */
   readonly alike?: true;
-  /** Who has it. */
+  /** Roles that have the metric. */
   readonly of: readonly (typeof ROLES)[number][] | 'scheduler with a journal';
 }
 
@@ -42,7 +42,7 @@ const ofKind =
 const counter = ofKind('counter');
 const gauge = ofKind('gauge');
 const alike = (help: string, labels?: Labels): Unowned => ({ ...gauge(help, labels), alike: true });
-/** Of ms, shown in seconds. */
+/** Recorded in ms, shown in seconds. */
 const histogram = ofKind('histogram');
 
 function of<Name extends string>(

@@ -11,7 +11,7 @@ export interface Sample {
 
 export type Reading = number | Histogram | readonly Sample[];
 
-/** What a process has read of its metrics. */
+/** Values of a process's metrics. */
 export type Readings = { readonly [Name in MetricName]?: Reading | undefined };
 
 /** Prometheus's text format, in the order of the catalogue. */

@@ -6,10 +6,10 @@ import type { HttpCounters } from '../http/server.js';
 import { VERSION } from '../version.js';
 import { byLabel, type Readings, type Sample } from './exposition.js';
 
-/** What every role has. */
+/** Sources that every role has. */
 export interface CommonSources {
   readonly mailbox: MailboxCounters;
-  /** By name of the machine. */
+  /** Counters by machine name. */
   machines(): Readonly<Record<string, MachineCounters>>;
   /** How much later than due timers fired. ms */
   readonly lateMs: Histogram;

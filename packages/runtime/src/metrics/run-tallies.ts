@@ -1,11 +1,11 @@
 import { type ByClass, byClass, Histogram, type Millis, OUTCOMES, type OutcomeKind } from '@goshawk/core';
 
-/** From tasks that do nothing to those of a day. ms */
+/** From empty tasks to those of a day. ms */
 const RUN_BOUNDS_MS = [
   1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 300_000, 1_800_000, 7_200_000, 86_400_000,
 ];
 
-/** What became of the runs of a process's workers, all of them together. */
+/** Outcomes of the runs of all workers in a process. */
 export class RunTallies {
   readonly ended: ByClass<Record<OutcomeKind, number>> = byClass(
     () => Object.fromEntries(OUTCOMES.map((kind) => [kind, 0])) as Record<OutcomeKind, number>,

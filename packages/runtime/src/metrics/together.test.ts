@@ -32,7 +32,7 @@ test('what several schedulers of a process count adds up, and what they see alik
     'goshawk_journal_commit_seconds_count 2',
     '',
   ]);
-  // What was read is not changed by that.
+  // Merging does not change the inputs.
   expect(exposition(together([readings(2, 3)]))).toEqual(exposition(readings(2, 3)));
 });
 

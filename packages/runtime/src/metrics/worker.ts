@@ -3,7 +3,7 @@ import type { Worker } from '@goshawk/worker';
 import { byLabel, byLabels, type Readings } from './exposition.js';
 import type { RunTallies } from './run-tallies.js';
 
-/** Of all workers in a process together. */
+/** Readings of all workers in a process. */
 export function workerReadings(workers: readonly Worker[], { ended, runMs }: RunTallies): Readings {
   const sum = (of: (worker: Worker) => number): number => sumOf(workers, of);
   const members = sum(({ isMember }) => (isMember ? 1 : 0));

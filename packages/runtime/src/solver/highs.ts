@@ -7,7 +7,7 @@ import type { Highs, Model } from 'highs';
  */
 export interface Solver {
   readonly solve: SolveProgram;
-  /** Of HiGHS: another version may give another answer. */
+  /** Version of HiGHS, on which the solution may depend. */
   readonly version: string;
 }
 

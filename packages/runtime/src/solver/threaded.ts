@@ -4,7 +4,7 @@ import type { Program, ProgramSolution } from '@goshawk/policies';
 
 export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
 
-/** What comes from its thread: once it can solve, and of each program. */
+/** Messages from the solver thread: one when it is loaded, and a reply per program. */
 export type SolverSays = 'loaded' | SolverReply;
 
 /** For a thread to start and load the solver, on a machine that has other work. ms */

@@ -4,7 +4,7 @@ import type { Tracing } from './spans.js';
 
 type Effects = Required<Pick<SchedulerEnvironment, 'jobDecided' | 'taskBound' | 'attemptEnded'>>;
 
-/** What an owner knows of its jobs, as spans: the job, how it was classified, and for each attempt its wait and itself. */
+/** Spans of an owner's jobs: the job, its classification, and for each attempt its wait and run. */
 export class JobTracing {
   readonly #tracing: Tracing;
   /** By job, since when tasks wait that have been tried before. */
@@ -18,7 +18,7 @@ export class JobTracing {
     if (!job.isUndecided) this.#classified(job, job.acceptedAt);
   }
 
-  /** What nobody else wants to hear of. */
+  /** Effects that only tracing observes. */
   get effects(): Effects {
     return {
       jobDecided: (job, now) => this.#classified(job, now),

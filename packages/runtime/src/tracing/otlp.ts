@@ -72,7 +72,7 @@ export class OtlpTracing implements Tracing {
     });
     this.#provider = new BasicTracerProvider({
       idGenerator: this.#ids,
-      // What the environment says comes last, and so before our own names.
+      // The environment's attributes are merged last, but before our names.
       resource: defaultResource()
         .merge(own)
         .merge(detectResources({ detectors: [envDetector] })),
@@ -104,8 +104,8 @@ export class OtlpTracing implements Tracing {
   }
 
   /**
-   * What the wall clock showed when this process's was at 0: the same for all spans, so that they lie beside one
-   * another as they were, until somebody sets the clock.
+   * Wall-clock time at the origin of the process clock: the same for all spans, so that they align, until the
+   * clock is set.
    */
   #wallAtZero(): Millis {
     const off = Date.now() - performance.now() - this.#zeroMs;

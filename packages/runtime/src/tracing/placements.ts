@@ -2,10 +2,10 @@ import type { Central } from '@goshawk/central';
 import type { Address, Environment, Machine, Message, MessageOf, Millis } from '@goshawk/core';
 import type { Tracing } from './spans.js';
 
-/** What is asked for and has no answer; the oldest are forgotten first, whose answers may never come. */
+/** Maximum number of pending requests; the oldest, which may never be answered, are dropped first. */
 const ASKED_MAX = 20_000;
 
-/** What central does for jobs, as spans, read off the messages that it gets and sends. */
+/** Spans of central's work, derived from its messages. */
 export class PlacementTracing {
   readonly #tracing: Tracing;
   /** How schedulers begin the ids of their jobs. */
@@ -90,7 +90,7 @@ export class PlacementTracing {
       to: this.#now,
       attributes: { 'goshawk.stage': stage, 'goshawk.workers': workers.length },
     });
-    // What the stage needs beyond that it needs from now on.
+    // Time from which the stage's remaining need counts.
     this.#asked.set(key, this.#now);
   }
 

@@ -2,7 +2,7 @@ import type { Millis, Outcome } from '@goshawk/core';
 import type { TaskOrder } from '@goshawk/worker';
 import type { Tracing } from './spans.js';
 
-/** By which a task's own spans come below its run. */
+/** Traceparent that makes a task's spans children of its run. */
 export function traceparentOfRun(tracing: Tracing, { jobId, task, attempt }: TaskOrder): string {
   return tracing.traceparentOf(jobId, `run ${task}/${attempt}`);
 }

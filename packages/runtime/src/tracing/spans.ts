@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a span is of: it follows from this which one it is, in whichever process. */
+/** The subject of a span, which determines its id in every process. */
 type SpanKey =
   /** The whole of a job; all others are below it. */
   | 'job'
@@ -27,13 +27,13 @@ export interface Spanned {
   readonly from: number;
   readonly to: number;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
-  /** What went wrong, when something did. */
+  /** The error, if there was one. */
   readonly error?: string | undefined;
   /** A span of somebody else that this one came of, as W3C Trace Context writes it. */
   readonly cameOf?: string | undefined;
 }
 
-/** Where spans go. */
+/** Receives spans. */
 export interface Tracing {
   add(span: Spanned): void;
   /** The parent that a span's children name, as W3C Trace Context writes it. */

@@ -87,7 +87,9 @@ describe('on workers without slots', () => {
   test('a task that needs nothing would fit without end', () => {
     for (const demand of [undefined, {}, { cpu: 0 }]) {
       const job = { tasks: tasks(1), ...(demand === undefined ? {} : { demand }) };
-      expect(why(job, one(0), DEFAULT_POLICY)).toMatch(/^worker w1 has no slots and takes .* must request resources$/);
+      expect(why(job, one(0), DEFAULT_POLICY)).toMatch(
+        /^worker w1 has no slots and takes .* must request resources$/,
+      );
       expect(why(job, one(2), DEFAULT_POLICY)).toBeUndefined();
     }
   });
@@ -130,9 +132,7 @@ describe('what is required', () => {
 
   test('is missing only if the job turns out long, while nobody knows that it is', () => {
     const pilots: PolicySettings = { ...HAWK, estimator: 'pilot' };
-    expect(missing({ require: { zone: 'eu' } }, workers, pilots)).toBe(
-      `if the job turns out long: ${only}`,
-    );
+    expect(missing({ require: { zone: 'eu' } }, workers, pilots)).toBe(`if the job turns out long: ${only}`);
   });
 
   test('and no worker has with the room for it, or at all, is named', () => {

@@ -102,7 +102,7 @@ interface Stage {
 /** The rows of a job. */
 interface Rows {
   readonly stages: Stage[];
-  /** Of all rows, those that failed included. */
+  /** Earliest submission of all rows, including failed ones. */
   submit: number;
 }
 

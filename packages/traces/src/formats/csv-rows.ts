@@ -15,7 +15,7 @@ export class CsvRow {
   line = 0;
   #text = '';
   #columns = 0;
-  /** Where each column begins, and one past where the next would begin after the last. */
+  /** Start of each column, and one position past the end. */
   readonly #starts: number[] = [];
 
   constructor(file: string) {

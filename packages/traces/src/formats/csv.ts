@@ -120,7 +120,7 @@ function headerCells(header: string): string[] {
   return header.split(delimiterOf(header)).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
 }
 
-/** What a column of this name holds; `unit` is what a 1 in it means. */
+/** Returns the field of a column name; `unit` is the meaning of a 1 in it. */
 function fieldOf(name: string): { field: Field; unit: number } | undefined {
   const words = wordsOf(name);
   const plain = words.join(' ');
@@ -165,7 +165,7 @@ class CsvReader {
     this.#columns = columnsOf(header, tally);
   }
 
-  /** By the first rows: dates are counted from the first submission, numbers are taken as they are. */
+  /** Judges by the first rows: dates count from the first submission, numbers are used as they are. */
   hasClockTimes(head: string): boolean {
     return /\d{4}-\d{2}-\d{2}/.test(head.split('\n').slice(1, 50).join('\n'));
   }

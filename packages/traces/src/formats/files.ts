@@ -8,7 +8,7 @@ import type { Tallied } from '../tally.js';
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 10;
-/** What editors of Windows write before the first line of UTF-8. */
+/** Windows editors write this before the first line of UTF-8. */
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
@@ -87,7 +87,7 @@ function* linesOf(bytes: Buffer): Generator<string> {
   }
 }
 
-/** What tells the format of a file: its first line that is not blank, and the text from there on. */
+/** The part of a file that identifies its format: the first non-blank line, and the text from there on. */
 export interface Beginning {
   readonly text: string;
   /** 1-based, of `text`. */

@@ -75,7 +75,7 @@ describe('the export of a journal', () => {
   it('keeps stages and demands', async () => {
     const stages = [
       { name: 'map', after: [], demand: { cpu: 1 }, tasks: { count: 2, run: { sleep: 1 } } },
-      // As nobody exports it: without a demand.
+      // Not a real export: it has no demand.
       { name: 'reduce', after: [0], tasks: { count: 1, run: { sleep: 1 } } },
     ];
     const { jobs } = await read(

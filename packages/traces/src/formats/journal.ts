@@ -21,7 +21,7 @@ export type JournalEntry = JobRecord & { readonly id: string };
 /** A job that has run. */
 export interface RecordedJob {
   readonly job: TraceJob;
-  /** From its acceptance to its end; undefined where it did not complete. */
+  /** Time from acceptance to completion; undefined otherwise. */
   readonly runtimeSeconds: number | undefined;
 }
 
@@ -37,8 +37,8 @@ interface JournaledJob {
 }
 
 /**
- * What `goshawk journal export` prints: the jobs that a scheduler of one's own has run, as a workload. Several exports may
- * stand one behind another, as those of all schedulers of a cluster.
+ * The output of `goshawk journal export`: the jobs of a scheduler as a workload. Several exports may be
+ * concatenated, such as those of all schedulers of a cluster.
  */
 export const journal = {
   name: 'journal',
@@ -167,7 +167,7 @@ function ranJobOf(
   const counts: number[] = [];
   let first = 0;
   for (const { tasks } of spec.stages) {
-    // What is appended belongs to the only stage.
+    // Appended tasks belong to the only stage.
     const count = countTasks(tasks) + appended;
     const before = durations.length;
     for (let task = first; task < first + count; task++) {

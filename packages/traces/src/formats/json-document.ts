@@ -1,7 +1,7 @@
 import { quote, WorkloadError } from '../errors.js';
 import { readDocument } from './files.js';
 
-/** Where a value stands in a document: `['jobs', 3, 'res']`. */
+/** Path of a value in a document: `['jobs', 3, 'res']`. */
 export type JsonPath = readonly (string | number)[];
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export class JsonDocument {
   readonly value: unknown;
   readonly #file: string;
   readonly #text: string;
-  /** Where the value begins in the text. */
+  /** Offset of the value in the text. */
   readonly #from: number;
 
   constructor(file: string, text: string, from: number, value: unknown) {
@@ -124,9 +124,9 @@ const TOKEN =
 interface Scanned {
   /** Behind the value; undefined where it is not JSON. */
   readonly end?: number;
-  /** Of the first thing that is not JSON. */
+  /** Offset of the first syntax error. */
   readonly fault?: number;
-  /** Of the value at the path, or of the innermost one around it that is there. */
+  /** Offset of the value at the path, or of the innermost existing value around it. */
   readonly found?: number;
 }
 

@@ -213,7 +213,7 @@ class SacctReader {
     return undefined;
   }
 
-  /** Of a job on one of its nodes. */
+  /** Demand of a job on one of its nodes. */
   #demand(row: Row, nodes: number): Resources | undefined {
     const tres = `${this.#text(row, 'alloctres') ?? this.#text(row, 'reqtres') ?? ''},`;
     const amountOf = (name: string): string | undefined =>

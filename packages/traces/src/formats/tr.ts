@@ -68,7 +68,7 @@ export class TrParser {
     return this.#packer.take();
   }
 
-  /** That of the line at whose first field it stands. */
+  /** Adds the job of the line whose first field is current. */
   #addJob(fields: Fields): void {
     const submitSeconds = fields.number();
     if (!isSeconds(submitSeconds)) {
@@ -137,7 +137,7 @@ class Fields {
   readonly #bytes: Buffer;
   #start = 0;
   #end = -1;
-  /** Of the field, if it is decimal digits with a point among them at most: all of them as one number… */
+  /** Digits of a field that is decimal digits with at most one point, as one number… */
   #digits = 0;
   /** …and how many stand behind the point; −1 without one, −2 for a field of any other kind. */
   #fraction = OTHER;
@@ -177,7 +177,7 @@ class Fields {
     return at > start;
   }
 
-  /** Where the field is. */
+  /** Offset of the field. */
   get place(): number {
     return this.#start;
   }

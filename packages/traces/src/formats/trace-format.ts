@@ -5,7 +5,7 @@ import type { Tally } from '../tally.js';
 /** A trace format: a file or folder of its own in this folder and a name in `FORMATS`. */
 export interface TraceFormat {
   readonly name: string;
-  /** What a job looks like in it, for the error where a trace has none. */
+  /** Description of a job, for the error if a trace has none. */
   readonly aJob: string;
   /** How the names of such files end, a `.gz` after it aside; the first is the usual one. */
   readonly endings: readonly string[];

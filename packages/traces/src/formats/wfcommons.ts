@@ -32,7 +32,7 @@ async function* readWfcommons(file: string, tally = new Tally()): AsyncGenerator
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** From 1.5 on: what depends on what, and how long it took, are two lists. */
+/** Since version 1.5, dependencies and run times are separate lists. */
 function specified(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const at: JsonPath = ['workflow', 'specification'];
   const specification = document.object(workflow.specification, at);

@@ -10,7 +10,7 @@ export interface WorkflowTask extends Omit<StageInFile, 'after'> {
   readonly alias?: string | undefined;
   readonly parents: readonly string[];
   readonly children: readonly string[];
-  /** Where it stands in the file, for errors. */
+  /** Path in the file, for errors. */
   readonly path: JsonPath;
 }
 

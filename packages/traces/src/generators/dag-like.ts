@@ -14,7 +14,7 @@ const SHAPES = {
 
 type Shape = keyof typeof SHAPES;
 
-/** What a machine has of each resource (Carbyne §5.1: 20 cores, 128 GB); disk and network in percent. */
+/** Capacity of a machine (Carbyne §5.1: 20 cores, 128 GB); disk and network in percent. */
 export const DAG_MACHINE = {
   cpu: 20,
   memory: 128 * 1024 ** 3,

@@ -1,10 +1,11 @@
 /**
- * What the `e2e` generator draws from: 219,406 jobs of the 2011 Google trace (CC-BY 4.0) in eight classes by k-means on the
- * logarithm of their run times, of which the longest (2.3% of the jobs, 4.2 h on average) is left out: with it a load of
- * 1.4 would be a third of the jobs that 3Sigma has in five hours. Tasks are of the jobs of google-sub.tr in these classes.
+ * Tables of the `e2e` generator: 219,406 jobs of the 2011 Google trace (CC-BY 4.0) in eight classes by
+ * k-means on the logarithm of their run times. The longest class (2.3% of the jobs, 4.2 h on average) is
+ * omitted: with it, a load of 1.4 would need only a third of the jobs that 3Sigma has in five hours. Tasks
+ * are those of google-sub.tr's jobs in these classes.
  */
 export interface E2eClass {
-  /** Of the jobs. */
+  /** Share of the jobs. */
   readonly share: number;
   /** Tasks of its jobs at the quantiles `TASK_QUANTILES`. Linear in between. */
   readonly tasks: readonly number[];

@@ -5,7 +5,7 @@ import { E2E_CLASSES, type E2eClass, type E2eProgram, TASK_QUANTILES } from './e
 import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
 import { defineGenerator } from './generator.js';
 
-/** Of the trace's programs of which each has few jobs, those that are drawn: 10,000 jobs before are learnt from, not 219,406. */
+/** Fraction of the trace's rarely used programs to draw: estimators learn from 10,000 earlier jobs, not from 219,406. */
 const SELDOM_SHARE = 20;
 
 /**
@@ -23,7 +23,7 @@ export const e2e = defineGenerator({
   },
 });
 
-/** Of each class its share, and half of its jobs with a deadline. */
+/** Draws jobs by the shares of the classes, half of them with a deadline. */
 function drawJobs(random: Random, count: number, nodes: number): DrawnJob[] {
   const normal = new NormalDraws(random.fork('run times'));
   const sizes = random.fork('sizes');

@@ -15,7 +15,7 @@ const PREFERRED_SHARE = 0.75;
 /** How many times as long they take elsewhere (§5). */
 const SLOWDOWN = 1.5;
 
-/** Of every workload of gangs. */
+/** Options of every gang workload. */
 export function gangOptions(jobs: number) {
   return {
     jobs: count(jobs, 'number of jobs'),

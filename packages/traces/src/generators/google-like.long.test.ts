@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { type TraceStats, traceStats } from '../stats/stats.js';
 import { configureGenerator } from './index.js';
 
-/** As long as Hawk's Google trace (§4.1). A few seconds: among the slow tests for that. */
+/** The length of Hawk's Google trace (§4.1). Takes a few seconds, hence a long test. */
 const HAWK_JOBS = 506_460;
 
-/** What `google-sub.tr` has (docs/USE.md). */
+/** Statistics of `google-sub.tr` (docs/USE.md). */
 const TRACE = {
   tasksPerJob: { p50: 1, p90: 21, p99: 954 },
   taskDurationSeconds: { p50: 309.9, p90: 2165.6, p99: 14_051.8 },

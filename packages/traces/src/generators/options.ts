@@ -4,9 +4,9 @@ import { WorkloadError } from '../errors.js';
 export interface OptionSpec<T extends number | string> {
   readonly default: T;
   readonly description: string;
-  /** What a value may be, in words, for help texts and errors. */
+  /** Description of valid values, for help and errors. */
   readonly accepts: string;
-  /** What follows a comma and names no option belongs to it. */
+  /** The value may contain commas. */
   readonly isList?: boolean;
   /** The value, or undefined when the text is no such value. */
   readonly parse: (text: string) => T | undefined;

@@ -11,7 +11,7 @@ import { defineGenerator } from './generator.js';
 interface Nature {
   readonly users: number;
   readonly programsEach: number;
-  /** Of what programs usually take: median in seconds, and standard deviation of the logarithm. */
+  /** Distribution of typical run times: median in seconds, and standard deviation of the logarithm. */
   readonly medianSeconds: number;
   readonly amongPrograms: number;
   /** Standard deviation of the logarithm of a program's run times, from and to: each program has one between. */
@@ -68,7 +68,7 @@ function unlikeGoogle(name: string, description: string, nature: Nature) {
     description,
     options: gangOptions(1_470),
     generate: function* ({ jobs, nodes, seed, ...given }): Generator<TraceJob> {
-      // What programs are like is the same for each seed: the past is drawn with another one.
+      // All seeds share the programs, because the past is drawn with another seed.
       const programs = programsOf(nature, Random.seeded(name).fork('programs'));
       const random = Random.seeded(seed).fork(name);
       const normal = new NormalDraws(random.fork('run times'));

@@ -54,7 +54,7 @@ function plotCdf(title: string, cdf: Cdf, width: number): string[] {
 }
 
 interface Axis {
-  /** Where a value stands, from 0 to 1. */
+  /** Maps a value to its position from 0 to 1. */
   readonly place: (value: number) => number;
   readonly ticks: string;
 }

@@ -19,7 +19,7 @@ export interface TraceStats {
   /** Sum of all task durations. */
   readonly taskSeconds: number;
   readonly firstSubmitSeconds: number;
-  /** From the first submission to the last. */
+  /** Time from the first submission to the last. */
   readonly spanSeconds: number;
   readonly arrivals: {
     readonly jobsPerSecond: number | null;
@@ -149,7 +149,7 @@ class Columns {
       spreadWithinJobs: sixNumbersOf(this.spreads.sorted()) ?? null,
       longestTenth: longest,
       users: this.#usersOf(taskSeconds),
-      // Of the columns as they are by now: sorted.
+      // Uses the columns, which are sorted by now.
       ...(withCdfs
         ? {
             cdfs: {

@@ -3,7 +3,7 @@ import type { MachineShare } from '../../job.js';
 import { CsvRow } from '../csv-rows.js';
 import { readLineBatches } from '../files.js';
 
-/** What happened to a job or a task, as the official schema numbers it. */
+/** Event types of jobs and tasks in the official schema. */
 export const EventType = {
   submit: 0,
   schedule: 1,
@@ -36,7 +36,7 @@ export interface TaskEvent {
   readonly job: number;
   readonly task: number;
   readonly type: EventType;
-  /** Of submissions, where it was recorded. */
+  /** Request of a submission, if recorded. */
   readonly request: MachineShare | undefined;
 }
 

@@ -3,7 +3,7 @@ import { jobOf, type MachineShare, type TraceJob } from '../../job.js';
 import type { Countable, Tally } from '../../tally.js';
 import { EventType, type JobEvent, type TaskEvent } from './events.js';
 
-/** What of the tables did not become jobs as it was: counted, and shown by `trace stats` and `trace convert`. */
+/** Omissions and changes while reading the tables, shown by `trace stats` and `trace convert`. */
 const COUNTS = {
   beforeTrace: {
     code: 'jobs-before-trace',
@@ -56,11 +56,11 @@ const COUNTS = {
   },
 } as const;
 
-/** What is known of a task so far. */
+/** State of a task so far. */
 interface TaskRun {
   /** The last event that moved it from one state to another; updates of requests do not. */
   last: EventType;
-  /** Of the attempt that runs, or undefined while none does. */
+  /** Start of the running attempt; undefined if none runs. */
   startedUs: number | undefined;
   /** Run time of the last attempt that finished. */
   durationUs: number | undefined;
@@ -78,7 +78,7 @@ const OUTCOMES: Partial<Record<EventType, Countable>> = {
 /** A job of which more events may come: tasks by index, each with its attempts so far. */
 class JobInFlight {
   readonly id: number;
-  /** By the job's own events; its tasks' last ones may come a little later. */
+  /** End according to the job's events; those of its tasks may come a little later. */
   endedUs: number | undefined;
   readonly #submission: JobEvent;
   readonly #tasks = new Map<number, TaskRun>();
@@ -166,7 +166,7 @@ class JobInFlight {
 /** So long after a job's end its tasks' last events are waited for; in the trace they come within a second. */
 const STRAGGLERS_US = 60e6;
 
-/** What became of a job id that is not in flight. */
+/** State of job ids that are not in flight. */
 const LEFT_OUT = 'left out';
 const CONCLUDED = 'concluded';
 type Known = JobInFlight | typeof LEFT_OUT | typeof CONCLUDED;

@@ -4,7 +4,7 @@ import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
 import { isSeconds } from '../fields.js';
 import { inRunningOrder, type StageInFile } from '../stages.js';
 
-/** What is wrong in a line, without its place; `advice` says what would do. */
+/** A defect of a line, without its location; `advice` is the remedy. */
 export class FieldProblem extends Error {
   readonly advice: string;
 
@@ -16,7 +16,7 @@ export class FieldProblem extends Error {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What a value may be, in words and as a check. */
+/** The type of a value: a description and a check. */
 interface Kind<T> {
   readonly accepts: string;
   readonly is: (value: unknown) => value is T;
