@@ -9,7 +9,7 @@ export const ATTRIBUTE_OPTION = {
     'worker attribute that jobs can require or prefer: rack=r1; several values (rack=r1,r2) are assigned round-robin; repeatable',
 } as const satisfies OptionSpec;
 
-/** Of the worker of this number. */
+/** Returns the attributes of worker number N. */
 type AttributesOf = (worker: number) => readonly Attribute[];
 
 /** @throws InputError when one is not NAME=VALUE,… */
@@ -24,7 +24,10 @@ export function parseAttributes(texts: readonly string[]): AttributesOf {
   return (worker) => dealt.map(([name, values]) => ({ name, value: values[worker % values.length]! }));
 }
 
-/** Of so many workers. @throws InputError as above */
+/**
+ * Returns the attributes of all workers.
+ * @throws InputError as above
+ */
 export function attributesOfAll(texts: readonly string[], workers: number): Attributes[] {
   const attributesOf = parseAttributes(texts);
   return Array.from({ length: workers }, (_, worker) => attributesByName(attributesOf(worker)));

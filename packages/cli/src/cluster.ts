@@ -3,7 +3,7 @@ import { InputError } from '@goshawk/core';
 import type { Context } from './context.js';
 import { keySource } from './keys.js';
 
-/** Where a cluster is, and where its keys are if it has left word of that. */
+/** A cluster's address, and its keys if `up` recorded them. */
 export interface FoundCluster {
   readonly url: string;
   readonly keys?: string | undefined;

@@ -1,7 +1,7 @@
 import type { Context } from './context.js';
 import type { OptionSpec, OptionSpecs, Origin, Resolved } from './options.js';
 
-/** What follows the command's name, and what is after `--`. */
+/** Words after the command's name, and those after `--`. */
 export interface Positionals {
   readonly words: readonly string[];
   /** Undefined when there is no `--`. */
@@ -12,11 +12,11 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly name: string;
   /** How its words are written, for help: `ID`, `[ID]` where it may be left out, `ID…` for any number. */
   readonly words: string;
-  /** As that says. */
+  /** Minimum number of words. */
   readonly wordsMin: number;
   readonly wordsMax: number;
   readonly describe: string;
-  /** What its words are, for completion; none: files. */
+  /** Kind of its words for completion; absent: files. */
   readonly completes?: Completed;
   /** Lines for help, each a command that works. */
   readonly examples: readonly (readonly [command: string, does: string])[];
@@ -56,12 +56,12 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
   };
 }
 
-/** What JSON says of a list that is never cut, beside its entries. */
+/** JSON metadata of a complete list. */
 export function wholeList(entries: readonly unknown[]) {
   return { total: entries.length, truncated: false, next: null };
 }
 
-/** Of commands that cut their lists with `--limit`. */
+/** Option of commands that truncate lists with `--limit`. */
 export const FROM = {
   type: 'count',
   flagOnly: true,

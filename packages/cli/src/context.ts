@@ -50,8 +50,8 @@ export async function writeAll(stream: OutputStream, parts: Iterable<string>): P
 }
 
 /**
- * With --json a program may read errors as JSON from stderr: words for people go only to a terminal then, or where
- * --progress asks for them.
+ * With --json a program may parse stderr, so messages for people go only to a terminal, or if --progress
+ * requests them.
  */
 export function isReadByProgram(
   { json, progress }: Pick<GlobalOptions, 'json' | 'progress'>,
@@ -77,7 +77,7 @@ export interface Context {
   note(text: string): void;
   /** For bytes of others, as they are; words go through `out`. */
   readonly stdout: OutputStream;
-  /** For what is drawn there; words go through `note`. */
+  /** Stream for drawing; text goes through `note`. */
   readonly stderr: OutputStream;
   /** Colours on stderr. */
   readonly errorColor: boolean;

@@ -29,7 +29,7 @@ interface Workers {
 /** The daemons of a cluster, which end with this process, and a folder for all that they write. */
 export class Daemons {
   folder: string;
-  /** Of central, once it has been started. */
+  /** URL of central once it has started. */
   url: string;
   readonly all: Daemon[] = [];
 
@@ -86,12 +86,12 @@ export class Daemons {
     return central;
   }
 
-  /** With its journal in a folder of its name. */
+  /** Starts a scheduler with a journal in a folder of its name. */
   startScheduler(name: string, args: readonly string[] = [], ...how: How): Promise<Daemon> {
     return this.start(name, ['scheduler', ...this.#memberArgs(name), ...args], ...how);
   }
 
-  /** With what it writes in a folder of its name. */
+  /** Starts a worker with its data in a folder of its name. */
   startWorker(name: string, args: readonly string[] = [], ...how: How): Promise<Daemon> {
     return this.start(name, ['worker', ...this.#memberArgs(name), ...args], ...how);
   }
@@ -159,10 +159,9 @@ export function firstOfEach({ workers, workersPerProcess }: Workers): number[] {
 }
 
 /**
- * What a process that was started with `--json` says when it is up.
- *
+ * Returns the startup message of a process started with `--json`.
  * @param why it did not start
- * @throws when it ends before
+ * @throws if it exits first
  */
 export function firstLine<T>(child: ChildProcess, name: string, why: () => string): Promise<T> {
   return new Promise((resolve, reject) => {

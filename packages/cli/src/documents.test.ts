@@ -39,7 +39,7 @@ function tracked(pattern: string): string[] {
     .filter((path) => existsSync(join(ROOT, path)));
 }
 
-/** What fenced `sh` blocks and code in a line show. */
+/** Commands in fenced `sh` blocks and inline code. */
 function shownIn(path: string): Shown[] {
   const found: Shown[] = [];
   const add = (line: number, text: string): void => {
@@ -251,7 +251,7 @@ describe.each(documents)('%s', (path) => {
 });
 
 test('messages of the code name no flag that there is not', () => {
-  // Of Node, Docker and sbatch, and what every command line understands.
+  // Options of Node, Docker and sbatch, and those of every command.
   const others = new Set(['--check', '--init', '--mem', '--help', '--version']);
   const wrong: string[] = [];
   for (const path of tracked('packages/*/src/*.ts').filter((each) => !/\.(test|fixture)\./.test(each))) {

@@ -8,7 +8,7 @@ import { TestCluster } from './test-cluster.fixture.js';
 
 const run = promisify(execFile);
 
-/** What stands in `examples/`, as a user runs it; policies and estimators are in `own-modules.process.test.ts`. */
+/** Runs `examples/` as a user would; policies and estimators are in `own-modules.process.test.ts`. */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');
 

@@ -4,7 +4,7 @@ import type { Context } from './context.js';
 import { plain } from './terminal/paint.js';
 import { withoutPasswords } from './without-passwords.js';
 
-/** What has become of jobs that are no longer waited for. */
+/** State of jobs that are no longer awaited. */
 type Fate = 'goes on' | 'cancelled';
 
 /** Jobs have not ended within the time that was given: exit code 124. */
@@ -73,7 +73,7 @@ export function describeFailure(error: unknown): Failure {
   };
 }
 
-/** Of the files and folders that a command was given: none of these is a fault of the program. */
+/** Errors of user-supplied files and folders, which are not bugs. */
 const FILE_ERRORS: ReadonlySet<string> = new Set([
   'EACCES',
   'EDQUOT',
@@ -93,7 +93,7 @@ export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>
   return `goshawk: ${withoutPasswords(line.replaceAll(/\s*\n\s*/g, ' '))}`;
 }
 
-/** Of several things that were asked for some failed: each is said, and the first decides how the command ends. */
+/** Reports several failures; the first determines the exit code. */
 export function throwAll(context: Pick<Context, 'note'>, problems: readonly unknown[]): void {
   const [first, ...others] = problems;
   for (const problem of others) context.note(plain(failureLine(describeFailure(problem))));

@@ -17,7 +17,7 @@ export interface RunningGoshawk {
   kill(signal: NodeJS.Signals): void;
   /** The first line of stdout, as soon as it is there. Rejects when it ends before. */
   readonly firstLine: Promise<string>;
-  /** What it has written to stderr so far. */
+  /** Returns its stderr so far. */
   stderr(): string;
   /** Resolves when something on stderr matches. Rejects when it ends before. */
   says(pattern: RegExp): Promise<void>;
@@ -25,7 +25,7 @@ export interface RunningGoshawk {
 
 export interface ProcessOptions {
   readonly cwd?: string;
-  /** What it can read from stdin; nothing by default. */
+  /** Input on stdin; none by default. */
   readonly input?: string | Uint8Array;
   /** A file that stderr goes to, instead of being kept. */
   readonly stderrTo?: string;

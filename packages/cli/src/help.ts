@@ -117,7 +117,7 @@ async function pageOf(
   ].join('\n\n');
 }
 
-/** Where the options are that a page leaves out. */
+/** Pointers to the options that a page omits. */
 function pointers(name: string, rare: number, needsNoCluster: boolean, width: number): string {
   const common = needsNoCluster ? '--json and --quiet' : '--json and --cluster';
   const count = rare === 1 ? '1 rare option' : `${rare} rare options`;
@@ -155,7 +155,7 @@ export function optionRows(specs: OptionSpecs): Row[] {
   });
 }
 
-/** What is to be written behind it. */
+/** Placeholder of the option's value. */
 function placeholderOf(spec: OptionSpec): string {
   if (spec.value !== undefined) return ` ${spec.value}`;
   switch (spec.type) {

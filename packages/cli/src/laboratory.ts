@@ -1,10 +1,10 @@
 import { InputError } from '@goshawk/core';
 import type { Command } from './command.js';
 
-/** What `@goshawk/lab` exports. */
+/** The exports of `@goshawk/lab`. */
 export interface Laboratory {
   readonly commands: Readonly<Record<string, () => Promise<unknown>>>;
-  /** What `goshawk completion KIND` lists. */
+  /** Lists for `goshawk completion KIND`. */
   readonly completions: Readonly<Record<'workloads' | 'figures', () => Promise<readonly string[]>>>;
 }
 

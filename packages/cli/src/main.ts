@@ -28,7 +28,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // A note that cannot be written (a full disk, a reader that has gone) is lost and ends nothing.
 process.stderr.on('error', () => {});
 
-// Where nothing is left to wait for before the command has ended, it has not done its work.
+// An empty event loop before the command ended means that it did not finish its work.
 process.on('exit', () => {
   process.exitCode ??= ExitCode.failed;
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 
-/** What a daemon that was told nonsense says: one line that names it and says what to do, and an exit code. */
+/** Misconfigured daemons print one line with the defect and the remedy, and set an exit code. */
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-misconfiguration-test-'));
 /** A cluster of somebody else may run where the test does. */

@@ -10,7 +10,7 @@ interface SpecBase {
   readonly describe: string;
   /** One letter. */
   readonly alias?: string;
-  /** What holds where it is not set, in words, when that is no one value. */
+  /** Description of the default, if it is not a single value. */
   readonly whenUnset?: string;
   /** Stands for the value in help: `FILE`. */
   readonly value?: string;
@@ -36,7 +36,7 @@ export type OptionSpec =
   | (SpecBase & {
       readonly type: 'count';
       readonly default?: number;
-      /** What the word `none` stands for, where it may be given. */
+      /** Value of the word `none`, if it is accepted. */
       readonly none?: number;
       readonly min?: number;
       readonly max?: number;
@@ -113,7 +113,10 @@ export function resolveOptions<S extends OptionSpecs>(specs: S, sources: Sources
   return { values: values as Resolved<S>, origins };
 }
 
-/** What flags alone make of options: neither the environment nor a file has a say. @throws as `resolveOptions` */
+/**
+ * Resolves options from flags alone, without environment and file.
+ * @throws as `resolveOptions`
+ */
 export function optionsGiven<S extends OptionSpecs>(specs: S, flags: Sources['flags'] = {}): Resolved<S> {
   return resolveOptions(specs, { flags, environment: {}, file: {}, fileName: '' }).values;
 }
@@ -168,7 +171,7 @@ export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** As a file writes it; durations stay text. */
+/** Default as written in a file; durations stay text. */
 export function defaultOf(spec: OptionSpec): unknown {
   if (spec.type === 'flag') return spec.default ?? false;
   if (spec.type === 'texts') return [];

@@ -5,7 +5,7 @@ interface PairOption {
   readonly option: `--${string}`;
   /** For errors; `NAME=VALUE` unless given. */
   readonly form?: string;
-  /** What would do, for errors. */
+  /** Remedy for errors. */
   readonly hint: string;
   readonly isGood?: (value: string) => boolean;
 }

@@ -7,7 +7,7 @@ import { helpOn, unknownCommand } from './help.js';
 import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
 import { VERSION } from './version.js';
 
-/** What a command line says. */
+/** A parsed command line. */
 interface GivenLine {
   readonly command: Command;
   /** By option name, camel case; only those that are given. */

@@ -139,7 +139,7 @@ export const POLICY_OPTIONS = {
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (off: --no-stealing)' },
 } as const satisfies OptionSpecs;
 
-/** Where these are not said, a policy of the papers does as they do, and one in which workers seek as is best. */
+/** Defaults that differ: policies of the papers follow their paper, and seeking policies use the best value. */
 type BestBySome = 'cancel' | 'probeDraw';
 
 type Said = Resolved<typeof POLICY_OPTIONS>;

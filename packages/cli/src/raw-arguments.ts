@@ -30,7 +30,7 @@ export function unreadableVariables(environment: Readonly<Record<string, string 
     .map((part) => part.toString().split('=')[0]!);
 }
 
-/** What stands between NUL bytes; nothing where there is no such file. */
+/** Splits a file at NUL bytes; empty if it does not exist. */
 function rawParts(file: string): Buffer[] {
   let bytes: Buffer;
   try {

@@ -25,10 +25,9 @@ export const RESOURCES_OPTION = {
 } as const satisfies OptionSpec;
 
 /**
- * What the tasks of one worker may use together: a cpu a slot unless `resources` has another number.
- *
+ * Capacity of one worker: one CPU per slot unless `resources` says otherwise.
  * @param slots 0: no fixed number
- * @throws InputError when it is not NAME=AMOUNT,…, and without slots when nothing is said
+ * @throws InputError if it is not NAME=AMOUNT,…, or is missing without slots
  */
 export function capacityOf(slots: number, resources: string | undefined): Resources {
   if (slots > 0) return { cpu: slots, ...parseResources(resources) };
@@ -57,7 +56,7 @@ export function gpuNamesOf(capacity: Resources, visible: string | undefined): re
   );
 }
 
-/** Of so many workers together. */
+/** Capacity of all workers together. */
 export function timesAll(capacity: Resources, workers: number): Resources {
   return Object.fromEntries(Object.entries(capacity).map(([name, amount]) => [name, amount * workers]));
 }

@@ -234,7 +234,7 @@ describe('goshawk config show', () => {
     expect(of('workers', 'up')).toMatchObject({ value: 7, origin: 'file', source: config });
     expect(of('steal-cap', 'up')).toMatchObject({ value: 10, origin: 'default', source: '' });
     expect(of('user', 'submit')).toMatchObject({ value: null, origin: 'not set' });
-    // What is said for one submission is no setting.
+    // Options of a single submission are not settings.
     expect(of('each-line')).toBeUndefined();
   });
 

@@ -19,7 +19,7 @@ import { checkFileNames, strayVariables } from './stray-settings.js';
 import { plain } from './terminal/paint.js';
 import { wrapProse } from './terminal/width.js';
 
-/** Where a command's words go; the real one is the process. */
+/** Output of a command; normally the process. */
 interface Terminal {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     checkArguments(argv);
     return await dispatch(argv, terminal);
   } catch (error) {
-    // Who pressed Ctrl-C knows why it ended.
+    // A user who pressed Ctrl-C needs no explanation.
     if (terminal.interrupted.aborted && error === terminal.interrupted.reason) return ExitCode.interrupted;
     return tellFailure(error, argv, terminal.stderr);
   }
@@ -57,7 +57,7 @@ export function tellFailure(error: unknown, argv: readonly string[], stderr: Out
   if (own.includes('--json')) {
     stderr.write(`${JSON.stringify({ schema: 'goshawk.error/1', ...failure })}\n`);
   } else {
-    // What it names may be others' words: of a worker that there is not, say.
+    // The message may contain other users' text, such as an unknown worker name.
     stderr.write(`${forTerminal(plain(failureLine(failure)), stderr)}\n`);
     if (own.includes('--verbose') || own.includes('-v')) stderr.write(`${causesOf(error)}\n`);
   }

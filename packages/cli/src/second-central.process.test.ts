@@ -17,7 +17,7 @@ function start(...args: string[]): RunningGoshawk {
 const central = (host: string, port: number) =>
   start('central', '--bind', `tcp://${host}:${port}`, '--advertise', `tcp://localhost:${port}`);
 
-/** Where a central is that is up. */
+/** Port of a running central. */
 async function portOf(one: RunningGoshawk): Promise<number> {
   const { endpoint } = JSON.parse(await one.firstLine) as { endpoint: string };
   return Number(endpoint.split(':').at(-1));

@@ -3,10 +3,9 @@ import { deciderOf, optionsOf, type PolicyModule, type PolicyOptions } from '@go
 import { pairsIn } from './pairs.js';
 
 /**
- * What `--set` says, each value of the type that its option has.
- *
- * @param chosen the policy of the cluster, for errors
- * @throws InputError for what is no NAME=VALUE, and for an option that the policy does not have or out of its bounds
+ * Parses `--set` into values of the options' types.
+ * @param chosen the policy, for errors
+ * @throws InputError for invalid NAME=VALUE, unknown options and values out of bounds
  */
 export function setOptions(chosen: string, preset: Preset, texts: readonly string[]): PolicyOptions {
   const { module } = deciderOf(preset);

@@ -22,7 +22,7 @@ export function schedulersEstimator(text: string): string {
   return estimatorKind(text).kind.needsTruth ? 'given' : text;
 }
 
-/** What a workload says that settings may depend on. */
+/** Facts about a workload that settings depend on. */
 export interface WorkloadFacts {
   /** Durations of the workload are divided by this in the run; 1 where they are as they were. */
   readonly divisor: number;

@@ -15,7 +15,7 @@ const READ_BY_COMPOSE = ['GOSHAWK_IMAGE', 'GOSHAWK_PORT', 'GOSHAWK_PAGE_PORT', '
 /** For this project's own tests, which start commands: what may not be skipped, and the image to be tested. */
 const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];
 
-/** What a task finds in its environment, which may be a `goshawk` itself. */
+/** Environment variables of tasks, which may run `goshawk` themselves. */
 const TOLD_TO_TASKS = [
   'GOSHAWK_JOB',
   'GOSHAWK_TASK',

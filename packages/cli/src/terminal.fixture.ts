@@ -17,7 +17,7 @@ export async function runHere(
   }: {
     readonly environment?: Record<string, string>;
     readonly cwd?: string;
-    /** What stands on stdin. */
+    /** Content of stdin. */
     readonly input?: string;
     /** Ctrl-C is pressed as soon as this stands on stderr. */
     readonly interruptAt?: string;

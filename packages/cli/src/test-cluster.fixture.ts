@@ -12,9 +12,9 @@ import {
 /** `goshawk up` in a folder of its own, which commands run in and find it by. */
 export class TestCluster {
   readonly folder: string;
-  /** Of central. */
+  /** URL of central. */
   readonly url: string;
-  /** Of its page, with `--dashboard`. */
+  /** URL of the page, with `--dashboard`. */
   readonly dashboard: string | undefined;
   readonly #up: RunningGoshawk;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
 import { Daemons } from './daemons.fixture.js';
 
-/** Of the test framework, which benches, that take fixtures as well, do without. */
+/** Hooks of the test framework; benches use fixtures without them. */
 interface Hooks {
   beforeEach(hook: () => void): void;
   afterEach(hook: () => Promise<void>): void;
@@ -39,7 +39,7 @@ export class TestDaemons extends Daemons {
     writeFileSync(join(this.folder, 'go'), '');
   }
 
-  /** Of a file in the folder, to which tasks have written; sorted. */
+  /** Sorted lines of a file in the folder that tasks wrote to. */
   linesOf(file: string): string[] {
     const path = join(this.folder, file);
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').sort() : [];

@@ -1,4 +1,4 @@
-/** What tests and benches take from here. */
+/** Helpers for tests and benches. */
 export * from './autoscale/slurm.fixture.js';
 export * from './chromium.fixture.js';
 export * from './daemons.fixture.js';

@@ -4,5 +4,5 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** Of this command, as its package states it. */
+/** Version of this command's package. */
 export const VERSION = version;

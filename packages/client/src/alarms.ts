@@ -57,7 +57,7 @@ export class Alarms {
     this.#timer = setTimeout(this.#afterMail, delay);
   }
 
-  /** What has arrived is read first: a process that was busy finds its alarms due and the answers that end them at one time. */
+  /** Reads pending messages first: a busy process finds its alarms due together with the replies that cancel them. */
   readonly #afterMail = (): void => void setImmediate(this.#onTimeout);
 
   readonly #onTimeout = (): void => {

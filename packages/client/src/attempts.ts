@@ -4,7 +4,7 @@ import type { Connection, Listener } from './connection.js';
 import type { ClientTimings } from './options.js';
 import type { Turns } from './turns.js';
 
-/** What all questions of a client share. */
+/** Services shared by a client's requests. */
 export interface Asking {
   readonly connection: Connection;
   readonly alarms: Alarms;
@@ -25,14 +25,14 @@ export interface Destination {
  * of earlier ones is not sent again: that would only be more work for the party.
  */
 export class Attempts {
-  /** Of the question, in all its attempts. */
+  /** Request number for all attempts. */
   readonly request: number;
   readonly #asking: Asking;
   readonly #alarm: Alarm;
   #count = 0;
   /** When the question was sent last, or found to wait for its turn. */
   #since: Millis = 0;
-  /** Of the last attempt. */
+  /** Destination of the last attempt. */
   #to: Destination | undefined;
 
   /** @param ring called when it is time for the next attempt */

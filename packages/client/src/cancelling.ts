@@ -24,7 +24,7 @@ export interface CancelTasksOptions extends CallOptions {
 
 export interface CancelledTasks {
   readonly job: JobSummary;
-  /** Of the tasks that were named: those that are cancelled, those that run and are killed, those that had ended before. */
+  /** Counts of the selected tasks: cancelled, running and being killed, and ended before. */
   readonly cancelled: number;
   readonly killing: number;
   readonly ended: number;
@@ -33,7 +33,7 @@ export interface CancelledTasks {
 /** At least one of them; a job is cancelled that all of them fit. */
 export interface CancelJobsOptions extends CallOptions {
   readonly user?: string | undefined;
-  /** Of the name of the job, with `*` and `?`. */
+  /** Job name with `*` and `?`. */
   readonly name?: string | undefined;
   /** `waiting`, `running`. */
   readonly states?: readonly JobState[] | undefined;

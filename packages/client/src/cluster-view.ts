@@ -32,7 +32,7 @@ export interface ClusterView {
   readonly schedulersMissing: readonly MissingScheduler[];
   /** Workers that were lost within the last hour and have not come back, the last first. */
   readonly lostWorkers: readonly LostWorker[];
-  /** What somebody has to put right, a line each: two processes that claim one address. */
+  /** Problems that an operator must fix, one line each, such as two processes that claim one address. */
   readonly warnings: readonly string[];
 }
 

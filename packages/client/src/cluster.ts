@@ -76,7 +76,7 @@ export class Cluster implements AsyncDisposable {
     return mapInputs({ open }, { ...rest, module: there }, inputs, options);
   }
 
-  /** Whose jobs are submitted here, where a job does not say; undefined where the system has no name for the user. */
+  /** Default owner of submitted jobs; undefined if the system has no name for the user. */
   get user(): string | undefined {
     return this.#session.user;
   }
@@ -96,7 +96,10 @@ export class Cluster implements AsyncDisposable {
     return cancelJobs(this.#session, options);
   }
 
-  /** What jobs have of the cluster, and what is due to them. @throws UnreachableError when central is away */
+  /**
+   * Actual and fair shares of jobs.
+   * @throws UnreachableError if central is away
+   */
   async shares(options: CallOptions = {}): Promise<ClusterShares> {
     const { value } = await askCentral(
       this.#session,
@@ -153,12 +156,12 @@ export class Cluster implements AsyncDisposable {
     return { to: () => roster.presentCentral, onSilence: () => roster.refreshSoon() };
   }
 
-  /** What waits in the cluster, for which reasons, and what central has for it. */
+  /** Waiting tasks of the cluster by reason, and central's capacity. */
   waiting(options: CallOptions = {}): Promise<ClusterWaiting> {
     return clusterWaiting(this.#session, options);
   }
 
-  /** What everybody in the cluster, or those asked for, have counted since they were started. */
+  /** Counters of all processes, or of the selected ones, since their start. */
   counters(options: CountersOptions = {}): Promise<ClusterCounters> {
     return readClusterCounters(this.#session, options);
   }

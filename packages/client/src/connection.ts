@@ -32,7 +32,10 @@ export interface Listener {
    * @param at when it arrived, by `performance.now()`
    */
   reply(reply: Reply, from: string, at: Millis): void;
-  /** What came is no reply, as of a cluster of another version. @param problem what is wrong with it */
+  /**
+   * Called for an invalid reply, for example of a cluster with another version.
+   * @param problem of the reply
+   */
   garbled(problem: string): void;
   /** Nothing will come any more. @param why to throw */
   cut(why: GoshawkError): void;
@@ -195,7 +198,7 @@ export class Connection {
   }
 }
 
-/** What a garbled reply was for, if it is one: each begins with the number of its request. 0: nothing. */
+/** Request number of an invalid reply, with which each reply begins. 0: unknown. */
 function requestOf(body: unknown): number {
   const [code, request] = Array.isArray(body) ? (body as unknown[]) : [];
   const type = typeof code === 'number' ? MESSAGE_TYPES[code] : undefined;

@@ -7,19 +7,19 @@ import { poll, type Session } from './session.js';
 export interface ClusterCounters {
   /** Undefined when it did not answer. */
   readonly central: Counters | undefined;
-  /** By name. */
+  /** Counters by name. */
   readonly schedulers: Readonly<Record<string, Counters>>;
   readonly workers: Readonly<Record<string, Counters>>;
   /** All parties of a kind together, and the whole cluster: what has the same name is added. */
   readonly totals: { readonly schedulers: Counters; readonly workers: Counters; readonly all: Counters };
-  /** Who did not answer, and is missing in all of the above. */
+  /** Processes that did not respond and are missing above. */
   readonly silent: readonly string[];
 }
 
 type Kind = 'central' | 'scheduler' | 'worker';
 
 export interface CountersOptions extends CallOptions {
-  /** Whom to ask. Default: everybody. */
+  /** Selects processes. Default: all. */
   readonly of?: ((party: { readonly kind: Kind; readonly name: string }) => boolean) | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function readClusterCounters(
     options,
   );
   const of = (wanted: Kind) => answered.filter(([{ kind }]) => kind === wanted);
-  // Without a prototype: a worker may be called as one of its members is.
+  // Has no prototype, since a worker's name may equal a member's.
   const byName = (wanted: Kind): Record<string, Counters> =>
     Object.assign(
       Object.create(null),

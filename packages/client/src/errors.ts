@@ -20,7 +20,7 @@ export class JobFailed extends GoshawkError {
   readonly job: JobDetail;
   /** The first hundred of them, in task order; `job.failuresTruncated`: there are more. */
   readonly failures: readonly TaskFailure[];
-  /** What the other tasks returned, by task; undefined where there is nothing. */
+  /** Return values of the other tasks by index; undefined if there is none. */
   readonly values: readonly unknown[];
 
   constructor(job: JobDetail, values: readonly unknown[] = []) {
@@ -35,7 +35,7 @@ export class JobFailed extends GoshawkError {
 export class JobCancelled extends GoshawkError {
   override name = 'JobCancelled';
   readonly job: JobDetail;
-  /** What tasks had returned, by task; undefined where there is nothing. */
+  /** Return values of tasks by index; undefined if there is none. */
   readonly values: readonly unknown[];
 
   constructor(job: JobDetail, values: readonly unknown[] = []) {

@@ -2,7 +2,7 @@ import type { CentralLine, JobExplanation, WaitingGroup } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { type Ask, askSchedulers, ifCentralAnswers, type Session } from './session.js';
 
-/** What waits in the whole cluster, and what central has for it. */
+/** Waiting tasks of the whole cluster, and central's capacity. */
 export interface ClusterWaiting {
   /** By class and reason, the largest groups first. */
   readonly waiting: readonly WaitingGroup[];
@@ -29,7 +29,7 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
   return { waiting: together(answers.flat()), central: line?.value, silent };
 }
 
-/** Where a job stands at central; undefined when that does not answer. */
+/** Position of a job at central; undefined if that does not respond. */
 export async function lineOf(
   session: Session,
   { owner, number: job }: Pick<JobExplanation, 'owner' | 'number'>,

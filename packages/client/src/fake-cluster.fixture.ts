@@ -98,7 +98,7 @@ export class FakeCluster implements AsyncDisposable {
     central.script = (message, replies) => this.tell(message, replies);
   }
 
-  /** What central says of who is there. */
+  /** Central's announcement of members. */
   tell(message: Message, { answer }: Replies, name = 'central', workers: readonly object[] = []): void {
     if (message.type === 'findSchedulers') answer(this.view());
     if (message.type === 'listWorkers') answer({ workers, next: undefined });

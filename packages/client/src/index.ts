@@ -26,7 +26,7 @@ export {
 
 import type { TaskContext as Context } from '@goshawk/core';
 
-/** What the function of a module task is given as its second argument. */
+/** Second argument of a module task's function. */
 export type TaskContext = Context<AbortSignal>;
 
 export type {

@@ -4,8 +4,8 @@ import type { Asking } from './attempts.js';
 import { type WatchOrder, watchJob } from './watches.js';
 
 /**
- * What happens to a job, until its end. A reader that is slower than the news misses progress, of which only
- * the latest is kept, and never the end.
+ * Events of a job until its end. A slow reader misses progress, of which only the latest is kept, but never
+ * the end.
  */
 export async function* jobEvents(
   asking: Asking,

@@ -34,7 +34,7 @@ export interface EndedJob extends JobDetail {
   readonly endedAtMs: Millis;
 }
 
-/** With columns by task: both empty where the owner did not send them, as of jobs of more than 100,000 tasks. */
+/** Has columns by task, empty if the owner did not send them, as for jobs of more than 100,000 tasks. */
 export interface EndedJobWithTasks extends EndedJob {
   /** When the attempt that counted started, in ms since the owner accepted the job. */
   readonly starts: readonly Millis[];
@@ -42,7 +42,7 @@ export interface EndedJobWithTasks extends EndedJob {
   readonly runs: readonly Millis[];
 }
 
-/** What the owner of a job knows of it, and what central does. */
+/** A job's state at its owner and at central. */
 export interface ExplainedJob extends JobExplanation {
   /** Undefined once the job has ended, and while central does not answer. */
   readonly central: CentralLine | undefined;
@@ -82,7 +82,7 @@ export class JobHandle<Value = unknown> {
   readonly sentAtMs: Millis | undefined;
   /** Its state when it was accepted: a job that was here before may have ended. Undefined when it was not submitted here. */
   readonly acceptedState: JobState | undefined;
-  /** What was likely to be a mistake when it was accepted, in one line: no worker had what it requires. */
+  /** A likely mistake at acceptance, in one line: no worker had what the job requires. */
   readonly warning: string | undefined;
   readonly #session: Session;
 
@@ -332,7 +332,7 @@ export class JobHandle<Value = unknown> {
     return readTasks(this.#session, this.id, options);
   }
 
-  /** What the tasks printed, all streams and attempts in the order in which it arrived at the owner. */
+  /** Output of all tasks, streams and attempts, in order of arrival at the owner. */
   logs(options: LogOptions = {}): AsyncGenerator<LogChunk, void, undefined> {
     return jobLogs(this.#session, this.id, options);
   }

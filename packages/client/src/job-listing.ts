@@ -55,9 +55,9 @@ export interface Jobs {
   readonly cursor: string | undefined;
   /** Schedulers that did not answer, and whose jobs are missing. */
   readonly silent: readonly string[];
-  /** What somebody has to put right, as central says, a line each. */
+  /** Problems reported by central that an operator must fix, one line each. */
   readonly warnings: readonly string[];
-  /** Who has how many tasks waiting at a scheduler that limits them, those nearest to the limit first. */
+  /** Waiting tasks per user at schedulers with a limit, closest to the limit first. */
   readonly quotas: readonly UserQuota[];
 }
 

@@ -7,9 +7,9 @@ import { askOwner, type Session } from './session.js';
 export type LogChunk = LogPage['chunks'][number];
 
 export interface LogOptions extends CallOptions {
-  /** Of this task only. */
+  /** Only this task. */
   readonly task?: number | undefined;
-  /** Of tasks that failed only. */
+  /** Only failed tasks. */
   readonly failed?: boolean | undefined;
   /** Goes on until the job has ended. Default: ends with what there is now. */
   readonly follow?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface TaskOutput {
   readonly isTruncated: boolean;
 }
 
-/** What tasks printed, in the order in which it arrived at the owner. */
+/** Task output in order of arrival at the owner. */
 export async function* jobLogs(
   session: Session,
   id: string,

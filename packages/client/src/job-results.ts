@@ -14,7 +14,7 @@ import { badAnswer } from './errors.js';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
 
-/** What tasks have returned so far, by task; undefined where one has not, or nothing. */
+/** Return values so far by task; undefined if there is none. */
 export async function readValues(
   session: Session,
   id: string,

@@ -8,7 +8,7 @@ export interface LocalCluster {
   readonly url: string;
   /** The folder of its keys; undefined where it has none. Who may not read it cannot connect. */
   readonly keys?: string | undefined;
-  /** Of the process that runs it. */
+  /** Process that runs it. */
   readonly pid: number;
   /** Absolute path. */
   readonly dataFolder?: string | undefined;

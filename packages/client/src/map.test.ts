@@ -29,7 +29,7 @@ class OpenJob implements MapCluster, MapJob {
   silent = false;
   /** An input that no task may have. */
   wrong: unknown = undefined;
-  /** Where the submission waits before it is answered. */
+  /** Delays the reply to the submission. */
   gate: Promise<unknown> | undefined;
   readonly #results: TaskResult[] = [];
   readonly #news = new EventEmitter().setMaxListeners(0);

@@ -35,7 +35,7 @@ export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What it needs of a cluster. */
+/** The part of a cluster that `map` needs. */
 export interface MapCluster {
   /** Submits an open job, or finds the one of the key. */
   open(job: Omit<MapOptions, 'signal'>, options: CallOptions): Promise<MapJob>;
@@ -127,7 +127,7 @@ class MapRun<Input> {
   #fatal: { readonly error: unknown } | undefined;
   #hasEnded = false;
   #isDone = false;
-  /** Of the inputs that were appended, where somebody may come back with the key. */
+  /** Digest of the appended inputs, needed if the key can be used again. */
   #digest: Hash | undefined;
   #changed = new Change();
 
@@ -279,7 +279,7 @@ class MapRun<Input> {
       each: batch.map((input) => ({ input })),
       digest: textOf(digest),
       close,
-      // Whoever comes back with the key reads them all again.
+      // A client that resumes with the key rereads all inputs.
       taken: digest === undefined ? this.#came.upTo : 0,
     };
   }
@@ -341,7 +341,7 @@ class MapRun<Input> {
     if (!this.#isDone && this.#options.key === undefined && this.#opening !== undefined) {
       const timer = setTimeout(() => this.#giveUp.abort(), LEAVE_MS);
       const cancelled = this.#opening.then((job) => job.cancel());
-      // What is not answered by then was asked for all the same.
+      // The request was sent even without a reply by then.
       await abortable(cancelled, this.#giveUp.signal).catch(() => {});
       clearTimeout(timer);
     }

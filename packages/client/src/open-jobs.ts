@@ -5,7 +5,7 @@ import { askOwner, type Session } from './session.js';
 /** Tasks for an open job. With none, the answer says what it has. */
 export type Appending = Omit<MessageOf<'appendTasks'>, 'type' | 'request' | 'id'>;
 
-/** What an open job has. */
+/** State of an open job. */
 export type Appended = MessageOf<'appended'>['value'];
 
 /**

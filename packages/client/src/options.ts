@@ -16,7 +16,7 @@ export interface ClientTimings {
   readonly renewMs: Millis;
   /** A list of schedulers older than this is read anew, in the background while it serves. */
   readonly rosterAgeMaxMs: Millis;
-  /** Between two looks at the list that nobody waits for. */
+  /** Interval between background refreshes of the roster. */
   readonly rosterPauseMs: Millis;
   /** Between two looks at a log that has nothing new, first and longest. */
   readonly logPollMs: Millis;
@@ -40,7 +40,7 @@ export const DEFAULT_TIMINGS: ClientTimings = {
 export interface ConnectOptions extends Partial<ClientTimings> {
   /** Gives up connecting. What was connected is closed by `close`. */
   readonly signal?: AbortSignal | undefined;
-  /** Whose jobs these are, where a job does not say. Default: the name of the operating system's user. */
+  /** Default owner of jobs. Default: the name of the operating system's user. */
   readonly user?: string | undefined;
   /**
    * Client key of a cluster with keys: path of `client.key` or of its folder, or its content as `{ text }`. Default:

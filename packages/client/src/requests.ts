@@ -16,7 +16,7 @@ import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './e
 
 /** @typeParam Q the question */
 export interface Order<Q extends Question = Question> {
-  /** What is asked for, as in "asked to submit a job". */
+  /** Description of the request, as in "asked to submit a job". */
   readonly what: string;
   build(request: number): Message & { readonly type: Q };
   /** Looked up for each attempt, since who can serve may change meanwhile; undefined: nobody, at present. */
@@ -178,7 +178,7 @@ class Request implements Listener {
     this.#attempts.made(now, this.#deadline);
   }
 
-  /** Who was asked last. */
+  /** Name of the party asked last. */
   get #whom(): string {
     return this.#attempts.titleOr('the cluster');
   }

@@ -19,7 +19,7 @@ import type { Answer, Requests } from './requests.js';
 export interface KnownScheduler extends Destination {
   readonly name: string;
   readonly tag: string;
-  /** Of its journal; 0: it is its own, and keys belong to one scheduler each. */
+  /** Epoch of its journal; 0: a local journal, and each key belongs to one scheduler. */
   readonly epoch: number;
   readonly adopted: boolean;
 }
@@ -64,7 +64,7 @@ export class Roster {
     return this.#schedulers;
   }
 
-  /** What somebody has to put right, as central says. */
+  /** Problems reported by central that an operator must fix. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -205,7 +205,7 @@ export class Roster {
     const answer = await this.#find({ party: `${seed}!*/0`, title: seed }, options);
     if (answer.type === 'schedulers') return this.#take(centralAt(seed, 0), answer);
     this.#meet(seed, answer.from, answer.value);
-    // What this scheduler says serves for a while if central is away.
+    // The scheduler's information is enough for a while if central is away.
     const central = centralNamed(answer.value.central);
     if (central === undefined) return;
     this.#central ??= central;

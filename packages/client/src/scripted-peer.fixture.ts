@@ -10,7 +10,10 @@ import {
 import { Codec, Directory, Mailbox, randomName, SILENT_LOGGER } from '@goshawk/transport';
 
 export interface Replies {
-  /** As the table of messages declares it for the question. @param type where a question has several */
+  /**
+   * Replies as declared for the question.
+   * @param type if a question has several
+   */
   answer(value: unknown, type?: AnswerType): void;
   refuse(code: string, message?: string, hint?: string, retryMs?: number): void;
   event(event: object): void;
@@ -18,7 +21,7 @@ export interface Replies {
   garble(value: unknown): void;
 }
 
-/** What a peer does with a message; `times`: how many of its type it has heard, this one included. */
+/** A peer's reaction to a message; `times` counts messages of this type, including this one. */
 export type Script = (message: Message, replies: Replies, times: number) => void;
 
 /** The other side of a client's requests: a real mailbox that listens, with a script instead of a machine. */

@@ -6,11 +6,11 @@ import type { CallOptions } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
 
-/** What a cluster and the handles of its jobs share. */
+/** Shared by a cluster and its job handles. */
 export interface Session extends Asking {
   readonly requests: Requests;
   readonly roster: Roster;
-  /** Whose jobs these are, where a job does not say. */
+  /** Default owner of jobs. */
   readonly user: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export async function ifCentralAnswers<Q extends Question>(
 
 interface Polled<D, V> {
   readonly answered: readonly (readonly [of: D, value: V])[];
-  /** Who did not answer in time, as for people. */
+  /** Parties that did not respond in time, for display. */
   readonly silent: readonly string[];
 }
 

@@ -47,7 +47,7 @@ export async function submit(
   submission: JobSubmission,
   options: CallOptions,
 ): Promise<Accepted> {
-  // Who calls it from JavaScript may have given nothing; the rest of a job is looked at by the scheduler.
+  // JavaScript callers may pass anything; the scheduler validates the rest.
   if (typeof submission !== 'object' || submission === null)
     throw new InputError('bad-job', 'a job is an object', 'for example { tasks: [{ exec: ["hostname"] }] }');
   const { key: given, ...job } = submission;
@@ -60,7 +60,7 @@ export async function submit(
   const note = (): void => {
     sentAtMs ??= performance.now();
   };
-  /** Who was asked with this key may have taken the job. */
+  /** An earlier attempt with this key may have created the job. */
   let mayHaveIt = false;
   for (;;) {
     await someSchedulers(session, options);
@@ -104,8 +104,7 @@ export async function submit(
 }
 
 /**
- * What has half a character cannot travel: the scheduler would read another key.
- *
+ * A lone surrogate cannot be encoded: the scheduler would read another key.
  * @throws InputError
  */
 export function checkKey(key: string): void {

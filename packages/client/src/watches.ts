@@ -21,7 +21,7 @@ export interface WatchOrder {
   readonly detail: boolean;
   /** News comes within milliseconds rather than now and then. */
   readonly soon?: boolean;
-  /** Who owns the job; looked up for each sign of life. */
+  /** Owner of the job, looked up for each keep-alive. */
   to(): Destination | undefined;
   onSilence: () => void;
 }

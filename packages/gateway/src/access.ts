@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { InputError, isLoopbackName } from '@goshawk/core';
 import { Refused } from './errors.js';
 
-/** What somebody may do, each more than the one before. */
+/** Roles in ascending order of permissions. */
 export const ROLES = ['read', 'submit', 'operate'] as const;
 export type Role = (typeof ROLES)[number];
 

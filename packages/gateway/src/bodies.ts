@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 
-/** Of the heap, for all bodies that are read or worked on at a time. */
+/** Fraction of the heap for all bodies being read or processed. */
 const HEAP_SHARE = 1 / 4;
 /** An array of nothing, which is two bytes of text. */
 const VALUE_BYTES = 64;

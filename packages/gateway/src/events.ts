@@ -7,7 +7,7 @@ import type { ClusterWatch } from './watch.js';
 /** Versions are this process's: of another one's, nothing is known here. */
 const EPOCH = randomUUID().slice(0, 8);
 
-/** What is new of the cluster, after each look at it. A slow reader gets events less often, and misses no change. */
+/** Changes of the cluster after each poll. A slow reader gets fewer events but misses no change. */
 export async function* pageStream(
   watch: ClusterWatch,
   lastEventId: string | undefined,
@@ -52,7 +52,7 @@ export async function* jobStream(
   }
 }
 
-/** What each task came to, as `result`; `ended` once, at the end. */
+/** Streams each task's outcome as `result`, and `ended` once at the end. */
 export async function* resultStream(
   cluster: () => Promise<Cluster>,
   id: string,

@@ -5,7 +5,7 @@ import type { history } from './schemas.js';
 
 /** So much is kept. */
 const HISTORY_MS = 3_600_000;
-/** Between two points. */
+/** Interval between points. */
 export const POINT_MS = 10_000;
 
 export type Point = z.infer<typeof history>['points'][number];
@@ -52,7 +52,7 @@ export class History {
   }
 }
 
-/** What was counted since; of a scheduler that was started again, all that it has. */
+/** Counts since the previous reading; for a restarted scheduler, all of its counts. */
 function difference(now: Counters, before: Counters): Counters {
   return Object.fromEntries(
     Object.entries(now).map(([name, count]) => {
@@ -73,7 +73,7 @@ function classPoint(news: readonly Counters[], kind: Class, seconds: number): Cl
   };
 }
 
-/** What was counted under a name; empty where nothing was. */
+/** Counters under a name; empty if there are none. */
 export function groupOf(counters: Counters, name: string): Counters {
   const group = counters[name];
   return typeof group === 'object' ? group : {};

@@ -1,13 +1,13 @@
 import { LIMITS as CLUSTER_LIMITS } from '@goshawk/core';
 
-/** What somebody at the gateway may cost. */
+/** Resource limits for HTTP clients. */
 export const LIMITS = {
-  /** As much as a job may be. */
+  /** Maximum size of a job. */
   bodyBytesMax: 16 * 1024 * 1024,
   /** More than a job may have, and as deep as one may be with what is around it. */
   bodyValuesMax: 1_000_000,
   bodyDepthMax: 64,
-  /** As Node has it: a path is part of them. */
+  /** Node's default; includes the path. */
   headersBytesMax: 16 * 1024,
   requestTimeoutMs: 30_000,
   /** A connection that nothing is asked over is kept for so long. */

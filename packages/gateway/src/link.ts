@@ -1,7 +1,7 @@
 import type { Cluster } from '@goshawk/client';
 import { type GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 
-/** Between two tries to reach a cluster that does not answer. ms */
+/** Interval between attempts to reach the cluster. ms */
 const RETRY_MS = 2_000;
 
 /**
@@ -30,7 +30,7 @@ export class Link {
     return this.#connecting;
   }
 
-  /** What still waits for an answer fails at once. */
+  /** Fails pending requests at once. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#connecting?.catch(() => {});

@@ -13,7 +13,7 @@ import { groupOf } from './history.js';
 import type { overview } from './schemas.js';
 import type { WorkerTable } from './worker-table.js';
 
-/** What one look has seen; what did not answer is undefined. */
+/** Result of one poll; missing replies are undefined. */
 export interface Seen {
   readonly view: ClusterView | undefined;
   readonly waiting: ClusterWaiting | undefined;

@@ -2,7 +2,7 @@ import { type Cluster, type Counters, sumCounters } from '@goshawk/client';
 import { isOfClients, type MessageType } from '@goshawk/core';
 import { groupOf } from './history.js';
 
-/** What the cluster schedules by, and what that costs: central and schedulers are asked what they have counted. */
+/** The scheduling policy and its costs, from the counters of central and schedulers. */
 export async function policyOf(cluster: Cluster, signal: AbortSignal) {
   const [view, counted, { central: line }] = await Promise.all([
     cluster.describe({ signal }),
@@ -27,7 +27,7 @@ export async function policyOf(cluster: Cluster, signal: AbortSignal) {
   };
 }
 
-/** Of membership, which cost the same without any task. */
+/** Membership messages, which cost the same without tasks. */
 const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'register',
   'enlist',
@@ -50,7 +50,7 @@ const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'superseded',
 ]);
 
-/** By type: what central has sent and received, and of schedulers what is not between them and central. */
+/** Counts by type: central's messages, and schedulers' messages to others than central. */
 function messagesAt({
   central,
   totals,
@@ -60,7 +60,7 @@ function messagesAt({
 }): Record<string, number> {
   const countedAt = (of: Counters, way: 'sent' | 'received') =>
     groupOf(groupOf(of, 'messages'), way) as Readonly<Record<string, number>>;
-  // What both ends have counted is one message.
+  // Messages counted at both ends count once.
   const elsewhere = (way: 'sent' | 'received') => {
     const atCentral = countedAt(central ?? {}, way === 'sent' ? 'received' : 'sent');
     const counts = Object.entries(countedAt(totals.schedulers, way));

@@ -3,12 +3,12 @@ import type { z } from 'zod';
 import type { Role } from './access.js';
 import type { ClusterWatch } from './watch.js';
 
-/** What routes work with. */
+/** Services for route handlers. */
 export interface HandlerContext {
   /** @throws UnreachableError */
   cluster(): Promise<Cluster>;
   readonly watch: ClusterWatch;
-  /** Where the cluster is, for people. */
+  /** Location of the cluster, for display. */
   readonly where: string;
 }
 
@@ -18,7 +18,7 @@ export interface Asked<Path, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly role: Role;
-  /** What a reader of events had last, who comes back. */
+  /** Last event that a reconnecting reader received. */
   readonly lastEventId: string | undefined;
   /** The sender's span, unchecked. */
   readonly traceparent: string | undefined;
@@ -41,7 +41,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly method: 'GET' | 'POST';
   /** With names in braces, as OpenAPI writes them. */
   readonly url: `/v1${string}`;
-  /** What who asks has to be allowed. */
+  /** Role that the route requires. */
   readonly role: Role;
   readonly does: string;
   readonly path?: P;

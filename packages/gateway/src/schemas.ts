@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { ROLES } from './access.js';
 import { SHOWN_STATES } from './worker-table.js';
 
-/** What answers look like: the OpenAPI document is made of these, and a test holds real answers against them. */
+/** Schemas of replies, from which the OpenAPI document is generated; a test checks real replies against them. */
 
 const count = z.int().nonnegative();
 const seconds = z.number().nonnegative();
@@ -50,7 +50,7 @@ const summary = z.object({
 export const session = z.object({
   schema: z.literal('goshawk.session/1'),
   cluster: z.string(),
-  /** What who asks may do here. */
+  /** Role of the caller. */
   role: z.enum(ROLES),
 });
 
@@ -60,7 +60,7 @@ function jobStateAfter<const S extends string>(schema: S) {
 }
 
 export const submitted = jobStateAfter('goshawk.submit/1').extend({
-  /** What is likely to be a mistake: no worker has what the job requires. */
+  /** A likely mistake: no worker has what the job requires. */
   warning: z.string().optional(),
 });
 /** Of a job that is held, released, or given another priority. */
@@ -80,7 +80,7 @@ export const retried = jobStateAfter('goshawk.retry/1').extend({
   completed: count,
 });
 export const cancelled = jobStateAfter('goshawk.cancel/1').extend({
-  /** Of the tasks that were named: `killing` run and are killed, `ended` had completed or failed before. */
+  /** Of the selected tasks, `killing` run and are being killed; `ended` had completed or failed before. */
   tasks: z.object({ cancelled: count, killing: count, ended: count }).optional(),
 });
 export const jobsCancelled = z.object({
@@ -107,7 +107,7 @@ export const jobs = z.object({
   cursor: z.string().nullable(),
   silent: z.array(z.string()),
   warnings: z.array(z.string()),
-  /** Who has how many tasks waiting at a scheduler that limits them. */
+  /** Waiting tasks per user at schedulers with a limit. */
   quotas: z.array(
     z.object({ user: z.string().optional(), waiting: count, max: count, scheduler: z.string() }),
   ),
@@ -338,7 +338,7 @@ export const workers = z.object({
 export const worker = z.object({
   schema: z.literal('goshawk.worker/1'),
   ...workerShape,
-  /** What it has counted since it was started; null when it does not answer. */
+  /** Counters since the worker's start; null if it does not respond. */
   counters: z.record(z.string(), z.unknown()).nullable(),
 });
 
@@ -434,18 +434,18 @@ export const overview = z.object({
       level: z.enum(['error', 'warning']),
       what: z.string(),
       hint: z.string(),
-      /** Where the page shows more. */
+      /** Link to details on the page. */
       link: z.string().nullable(),
     }),
   ),
 });
 
-/** Of one class, between two points. Null: nothing of the class. */
+/** One class between two points. Null: no data. */
 const classPoint = z.object({
   tasksPerSecond: z.number(),
-  /** From when a task might start to when a worker was given it. */
+  /** From the time a task could start until it was bound to a worker. */
   delaySeconds: z.object({ p50: z.number(), p99: z.number() }).nullable(),
-  /** Of jobs, from acceptance to end. */
+  /** Jobs, from acceptance to end. */
   runSeconds: z.object({ p50: z.number(), p90: z.number() }).nullable(),
 });
 

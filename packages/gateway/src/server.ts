@@ -36,7 +36,7 @@ export interface GatewayOptions {
   readonly most?: Role | undefined;
   /** Names that it may be asked by. */
   readonly hosts?: readonly string[] | undefined;
-  /** Where the cluster is, for people. */
+  /** Location of the cluster, for display. */
   readonly where: string;
   readonly version: string;
   /** @throws UnreachableError, and is called again later; the signal's reason when the gateway is closed meanwhile */
@@ -95,7 +95,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     // A HEAD of a stream would read it for ever.
     exposeHeadRoutes: false,
-    // What is too long is said by each route's own shape, as all that is wrong.
+    // Each route reports values that are too long in its usual format.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
   // Only JSON is read; fastify would take text as well, which a form of another site may send.
@@ -152,7 +152,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url: httpUrl({ host, port: bound }),
     close: async () => {
-      // What is asked of a cluster that does not answer ends with the connection.
+      // Requests to an unresponsive cluster end with the connection.
       await Promise.all([watch.close(), app.close(), link.close()]);
     },
   };

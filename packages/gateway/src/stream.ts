@@ -38,7 +38,7 @@ export async function* lines(
   rest: AsyncIterator<StreamEvent>,
   format: StreamFormat = 'events',
 ): AsyncGenerator<string> {
-  // Of results the end of the stream says the rest, and a stream that is given an empty text stops.
+  // For results the end of the stream implies the rest, and an empty text would stop the stream.
   const isShown = ({ event }: StreamEvent) => format === 'events' || event !== 'ended';
   try {
     if (isShown(first)) yield textOf(first, format);

@@ -8,7 +8,7 @@ type Waiting = readonly [IncomingMessage, ServerResponse];
  * sends thousands would have them all worked on before those of others. A connection with more than may wait is cut.
  */
 export function oneAtATime(handle: RequestListener): RequestListener {
-  /** Of connections that have a request at work. */
+  /** Connections with a request in progress. */
   const waiting = new WeakMap<object, Waiting[]>();
   const begin = (request: IncomingMessage, response: ServerResponse): void => {
     response.once('close', () => next(request.socket));

@@ -7,11 +7,11 @@ import type { Link } from './link.js';
 import { FAILED_NEWS_MS, NAMES_SHOWN, type Overview, overviewOf, type Seen } from './overview.js';
 import { WorkerTable } from './worker-table.js';
 
-/** Between two looks while somebody watches; more where there are so many workers that an answer is large. ms */
+/** Poll interval while someone watches; longer if there are so many workers that a reply is large. ms */
 const LOOK_MS = 2_000;
 const LOOK_PER_WORKER_MS = 0.5;
 
-/** What is new since a version. */
+/** Changes since a version. */
 export interface News {
   readonly version: number;
   readonly overview: Overview;

@@ -1,7 +1,7 @@
 import type { WorkerView } from '@goshawk/client';
 import { type Millis, WORKER_STATES } from '@goshawk/core';
 
-/** As a number in the page's deltas: the place in this list. */
+/** States as numbers in the page's deltas: the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
@@ -13,12 +13,12 @@ interface Row {
   view: WorkerView;
   state: ShownState;
   lostAt: Millis | undefined;
-  /** Of the table when it came, or what never changes of it did; and when it last changed in any way. */
+  /** Versions of the row: when it was added or its constant part changed, and its last change. */
   bornAt: number;
   changedAt: number;
 }
 
-/** What is new of workers, short: at 10,000 of them a name each time would be half of all. */
+/** Compact changes of workers: with 10,000 of them, repeated names would be half of the data. */
 export interface WorkerDelta {
   /** The reader is to forget all that it had before. */
   readonly reset: boolean;

@@ -3,7 +3,7 @@ import { InputError, UnreachableError } from '@goshawk/core';
 import type { Member, Pool } from './scaler.js';
 
 interface AllocationsOptions {
-  /** Of the jobs in Slurm, and the beginning of their workers' names. */
+  /** Name of the Slurm jobs, and prefix of their workers' names. */
   readonly name: string;
   /** CPUs of each. */
   readonly slots: number;
@@ -11,7 +11,7 @@ interface AllocationsOptions {
   readonly worker: readonly string[];
   /** Further arguments of `sbatch`. */
   readonly sbatch: readonly string[];
-  /** Of its commands, which `sbatch` hands on to the workers. */
+  /** Environment of its commands, which `sbatch` passes to the workers. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -74,7 +74,7 @@ export class AllocationPool implements Pool {
     if (drained.length > 0) await this.#run('scancel', ['--batch', '--signal=TERM', ...drained], signal);
   }
 
-  /** What an allocation runs. */
+  /** The batch script of an allocation. */
   script(): string {
     const { worker, slots, name } = this.#options;
     const memory = `\${SLURM_MEM_PER_NODE:+--resources memory=\${SLURM_MEM_PER_NODE}MiB}`;

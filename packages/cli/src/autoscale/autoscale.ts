@@ -52,7 +52,7 @@ class Driver implements AsyncDisposable {
   readonly #found: FoundCluster;
   readonly #scaler: Scaler;
   #cluster: Cluster | undefined;
-  /** What was said at the last look. */
+  /** Messages of the last check. */
   #said = new Set<string>();
 
   constructor(context: Context, options: ScaleOptions & { max: number }, pool: Pool, found: FoundCluster) {
@@ -152,7 +152,7 @@ function listed(names: readonly string[]): string {
   return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** What another worker may help. What waits for its own job, for pilots or for central would wait with it, too. */
+/** Waiting reasons that another worker may help with. Tasks that wait for their own job, pilots or central do not benefit. */
 const HELPED: ReadonlySet<WaitingReason> = new Set([
   'no-worker',
   'drained',

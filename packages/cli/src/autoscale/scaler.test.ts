@@ -66,7 +66,7 @@ class World {
     const find = (name: string) => this.#members.find((member) => member.name === name)!;
     for (const name of orders.undo) find(name).state = 'active';
     for (const name of orders.drain) find(name).state = 'draining';
-    // Who was started a moment ago is not told to leave.
+    // A worker that just started is not removed.
     if (orders.drain.length + orders.end.length > 0)
       expect(now - this.startedAt).toBeGreaterThanOrEqual(cooldownMs);
     for (const { name } of orders.end) {
@@ -226,7 +226,7 @@ describe('down', () => {
       (_, index) => scaler.orders(look(0, ...workers), index * LOOK_MS).drain,
     );
     expect(drains.findIndex((names) => names.length > 0)).toBe(30);
-    // Who has least to do.
+    // The least busy worker.
     expect(drains[30]).toEqual(['c']);
   });
 

@@ -3,13 +3,13 @@ import { type Millis, sumOf } from '@goshawk/core';
 
 /** One place of a pool: a pod, an allocation. */
 export interface Member {
-  /** Of its worker. */
+  /** Name of its worker. */
   readonly name: string;
   /** Nothing runs there before its worker has joined: it may be ended without a drain. */
   readonly endsUnjoined: boolean;
 }
 
-/** Where workers come from: a StatefulSet, allocations of Slurm. */
+/** A source of workers: a StatefulSet, or Slurm allocations. */
 export interface Pool {
   readonly name: string;
   /** See `ScalerOptions`. */
@@ -22,11 +22,11 @@ export interface Pool {
   end(members: readonly Member[], signal: AbortSignal): Promise<void>;
 }
 
-/** What is seen at one moment. */
+/** A snapshot of the cluster and the pool. */
 export interface Look {
   /** Tasks that another worker might run; undefined while not all of the cluster answers. */
   readonly waiting: number | undefined;
-  /** Where only the last may leave, in that order. */
+  /** Members in order, if only the last may leave. */
   readonly members: readonly Member[];
   readonly workers: readonly Pick<WorkerView, 'name' | 'state' | 'slots' | 'busy' | 'queued'>[];
 }
@@ -37,13 +37,13 @@ export interface ScalerOptions {
   readonly max: number;
   /** Members leave when so few were enough for as long. */
   readonly cooldownMs: Millis;
-  /** Of a worker, until one is known. */
+  /** Slots per worker, until one is known. */
   readonly slots: number;
   /** The last member leaves first, as of a StatefulSet; otherwise who has least to do. */
   readonly lastLeavesFirst: boolean;
 }
 
-/** What is to be done now. */
+/** Actions to take now. */
 export interface Orders {
   /** Members to start. */
   readonly start: number;
@@ -56,7 +56,7 @@ export interface Orders {
   readonly failed: readonly string[];
   /** Members that are to take work. */
   readonly wanted: number;
-  /** What was seen: tasks that wait to stay, slots of the pool in use, and all of them. */
+  /** Observed load: tasks that keep waiting, used slots of the pool, and all its slots. */
   readonly waiting: number;
   readonly busy: number;
   readonly slots: number;
@@ -84,7 +84,7 @@ interface Seen extends Member {
  */
 export class Scaler {
   readonly #options: ScalerOptions;
-  /** What was wanted, until when; falling, so that the first is the most. */
+  /** Target sizes with their expiry, descending, so that the first is the maximum. */
   readonly #window: { untilMs: Millis; wanted: number }[] = [];
   readonly #drainedHere = new Set<string>();
   readonly #unjoined = new Set<string>();
@@ -115,7 +115,7 @@ export class Scaler {
     const waiting = this.#lasting(look.waiting, busy, now);
     const size = workers.reduce((most, { slots }) => Math.max(most, slots), 0) || this.#options.slots;
     const needed = this.#needed(members, workers, waiting, busy, size);
-    // Who does not answer may have what waits.
+    // A scheduler that does not respond may have waiting tasks.
     const least = look.waiting === undefined ? this.#window.at(-1)!.wanted : 0;
     const wanted = this.#want(Math.max(needed, least), now);
     return {
@@ -165,8 +165,8 @@ export class Scaler {
   }
 
   /**
-   * Of the tasks that wait, those that waited at the last look and, as the queue falls, will when a worker can be there.
-   * What a worker takes as it joins is no fall that goes on.
+   * Waiting tasks that also waited at the last check and, at the current rate, will still wait when a worker
+   * can be ready. Tasks that a joining worker takes are no trend.
    */
   #lasting(waiting: number | undefined, busy: number, now: Millis): number {
     if (waiting === undefined) return 0;
@@ -198,7 +198,7 @@ export class Scaler {
     const { min, max, cooldownMs } = this.#options;
     const wanted = Math.min(max, Math.max(min, needed));
     const window = this.#window;
-    // What was wanted last has been so until now.
+    // The last target was valid until now.
     const last = window.at(-1);
     if (last !== undefined) last.untilMs = now;
     while (window.length > 0 && window[0]!.untilMs <= now - cooldownMs) window.shift();
@@ -243,7 +243,7 @@ function takesWork({ state, isOurs }: Seen): boolean {
   return isOurs || state === 'active' || state === 'starting' || state === 'unjoined';
 }
 
-/** Who leaves first where anybody may: who comes last. */
+/** Removal order if any member may leave: the highest rank goes first. */
 function rank({ state, isOurs }: Seen): number {
   if (isOurs) return 1;
   return { active: 0, starting: 2, unjoined: 3, quarantined: 4, draining: 5, drained: 5 }[state];

@@ -28,7 +28,7 @@ export function isSlurmThere(): boolean {
 
 /** A cluster of Slurm with one node, this machine; what only costs is off (accounting, cgroups). */
 export class SlurmCluster {
-  /** What its commands find it by. */
+  /** Environment through which its commands are found. */
   readonly environment: Record<string, string>;
   readonly #folder: string;
   readonly #servers: ChildProcess[] = [];
@@ -54,7 +54,7 @@ export class SlurmCluster {
     return cluster;
   }
 
-  /** What a command of Slurm says. */
+  /** Returns the output of a Slurm command. */
   async ask(command: string, ...args: string[]): Promise<string> {
     const { stdout } = await promisify(execFile)(command, args, {
       env: { ...process.env, ...this.environment },

@@ -12,7 +12,7 @@ export class StatefulSetPool implements Pool {
   readonly #api: ApiOptions;
   readonly #namespace: string;
   #replicas = 0;
-  /** What the number was read at: somebody else may change it meanwhile. */
+  /** Resource version of the replica count, which others may change meanwhile. */
   #version: string | undefined;
 
   constructor(name: string, namespace: string, api: ApiOptions) {

@@ -6,7 +6,7 @@ import { allCommands } from './index.js';
 
 const commands = await allCommands();
 
-/** What bash offers for the last of these words. */
+/** Completions that bash offers for the last word. */
 function offered(...words: string[]): string[] {
   return offeredWith('', ...words);
 }

@@ -44,7 +44,7 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
   });
 }
 
-/** What only somebody else knows; the scripts ask when the key is pressed. */
+/** Completions known only to the cluster; the scripts request them when the key is pressed. */
 async function completed(context: Context, kind: Completed): Promise<readonly string[]> {
   switch (kind) {
     case 'workloads':
@@ -124,7 +124,7 @@ function bashCase(command: Command): string {
   return `    '${command.name}') flags='${flags}'; case "$previous" in ${values.join(' ')}${asked} esac ;;`;
 }
 
-/** What bash offers behind an option that takes a value. */
+/** Bash completions after an option that takes a value. */
 function valuesOf([name, spec]: readonly [string, OptionSpec]): string {
   return `--${kebab(name)}) words='${listed(spec)?.join(' ') ?? 'FILES'}' ;;`;
 }

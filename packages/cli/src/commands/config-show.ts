@@ -20,7 +20,7 @@ interface Setting {
   /** Durations in ms. */
   readonly value: unknown;
   readonly unit?: 'ms';
-  /** Where there is no value: what holds then, in words. */
+  /** Description of the effective behavior without a value. */
   readonly whenUnset?: string;
   readonly origin: Origin;
   /** The variable, or the file. */
@@ -28,9 +28,8 @@ interface Setting {
 }
 
 /**
- * What each setting is, and where it comes from.
- *
- * @param commands all there are; a function, since this command is one of them
+ * Shows each setting and its origin.
+ * @param commands all commands; a function, since this command is one of them
  */
 export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({

@@ -97,7 +97,7 @@ export const RETENTION_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-/** Of schedulers; the whole of a local cluster takes it too. */
+/** Option of schedulers and local clusters. */
 export const JOURNAL_OPTION = {
   type: 'text',
   value: 'URL',
@@ -105,7 +105,7 @@ export const JOURNAL_OPTION = {
     'PostgreSQL database (postgres://…) for the jobs of all schedulers, which take over the jobs of a lost scheduler (use GOSHAWK_JOURNAL to hide the password from `ps`)',
 } as const;
 
-/** Of schedulers; the whole of a local cluster takes it too. */
+/** Option of schedulers and local clusters. */
 export const QUOTA_OPTION = {
   type: 'count',
   min: 1,
@@ -143,10 +143,9 @@ export function auditLogOf(
 }
 
 /**
- * What a file holds that nobody else may read.
- *
+ * Reads a file that only its owner can read.
  * @param option that names it
- * @throws InputError for a file that is not there, or that others may read
+ * @throws InputError if the file is missing or readable by others
  */
 export async function readSecret(path: string, option: string): Promise<string> {
   const { checkOwner } = await import('@goshawk/transport');
@@ -192,7 +191,7 @@ export async function keep(
   if (first === 'drain') await drain(daemon, drainTimeout, orphaned);
   else if (first === 'stop') await daemon.stop();
   const reason = await daemon.ended;
-  // What is still open here (a signal handler, a pipe) must not keep a daemon that has ended.
+  // Open handles (a signal handler, a pipe) must not keep a finished daemon alive.
   process.stdin.destroy();
   if (reason.kind === 'failed' && reason.error instanceof InputError) throw reason.error;
   return reason.kind === 'failed' ? ExitCode.failed : ExitCode.done;

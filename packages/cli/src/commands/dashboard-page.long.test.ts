@@ -20,7 +20,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   let browser: Browser;
   let page: Page;
   let url = '';
-  /** What the page asked for, and what it complained of. */
+  /** Requests and console errors of the page. */
   const asked = new Set<string>();
   const complaints: string[] = [];
   const scripts = new Set<string>();
@@ -52,7 +52,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await cluster?.stop();
   });
 
-  /** Of all that the page has loaded, compressed. */
+  /** Compressed size of everything the page loaded. */
   async function scriptBytes(): Promise<number> {
     const texts = [...scripts].map(async (script) => (await fetch(script)).arrayBuffer());
     return (await Promise.all(texts)).reduce((sum, text) => sum + gzipSync(text).length, 0);
@@ -105,7 +105,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('link', { name: id }).click();
     await page.locator('.name .badge.completed').waitFor();
     await page.getByText(/^Completed after .* until the first task started/).waitFor();
-    // What users print is text, whatever it looks like.
+    // Task output is shown as text, whatever it contains.
     await page.locator('.log', { hasText: '<img src=x>' }).waitFor();
     expect(await page.locator('.log img').count()).toBe(0);
     await page.locator('.timeline rect').first().waitFor();
@@ -254,7 +254,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await gone.waitFor({ state: 'detached' });
     const id = await submit({ name: 'after', tasks: [{ sleep: 1 }] });
     await page.getByRole('link', { name: id }).waitFor();
-    // What the browser says of connections that broke is no complaint of the page's.
+    // Connection errors of the browser are not errors of the page.
     const others = complaints.filter((text) => !/net::ERR_|Failed to load resource/.test(text));
     expect(others).toEqual([]);
   });

@@ -72,7 +72,7 @@ export const dashboardCommand = defineCommand({
       context.note(`the page of the cluster at ${where} is at ${endpoint}`);
       await Promise.race([whenAborted(context.interrupted), whenOrphaned(options.withParent)]);
     } finally {
-      // What is still open here must not keep a process that has ended.
+      // Open handles must not keep a finished process alive.
       if (options.withParent) process.stdin.destroy();
       await gateway.close();
     }

@@ -8,9 +8,9 @@ import { throwAll } from '../failure.js';
 import { plain } from '../terminal/paint.js';
 import { startProgress } from '../terminal/progress.js';
 
-/** Between two looks at a worker that drains. ms */
+/** Poll interval for a draining worker. ms */
 const POLL_MS = 200;
-/** What a worker has to say that it accepts tasks again. ms */
+/** Time for a worker to confirm that it accepts tasks again. ms */
 const UNDO_MS = 2_000;
 
 export const drainCommand = defineCommand({

@@ -84,7 +84,7 @@ async function load(names: readonly string[]): Promise<readonly Command[]> {
   return loaded as readonly Command[];
 }
 
-/** What the commands of two words have in common. */
+/** Descriptions of command groups. */
 export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   autoscale: 'scale workers with the load',
   trace: 'inspect and generate workloads',

@@ -9,7 +9,7 @@ import { type Finished, startGoshawk } from '../goshawk-process.fixture.js';
 /** How many ways; `GOSHAWK_DAMAGED_COMMANDS=1000` tries more. */
 const SEEDS = Number(process.env.GOSHAWK_DAMAGED_COMMANDS ?? 16);
 const ENDS_WITHIN_MS = 10_000;
-/** What a verification of a sound journal takes on a machine that does nothing else, at most. */
+/** Upper bound for verifying a sound journal on an idle machine. */
 const QUIET_MS = 1_000;
 
 let home = '';
@@ -31,7 +31,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const fileIn = (folder: string): string => join(folder, 'journal', 'jobs.mdb');
 
-/** What it ended with; undefined for a scheduler that is up, and was ended by us. */
+/** Exit state; undefined for a scheduler that started and was stopped by the test. */
 async function outcomeOf(args: readonly string[]): Promise<{ ended: Finished | undefined; ms: number }> {
   const startedAt = performance.now();
   const running = startGoshawk(args);
@@ -48,7 +48,7 @@ const TALLY = /can be read, [\d,]+ damaged\n$/;
 
 const isScheduler = (line: string): boolean => line.includes('"endpoint"');
 
-/** Without the log of a daemon: what is wrong, and how much was left out. */
+/** Output without the daemon's log: the error, and how much was skipped. */
 function lastWords({ stderr }: Finished): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"level"'));
 }

@@ -274,7 +274,7 @@ function inspected(summary: JournalSummary & { holder?: string; epoch?: number }
     `${counted(jobs, 'job')}: ${formatCount(jobs - jobsEnded)} active, ${formatCount(jobsEnded)} ended`,
     `${counted(records, 'record')}, the last ${last}`,
     `${formatBytes(usedBytes)} in use of ${formatBytes(fileBytes)}`,
-    // Of a process's name, where it listened.
+    // The address part of a process name.
     `last owned by ${formers.at(-1)?.split('!')[0] ?? 'nobody'}`,
     ...(holder === undefined ? [] : [`owned by scheduler ${holder}, epoch ${epoch}`]),
   ].join('\n');

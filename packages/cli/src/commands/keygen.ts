@@ -8,7 +8,7 @@ import type { Context } from '../context.js';
 
 const DEFAULT_FOLDER = 'goshawk-keys';
 const TOKEN_BYTES = 32;
-/** What most clients want. */
+/** Default rights, which fit most clients. */
 const DEFAULT_RIGHTS = 'submit,read-own';
 /** The name of `client.key`, which has all rights. */
 const EVERYBODYS = 'client';
@@ -88,7 +88,7 @@ export const keygenCommand = defineCommand({
 interface Made {
   readonly keys: ClusterKeys;
   readonly step: 'made' | 'kept' | 'client' | 'revoked' | RotationStep;
-  /** Of which a key was made or revoked. */
+  /** Client whose key was created or revoked. */
   readonly client?: string;
 }
 
@@ -162,7 +162,7 @@ async function revoked(folder: string, name: string): Promise<Made> {
   return { keys, step: 'revoked', client: name };
 }
 
-/** What HTTP asks for beyond loopback. It is kept beside the keys, and stays the same. */
+/** Bearer token for HTTP beyond loopback. It is stored beside the keys and does not change. */
 function httpToken(folder: string): string {
   const path = join(folder, 'http.token');
   if (!existsSync(path)) {

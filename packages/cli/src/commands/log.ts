@@ -51,7 +51,7 @@ async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): P
   );
 }
 
-/** With those of the file before each was rotated. What is no JSON is left out. */
+/** Includes the rotated files. Lines that are not JSON are skipped. */
 function readLogs(folder: string): LogLine[] {
   if (!existsSync(folder)) throw new InputError('no-logs', `there is no folder ${folder}`);
   const lines: LogLine[] = [];

@@ -56,7 +56,7 @@ export const policiesCommand = defineCommand({
     } else {
       const { name, title, options, settings } = policies[0]!;
       context.out(`${name}: ${title}\n`);
-      // What has a flag of its own is among the settings, in the units of the flag.
+      // Options with a dedicated flag are listed under settings, in the units of the flag.
       const own = options.filter(({ flag }) => flag.startsWith('--set'));
       if (own.length > 0) {
         table(

@@ -121,7 +121,7 @@ async function passOn(
     sink.write(chunk);
   }
   sink.end();
-  // What is left out is marked in the stream, which is longer than the limit then. In stderr the mark is enough.
+  // A gap is marked in the stream, which then exceeds the limit. For stderr the mark is enough.
   if (isWhole && printed <= LIMITS.outputBytesMax) return;
   throw new GoshawkError(
     'output-too-long',
@@ -130,7 +130,7 @@ async function passOn(
   );
 }
 
-/** As a shell has it: 128 and the number of the signal, 127 for a command that was not found. */
+/** Exit code as in a shell: 128 plus the signal number, or 127 if the command was not found. */
 function exitCodeOf(context: Context, { id, state, failures }: JobDetail): number {
   if (state === 'completed') return ExitCode.done;
   if (state === 'cancelled')

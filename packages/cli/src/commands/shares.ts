@@ -71,7 +71,7 @@ async function withUsers(cluster: Cluster, signal: AbortSignal): Promise<Cluster
 
 /** A job, or all jobs of a user together. */
 interface Holder extends Omit<JobShare, 'id'> {
-  /** Of a job. */
+  /** Id of the job. */
   readonly id?: string;
   readonly jobs: number;
 }
@@ -136,7 +136,7 @@ function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: Clu
   ];
 }
 
-/** Of the resource of which it has most. */
+/** Share of the dominant resource. */
 function dueShare({ has, due = {} }: Holder, capacity: Resources): number {
   const { of } = largestShare(has, capacity);
   const there = capacity[of] ?? 0;

@@ -277,7 +277,7 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
   context.note('Ctrl-C drains and stops the cluster');
 }
 
-/** Who says how long tasks take needs to know what that is measured by. */
+/** Users who give estimates need to know the cutoff. */
 function cutoffLine({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string {
   const origin =
     cutoffJobs === null

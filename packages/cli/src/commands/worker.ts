@@ -115,7 +115,7 @@ export const workerCommand = defineCommand({
   },
 });
 
-/** What this machine has, or what the container around the process may use of it. Bytes. */
+/** Memory of this machine, or the limit of the container. Bytes. */
 function availableMemory(): number {
   const allowed = process.constrainedMemory();
   // Without a limit it is 0, or more than there is.
@@ -127,9 +127,8 @@ const FIRST_PROCESS =
   'this is process 1, so orphaned processes of commands stay as zombies; start the container with an init (docker run --init)';
 
 /**
- * What a worker runs. A list of one kind excludes the other kind, unless that has a list too.
- *
- * @throws InputError for a path that is not absolute, or is not there
+ * Permissions of a worker. A list of one kind excludes the other kind, unless that has a list, too.
+ * @throws InputError if a path is not absolute or does not exist
  */
 export function allowedBy(
   options: Readonly<

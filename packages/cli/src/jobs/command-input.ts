@@ -31,7 +31,7 @@ export async function readCommandInput(signal: AbortSignal): Promise<CommandInpu
   const late = new Promise<never>((_, reject) => {
     tooLate = reject;
   });
-  // Whoever waits for it hears of it.
+  // Callers that await it see the error.
   late.catch(() => {});
   await new Promise<void>((resolve, reject) => {
     const timer = kind === 'socket' ? setTimeout(giveUp, IDLE_MS) : undefined;

@@ -4,7 +4,7 @@ import { TestCluster } from '../test-cluster.fixture.js';
 
 let up: TestCluster;
 
-/** What `goshawk job` says of the attempts: the worker and the GPUs of each. */
+/** Returns the worker and GPUs of each attempt from `goshawk job`. */
 async function attemptsOf(id: string): Promise<{ worker: string; gpus: string[]; state: string }[]> {
   return JSON.parse((await up.goshawk(['job', id, '--json'])).stdout).attempts;
 }
@@ -55,7 +55,7 @@ it('tasks that run together have GPUs of their own, those that ask for none see 
   const print = ['sh', '-c', 'echo "$CUDA_VISIBLE_DEVICES/$GOSHAWK_GPUS"; exec sleep 1000'];
   const submit = (count: number, demand: Record<string, number>) =>
     cluster.submit({ demand, tasks: { count, run: { exec: print } } });
-  /** What each of its tasks has printed, once all have. */
+  /** Returns each task's output once all have ended. */
   const printed = async (job: Awaited<ReturnType<typeof submit>>, tasks: number): Promise<string[]> => {
     let lines: string[] = [];
     await expect

@@ -66,7 +66,7 @@ function stageLines({ stages }: JobDetail): string[] {
   return stages.map(({ name, state, tasks, unfinished, after, estimateMs, counts, meanRunMs }) => {
     const left = unfinished > 0 && unfinished < tasks ? `, ${formatCount(unfinished)} left` : '';
     const before = state === 'blocked' ? `, after ${after.map(plain).join(', ')}` : '';
-    // What has run tells more than what was expected of the whole job.
+    // Measured run times are better than the job's estimate.
     const each =
       meanRunMs !== undefined ? ` of ${formatDuration(meanRunMs)} on average` : estimated(estimateMs);
     const bad = (['failed', 'cancelled'] as const)
@@ -82,7 +82,7 @@ function estimated(estimateMs: Millis | undefined): string {
   return estimateMs === undefined ? '' : `, estimated at ${formatDuration(estimateMs)} each`;
 }
 
-/** What is left of a job of stages as its estimates say; nothing where one is missing. */
+/** Remaining work of a job with stages by its estimates; undefined if one is missing. */
 function remainingWork({ stages }: JobDetail): string | undefined {
   const left = stages.filter(({ unfinished }) => unfinished > 0);
   if (stages.length < 2 || left.length === 0 || left.some(({ estimateMs }) => estimateMs === undefined))

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'submitted', align: 'right', dropFirst: 3 },
   { title: 'took', align: 'right', dropFirst: 2 },
 ];
-/** Where a job has one. */
+/** Present if a job has a deadline. */
 const DEADLINE: Column = { title: 'deadline', align: 'right' };
 
 /** @param now wall clock, ms since 1970 */

@@ -7,7 +7,7 @@ import { isRunning, type ProcessOptions } from '../goshawk-process.fixture.js';
 import { TestCluster } from '../test-cluster.fixture.js';
 
 let up: TestCluster;
-/** For what is there before a command is tested, and after. */
+/** Cluster for setup and teardown of tests. */
 let cluster: Cluster;
 
 beforeAll(async () => {
@@ -664,7 +664,7 @@ describe('drain', () => {
       exitCode: 2,
       stderr: 'goshawk: there is no worker nobody; `goshawk workers` lists all workers\n',
     });
-    // Of several, those that there are do as they are told.
+    // Existing workers are drained even if another name is unknown.
     expect(await up.goshawk(['drain', 'w1', 'nobody', 'w2', '--wait'])).toMatchObject({
       exitCode: 2,
       stdout: 'w1 is drained: no tasks are running\nw2 is drained: no tasks are running\n',

@@ -114,7 +114,7 @@ export async function jobsNamed(
   return [...new Set(ids)];
 }
 
-/** Of one scheduler, the number in the id decides between jobs of the same millisecond. */
+/** Within a scheduler, the id's number orders jobs of the same millisecond. */
 function later(a: JobSummary, b: JobSummary): JobSummary {
   if (a.submittedAt !== b.submittedAt) return a.submittedAt > b.submittedAt ? a : b;
   return numberOf(a.id) > numberOf(b.id) ? a : b;

@@ -14,7 +14,7 @@ import {
   sumOf,
 } from '@goshawk/core';
 
-/** What is to be expected of a job that has not been submitted. */
+/** The expected course of a job that was not submitted. */
 export interface Outlook {
   readonly tasks: number;
   /** Undefined: the cluster finds out once it has it. */
@@ -24,10 +24,10 @@ export interface Outlook {
   readonly cutoffFrom: string;
   readonly estimateMs: Millis | undefined;
   readonly stages: readonly StageOutlook[];
-  /** Of workers that take work. */
+  /** Slots of workers that accept tasks. */
   readonly slots: number;
   readonly freeSlots: number;
-  /** What waits, and may be served before it. */
+  /** Waiting work that may be served first. */
   readonly ahead: Ahead;
   /** Until its first task starts, if what is believed of those before it is right; undefined: nobody can say. */
   readonly startMs: Millis | undefined;
@@ -49,7 +49,7 @@ export interface StageOutlook {
 interface Ahead {
   readonly jobs: number;
   readonly tasks: number;
-  /** Of these tasks nobody said how long they take. */
+  /** Number of these tasks without an estimate. */
   readonly unknown: number;
   /** Undefined: there are such. */
   readonly workMs: Millis | undefined;
@@ -60,8 +60,7 @@ interface Ahead {
 const EXAMPLES = 3;
 
 /**
- * By what owners and central answer now: nobody is asked to try anything.
- *
+ * Predicts from the current state of owners and central, without trying anything.
  * @param jobs that wait or run
  */
 export function outlookOf(
@@ -86,7 +85,7 @@ export function outlookOf(
     fitting: active.filter((worker) => fits(demand, worker.capacity) && mayRun(worker, { requires })).length,
     workers: active.length,
   }));
-  // Where classes matter short jobs are served first.
+  // With classes, short jobs go first.
   const isBefore = (job: JobSummary): boolean =>
     decided !== 'short' || !preset.byClass || job.class === 'short';
   const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));

@@ -21,7 +21,7 @@ interface LogsRequest {
   readonly tail?: number | undefined;
   /** Put the task before each line. */
   readonly isPrefixed: boolean;
-  /** Of a live stream: print it task by task once it has ended. */
+  /** For a live stream: print it task by task at the end. */
   readonly isSorted?: boolean;
 }
 
@@ -61,7 +61,7 @@ export async function showLogs(
   for (const line of outputFileLines(spec)) context.note(line);
 }
 
-/** Where the tasks of a job write their output, if not to the log. */
+/** Lines about tasks that write output to files instead of the log. */
 export function outputFileLines(spec: JobDetail['spec']): string[] {
   const paths = { stdout: new Set<string>(), stderr: new Set<string>() };
   for (const { tasks } of (spec as JobSpec | undefined)?.stages ?? []) {

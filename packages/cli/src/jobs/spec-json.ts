@@ -8,7 +8,7 @@ export function specJson(spec: unknown): unknown {
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, specJson(value)]));
 }
 
-/** What is no UTF-8 comes as base64. */
+/** Bytes that are not UTF-8 become base64. */
 export function textOf(bytes: Uint8Array): string | { readonly base64: string } {
   try {
     return UTF_8.decode(bytes);

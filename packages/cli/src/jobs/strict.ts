@@ -1,6 +1,6 @@
 import { ExitCode } from '../command.js';
 
-/** Of commands that list what several schedulers have. */
+/** Option of commands that list the data of several schedulers. */
 export const STRICT = {
   type: 'flag',
   flagOnly: true,

@@ -15,7 +15,7 @@ function unknown(
   return `unknown: central does not answer; ${formatDuration(1_000 * lastSeen.secondsAgo)} ago ${words(lastSeen)}`;
 }
 
-/** What `goshawk top` shows. */
+/** Renders `goshawk top`. */
 export function topPage(
   {
     overview,

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { TestCluster } from '../test-cluster.fixture.js';
 
 const SOON = { timeout: 60_000 };
-/** What times of two schedulers may be off by. */
+/** Maximum clock difference between two schedulers. */
 const CLOSE_MS = 50;
 /** Ends when there is a file. */
 const untilGo = ({ folder }: TestCluster) => [

@@ -140,7 +140,7 @@ class Board {
       for (const state of Object.keys(sums) as (keyof TaskCounts)[]) sums[state] += each[state];
     }
     const left = sums.waiting + sums.running;
-    // What has ended already needs no bar.
+    // Ended jobs need no progress bar.
     if (this.#progress === undefined && left === 0) return;
     const label = this.#jobs === 1 ? id : counted(this.#jobs, 'job');
     this.#progress ??= startProgress(this.#context, label, sums.total);

@@ -32,7 +32,7 @@ const SHOWN = 5;
 /** Stages that have a line each. */
 const STAGES_SHOWN = 10;
 
-/** What waits in the cluster, and what would help. */
+/** Renders the waiting tasks of the cluster and remedies. */
 export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
   const total = sumOf(waiting, ({ tasks }) => tasks);
   const title = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
@@ -60,10 +60,10 @@ function centralLine(central: CentralLine | undefined): string {
   return `${counted(slots, 'slot')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 
-/** What is known of a job besides: what divides short from long, and how it came out. */
+/** Context of a job: the cutoff, and its outcome. */
 interface Background {
   readonly cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined;
-  /** Of the cluster; undefined while central does not answer. */
+  /** Workers of the cluster; undefined while central does not respond. */
   readonly workers?: readonly WorkerView[] | undefined;
   /** Only of a job that has ended. */
   readonly ended: JobDetail | undefined;

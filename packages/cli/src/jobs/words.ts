@@ -13,7 +13,7 @@ import { type Painter, painter, paintStanding, paintState, plain } from '../term
 /** Failures that are shown without being asked for. */
 const FAILURES_SHOWN = 5;
 
-/** What a scheduler says of a job whose pilots have not run yet. */
+/** The scheduler's `classifiedBy` before pilots have run. */
 const UNDECIDED = 'pilots, not yet';
 
 /** `short, decided by 3 pilots`; while pilots run, for what the job is taken. */
@@ -51,7 +51,7 @@ export function outcomeLine(job: JobSummary, paint: Painter): string {
   }
 }
 
-/** Of a job that has ended. */
+/** Lateness of an ended job. */
 function lateness({ endedMs = 0, deadlineMs = Number.POSITIVE_INFINITY }: JobSummary): string {
   return endedMs > deadlineMs ? `, ${formatDuration(endedMs - deadlineMs)} after its deadline` : '';
 }
@@ -64,7 +64,7 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
   return deadlineMs === undefined ? '' : `in ${formatDuration(submittedAt + deadlineMs - now)}`;
 }
 
-/** What a person needs after a failure: the first tasks that failed, and how to see more. */
+/** Lines after a failure: the first failed tasks, and how to see more. */
 export function failureLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
   const failures = job.failures.slice(0, FAILURES_SHOWN);
@@ -112,7 +112,7 @@ function measureLines(job: JobDetail, paint: Painter): string[] {
   return lines.map(([label, value]) => `${paint.dim(label.padEnd(width))}  ${value}`);
 }
 
-/** Where the time of an ended job went: label and value. */
+/** Time breakdown of an ended job: label and value. */
 export function measures(job: JobDetail): [label: string, value: string][] {
   const lines: [string, string][] = [];
   if (job.firstStartMs !== undefined) {

@@ -9,11 +9,11 @@ export interface ApiOptions {
   readonly api: string;
   /** Read for each question: Kubernetes replaces it now and then. */
   readonly tokenFile: string;
-  /** Who has signed the server's certificate. */
+  /** CA of the server's certificate. */
   readonly caFile: string;
 }
 
-/** Where Kubernetes leaves a pod what its service account needs. */
+/** Location of a pod's service account files. */
 export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Options of every command that talks to Kubernetes. */

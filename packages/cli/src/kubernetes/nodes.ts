@@ -1,7 +1,7 @@
 import { UnreachableError } from '@goshawk/core';
 import { type ApiOptions, askApi, readAnswer } from './api.js';
 
-/** What the API server has in memory serves. */
+/** Served from the API server's cache. */
 const CORDONED = '/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&resourceVersion=0';
 
 /**

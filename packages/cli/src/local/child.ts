@@ -17,7 +17,7 @@ const GOSHAWK = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
 const TRAILER = /^(?:Node\.js v\d|\s+at |\s*\^+\s*$|\{$|\}$|\s+\w+: .*,?$|$)/;
 const ERROR_LINE = /^(?:Uncaught )?\w*Error\b.*: /;
 
-/** What a daemon says on stdout, with --json, when it is up. */
+/** The startup message of a daemon on stdout with --json. */
 export interface DaemonIsUp {
   readonly schema: 'goshawk.daemon/1';
   readonly role: string;
@@ -101,14 +101,14 @@ function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('GOSHAWK_')));
 }
 
-/** What is wrong with a child's options, such as a port in use, is wrong with this command's. */
+/** Invalid options of a child, such as a port in use, are errors of this command's options. */
 function startFailure(
   name: string,
   how: number | NodeJS.Signals,
   reason: string,
   logFile: string,
 ): GoshawkError {
-  // Who was killed may have said nothing.
+  // A killed process may have printed nothing.
   const why = reason === '' ? '' : `: ${readable(reason)}`;
   if (how === ExitCode.usage) return new InputError('start-failed', `${name} cannot start${why}`);
   return new GoshawkError('start-failed', `${name} did not start (${how})${why}`, `see ${logFile}`);

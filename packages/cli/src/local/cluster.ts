@@ -25,7 +25,7 @@ interface LocalClusterOptions
   readonly users?: string | undefined;
   /** The folder of the cluster's keys; undefined: every connection is served. */
   readonly keys: string | undefined;
-  /** Where central listens; port 0 for any. */
+  /** Listen address of central; port 0 for any. */
   readonly bind: string;
   /** Logs, and what outlives the processes. */
   readonly dataFolder: string;
@@ -37,7 +37,7 @@ interface LocalClusterOptions
   readonly auditLog?: string | undefined;
   /** With a page, and the HTTP API. */
   readonly dashboard?: boolean;
-  /** Where central serves HTTP; the others do at free ports, which central lists. */
+  /** HTTP address of central; the others use free ports, which central lists. */
   readonly http?: Pick<HttpOptions, 'bind' | 'token'> | undefined;
   /** Called with lines for people, about what happens to the processes. */
   readonly note: (line: string) => void;
@@ -77,7 +77,7 @@ export class LocalCluster {
   readonly #children = new Map<string, Child & Pick<Place, 'role'>>();
   readonly #restarts = new Set<NodeJS.Timeout>();
   #stopping = false;
-  /** Who may look at a cluster with keys, also after its page was started again. */
+  /** Token for viewing a cluster with keys, valid across restarts of its page. */
   readonly #pageToken = randomBytes(24).toString('base64url');
 
   private constructor(options: LocalClusterOptions) {

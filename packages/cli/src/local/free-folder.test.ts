@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(parent, { recursive: true, force: true });
 });
 
-/** What a scheduler does with the folder that it is offered. */
+/** Simulates a scheduler that uses the offered folder. */
 async function journalled({ number, path }: SchedulerFolder): Promise<number> {
   open.push(await openLmdbJournal({ folder: journalIn(path), newTag: () => 'abcde', version: '0' }));
   return number;

@@ -4,7 +4,7 @@ import { InputError } from '@goshawk/core';
 
 /** A folder of a scheduler, among those that several share. */
 export interface SchedulerFolder {
-  /** From 0. */
+  /** Number, starting at 0. */
   readonly number: number;
   readonly path: string;
 }
@@ -12,7 +12,7 @@ export interface SchedulerFolder {
 /** Others may have been faster at every folder, and have let go of one since. */
 const ROUNDS = 3;
 
-/** Where the scheduler of a data folder writes its jobs down. */
+/** Journal folder within a scheduler's data folder. */
 export function journalIn(dataFolder: string): string {
   return join(dataFolder, 'journal');
 }
@@ -47,7 +47,7 @@ export async function inFreeFolder<T>(
   );
 }
 
-/** From one that is drawn on: many that start at once do not all try the same. */
+/** Starts at a random folder, so that schedulers starting together do not try the same ones. */
 function candidates(parent: string, count: number): SchedulerFolder[] {
   const first = Math.floor(Math.random() * count);
   const all = Array.from({ length: count }, (_, i) => {

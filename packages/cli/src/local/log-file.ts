@@ -2,12 +2,12 @@ import fs, { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:
 import { dirname } from 'node:path';
 import { makeFolder } from '@goshawk/core';
 
-/** Of one log; there is one more of that size beside it, with what was said before. */
+/** Size of one log; a second file of that size keeps older lines. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Where a child's log goes: for this user alone, and never more than two files of a bounded size. What cannot be
- * written, on a full disk say, is lost: a supervisor does not end over a log.
+ * Log file of a child: readable by this user only, and at most two files of bounded size. Lines that cannot
+ * be written, for example on a full disk, are lost, because a log must not stop a supervisor.
  */
 export class LogFile {
   readonly #path: string;
@@ -37,7 +37,7 @@ export class LogFile {
     try {
       if (file !== undefined) closeSync(file);
     } catch {
-      // What it could not keep is lost.
+      // Lines that do not fit are lost.
     }
   }
 

@@ -11,7 +11,7 @@ interface Line {
   readonly [flag: string]: unknown;
 }
 
-/** What `submit` would send, from a folder /here. */
+/** Builds the job that `submit` would send from the folder /here. */
 async function job({ words = [], command, files = {}, ...flags }: Line) {
   const { values } = resolveOptions(SUBMIT_OPTIONS, { flags, environment: {}, file: {}, fileName: '' });
   return buildJob(

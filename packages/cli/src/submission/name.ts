@@ -6,8 +6,8 @@ import type { Work } from './work.js';
 const LENGTH_MAX = 40;
 
 /**
- * What a job is called when nobody says: the command's first words, the function, the file. The same submission has
- * the same name each time, so that estimators can learn by it.
+ * Default name of a job: the command's first words, the function, or the file. The same submission always
+ * gets the same name, so that estimators can learn from it.
  */
 export function nameOf(work: Work): string {
   return shortened(wordsOf(work));

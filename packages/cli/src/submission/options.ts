@@ -3,7 +3,7 @@ import type { OptionSpecs, Resolved } from '../options.js';
 
 const TASKS_MAX = LIMITS.tasksPerJobMax;
 
-/** What the tasks run, and how many tasks. Flags only: they describe one submission. */
+/** Options for the tasks and their number. Flags only, because they describe one submission. */
 const WORK = {
   tasks: { type: 'count', flagOnly: true, min: 1, max: TASKS_MAX, describe: 'number of equal tasks [1]' },
   array: {
@@ -221,7 +221,7 @@ const JOB = {
   maxRunning: { type: 'count', min: 1, rare: true, describe: 'maximum number of running tasks of the job' },
 } as const satisfies OptionSpecs;
 
-/** What the command does after the submission. */
+/** Options for the time after submission. */
 const AFTERWARDS = {
   wait: {
     type: 'flag',

@@ -2,7 +2,7 @@ import { counted, InputError, LIMITS } from '@goshawk/core';
 import { valueListsIn } from '../pairs.js';
 import { parseArray } from './array.js';
 
-/** What one task of a job gets that the others do not. */
+/** The individual part of a task. */
 export interface Share {
   /** For errors: `line 17 of names.txt`. */
   readonly where: string;
@@ -110,7 +110,7 @@ export function combined(
 
 const NOTHING: Share = { where: 'the job', text: undefined, columns: [], named: {}, input: undefined };
 
-/** Of a module: an object of all names, with the value or the line that has none. */
+/** Input of a module: an object with all names, and the value or line without a name. */
 function inputOf({ columns, named, input }: Share): unknown {
   if (input === undefined) return named;
   if (Array.isArray(input)) return { columns, ...named };

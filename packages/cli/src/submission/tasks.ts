@@ -16,7 +16,7 @@ import { filledIn, hasForeignPlaceholder, noText } from './placeholders.js';
 import { arrayShares, combined, lineShares, type Share } from './shares.js';
 import type { Work } from './work.js';
 
-/** Where relative paths start, and what files hold. */
+/** Base folder of relative paths, and file contents. */
 export interface Sources {
   readonly cwd: string;
   /** @param what names the option in errors; the path `-` is stdin @throws InputError when it cannot be read */

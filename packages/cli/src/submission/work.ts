@@ -3,7 +3,7 @@ import type { Positionals } from '../command.js';
 import { flagOf } from '../options.js';
 import type { SubmitOptions } from './options.js';
 
-/** What a job's tasks do: exactly one of these is asked for. */
+/** The kinds of work: exactly one is given. */
 export type Work =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'command'; readonly argv: readonly string[] }
@@ -42,10 +42,8 @@ const EXCLUDE_EACH_OTHER = [
 ] as const satisfies readonly (readonly (keyof SubmitOptions)[])[];
 
 /**
- * What is to be run.
- *
- * @throws InputError when nothing is, more than one thing is, or an option stands beside it that has no
- * meaning there
+ * Determines the work.
+ * @throws InputError if there is none or more than one, or an option does not apply
  */
 export function chooseWork(options: SubmitOptions, { words, afterDashes }: Positionals): Work {
   const found: Work[] = [];

@@ -12,7 +12,7 @@ export interface Progress {
   stop(): void;
 }
 
-/** Between two lines where there is no bar. */
+/** Interval between lines without a progress bar. */
 const PLAIN_INTERVAL_MS = 5_000;
 const BAR_WIDTH = 24;
 /** For the `^C` that a terminal shows: it would begin a new line, and leave the bar above it. */

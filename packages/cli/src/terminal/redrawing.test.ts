@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { redrawing } from './redrawing.js';
 
-/** What is written for these pages, on a terminal whose user may change its size. */
+/** Output for these pages on a terminal that may be resized. */
 function drawing(terminal: { columns: number; rows?: number }) {
   const written: string[] = [];
   const stdout = Object.assign(terminal, { write: () => {} });

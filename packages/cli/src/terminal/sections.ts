@@ -1,7 +1,7 @@
 import type { Painter } from './paint.js';
 import { wrapWords } from './width.js';
 
-/** What a page says of one thing: a label, and a line or several beside it. */
+/** A section of a page: a label, and one or more lines. */
 export type Section = readonly [label: string, lines: string | readonly string[]];
 
 /** A section that is left out when there is nothing to say. */

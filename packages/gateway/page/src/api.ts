@@ -3,7 +3,7 @@ const TOKEN = 'goshawk.token';
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 5_000;
 
-/** What the API says of an error, or that nobody answers there. */
+/** An error of the API, or of the connection to it. */
 export class ApiError extends Error {
   readonly status: number;
   readonly hint: string;

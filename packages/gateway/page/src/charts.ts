@@ -15,7 +15,7 @@ interface ChartSpec {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** From short to long delays there are four orders of magnitude. */
+  /** Delays span four orders of magnitude. */
   readonly isLog?: boolean;
 }
 
@@ -112,7 +112,7 @@ export class Chart {
       grid: { stroke: colour('line'), width: 1 },
       ticks: { show: false },
     };
-    // What uPlot passes over for want of room is null.
+    // uPlot passes null for ticks without space.
     const values = (_: unknown, splits: readonly (number | null)[]) =>
       splits.map((split) => (split === null ? '' : isLog ? secondsWord(split) : `${split}`));
     const splits = (_: unknown, __: number, from: number, to: number) => powersOfTen(from, to);
@@ -197,7 +197,7 @@ function secondsWord(seconds: number): string {
     : `${Number((seconds / 3_600).toPrecision(2))} h`;
 }
 
-/** Of a logarithmic axis, powers of ten alone are drawn and named. */
+/** On a logarithmic axis only powers of ten have ticks. */
 function powersOfTen(from: number, to: number): number[] {
   const first = Math.ceil(Math.log10(from) - 1e-9);
   const last = Math.floor(Math.log10(to) + 1e-9);

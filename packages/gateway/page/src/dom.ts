@@ -54,7 +54,7 @@ export function fill(element: Element, ...children: readonly Child[]): void {
   }
 }
 
-/** What stays of an element when it is made anew, so that the keyboard stays where it was. */
+/** Identity of an element across redraws, to keep the focus. */
 function keyOf(element: Element): string {
   return `${element.tagName} ${element.getAttribute('href') ?? ''} ${element.textContent}`;
 }

@@ -20,9 +20,9 @@ import { standing, tookSeconds } from './jobs.js';
 import type { Attempt, Job, JobSummary, Logs, TaskList, Why } from './shapes.js';
 import { may, type Place } from './view.js';
 
-/** Between two looks at a job that changes all the time. ms */
+/** Refresh interval of a changing job. ms */
 const LOOK_MS = 1_000;
-/** Of its log, the end. */
+/** Last lines of the log to show. */
 const LINES = 500;
 
 /** One job: why, how far, stages, what ran when, and what it printed. */
@@ -350,7 +350,7 @@ function bar({ tasks }: JobSummary): HTMLElement {
 /** Failures that are shown. */
 const FAILURES = 5;
 
-/** What went wrong, task by task. */
+/** List of failures by task. */
 function failureList({ failures, tasks }: Job): (Node | null)[] {
   if (failures.length === 0) return [];
   const shown = failures.slice(0, FAILURES).map((failure) => {

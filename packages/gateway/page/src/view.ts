@@ -1,12 +1,12 @@
 import type { Live } from './live.js';
 import type { Session } from './shapes.js';
 
-/** What a part of the page is given: where to draw, and what its address says. */
+/** Context of a part of the page: its container, and its part of the address. */
 export interface Place {
   readonly root: HTMLElement;
   readonly live: Live;
   readonly session: Session;
-  /** Of the address, after its name: an id. */
+  /** Rest of the address after the part's name: an id. */
   readonly rest: string;
   readonly query: URLSearchParams;
   /** Aborted when something else is shown. */
