@@ -142,7 +142,7 @@ describe('a file of settings', () => {
 });
 
 describe('what is no setting', () => {
-  const takenOut = 'is for one command line and cannot be a setting; remove it, and pass';
+  const takenOut = 'is a command-line option and cannot be a setting; remove it, and pass';
 
   it.each([
     ['{"stealkap": 3}', 'there is no setting "stealkap"; did you mean stealCap? remove or correct it'],

@@ -18,7 +18,7 @@ describe('a folder for the cgroups of commands', () => {
   it('without a controller is refused in one line that names it', () => {
     writeFileSync(join(folder, 'cgroup.controllers'), 'cpuset cpu pids\n');
     expect(() => prepareCgroup(folder)).toThrow(
-      `the cgroup ${folder} is without memory: its parent has to pass them on`,
+      `the cgroup ${folder} lacks memory: enable them in its parent`,
     );
   });
 });

@@ -19,7 +19,7 @@ export interface RunsAt<Run = FinishedRun> {
   readonly byVariant: Readonly<Record<string, readonly Run[]>>;
 }
 
-/** What is known of a figure before it is run. */
+/** A figure before it runs. */
 export interface Asked {
   readonly figure: Figure;
   /** The figure's own, or what `--workers` made of it. */
@@ -31,13 +31,13 @@ export interface Asked {
   readonly generator: string;
 }
 
-/** What was run for a figure of runs on clusters. */
+/** The runs of a figure on clusters. */
 export interface Swept extends Asked {
   /** By place, in the order of the axis. */
   readonly places: readonly RunsAt[];
 }
 
-/** From the runs of a figure to its numbers and verdicts. */
+/** Turns the runs of a figure into numbers and verdicts. */
 export function assess({ places, ...asked }: Swept): FigureResult {
   const finished = places.flatMap(({ byVariant }) => Object.values(byVariant).flat());
   return assessSeeds(places, ({ tick, byVariant }) => pointOf(tick, byVariant, asked.figure.pairs), {
@@ -80,7 +80,7 @@ export function assessSeeds<Run>(
   };
 }
 
-/** As if it had been the only seed. */
+/** Restricts the runs to one seed. */
 function ofSeed<Run>({ tick, byVariant }: RunsAt<Run>, index: number): RunsAt<Run> {
   const one = Object.entries(byVariant).map(([name, runs]) => [name, [runs[index]!]] as const);
   return { tick, byVariant: Object.fromEntries(one) };

@@ -61,7 +61,7 @@ export function timeAxis(until: number): Axis {
   return settingAxis('slots', 'linear', times, () => ({}), label);
 }
 
-/** Of predicted figures: percentiles of the errors. */
+/** For predicted figures: percentiles of the errors. */
 export const ERROR_PERCENTILES = settingAxis(
   'percentile',
   'even',
@@ -70,5 +70,5 @@ export const ERROR_PERCENTILES = settingAxis(
   (percent) => `P${percent}`,
 );
 
-/** Where nothing varies but the variants. */
+/** Axis of figures in which only the variants differ. */
 export const ONE_PLACE = labelledAxis('', { '': {} });

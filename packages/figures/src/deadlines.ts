@@ -2,7 +2,7 @@ import { meanOf, present } from '@goshawk/core';
 import { meanOfPresent, type Run } from '@goshawk/report';
 import type { Planned } from './point.js';
 
-/** What a run of all machines made of jobs with deadlines; undefined where there are none. */
+/** Deadline results of a run; undefined without deadlines. */
 export function plannedOf({ deadlines, planning }: Pick<Run, 'deadlines' | 'planning'>): Planned | undefined {
   if (deadlines === undefined) return undefined;
   const { jobs, missed, goodputSlotSeconds, bestEffortSeconds } = deadlines;

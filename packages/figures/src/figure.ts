@@ -2,9 +2,9 @@ import type { Axis } from './axis.js';
 import type { Pair, Point } from './point.js';
 import type { PackingSetUp, RunSettings } from './settings.js';
 
-/** Where a figure comes from. */
+/** The source of a figure. */
 export interface Paper {
-  /** As it is named in text: "Hawk". */
+  /** Short name for text: "Hawk". */
   readonly name: string;
   readonly reference: string;
 }
@@ -23,7 +23,7 @@ export interface Series {
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
   /** How its numbers are written. */
   readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
-  /** What the paper's text states at some places of the axis. */
+  /** Values that the paper's text states at some places of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
 }
 
@@ -75,7 +75,7 @@ export interface Claim {
   readonly judge: Judge;
 }
 
-/** What a figure runs by default: a generator, and how many of its jobs. */
+/** Default workload of a figure: a generator, and its number of jobs. */
 export interface FigureWorkload {
   readonly generator: string;
   /** Further options of the generator, `key=value,…`. */
@@ -105,7 +105,7 @@ export interface Figure {
    * run policies in the model of their paper, without messages.
    */
   readonly mode: FigureMode;
-  /** Of modelled figures; variants are named for the policies. */
+  /** Set-up of modelled figures; variants are named after the policies. */
   readonly model?: PackingSetUp;
   readonly workload: FigureWorkload;
   readonly settings: RunSettings;
@@ -135,7 +135,7 @@ export function table(title: string, series: readonly Series[]): Panel {
   return { kind: 'table', title, series };
 }
 
-/** What a section of the paper says, and for each sentence how to tell whether it is so here. */
+/** Claims of a section of the paper, each with a judge. */
 export function claims(section: string, judges: Readonly<Record<string, Judge>>): Claim[] {
   return Object.entries(judges).map(([text, judge]) => ({ section, text, judge }));
 }

@@ -18,14 +18,14 @@ export interface Speedup {
   readonly p50: number;
 }
 
-/** What a run says of its jobs beside their times, in their order; NaN where it says nothing. */
+/** Facts about the jobs of a run besides their times, in job order; NaN if unknown. */
 export interface JobDetails {
   readonly tasks: Float64Array;
   /** Mean of the waits of its tasks over the mean of their run times (SLearn §5.2.5). */
   readonly normalisedWaits: Float64Array;
   /** True mean task run time. */
   readonly meanSeconds: Float64Array;
-  /** What was believed of that. */
+  /** Estimate of that value. */
   readonly estimateSeconds: Float64Array;
   /** Share of its tasks that the sample was to have, where that is chosen job by job, in per cent. */
   readonly ratioPercents: Float64Array;
@@ -73,7 +73,7 @@ export interface WaitShare {
   readonly own: number;
   /** Under both. */
   readonly common: number;
-  /** Of those: that wait less under the variant than under the other. */
+  /** Share of those that wait less under the variant. */
   readonly lower: number | undefined;
 }
 
@@ -116,7 +116,7 @@ function segmentOf(wait: number): WaitSegment {
   return wait > WAIT_BOUNDS[1] ? 'long' : 'moderate';
 }
 
-/** What was believed of the jobs of three tasks and more. */
+/** Estimates of the jobs with at least three tasks. */
 export interface Beliefs {
   /** Median of |estimate − truth| ÷ truth. */
   readonly errorP50: number;
@@ -145,12 +145,12 @@ export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
   return { errorP50, rightQueue: right / errors.length };
 }
 
-/** By the preset's sizes (SLearn §5.2.1). */
+/** Queue by the sizes of the preset (SLearn §5.2.1). */
 function queueOf(sizeSeconds: number): number {
   return Math.min(9, Math.max(0, Math.floor(Math.log10(Math.max(1, sizeSeconds))) - 2));
 }
 
-/** Of the sampled jobs, the share whose ratio was each of these. */
+/** Distribution of the ratio over the sampled jobs. */
 export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   let jobs = 0;

@@ -36,8 +36,7 @@ const PERCENTS = Array.from({ length: 101 }, (_, percent) => percent);
 const EQUAL_WITHIN = 0.001;
 
 /**
- * What the runs at one place of the axis say, averaged over their seeds.
- *
+ * Averages the runs at one place of the axis over their seeds.
  * @param runs by variant; each with the same seeds, in the same order
  */
 export function pointOf(
@@ -56,7 +55,7 @@ export function pointOf(
   };
 }
 
-/** Where jobs have deadlines. */
+/** Averages deadline results, if jobs have deadlines. */
 function ofDeadlines(runs: Readonly<Record<string, readonly FinishedRun[]>>): Pick<Point, 'planned'> {
   const planned = known(runs, (finished) => {
     const all = finished.flatMap(({ run }) => plannedOf(run) ?? []);
@@ -65,7 +64,7 @@ function ofDeadlines(runs: Readonly<Record<string, readonly FinishedRun[]>>): Pi
   return Object.keys(planned).length === 0 ? {} : { planned };
 }
 
-/** Of each that has one. */
+/** Maps the variants that have a value. */
 function known<From, To>(
   of: Readonly<Record<string, From>>,
   compute: (from: From) => To | undefined,
@@ -78,7 +77,7 @@ function known<From, To>(
   );
 }
 
-/** What only the jobs one by one say. */
+/** Numbers that need the individual jobs. */
 function jobByJob(
   runs: Readonly<Record<string, readonly FinishedRun[]>>,
   pairs: readonly Pair[],

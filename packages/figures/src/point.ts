@@ -2,7 +2,7 @@ import type { ByClass, Distribution, UtilisationLevels } from '@goshawk/report';
 import type { Tick } from './axis.js';
 import type { Beliefs, Speedup, WaitShares } from './jobwise.js';
 
-/** What was measured of one variant at one place of the axis: means over its seeds. */
+/** Measurements of one variant at one place of the axis: means over its seeds. */
 export interface Measured {
   readonly runtimeSeconds: ByClass<Distribution>;
   /** Share of slots that are busy, over snapshots taken while jobs are submitted. */
@@ -22,46 +22,46 @@ export interface Paired {
 /** All that was measured at one place of the axis. */
 export interface Point {
   readonly tick: Tick;
-  /** By variant. */
+  /** Measurements by variant. */
   readonly measured: Readonly<Record<string, Measured>>;
-  /** By `pairName`; null for a class without jobs. */
+  /** Comparisons by `pairName`; null for a class without jobs. */
   readonly paired: Readonly<Record<string, ByClass<Paired | null>>>;
-  /** Of predicted figures, by variant: |estimate − truth| ÷ truth at each whole percentile, 0 to 100. */
+  /** For predicted figures, by variant: |estimate − truth| ÷ truth at each whole percentile, 0 to 100. */
   readonly errors?: Readonly<Record<string, readonly number[]>>;
-  /** Of modelled figures, by variant: tasks that wait. */
+  /** For modelled figures, by variant: waiting tasks. */
   readonly queues?: Readonly<Record<string, number>>;
   /** By `pairName`, as far as jobs were told apart. */
   readonly speedups?: Readonly<Record<string, Speedup>>;
   readonly waits?: Readonly<Record<string, WaitShares>>;
-  /** By variant. */
+  /** Estimates by variant. */
   readonly beliefs?: Readonly<Record<string, Beliefs>>;
-  /** Of planned figures, by variant. */
+  /** For planned figures, by variant. */
   readonly planned?: Readonly<Record<string, Planned>>;
-  /** Of staged figures, by variant. */
+  /** For staged figures, by variant. */
   readonly staged?: Readonly<Record<string, Staged>>;
-  /** By variant: of the sampled jobs, the share for which each ratio was chosen. */
+  /** By variant: distribution of the chosen ratio over the sampled jobs. */
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
-  /** By variant: the ratio for each sampled job of the first seed, in their order, in per cent. */
+  /** By variant: the ratio for each sampled job of the first seed, in order, in percent. */
   readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
 }
 
-/** What a policy that shares resources made of its jobs of stages. */
+/** Results of a resource-sharing policy for jobs with stages. */
 export interface Staged {
-  /** From submission to completion. */
+  /** Mean time from submission to completion. */
   readonly meanSeconds: number;
   readonly p95Seconds: number;
-  /** From the first submission to the last completion. */
+  /** Time from the first submission to the last completion. */
   readonly makespanSeconds: number;
   /** Jain's index of what jobs have over what they could have had; mean over windows of a minute. */
   readonly fairness: number;
-  /** Of the jobs, those that took longer than under the first variant, and longer than 1.25 times as long. */
+  /** Shares of jobs that took longer than under the first variant, and more than 1.25 times as long. */
   readonly slower: number;
   readonly muchSlower: number;
 }
 
-/** What a planning policy made of its jobs. */
+/** Results of a planning policy. */
 export interface Planned {
-  /** Of the jobs with a deadline, those that did not complete by it. */
+  /** Share of jobs with a deadline that missed it. */
   readonly missed: number;
   /** Node hours of jobs that completed while jobs still came. */
   readonly goodputHours: { readonly deadline: number; readonly bestEffort: number };

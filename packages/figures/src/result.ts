@@ -11,7 +11,7 @@ export interface MeasuredSeries {
   readonly unit: Series['unit'];
   /** One a place of the axis. */
   readonly values: readonly (number | null)[];
-  /** What the paper's text states at the same places, where it does. */
+  /** Values that the paper's text states at the same places, if any. */
   readonly paper?: readonly (number | null)[];
   /** Least and greatest over the seeds, where there are several. */
   readonly spread?: readonly (readonly [least: number, greatest: number] | null)[];
@@ -29,11 +29,11 @@ export interface MeasuredPanel {
   readonly title: string;
   readonly axisName: string;
   readonly series: readonly MeasuredSeries[];
-  /** Of distributions: run times in seconds, or errors as shares, at each whole percentile, 0 to 100, by variant. */
+  /** For distributions: run times in seconds, or errors as shares, at each whole percentile, 0 to 100, by variant. */
   readonly percentiles?: Readonly<Record<string, readonly number[]>>;
-  /** What the percentiles are; run times unless given. */
+  /** Kind of the percentiles; default: run times. */
   readonly percentilesOf?: 'errors';
-  /** Of courses: the sampling ratio of one job after another, in per cent, by variant. */
+  /** For courses: the sampling ratio of consecutive jobs, in percent, by variant. */
   readonly courses?: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -47,7 +47,7 @@ export interface FigureResult {
   readonly mode: FigureMode;
   readonly workload: Workload;
   readonly seeds: readonly number[];
-  /** Where all runs are on clusters of one size. */
+  /** Cluster size, if it is the same for all runs. */
   readonly workers: number | null;
   readonly axis: {
     readonly name: string;

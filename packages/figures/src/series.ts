@@ -4,7 +4,7 @@ import { type Paired, type Point, pairName } from './point.js';
 
 export type Statistic = 'p50' | 'p90' | 'mean';
 
-/** What a point has by variant, or by pair of them. */
+/** Fields of a point by variant, or by pair of variants. */
 type Field = Exclude<keyof Point, 'tick' | 'ratioCourses'>;
 type Found<F extends Field> = NonNullable<Point[F]>[string];
 
@@ -30,7 +30,7 @@ export function seriesOf<F extends Field>(
   };
 }
 
-/** With what the paper's text states at some places of the axis. */
+/** Adds the values that the paper's text states at some places of the axis. */
 export function stated(series: Series, paper: Series['paper'] & {}): Series {
   return { ...series, paper };
 }
@@ -112,7 +112,7 @@ export function shareLonger(of: string, jobs: JobClass, seconds: number): Series
   });
 }
 
-/** Of predicted figures: the error of a variant's predictions at the percentile that the place of the axis is. */
+/** For predicted figures: the error of a variant's predictions at the percentile of the place. */
 export function error(of: string): Series {
   return seriesOf(of, 'share', 'errors', of, (errors, { tick }) => errors[tick.x]);
 }

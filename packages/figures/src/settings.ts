@@ -23,19 +23,19 @@ export interface RunSettings {
   readonly central?: boolean;
   readonly partition?: boolean;
   readonly stealing?: boolean;
-  /** Of jobs with deadlines: what these leave beside the run time, in per cent of it. */
+  /** For jobs with deadlines: slack in percent of the run time. */
   readonly slack?: number;
   /** Chance that a job gives away what it need not use now. */
   readonly altruism?: number;
   /** Estimates are off by a factor that is uniform in 1 ± this. */
   readonly estimateError?: number;
-  /** Of planned figures: the workload at this place, where it is another one. */
+  /** For planned figures: the workload at this place, if it differs. */
   readonly generator?: string;
-  /** Of planned figures: jobs an hour, for which run times are stretched. */
+  /** For planned figures: jobs per hour, reached by stretching run times. */
   readonly rate?: number;
   /**
-   * Of planned figures, in place of what is learnt (3Sigma §6.3): run times are believed to be normal, off by this share on
-   * the mean…
+   * For planned figures, instead of learned run times (3Sigma §6.3): a normal distribution whose mean is off
+   * by this share…
    */
   readonly shift?: number;
   /** …and with this standard deviation over the mean; 0: one number. */
@@ -46,16 +46,16 @@ export interface RunSettings {
   readonly load?: number;
   /** Properties of workers, as `--attribute` has them. */
   readonly attribute?: readonly string[];
-  /** Of live figures: all times are divided by this, unless `--for` says how long a policy takes. */
+  /** For live figures: divisor of all times, unless `--for` sets the duration of a policy. */
   readonly scale?: number;
 }
 
-/** What a modelled figure of packing runs: each of its variants is a policy. */
+/** Set-up of a modelled packing figure: each of its variants is a policy. */
 export interface PackingSetUp {
   readonly servers: number;
   /** J of the partition. */
   readonly j: number;
-  /** What the places of the axis are: times of one run, or loads, or what arrival times are divided by. */
+  /** Meaning of the places of the axis: times of one run, loads, or divisors of arrival times. */
   readonly places: 'slots' | 'load' | 'speed';
   /** Shares of a server; undefined: the trace says. */
   readonly sizes?:

@@ -6,7 +6,7 @@ import { percentilesOf } from './measure.js';
 import type { Point, Staged } from './point.js';
 import type { FigureResult } from './result.js';
 
-/** What the runs of one variant say over the seeds, by where a point has it. */
+/** Aggregates of a variant's runs over the seeds, by field of a point. */
 const OVER_SEEDS = {
   planned: meanPlanned,
   staged: meanFields<Staged>,
@@ -19,13 +19,13 @@ const OVER_SEEDS = {
 type Field = keyof typeof OVER_SEEDS;
 type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
 
-/** What was run for a figure without a cluster: of policies by themselves, or of estimators. */
+/** The runs of a figure without a cluster: of policies or estimators alone. */
 export interface TrialRuns<F extends Field> extends Asked {
   readonly places: readonly RunsAt<RunOf<F>>[];
   readonly workers: number | null;
 }
 
-/** From such runs to a figure's numbers and verdicts; seeds count from 1 on. */
+/** Turns such runs into numbers and verdicts; seeds count from 1. */
 export function assessTrials<F extends Field>(field: F, { places, ...asked }: TrialRuns<F>): FigureResult {
   const overSeeds = OVER_SEEDS[field] as (runs: readonly RunOf<F>[]) => unknown;
   const pointOf = ({ tick, byVariant }: RunsAt<RunOf<F>>): Point => {

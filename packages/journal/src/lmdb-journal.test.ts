@@ -253,7 +253,7 @@ describe('room', () => {
     await watch.settled;
     watch.look();
     await watch.settled;
-    expect(said.at(-1)).toMatch(/no reserve can be made in .*EISDIR/);
+    expect(said.at(-1)).toMatch(/cannot create the reserve file in .*EISDIR/);
     rmSync(join(folder, 'reserve'), { recursive: true });
     watch.look();
     await watch.settled;

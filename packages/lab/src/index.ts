@@ -13,7 +13,7 @@ export const commands: Readonly<Record<string, () => Promise<unknown>>> = {
   'trace export': async () => (await import('./commands/trace-export.js')).traceExportCommand,
 };
 
-/** What `goshawk completion KIND` lists. */
+/** Lists for `goshawk completion KIND`. */
 export const completions = {
   workloads: async () => Object.keys((await import('@goshawk/traces')).GENERATORS),
   figures: async () => (await import('@goshawk/figures')).FIGURES.map(({ id }) => id),

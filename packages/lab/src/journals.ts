@@ -5,10 +5,9 @@ import { InputError } from '@goshawk/core';
 import type { JournalEntry } from '@goshawk/traces';
 
 /**
- * Where the journals are that words name: data folders of schedulers, folders of such, `postgres://…`; without words, those of the
- * cluster that `up` runs here.
- *
- * @throws InputError where nobody here knows; UnreachableError where none runs
+ * Resolves words to journals: data folders of schedulers, parents of such folders, or `postgres://…`; by
+ * default, those of the local cluster.
+ * @throws InputError if they are unknown; UnreachableError if no cluster runs
  */
 export async function journalPlaces(context: Context, words: readonly string[]): Promise<string[]> {
   if (words.length > 0)

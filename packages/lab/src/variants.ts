@@ -3,9 +3,9 @@ import { InputError, nearest } from '@goshawk/core';
 
 /** A run's settings under a name of their own. */
 export interface Variant<Options> {
-  /** What tables call it: the policy, and what is different from the command's own settings. */
+  /** Name in tables: the policy, and its differences from the command's settings. */
   readonly label: string;
-  /** With one policy and one estimator. */
+  /** Options with one policy and one estimator. */
   readonly options: Options;
   /** The policy as it was named, and what is different beside it. */
   readonly entry: string;
@@ -13,8 +13,8 @@ export interface Variant<Options> {
 }
 
 /**
- * What is held against what: the first policy against each other one under equal settings, where both vary; else nothing
- * in particular.
+ * Pairs to compare: the first policy against each other one under equal settings, if both vary; otherwise
+ * none.
  */
 export function pairsOf(
   variants: readonly Pick<Variant<unknown>, 'label' | 'entry' | 'change'>[],
@@ -28,7 +28,7 @@ export function pairsOf(
   });
 }
 
-/** What `--vary` says, for every command that compares. */
+/** The `--vary` option of all comparing commands. */
 export const VARY_OPTION = {
   type: 'texts',
   value: 'NAME=VALUES',
@@ -47,11 +47,10 @@ interface Varied {
 type Change = { readonly label: string; readonly values: Readonly<Record<string, unknown>> };
 
 /**
- * What is compared: each policy, with the settings that its entry has of its own (`hawk:no-stealing`,
- * `hawk:steal-cap=1`), under each estimator and each combination of the values of `--vary`.
- *
+ * Variants to compare: each policy with the settings of its entry (`hawk:no-stealing`, `hawk:steal-cap=1`),
+ * under each estimator and each combination of `--vary`.
  * @param specs of the settings that may differ
- * @throws InputError for a setting that there is not, or may not differ, and for what stands there twice
+ * @throws InputError for unknown, fixed or repeated settings
  */
 export function variantsOf<Options extends Varied>(options: Options, specs: OptionSpecs): Variant<Options>[] {
   const policies = listed(options.policy).map((entry) => ownSettings(entry, specs));
@@ -135,7 +134,7 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
   return { label: `${flagOf(option).slice(2)}=${value}`, values: optionsGiven(only, { [option]: value }) };
 }
 
-/** What shapes a policy: the settings in which runs of one workload on one cluster may differ. */
+/** Settings in which runs of one workload on one cluster may differ. */
 export const POLICY_SETTINGS: OptionSpecs = specsOf(
   POLICY_OPTIONS,
   Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),

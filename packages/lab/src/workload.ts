@@ -88,7 +88,7 @@ async function pause({ interrupted }: Context): Promise<void> {
   interrupted.throwIfAborted();
 }
 
-/** What is done within this is not worth a bar. */
+/** Shorter work shows no progress bar. */
 const SHOWN_AFTER_MS = 1_000;
 const PAUSE_EACH = 1_024;
 

@@ -37,7 +37,7 @@ export function beat(s: SchedulerParts, startedAt: Millis, now: Millis): void {
   s.routing.doWithoutCentral(now);
 }
 
-/** What waits for the end of other jobs, or for its user, has no use for a worker yet. */
+/** Jobs on hold or with unfinished predecessors need no workers yet. */
 function waitingTasks({ jobs }: SchedulerParts): number {
   let waiting = 0;
   for (const job of jobs.active()) if (!job.isAwaiting && !job.isHeld) waiting += job.tasks.waiting;

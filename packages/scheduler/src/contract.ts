@@ -40,8 +40,8 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   /** Reads back all that was written down of a job, durable or not, from its acceptance on. */
   recallJob?(job: JobNumber): Iterable<JournalEntry>;
   /**
-   * What the cluster's estimator had learned before is none of its own, or of a newer version; it begins anew. The
-   * message says why.
+   * Saved estimator state was invalid or from a newer version; the estimator starts fresh. The message says
+   * why.
    */
   estimatorStateRefused?(estimator: string, message: string): void;
   /** A job of the journal that has not ended stays there: it does not fit into the memory. */
@@ -73,19 +73,19 @@ export interface SchedulerConfig {
   readonly self: Address;
   /** Prefix of its jobs' ids; no other scheduler of the cluster has it. */
   readonly tag: string;
-  /** Where clients reach it. */
+  /** The endpoint for clients. */
   readonly endpoint: string;
   /** `HOST:PORT` where others may look at its process over HTTP. */
   readonly http?: string | undefined;
   readonly central: Address;
   /**
-   * Of its journal, where several schedulers have one together: others may take it over, and a key is one for all. 0 or
-   * undefined: the journal is this one's alone.
+   * Epoch of a journal shared by schedulers: others may take it over, and keys are cluster-wide. 0 or
+   * undefined: a local journal.
    */
   readonly epoch?: number | undefined;
   /** The journal is that of a scheduler that is gone: its jobs are looked after, and no others. */
   readonly adopted?: boolean | undefined;
-  /** Between attempts to enlist. ms; 0: never again. */
+  /** Interval between registration attempts. ms; 0: no retry. */
   readonly enlistRetryMs: number;
   /** Wall clock minus the machine's clock, as it is when it is read: clocks are set. ms */
   readonly wallOffsetMs: Millis;
@@ -93,15 +93,15 @@ export interface SchedulerConfig {
   readonly endedJobsMax: number;
   /** For so long. ms; if not said, for as long as there are not too many. */
   readonly endedJobsKeepMs?: Millis | undefined;
-  /** What an earlier incarnation has left behind. */
+  /** State left by an earlier incarnation. */
   readonly inheritance?: Inheritance | undefined;
-  /** What estimators had learned, by their names: the cluster's goes on from there. */
+  /** Saved estimator state by name. */
   readonly estimatorStates?: EstimatorStates | undefined;
   /** Bytes of task output kept, over all jobs, where its share of the memory does not say less. */
   readonly logBytesMax: number;
-  /** What it may take of the heap, as far as it can be estimated. In bytes; half of what Node's heap may have. */
+  /** Memory budget, as estimated. Bytes; default: half of Node's heap limit. */
   readonly memoryBytes?: number | undefined;
-  /** What is refused as too much; core's limits by default. */
+  /** Load limits; default: those of core. */
   readonly load?: Partial<LoadLimits> | undefined;
 }
 
@@ -113,11 +113,11 @@ export interface LoadLimits {
   readonly activeJobsPerUserMax: number;
   /** Tasks of one user that have not started. */
   readonly userWaitingTasksMax: number;
-  /** What they take of its memory, as it estimates it. */
+  /** Memory limit of active jobs, as estimated. */
   readonly activeBytesMax: number;
 }
 
-/** What estimators save, by their names, and how long jobs were. */
+/** Saved state of estimators by name, and job lengths. */
 export type EstimatorStates = Readonly<Record<string, unknown>>;
 
 /** Under this name: what the cluster's cutoff is learned from. */
@@ -126,7 +126,7 @@ export const JOB_LENGTHS = 'job lengths';
 /** A record, and where the journal has it; undefined where it cannot be read back. */
 export type JournalEntry = readonly [place: number | undefined, record: JobRecord];
 
-/** What is known of an owner's jobs when it starts again. */
+/** An owner's state at a restart. */
 export interface Inheritance {
   /**
    * By job, each from its acceptance on; of no job, that is under 0, who the schedulers were. Read once, and one at a

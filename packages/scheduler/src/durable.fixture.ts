@@ -27,7 +27,7 @@ export class DurableBench {
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
-  /** What earlier incarnations wrote, in order. */
+  /** Records of earlier incarnations, in order. */
   readonly #former: readonly JobRecord[];
   #isUnreadable = false;
   #report = 0;
@@ -79,7 +79,7 @@ export class DurableBench {
     this.receive(CLIENT, { type: 'submit', request, key, spec });
   }
 
-  /** Without a client. */
+  /** Accepts a job without a client. */
   accept(spec: JobInput): Job {
     return this.scheduler.submit(parseJobSpec(spec), undefined, this.now);
   }
@@ -100,7 +100,7 @@ export class DurableBench {
     this.receive(from, { type: 'ended', report, job, task, attempt, outcome, ...rest });
   }
 
-  /** What was written down cannot be read back before the next start. */
+  /** Makes records unreadable until the next start. */
   loseRecords(): void {
     this.#isUnreadable = true;
   }
@@ -110,12 +110,12 @@ export class DurableBench {
     this.scheduler.recorded(this.records.length, this.now);
   }
 
-  /** What was sent since the last call. */
+  /** Messages since the last call. */
   take(): Message[] {
     return this.#sent.splice(0).map(({ message }) => message);
   }
 
-  /** What the next incarnation finds, when everything was committed. */
+  /** The next incarnation's inheritance, if everything was committed. */
   inheritance(previousIncarnations: Address[] = [3 as Address]): Inheritance {
     const records = [...this.#former, ...this.records];
     const lastJob = Math.max(0, ...records.map(({ job }) => job));

@@ -52,7 +52,7 @@ class LoneEnvironment {
   drained(): void {}
 }
 
-/** What central says to who has enlisted. */
+/** Central's welcome of a scheduler. */
 export function welcome(policy: Partial<PolicySettings> = {}): Message {
   return {
     type: 'welcome',

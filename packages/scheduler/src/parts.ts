@@ -41,8 +41,8 @@ export class SchedulerParts extends SchedulerState {
   readonly holds: Holds;
   readonly keys: Keys;
   /**
-   * Who brought the jobs of these keys lately. A submission that comes again, since its answer is late, is known by its number
-   * and need not be read: a job of many tasks takes long to read.
+   * Recent submissions by key. A repeated submission, sent because its reply is late, is recognized by its
+   * number without parsing, which is slow for large jobs.
    */
   readonly recentSubmissions = new Map<string, { readonly client: Address; readonly request: number }>();
   readonly answers: Answers;
@@ -51,7 +51,7 @@ export class SchedulerParts extends SchedulerState {
     super(config, env);
     this.pieces = new Pieces(env, config.inheritance?.piece);
     this.audit = new RunningTaskAudit(this);
-    // What others hear of jobs.
+    // Views of jobs for others.
     this.views = new JobViews(this, (job) => this.predecessors.of(job));
     this.watching = new Watching(this, this.views);
     const limits = { ...DEFAULT_LOAD_LIMITS, activeBytesMax: this.shares.activeMax, ...config.load };

@@ -37,7 +37,7 @@ export function* takeIn(s: SchedulerParts): Iterable<number> {
   }
 }
 
-/** What is not of a job is who the schedulers were. */
+/** Records without a job list the schedulers. */
 function* entriesOfJobs({ entries }: Inheritance, keys: Keys): Iterable<JournalEntry> {
   for (const entry of entries) {
     const [, record] = entry;

@@ -44,7 +44,7 @@ describe('a reading is due', () => {
 });
 
 describe('what waits in the queues', () => {
-  /** What the workers say themselves, asked one by one. */
+  /** Queue lengths according to the workers. */
   function queuedByWorkers(cluster: VirtualCluster): () => number {
     let sum = 0;
     const client = cluster.addOutsider((_from, message: Message) => {

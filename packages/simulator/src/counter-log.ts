@@ -1,6 +1,6 @@
 import type { MessageType, Millis } from '@goshawk/core';
 
-/** What a cluster had counted by one moment; the times are those of the workload. */
+/** Counters of a cluster at one time of the workload. */
 export interface CounterReading {
   readonly atMs: Millis;
   readonly stealAttempts: number;
@@ -10,7 +10,7 @@ export interface CounterReading {
   readonly queuedEntries: number | undefined;
 }
 
-/** Of the workload, between two readings: as often as Hawk looks at utilisation (§4.1). */
+/** Interval between readings in time of the workload: as in Hawk (§4.1). */
 const PAUSE_MS = 100_000;
 
 /** Readings of the counters of a simulated cluster, in the course of a run. */
@@ -28,7 +28,7 @@ export class CounterLog {
   }
 }
 
-/** Where no probe is taken back (`lazy`), an entry is gone from the queues once its worker has asked for a task. */
+/** With lazy cancellation, an entry leaves the queues when its worker asks for a task. */
 export function queuedEntries(sent: Readonly<Partial<Record<MessageType, number>>>): number {
   const { probe = 0, assign = 0, ask = 0 } = sent;
   return probe + assign - ask;

@@ -23,7 +23,7 @@ export class DealtSleeps {
     return this.#dealt;
   }
 
-  /** Of a task that starts. */
+  /** Run time of a starting task. */
   of(task: TaskIndex): Millis {
     const known = this.#ofTask?.get(task);
     if (known !== undefined) return known;

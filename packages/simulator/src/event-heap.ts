@@ -9,14 +9,14 @@ export class EventHeap {
   /** Columns, by row. */
   kinds = new Uint8Array(INITIAL);
   targets = new Int32Array(INITIAL);
-  /** What they mean depends on the kind. */
+  /** Meaning depends on the kind. */
   firsts = new Float64Array(INITIAL);
   seconds = new Float64Array(INITIAL);
   refs: unknown[] = new Array(INITIAL);
   #sequences = new Float64Array(INITIAL);
   /** A 4-ary heap of rows: shallower than a binary one, and its children lie side by side. */
   #heap = new Int32Array(INITIAL);
-  /** Of the rows, by their places in the heap: so four children are one look into memory, and not four. */
+  /** Times by heap position: the four children are in one cache line. */
   #times = new Float64Array(INITIAL);
   size = 0;
   /** When the next event happens, or Infinity. A field, since the loop reads it at each event. */

@@ -11,7 +11,7 @@ import {
 import type { Job, SchedulerEnvironment } from '@goshawk/scheduler';
 import type { TaskOrder, WorkerEnvironment } from '@goshawk/worker';
 
-/** What the cluster around a party does for it. */
+/** The cluster's services for a party. */
 interface PartyCluster {
   nameOf(address: Address): string;
   send(from: Address, to: Address, message: Message): void;
@@ -23,12 +23,12 @@ interface PartyCluster {
 }
 
 /**
- * What a machine can do to a virtual cluster. Many machines may share one, as all workers do: it acts for the one
- * whose turn it is, so that a step need not look at an environment that no step before it has looked at.
+ * The environment of machines in a virtual cluster. Many machines share one, as all workers do: it acts for
+ * the current machine, so that a step touches only memory that previous steps have used.
  */
 export class PartyEnvironment implements Environment {
   protected readonly cluster: PartyCluster;
-  /** Whose turn it is. */
+  /** The current machine. */
   self: Address;
   /**
    * Parties of one role share a stream: their draws come in the order of the agenda, which the seed decides,

@@ -22,7 +22,7 @@ interface Setting {
   readonly delayMs?: number;
 }
 
-/** Of the jobs in their order, with an estimator that samples. */
+/** Results in job order, with an estimator that samples. */
 async function simulate(
   jobs: readonly SimulatedJob[],
   { workers, policy = 'hawk', choices = {}, seed = 1, delayMs = 0.5 }: Setting,

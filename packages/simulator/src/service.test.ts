@@ -21,7 +21,7 @@ test('messages are handled one after another, each for its time', () => {
   expect([21, 23, 30].map((at) => service.busyMs(at))).toEqual([7, 9, 9]);
 });
 
-/** What a message costs central: a third of a thousand can be had in a second. */
+/** Cost of a message at central: one third of a thousand fit into a second. */
 const SERVICE_MS = 3;
 const UNTIL_MS = 24_000;
 const TASK_MS = 50;

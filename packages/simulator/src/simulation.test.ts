@@ -150,7 +150,7 @@ describe('a simulation that takes long', () => {
 
   test('gives its caller a turn each 100 ms of wall time, while jobs come and after', async () => {
     let now = 0;
-    // As if each look at the clock came 50 ms after the one before.
+    // Simulates a clock that advances by 50 ms per reading.
     const slow = await turnsOf(() => (now += 50));
     expect(slow.turns).toBeGreaterThan(slow.events / 64 / 4);
   });

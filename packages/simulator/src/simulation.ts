@@ -16,21 +16,21 @@ import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js
 export interface SimulatedJob {
   /** Since the beginning of the workload; no earlier than that of the job before. */
   readonly submitMs: Millis;
-  /** Of tasks that sleep. */
+  /** Job of sleep tasks. */
   readonly spec: JobSpec;
 }
 
 export interface SimulationOptions {
   readonly workers: number;
   readonly slots: number;
-  /** What the tasks of one worker may use together, beside its slots. */
+  /** Resources that the tasks of one worker share, besides its slots. */
   readonly capacity: Resources;
   /** Rack, zone, model of a worker, by its number. Default: none. */
   readonly attributesOf?: VirtualClusterOptions['attributesOf'];
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
-  /** What the schedulers' estimators have learnt before, by their names; each begins with it. */
+  /** Initial state of the schedulers' estimators, by name. */
   readonly estimatorStates?: EstimatorStates | undefined;
   /** Default: 0.5 ms a message. */
   readonly network?: NetworkModel;
@@ -42,7 +42,7 @@ export interface SimulationOptions {
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
 
-/** What became of a job. Times are ms since the beginning of the workload; tasks in their order. */
+/** Outcome of a job. Times are ms since the beginning of the workload; tasks in order. */
 export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   /** Its place in the workload. */
   readonly index: number;
@@ -53,13 +53,13 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   readonly tasksCompleted: number;
   /** Runs of its tasks, those that failed included. */
   readonly attempts: number;
-  /** What it was taken for, and on what estimate; undefined where there was none. */
+  /** Class and estimate; undefined without any. */
   readonly judged: { readonly long: boolean; readonly estimateMs: Millis | undefined };
   /** Tasks that ran first so that the others could be judged, and when that was decided, since its submission. */
   readonly sampled:
     | { readonly pilots: number; readonly decidedMs: Millis | undefined; readonly note: unknown }
     | undefined;
-  /** Of the runs that counted; negative where a task never started. */
+  /** Start times of successful runs; negative for tasks that never started. */
   readonly startsMs: Float64Array;
   readonly runsMs: Float64Array;
 }
@@ -122,7 +122,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
    * @throws RangeError when jobs are not in order of submission
    */
   async *run(jobs: AsyncIterable<J> | Iterable<J>): AsyncIterable<readonly SimulatedEnd<J>[]> {
-    // To wait for a job takes longer than all else that is done with most.
+    // Awaiting a job costs more than most other work.
     if (Symbol.asyncIterator in jobs) {
       for await (const job of jobs) for (const ended of this.#untilSubmitted(job)) yield ended;
     } else {
@@ -151,7 +151,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     if (this.#ended.length >= BATCH) yield this.#takeEnded();
   }
 
-  /** Of the workload. ms */
+  /** Time of the workload. ms */
   get now(): Millis {
     return this.#cluster.now - SETTLING_MS;
   }
@@ -187,7 +187,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return this.#cluster.planningTimes.read();
   }
 
-  /** What was counted by then, now and then in the course of the run, and at its end. */
+  /** Readings during the run and at its end. */
   get readings(): readonly CounterReading[] {
     return this.#log.readings;
   }

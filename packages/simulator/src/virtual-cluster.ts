@@ -45,7 +45,7 @@ export interface VirtualClusterOptions {
   readonly network?: NetworkModel;
   /** How long central takes for each message; those that come meanwhile wait. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
-  /** From when on the phases of a measured network count. Default: 0. */
+  /** Time at which the phases of a measured network begin. Default: 0. */
   readonly networkBeginsAt?: Millis;
   /** Solves at once what a central policy wants solved; without, it plans by itself. */
   readonly solve?: SolveProgram | undefined;
@@ -74,7 +74,7 @@ export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 export class VirtualCluster {
   readonly central: Central;
   readonly schedulers: readonly Scheduler[];
-  /** To look at; what is done at one is done by `atWorker`. */
+  /** Read-only; use `atWorker` to act on one. */
   readonly workers: readonly Worker[];
   readonly centralAddress: Address;
   readonly schedulerAddresses: readonly Address[];
@@ -83,10 +83,10 @@ export class VirtualCluster {
   events = 0;
 
   readonly #options: VirtualClusterOptions;
-  /** Of every message, unless delays are drawn. */
+  /** Constant delay, unless delays are drawn. */
   readonly #delayMs: number;
   readonly #delays: Delays | undefined;
-  /** Of central's process; undefined where handling takes no time. */
+  /** Service of central's process; undefined if handling takes no time. */
   readonly #service: Service | undefined;
   /** Everything but messages of a constant delay. */
   readonly #heap = new EventHeap();
@@ -102,7 +102,7 @@ export class VirtualCluster {
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
   readonly #workerMemory = new WorkerMemory();
-  /** Of all workers, whose addresses follow each other; those that are added have their own. */
+  /** Shared by all workers, with consecutive addresses; added workers have separate ones. */
   #ofWorkers: WorkerParty | undefined;
   readonly #firstWorker: number;
   readonly #workersEnd: number;
@@ -167,12 +167,12 @@ export class VirtualCluster {
     return this.#sent.read();
   }
 
-  /** What its workers have stolen, those aside that were added. */
+  /** Steals of its workers, except added ones. */
   get steals(): Readonly<WorkerMemory['steals']> {
     return this.#workerMemory.steals;
   }
 
-  /** What the network draws; undefined when all messages take the same. */
+  /** Random delays; undefined if all messages take equally long. */
   get delays(): Delays | undefined {
     return this.#delays;
   }
@@ -191,7 +191,7 @@ export class VirtualCluster {
     this.#heap.push(Math.max(time, this.#now), this.#sequence++, EventKind.call, 0, 0, 0, call);
   }
 
-  /** Whoever starts a worker may want something of it, between two steps: what it does then, it does as that one. */
+  /** Runs an action on a worker between steps, on that worker's behalf. */
   atWorker(index: number, act: (worker: Worker) => void): void {
     this.#turnOf(this.workerAddresses[index]!);
     act(this.workers[index]!);
@@ -311,7 +311,7 @@ export class VirtualCluster {
     if (!this.#unsettled.includes(address as Address)) this.#unsettled.push(address as Address);
   }
 
-  /** Of two of one time, what was put in first comes first. */
+  /** At equal times, the event inserted first goes first. */
   #isMailAhead(): boolean {
     if (this.#mail.size === 0) return false;
     return this.#heap.size === 0 || this.#mail.sequence < this.#heap.nextSequence();
@@ -355,7 +355,7 @@ export class VirtualCluster {
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 
-  /** What arrives there waits for its turn. */
+  /** Messages to this process are queued. */
   #isServed(target: number): boolean {
     return this.#service !== undefined && target === this.centralAddress;
   }
@@ -536,7 +536,7 @@ export class VirtualCluster {
     this.#firstPlaces.push(this.#slots.add(slots));
   }
 
-  /** What it does in its step, it does itself. */
+  /** Effects of a step belong to this machine. */
   #turnOf(address: Address): void {
     // All others have one of their own.
     if (address >= this.#firstWorker && address < this.#workersEnd) this.#ofWorkers!.self = address;

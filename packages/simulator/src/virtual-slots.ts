@@ -1,15 +1,15 @@
 import { grown, type KillReason, type Millis } from '@goshawk/core';
 
 /**
- * What runs in the slots of all workers, as columns: one place a slot. An event that ends a run names it by
- * its number, so that the end of a killed run is not taken for that of the next one in its slot.
+ * Runs in the slots of all workers, as columns: one row per slot. End events carry the run's number, so that
+ * the end of a killed run is not mistaken for that of its successor.
  */
 export class VirtualSlots {
   #runs = new Int32Array(INITIAL);
   /** NaN where nothing runs. */
   #startedAt = new Float64Array(INITIAL);
   #size = 0;
-  /** By place; killed runs are few. */
+  /** Killed runs by row; there are few. */
   readonly #killed = new Map<number, KillReason>();
 
   get size(): number {

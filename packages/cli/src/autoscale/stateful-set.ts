@@ -74,7 +74,7 @@ export class StatefulSetPool implements Pool {
     };
     return new UnreachableError(
       'kubernetes',
-      `${this.#api.api} answers ${status} when asked to ${verb} the replicas of the ${what}`,
+      `${this.#api.api} returned ${status} to a request to ${verb} the replicas of the ${what}`,
       hints[status] ?? '',
     );
   }

@@ -141,7 +141,7 @@ function runTimes({ runPercentilesMs: spread, tasks }: JobDetail, meanMs: Millis
 }
 
 function estimateAgainst(estimateMs: Millis, truthMs: Millis): string {
-  const estimate = `${formatDuration(estimateMs)} a task`;
+  const estimate = `${formatDuration(estimateMs)} per task`;
   if (truthMs === 0) return estimate;
   const off = Math.round((100 * (estimateMs - truthMs)) / truthMs);
   if (off === 0) return `${estimate}, which was right`;

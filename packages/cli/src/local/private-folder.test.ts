@@ -22,11 +22,11 @@ test('the folder is made for its user alone, and found again', () => {
 test('a link, and a folder that other users can write to, are somebody else’s', () => {
   mkdirSync(join(parent, 'theirs'));
   symlinkSync(join(parent, 'theirs'), join(parent, NAME));
-  expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user may write to');
+  expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user can write to');
   rmSync(join(parent, NAME));
   mkdirSync(join(parent, NAME));
   chmodSync(join(parent, NAME), 0o777);
-  expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user may write to');
+  expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user can write to');
 });
 
 test('a file is not a folder', () => {

@@ -72,7 +72,7 @@ export function shareStaysBelow(series: Series, paper: number): Judge {
   return byEach(series, (share) => [share <= paper, share <= paper + (1 - paper) / 2]);
 }
 
-/** What is held of one series is held of it at each place. */
+/** A claim about one series applies at each place. */
 function byEach(
   series: Series,
   judge: (value: number) => readonly [holds: boolean, inDirection: boolean],

@@ -51,7 +51,7 @@ export function staysWithin(
   ]);
 }
 
-/** What is held of several series is held of all of their ratios together. */
+/** A claim about several series applies to all of their ratios together. */
 function byRatios(
   series: readonly Series[],
   judge: (

@@ -2,7 +2,7 @@ import type { Judge, Judgement, Series, Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { Point } from '../point.js';
 
-/** Of shares and improvements: five percentage points. */
+/** Tolerance for shares and improvements: five percentage points. */
 export const SHORTFALL = 0.05;
 
 /** Ratios this close to 1 are no difference: what another seed does. */
@@ -32,7 +32,7 @@ export const only =
   (points) =>
     judge(points, where);
 
-/** What stands at one place, in the order of the series. */
+/** Values at one place, in the order of the series. */
 export interface Place {
   readonly point: Point;
   readonly values: readonly number[];

@@ -90,7 +90,7 @@ export function barelyVaries(series: readonly Series[], by: number): Judge {
   });
 }
 
-/** What is held of a way from one place to another. */
+/** Judges a claim about the change from one place to another. */
 function judgingAlong(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
   return judging(series, (places) =>
     places.length < 2 ? notJudged('it takes two places of the axis') : judge(places),

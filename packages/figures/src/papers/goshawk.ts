@@ -19,7 +19,7 @@ const POLICY_PAGE: Paper = { name: 'Goshawk', reference: 'docs/DESIGN.md' };
 /** A tenth of the jobs of the figures of Hawk, since each place runs five policies. */
 const SHORTER: FigureWorkload = { generator: 'google-like', jobs: 10_000, isReplaceable: true };
 
-/** As `goshawk simulate` has it; the partition is Hawk's alone. */
+/** Settings as in `goshawk simulate`; only Hawk uses the partition. */
 const POLICY_SETTINGS = { cutoff: 'p90', shortPartition: '0.17' } as const satisfies RunSettings;
 
 const over = (of: string, base: string, jobs: 'short' | 'long') => [
@@ -82,7 +82,7 @@ const PARTS = {
   pilots: { estimator: 'pilot' },
 };
 const PILOTS = 2;
-/** What the places change, as it is by default. */
+/** Defaults of the settings that the places change. */
 const AS_IT_IS = {
   reserve: 'auto',
   estimator: 'oracle',

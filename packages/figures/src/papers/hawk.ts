@@ -105,7 +105,7 @@ const { short50, short90, long50, long90 } = percentileRatios('hawk', 'sparrow')
 const SHORT = [short50, short90];
 const LONG = [long50, long90];
 
-/** What the paper calls a large fraction. */
+/** Threshold for what the paper calls a large fraction. */
 const LARGE = 0.25;
 
 const BACKOFF = 'hawk, backoff';
@@ -256,7 +256,7 @@ const hawk5: Figure = {
   }),
 };
 
-/** Of the size at which the work submitted is 90% of what the workers can do: as 10,000–50,000 is to 15,000. */
+/** Multiples of the size at which the submitted work is 90% of the capacity, in the ratio of 10,000–50,000 to 15,000. */
 const SIZES = [2 / 3, 1, 4 / 3, 5 / 3, 2, 8 / 3, 10 / 3];
 
 interface Trace {
@@ -288,7 +288,8 @@ function onOtherTrace({ name, title, workers, jobs, paperJobs }: Trace): Figure 
     mode: 'simulated',
     workload: {
       generator: name,
-      // As in the authors' own trace of this kind; under twice the mean their cutoffs do not fit (docs/USE.md).
+      // As in the authors' own trace of this kind; with twice the mean their cutoffs do not fit
+      // (docs/USE.md).
       options: `deviation=root,workers=${workers}`,
       jobs,
       paperJobs,
@@ -381,7 +382,7 @@ const hawk7: Figure = {
   ],
 };
 
-/** What Hawk is compared with. */
+/** Baselines of Hawk. */
 const OTHERS = {
   central: {
     section: '§4.5',

@@ -34,8 +34,8 @@ const GS_SETTINGS = {
 } as const satisfies RunSettings;
 
 /**
- * What the figures of §5.2 run: 1,250 jobs of at most 150 tasks each, drawn anew for each seed, on 150 single-slot
- * workers at the load of GTrace11 (§4.3, Table 5).
+ * Workload of the figures of §5.2: 1,250 jobs of at most 150 tasks, drawn anew for each seed, on 150
+ * single-slot workers at the load of GTrace11 (§4.3, Table 5).
  */
 const IN_GS = {
   paper: PAPER,
@@ -53,7 +53,7 @@ const SLEARN = 'slearn';
 const THREE_SIGMA = '3sigma';
 /** SLearn as it is: the ratio is found out, and all pilots are waited for (§5.1.2). */
 const AS_IT_IS: Variant = { name: SLEARN, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } };
-/** What it is compared with (§5.1.3). */
+/** Baselines (§5.1.3). */
 const BASELINES = [THREE_SIGMA, '3sigma-tl', 'point-est', 'las', 'fifo', 'oracle'];
 const AGAINST_3SIGMA = { of: SLEARN, over: THREE_SIGMA };
 

@@ -49,7 +49,7 @@ const FIVE_HOURS: typeof TWO_HOURS = {
 };
 
 const SIGMA = '3sigma-sched';
-/** Who is compared (§5). */
+/** Policies under comparison (§5). */
 const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
 
 const GANGS =
@@ -406,7 +406,7 @@ function apart(
 }
 
 const WEIGHED = [SIGMA, 'prio'] as const;
-/** What the paper does not say, one thing changed at a time, by label; the first is what we take. */
+/** Parameters that the paper does not specify, changed one at a time, by label; the first is our choice. */
 const CHANGES = {
   ours: { set: [] },
   'vSLO 3': { set: ['vSlo=3'] },

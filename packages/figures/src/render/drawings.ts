@@ -29,7 +29,7 @@ export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDraw
   }
 }
 
-/** What a panel shows, in words and numbers, for who cannot see it. */
+/** Describes a panel in words and numbers, for users who cannot see it. */
 export function describe(result: FigureResult, panel: MeasuredPanel): string {
   const series = panel.series.map(({ name, unit, values }) => {
     const numbers = values.map((value, at) => {
@@ -138,7 +138,7 @@ function shareAxis(name: string): AxisSpec {
 /** Errors are drawn from here on: a logarithmic axis has no nothing. */
 const LEAST_ERROR = 0.001;
 
-/** Of what a distribution is of. */
+/** Unit of a distribution. */
 export function unitOf({ percentilesOf }: MeasuredPanel): 'share' | 'seconds' {
   return percentilesOf === 'errors' ? 'share' : 'seconds';
 }

@@ -51,8 +51,8 @@ it('tells files of one name apart by their folders', async () => {
 
 it.each<[names: string[], line: RegExp]>([
   [['a.json', 'c.json'], /^goshawk: compare: c ran poisson.*compare runs of one workload\n$/],
-  [['d.json'], /^goshawk: compare: \S+d\.json is not a comparison; `goshawk simulate/],
-  [['e.json'], /^goshawk: compare: \S+e\.json is not a comparison; `goshawk simulate/],
+  [['d.json'], /^goshawk: compare: \S+d\.json is not a comparison; create one with `goshawk simulate/],
+  [['e.json'], /^goshawk: compare: \S+e\.json is not a comparison; create one with `goshawk simulate/],
   [['none.json'], /^goshawk: compare: cannot read \S+none\.json: there is no such file\n$/],
   [['a.json', '--csv', '--json'], /--csv and --json exclude each other/],
 ])('refuses %j', async (names, line) => {

@@ -77,7 +77,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** As far as commands look at it that did not write it. */
+/** Checks the fields that later commands use. */
 function isComparison(value: unknown): value is Comparison {
   if (!isRecord(value) || value.schema !== 'goshawk.comparison/1') return false;
   const { workload, cluster, runs } = value;

@@ -50,7 +50,7 @@ function policiesOf(options: ReplayOptions): readonly string[] | undefined {
   return options.policy === undefined ? undefined : policyNames(options.policy);
 }
 
-/** What no single option can know to be wrong. */
+/** Checks combinations of options. */
 function checkOptions(options: ReplayOptions): void {
   if (options.scale !== undefined && options.for !== undefined) {
     throw new InputError('bad-option', '--scale and --for: one decides the other', 'give one of them');

@@ -43,5 +43,5 @@ describe('goshawk simulate --on URL', () => {
   });
 });
 
-/** What differs between two runs of the same simulation. */
+/** Fields that differ between two runs of the same simulation. */
 const WALL = new Set(['wallSeconds', 'eventsPerSecond', 'peakRssBytes', 'planning']);

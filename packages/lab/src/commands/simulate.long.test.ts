@@ -17,7 +17,7 @@ type HashedRun = Run & { readonly effectsHash: string };
 describe('a simulation is a function of its workload, its options and its seed', () => {
   const SMALL = ['simulate', 'google-like:jobs=120,seed=5', '--workers', '150', '--policy', 'hawk,sparrow'];
 
-  /** What it printed, without what the machine and its other work decide. */
+  /** Returns the output without machine-dependent parts. */
   async function simulated(...args: string[]): Promise<{ text: string; runs: readonly HashedRun[] }> {
     const { exitCode, stdout } = await runGoshawk([...SMALL, ...args, '--json', '--quiet', '--effects-hash']);
     expect(exitCode).toBe(0);
@@ -139,7 +139,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
     return simulation.finished;
   }
 
-  /** What it says after it was interrupted in time. */
+  /** Returns the output of a run that was interrupted in time. */
   async function interrupted(args: readonly string[], when: RegExp): Promise<string> {
     const { exitCode, stdout, stderr } = await interrupt(args, when);
     expect(exitCode, stderr).toBe(130);

@@ -516,7 +516,7 @@ describe('estimators in shadow', () => {
     expect(scores.map(({ estimator }) => estimator)).toEqual(['pilot', 'history', 'hybrid']);
     for (const { estimator, jobs: scored, errorPercent, misclassifiedJobsPercent } of scores) {
       expect(scored).toBe(40);
-      // What jobs took lately moves what pilots alone say by next to nothing, where tasks of a job are alike.
+      // The prior changes the pilots' estimate very little if the tasks of a job are alike.
       expect(errorPercent.p90).toBeCloseTo(0, estimator === 'pilot' ? 2 : 6);
       expect(misclassifiedJobsPercent).toBe(0);
     }

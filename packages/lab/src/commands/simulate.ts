@@ -93,7 +93,7 @@ function announce(
   for (const note of new Set(notes)) if (note !== '') context.note(note);
 }
 
-/** What runs differ in is said of each. */
+/** Lists the differing values. */
 function eachOf(words: readonly string[]): string {
   return [...new Set(words)].join(' / ');
 }

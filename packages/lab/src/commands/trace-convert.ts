@@ -4,7 +4,7 @@ import { counted, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { jobsShown, openShown } from '../workload.js';
 
-/** Of the commands that read a workload and write a file. */
+/** Options of commands that read a workload and write a file. */
 export const TARGET_OPTIONS = {
   out: {
     type: 'text',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokenRules } from '../trace-export/chrome.fixture.js';
 import type { ChromeTrace } from '../trace-export/chrome.js';
 
-/** What a small cluster has run, simulated again from the journals of its schedulers. */
+/** Jobs of a small cluster, simulated again from the journals of its schedulers. */
 const JOBS = 120;
 
 let cluster: TestCluster;

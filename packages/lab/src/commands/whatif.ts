@@ -172,7 +172,7 @@ export const whatifCommand = defineCommand({
   },
 });
 
-/** What was recorded, and the cluster that it ran on. */
+/** Recorded jobs and the cluster that ran them. */
 interface Past {
   readonly ran: Ran;
   readonly recorded: readonly RecordedJob[];
@@ -248,14 +248,14 @@ interface Setup {
 }
 
 type Ran = Omit<Setup, 'settings' | 'label'> & {
-  /** Of the cluster that runs; undefined where the options have to say. */
+  /** Settings of the running cluster; undefined if options must provide them. */
   readonly settings: PolicySettings | undefined;
   readonly places: readonly string[];
 };
 
-/** What a message takes as `simulate` has it. */
+/** Message delay, as in `simulate`. */
 const ASSUMED_DELAY_MS = 0.5;
-/** Of a cluster that is down nobody knows how many it had; more of them change next to nothing. */
+/** Number of schedulers assumed for a stopped cluster; it has little influence. */
 const SCHEDULERS = 10;
 
 /** The cluster whose history this is, as it is now; where it is down, as the first of what is to be tried. */

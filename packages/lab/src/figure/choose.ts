@@ -6,7 +6,7 @@ import type { FigureOptions } from './options.js';
 export interface ChosenFigure {
   readonly figure: Figure;
   readonly axis: Axis;
-  /** Of the cluster, where the axis is something else. */
+  /** Size of the cluster, if the axis is something else. */
   readonly workers: number | undefined;
   /** The workload, by path or generator. */
   readonly workload: string;
@@ -59,7 +59,7 @@ function workloadOf(figure: Figure, { trace, jobs }: FigureOptions): string {
 
 function generatorOf({ mode, workload }: Figure, jobs: number | undefined): string {
   const { generator, options } = workload;
-  // What is drawn from for a live figure stays the same, so that fewer jobs are a sample of it.
+  // The source of a live figure stays the same, so that fewer jobs are a sample of it.
   const count = mode === 'live' ? workload.jobs : (jobs ?? workload.jobs);
   return `${generator}:jobs=${count}${options === undefined ? '' : `,${options}`}`;
 }
@@ -88,7 +88,7 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
   }
 }
 
-/** What is known beside a trace is of use where estimators learn. */
+/** Data besides the trace is useful only to estimators that learn. */
 function checkPast(figures: readonly Figure[], { features, history }: FigureOptions): void {
   const name = features !== undefined ? 'features' : history !== undefined ? 'history' : undefined;
   const other = figures.find(({ mode, workload }) => mode !== 'predicted' && workload.draw === undefined);

@@ -5,15 +5,15 @@ import { type TrainingJob, trainingJobOf, trainingJobsOf } from '../predict/past
 import { type Survey, survey } from '../simulate/survey.js';
 import { batchesShown, openShown } from '../workload.js';
 
-/** What is known before, and the jobs that are drawn from. */
+/** History, and the jobs to draw from. */
 interface Extracted {
   readonly past: readonly TrainingJob[];
   readonly jobs: readonly TraceJob[];
 }
 
-/** Where a figure on drawn jobs finds them. */
+/** Sources of a figure with drawn jobs. */
 interface DrawnFrom {
-  /** By path or generator. */
+  /** Path or generator. */
   readonly workload: string;
   readonly features: string | undefined;
   /** A file of jobs that ended before; the first half of the workload unless given. */
@@ -86,7 +86,7 @@ export function byEnd(a: TrainingJob, b: TrainingJob): number {
   return endOf(a) - endOf(b);
 }
 
-/** What passes, put down on the way. */
+/** Passes batches on and records their jobs. */
 async function* kept(batches: JobBatches, into: TraceJob[]): AsyncGenerator<PackedJobs> {
   for await (const batch of batches) {
     for (const job of unpackedJobs(batch)) into.push(job);

@@ -43,7 +43,7 @@ function entryOf(figure: Figure) {
   };
 }
 
-/** With one seed; some may be the same. */
+/** Number of runs with one seed; some may be equal. */
 function runsOf({ axis, variants }: Figure): number {
   return axis.ticks.length * variants.length;
 }

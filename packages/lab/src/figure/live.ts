@@ -18,7 +18,7 @@ const FOR_MS = 30_000;
 /** Both halves of one load and seed. */
 interface Halves {
   readonly workload: Workload;
-  /** By variant. */
+  /** Runs by variant. */
   readonly runs: ReadonlyMap<string, FinishedRun>;
 }
 
@@ -89,7 +89,7 @@ function replayOptions({ chosen, options }: Making, tick: Tick, seed: number): R
 function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readonly schedulers: number } {
   const { cutoff, shortPartition, set } = run.options;
   return {
-    // With the times that the run had.
+    // Uses the times of the run.
     ...(Array.isArray(set) ? { set: set.map(String) } : {}),
     workers: shape.workers,
     schedulers: shape.schedulers,

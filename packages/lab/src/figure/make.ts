@@ -45,7 +45,7 @@ export async function make(making: Making): Promise<FigureResult> {
   }
 }
 
-/** What shapes the figure; not how fast it is made, and where it is put. */
+/** Options that shape the figure, without speed and location. */
 function shaping(options: FigureOptions): FigureOptions {
   return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
 }
@@ -65,7 +65,7 @@ export async function write(context: Context, result: FigureResult, folder: stri
   await writeTogether(folder, texts);
 }
 
-/** Where fewer slots than this are busy for half of the time, even in the busiest run, nothing waits for long. */
+/** If fewer slots than this are busy for half of the time, even in the busiest run, no task waits long. */
 const LOADED_SHARE = 0.8;
 
 /** Says that a figure’s clusters never had enough to do, if they had not: its claims are about clusters that have. */

@@ -9,7 +9,7 @@ import { survey } from '../simulate/survey.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 
-/** What has been made so far: figures share runs, such as Hawk's at each size of the cluster. */
+/** Finished runs, which figures share, such as Hawk's at each cluster size. */
 export class RunStore {
   readonly #made = new Map<string, unknown>();
 
@@ -45,11 +45,11 @@ export interface Making {
   readonly store: RunStore;
   readonly chosen: ChosenFigure;
   readonly options: FigureOptions;
-  /** What comes of the figures when they are cut short. */
+  /** Consequence of an interruption for the figures. */
   readonly lost: string;
 }
 
-/** What was run for a figure. */
+/** The runs of a figure. */
 export interface FigureRuns<Run> {
   readonly workload: Workload;
   readonly places: readonly RunsAt<Run>[];

@@ -13,9 +13,8 @@ interface Made {
 }
 
 /**
- * What the policies of a modelled figure make of drawn jobs, once for each seed: tasks that wait. All policies have the
+ * Runs the policies of a modelled figure on drawn jobs, once per seed: waiting tasks. All policies get the
  * same jobs.
- *
  * @throws InterruptedError
  */
 export async function runModelled(making: Making): Promise<FigureRuns<number>> {

@@ -10,7 +10,7 @@ import { type Making, runTrials } from './making.js';
 const RACKS = 8;
 /** Jobs before the first one, of the same kind. */
 const PAST_JOBS = 10_000;
-/** As many as it takes to have the samples of most programs. */
+/** Enough jobs to have samples of most programs. */
 const POOL_JOBS = 100_000;
 /** The past is drawn with another seed. */
 const PAST_SEED = 1_000;

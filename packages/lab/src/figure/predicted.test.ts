@@ -51,7 +51,7 @@ describe('predictions of a figure', () => {
     expect(errors.history[0]).toBeCloseTo(0.9, 6);
     expect(errors['3sigma'][0]).toBeCloseTo(0.9, 6);
     expect(Math.max(...errors.pilot)).toBeCloseTo(0, 9);
-    // What ends is learnt from.
+    // Ended jobs are learned from.
     expect(errors.history.at(-1)).toBeLessThan(0.1);
   });
 

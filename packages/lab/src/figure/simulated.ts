@@ -14,7 +14,7 @@ import { type Survey, survey } from '../simulate/survey.js';
 import { drawJobs, readExtracted } from './extract.js';
 import { type FigureRuns, type Making, placesOf, settingsOf } from './making.js';
 
-/** What `goshawk simulate` does when nobody says anything: neither the environment nor a file has a say here. */
+/** Defaults of `goshawk simulate`, regardless of environment and files. */
 const DEFAULTS: SimulateOptions = optionsGiven(SIMULATE_OPTIONS);
 
 /** Jobs that some of the seeds run. */
@@ -25,12 +25,12 @@ interface Part {
   readonly workload: string;
   readonly surveyed: Survey;
   readonly seeds: readonly [first: number, count: number];
-  /** What is shown to be simulated. */
+  /** Label of the progress display. */
   readonly label: string;
 }
 
 interface Parts {
-  /** What the figure is said to be of. */
+  /** Workload named in the figure. */
   readonly record: Workload;
   readonly parts: readonly Part[];
   /** States that estimators begin with; those that `simulate` gives them unless given. */

@@ -62,7 +62,7 @@ async function checkFile(file: string, workload: string, option: string): Promis
   if (there?.isDirectory()) {
     throw new InputError('bad-option', `${option}: ${file} is a folder`, 'name a file');
   }
-  // Whatever stands there is replaced: a device must not be.
+  // An existing file is replaced, but a device must not be.
   if (there !== undefined && !there.isFile()) {
     throw new InputError('bad-option', `${option}: ${file} is not a regular file`, 'name another');
   }
@@ -118,7 +118,7 @@ async function writeWhole(texts: Readonly<Record<string, string>>, signal?: Abor
     for (const [file, text] of Object.entries(texts)) await writeFile(partial(file), text, { signal });
     for (const file of Object.keys(texts)) await rename(partial(file), file);
   } catch (error) {
-    // What cannot be cleaned up either must not hide why.
+    // A failed cleanup must not hide the original error.
     await Promise.allSettled(Object.keys(texts).map((file) => rm(partial(file), { force: true })));
     throw error;
   }
@@ -157,7 +157,10 @@ export async function writeReportFile(file: string, text: string, signal?: Abort
   }
 }
 
-/** What became of each job, runs one after another. @throws as `writeReportFile` */
+/**
+ * Writes the outcome of each job, run after run.
+ * @throws as `writeReportFile`
+ */
 export async function saveResults(
   context: Context,
   file: string,

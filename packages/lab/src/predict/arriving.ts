@@ -3,8 +3,7 @@ import type { ArrivingJob } from '@goshawk/predictor';
 import type { TraceJob } from '@goshawk/traces';
 
 /**
- * What an estimator gets of a job of a trace; the truth included, for those that are about it.
- *
+ * Converts a trace job for estimators, including the truth for those that use it.
  * @param submittedAt ms, on one clock for all jobs
  */
 export function arrivingJobOf(job: TraceJob, submittedAt = job.submitSeconds * 1_000): ArrivingJob {
@@ -19,7 +18,7 @@ export function arrivingJobOf(job: TraceJob, submittedAt = job.submitSeconds * 1
     startable: startableOf(job),
     stages: stagesOf(job),
     submittedAt,
-    // What stands in the trace: the submitter’s estimate, or else the mean that the trace states.
+    // The submitter’s estimate, or the mean in the trace.
     givenMs: (job.estimateSeconds ?? job.meanSeconds) * 1_000,
     trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
   };

@@ -7,12 +7,12 @@ import { pastArrivingOf } from './past.js';
 
 const TRACE = join(resolve(import.meta.dirname, '../../../..'), '../shared/traces/google-history.csv.gz');
 
-/** What 3σPredict takes for features of Google's jobs. */
+/** Features that 3σPredict uses for Google's jobs. */
 const FEATURES = ['user', 'name', 'logical', 'class', 'user+logical', 'user+hour', 'all'];
 /** The first of them are only learnt from. */
 const WARM_UP = 0.3;
 
-/** Of the estimates of jobs as they are submitted, the share that is within a factor of 2 of the whole run time. */
+/** Share of estimates at submission that are within a factor of 2 of the whole run time. */
 function shareWithinTwo(jobs: readonly PastJob[], valuesMax: number): number {
   const history = new History({ features: FEATURES, valuesMax });
   const bySubmission = [...jobs].sort((a, b) => a.submitSeconds - b.submitSeconds);

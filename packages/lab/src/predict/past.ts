@@ -29,7 +29,7 @@ export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
   }));
 }
 
-/** What an estimator gets of a job of the past. */
+/** Converts a past job for estimators. */
 export function pastArrivingOf(job: PastJob, submittedAt: number): ArrivingJob {
   return {
     name: job.name ?? 'job',

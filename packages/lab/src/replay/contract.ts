@@ -5,7 +5,7 @@ import type { JobRecord, JobTimes, Run, RunSeries } from '@goshawk/report';
 /** Size of a cluster. */
 export interface Shape {
   readonly workers: number;
-  /** Of each worker. */
+  /** Slots per worker. */
   readonly slots: number;
   readonly schedulers: number;
 }
@@ -14,11 +14,11 @@ export interface Shape {
 export interface ReplayTarget {
   readonly cluster: Cluster;
   readonly settings: PolicySettings;
-  /** What tables call the run, where that is not its policy’s name. */
+  /** Label of the run in tables, if it is not the policy’s name. */
   readonly label?: string;
   readonly shape: Shape;
   readonly totalSlots: number;
-  /** Of the cluster's processes, where they are known. */
+  /** Processes of the cluster, if known. */
   readonly pids: () => readonly number[];
   /** Whether it goes on when the replay is over. */
   readonly isShared: boolean;
@@ -29,7 +29,7 @@ export interface PolicyRun {
   readonly series: RunSeries;
   /** In the order of the plan. */
   readonly times: JobTimes;
-  /** Of each job, in the order of the plan; empty unless they are to be saved. */
+  /** Records in the order of the plan; empty unless they are saved. */
   readonly records: readonly JobRecord[];
   readonly loadOffered: number;
   /** 99% of the jobs left no later than this after their time. */

@@ -46,7 +46,7 @@ export class CounterWatch {
     this.#dueAtMs = pauseMs;
   }
 
-  /** To be called now and then with the time since the first instant of the run: takes a reading when one is due. */
+  /** Called periodically with the time since the start of the run: takes a reading when one is due. */
   look(elapsedMs: Millis): void {
     if (elapsedMs < this.#dueAtMs || this.#underway !== undefined) return;
     this.#dueAtMs = elapsedMs + this.#pauseMs;

@@ -24,7 +24,7 @@ export function plannedJob(fields: Partial<PlannedJob> = {}): PlannedJob {
   };
 }
 
-/** What a client tells of a job at its end, as far as a replay looks at it. */
+/** An ended job as far as a replay uses it. */
 export function endedAs(fields: Partial<EndedJobWithTasks> = {}): EndedJobWithTasks {
   return {
     id: 'tag-1',

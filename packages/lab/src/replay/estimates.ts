@@ -12,11 +12,11 @@ export interface Submitted {
 export type AsSubmitted = (job: TraceJob) => Submitted;
 
 /**
- * What submitters say in a replay, live and in virtual time. An estimator that needs the truth is asked here,
- * and the cluster takes its word; for `given` the submitter speaks; all others find out by themselves.
- *
- * @returns to be asked of each job of the run, in their order
- * @throws InputError that names the estimators there are
+ * Estimates at submission in a replay, live or in virtual time. An estimator that needs the truth is
+ * evaluated here, and the cluster uses its result as given; for `given` the submitter's estimate is used; all
+ * others learn by themselves.
+ * @returns a function to call for each job, in order
+ * @throws InputError that names the known estimators
  */
 export function submissionEstimates(text: string, seed: number): AsSubmitted {
   const { kind, argument } = estimatorKind(text);
@@ -31,7 +31,7 @@ export function submissionEstimates(text: string, seed: number): AsSubmitted {
   };
 }
 
-/** What the draws of a run's job come from, so that live and in virtual time the same tasks are its pilots. */
+/** Seed of a job's random choices, so that the same tasks are pilots live and in virtual time. */
 export function jobSeed(seed: number, index: number): string {
   return `${seed}/${index}`;
 }

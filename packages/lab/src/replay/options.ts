@@ -66,7 +66,7 @@ export const REPLAY_OPTIONS = {
 
 export type ReplayOptions = Resolved<typeof REPLAY_OPTIONS>;
 
-/** What a cluster that is there has decided already. Whether its jobs say their run times is a matter of the estimator. */
+/** Settings of an existing cluster. Whether jobs state their run times depends on the estimator. */
 const OF_THE_CLUSTER: readonly string[] = [
   'vary',
   ...Object.keys(POLICY_SETTINGS).filter((name) => name !== 'estimator'),
@@ -78,9 +78,8 @@ const OF_THE_CLUSTER: readonly string[] = [
 ];
 
 /**
- * With --cluster. Only flags are looked at: files and the environment say things for other commands as well.
- *
- * @throws InputError that names the flags which could have no effect
+ * Checks flags with --cluster. Files and environment are ignored, since they also serve other commands.
+ * @throws InputError for flags without effect
  */
 export function checkFlagsFor(
   cluster: string,
@@ -100,7 +99,10 @@ export function checkFlagsFor(
 
 const DEFAULT_POLICIES = 'goshawk,hawk,sparrow';
 
-/** What is compared. @throws InputError */
+/**
+ * Variants to compare.
+ * @throws InputError
+ */
 export function replayVariants(
   options: ReplayOptions,
 ): Variant<ReplayOptions & { readonly policy: string }>[] {

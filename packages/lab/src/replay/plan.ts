@@ -25,7 +25,7 @@ export interface PlannedJob {
   /** Sum of the run times of its tasks. */
   readonly taskMs: Millis;
   readonly trueMeanMs: Millis;
-  /** What the cluster gets; undefined: nothing. */
+  /** Estimate for the cluster; undefined: none. */
   readonly estimateMs: Millis | undefined;
   readonly spec: JobSpec;
   /** The same as it is sent. */
@@ -43,16 +43,16 @@ export interface PlanOptions {
   readonly scale: number | undefined;
   /** The run is to take about so long. */
   readonly forMs: Millis | undefined;
-  /** By its name. */
+  /** Name of the estimator. */
   readonly estimator: string;
 }
 
 /** A workload fitted to a cluster: the same jobs at the same times for each policy. */
 export interface ReplayPlan {
-  /** As it is run. */
+  /** The workload as run. */
   readonly workload: WorkloadRecord;
   readonly jobs: readonly PlannedJob[];
-  /** What settings take from the jobs as they are run: the percentile, and how the work is shared. */
+  /** Facts of the jobs as run that settings depend on: the percentile, and the distribution of work. */
   readonly facts: WorkloadFacts;
   readonly needs: WorkloadNeeds;
   readonly fit: Omit<PreparedPrototype, 'jobs'>;
@@ -94,7 +94,7 @@ function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number
     tasks,
     job,
     taskMs,
-    // As everybody else works it out: a job at the cutoff is of the same class for all.
+    // Computed as elsewhere, so that a job at the cutoff has the same class everywhere.
     trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
     estimateMs,
     spec,

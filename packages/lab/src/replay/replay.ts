@@ -20,7 +20,7 @@ import { runPolicy } from './run-policy.js';
 import { onExistingCluster, onLocalCluster } from './targets.js';
 import { misfitLines, planLines, runLines } from './wording.js';
 
-/** What a replay has found. */
+/** Result of a replay. */
 export interface Replayed {
   readonly plan: ReplayPlan;
   readonly shape: Shape;
@@ -41,7 +41,7 @@ export async function replayLocally(
     checkEstimator(of.estimator);
     return policySettings(of, of.policy, facts);
   };
-  // What is wrong with them whatever the workload is said before that is read.
+  // Errors that do not depend on the workload are reported before reading it.
   for (const variant of variants) settingsOf(variant, NO_FACTS);
   // The same jobs at the same times; what is said of them is the estimator's.
   const plans = new Map<string, ReplayPlan>();

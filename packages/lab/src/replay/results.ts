@@ -3,7 +3,7 @@ import type { JobResult, JudgedJob } from '@goshawk/report';
 import { statedIn } from '../simulate/results.js';
 import type { EndedReplayJob } from './submitter.js';
 
-/** What was measured of a job, as reports take it: in seconds since the first instant of the run. */
+/** Converts an ended job for reports: in seconds since the start of the run. */
 export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
   const { planned, submittedMs, endedMs, ended } = job;
   const acceptedMs = acceptanceOf(job);
@@ -11,7 +11,7 @@ export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
   const starts: number[] = [];
   const runs: number[] = [];
   ended.starts.forEach((startMs, task) => {
-    // Where a task never started, its start stands before the job's.
+    // A task that never started has a start before the job's.
     if (startMs < 0) return;
     starts.push((acceptedMs + startMs) / 1_000);
     runs.push((ended.runs[task] ?? 0) / 1_000);
@@ -65,7 +65,7 @@ export function latenessMs(jobs: readonly EndedReplayJob[]): Float64Array {
   return Float64Array.from(jobs, ({ planned, submittedMs }) => submittedMs - planned.submitMs).sort();
 }
 
-/** What the cluster believed of a job, and what was true. */
+/** Estimate and truth of a job. */
 export function judgementOf({ planned, ended }: EndedReplayJob): JudgedJob {
   const { estimateMs, sampling } = ended;
   return {

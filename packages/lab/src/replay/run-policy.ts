@@ -97,7 +97,7 @@ async function assess(
     jobs: plan.jobs.length,
     wantsRecords: options.saveResults !== undefined,
     totalSlots,
-    // What workers that were there already have, nobody said.
+    // The capacity of existing workers is unknown.
     capacity: isShared ? undefined : timesAll(capacityOf(shape.slots, options.resources), shape.workers),
     snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
   });

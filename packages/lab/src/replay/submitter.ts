@@ -39,7 +39,7 @@ export interface SubmitOptions {
 }
 
 const PROGRESS_INTERVAL_MS = 250;
-/** Between the call and the first instant: so that the first job is not late. */
+/** Lead time, so that the first job is not late. */
 const LEAD_MS = 50;
 const CANCEL_TIMEOUT_MS = 5_000;
 
@@ -137,7 +137,7 @@ class Submitter {
       this.#newsAtMs = ended.endedAtMs;
     } catch (error) {
       if (signal.aborted) return;
-      // What is wrong with one job is wrong with all of them.
+      // An input error of one job applies to all.
       if (error instanceof InputError) this.#settle.reject(error);
       this.#lost.push({ name: planned.input.name ?? '', error });
     }

@@ -50,7 +50,7 @@ export async function onLocalCluster<T>(
       await local.stop();
     }
   } catch (error) {
-    // What else went wrong then went wrong because of it.
+    // Other errors are consequences of the interruption.
     if (interrupted.aborted) {
       say('interrupted: stopping the cluster; there are no results');
       throw interrupted.reason;

@@ -4,17 +4,17 @@ import type { PlanningTimes } from '@goshawk/policies';
 import type { Messages, PlanningResults, Steals } from '@goshawk/report';
 import { planningOf } from '../planning.js';
 
-/** What everybody has counted since they were started, and who they are. */
+/** Counters of all processes since their start. */
 export interface Reading {
   readonly counters: ClusterCounters;
   readonly view: Pick<ClusterView, 'workers' | 'schedulers'>;
 }
 
-/** What a run cost, from what everybody had counted before and after it. */
+/** Costs of a run: the difference of all counters. */
 export interface Traffic {
   readonly messages: Messages;
   readonly steals: Steals;
-  /** Who did not answer, or was started again since; what they did is not in here, or not all of it. */
+  /** Processes that did not respond or restarted; their share is missing or incomplete. */
   readonly incomplete: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
   const byType: Record<string, number> = {};
   const steals = { attempts: 0, successes: 0, probesMoved: 0 };
   for (const [party, counters] of partiesOf(after.counters)) {
-    // Who was started again has counted from 0.
+    // A restarted process counts from 0.
     const was = restarted.includes(party) ? {} : (earlier.get(party) ?? {});
     for (const [type, sent] of Object.entries(group(counters, 'messages', 'sent'))) {
       if (isOfClients(type)) continue;

@@ -12,7 +12,7 @@ export function scaleLine({ fit }: ReplayPlan): string {
   return `durations divided by ${number(fit.divisor)}${tasks}`;
 }
 
-/** What is going to be run, in lines for people. */
+/** Describes the planned runs for people. */
 export function planLines(
   plan: ReplayPlan,
   { load, workers }: { readonly load: number; readonly workers: number },
@@ -83,7 +83,7 @@ function timeLeft(ms: Millis): string {
 const LOAD_TELLS_MS = 1_000;
 const OVERDUE_MS = 2_000;
 
-/** What is worth knowing of how a run went, beside its results. */
+/** Describes how a run went, besides its results. */
 export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: PolicyRun): string[] {
   const lines = [
     `${run.policy}: ${formatDuration(run.wallSeconds * 1_000)}, load really offered ${percent(loadOffered)}`,

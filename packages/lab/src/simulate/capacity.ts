@@ -39,11 +39,11 @@ interface Wide {
 
 interface Cluster {
   readonly workers: number;
-  /** Of each worker; 0: no fixed number. */
+  /** Slots per worker; 0: no fixed number. */
   readonly slots: number;
-  /** Of each worker. */
+  /** Capacity per worker. */
   readonly capacity: Resources;
-  /** Of all workers, one after another. */
+  /** Attributes of all workers in order. */
   readonly attributes: readonly Attributes[];
 }
 
@@ -52,7 +52,7 @@ export class WorkloadNeeds {
   #jobs = 0;
   /** Jobs of which each task needs something. */
   #needing = 0;
-  /** Of each resource by itself, what any task needs. */
+  /** Largest demand per resource. */
   readonly #largest = new Map<string, { readonly amount: number; readonly job: string }>();
   /** By what each of its tasks needs, the widest stage. */
   readonly #widest = new Map<string, Wide>();

@@ -12,7 +12,7 @@ export interface RunOrder {
   readonly run: number;
 }
 
-/** What the folder holds before the first run. */
+/** Content of the folder before the first run. */
 export interface SharedRuns {
   readonly requests: readonly RunRequest[];
   readonly source: JobSource;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Address, type Environment, GoshawkError, type Millis } from '@goshawk/core';
 import { DealtSleeps } from '@goshawk/simulator';
 
-/** What machines ask of their environment, and do not do to it. */
+/** Methods by which machines query their environment without changing it. */
 const QUESTIONS: ReadonlySet<string | symbol> = new Set(['random', 'nameOf', 'counted', 'busyMs']);
 const CHUNK_LENGTH = 1 << 16;
 
@@ -36,7 +36,7 @@ export class EffectsHash {
     });
   };
 
-  /** Of all so far, in hexadecimal. Nothing can be added after it. */
+  /** Hash of all effects so far, in hexadecimal. No more can be added afterwards. */
   digest(): string {
     return this.#hash.update(this.#pending).digest('hex');
   }

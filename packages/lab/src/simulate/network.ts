@@ -7,10 +7,9 @@ import { type NetworkModel, parseNetwork } from '@goshawk/simulator';
 import type { SimulateOptions } from './options.js';
 
 /**
- * What `--network-delay` says.
- *
- * @param cwd paths in it start here
- * @throws InputError in one line, also for a file that cannot be read or is none of measured delays
+ * Parses `--network-delay`.
+ * @param cwd base of relative paths
+ * @throws InputError in one line, also for a file that is unreadable or has no measured delays
  */
 export function networkOf(
   { networkDelay }: Pick<SimulateOptions, 'networkDelay'>,
@@ -32,8 +31,7 @@ export function networkOf(
 }
 
 /**
- * What the messages around a task take in a network: to ask for it and get it, and to say that it has ended.
- *
+ * Mean message delays around a task: binding it, and reporting its end.
  * @returns means, in seconds
  */
 export function messageTimesOf(network: NetworkModel): MessageTimes {
@@ -50,7 +48,7 @@ function meanMs(network: NetworkModel, type: MessageType): Millis {
     case 'measured': {
       const messages = network.profile.phases.flatMap((phase) => phase.messages);
       const own = messages.filter((one) => one.type === type);
-      // As the network draws them.
+      // Weighted as the network draws them.
       const all = (own.length > 0 ? own : messages).flatMap(({ ms }) => ms);
       return meanOf(all);
     }

@@ -63,7 +63,7 @@ async function outcomeOf(order: RunOrder): Promise<RunOutcome> {
   return deserialize(bytes) as RunOutcome;
 }
 
-/** As other processes find the jobs: files by whole paths, and memory that is not shared by threads. */
+/** Makes a job source usable by other processes: absolute paths, and memory that threads do not share. */
 function portable(source: JobSource, from: string): JobSource {
   if (source.kind === 'spec') {
     const { spec, features, resources } = source;

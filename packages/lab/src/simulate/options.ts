@@ -29,7 +29,7 @@ export const PARALLEL_OPTION = {
   describe: 'concurrent simulations (default: one per core)',
 } as const;
 
-/** Where the papers' simulators and a live cluster do not do the same, a simulation does as the papers (Hawk §4.1). */
+/** If the papers' simulators and a live cluster differ, a simulation follows the papers (Hawk §4.1). */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {

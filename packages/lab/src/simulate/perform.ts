@@ -153,7 +153,7 @@ async function loadOwn({ policy, estimator, shadow = [], from = '' }: RunRequest
   for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
 }
 
-/** Of the estimators in shadow, and of the one in charge unless the request gives the state of that one. */
+/** Trains the shadow estimators, and the active one unless the request contains its state. */
 function trainedOnHistory({
   policy,
   shadow = [],
@@ -197,7 +197,7 @@ function noteDetails(
   details.normalisedWaits[index] = meanWait / (job.meanMs / 1_000);
 }
 
-/** What the cluster believed of a job, and what was true. */
+/** Estimate and truth of a job. */
 function judgementOf({ job, judged, sampled }: SimulatedEnd<Arrival>): JudgedJob {
   const { estimateMs } = judged;
   const decidedMs = sampled?.decidedMs;

@@ -74,8 +74,7 @@ function noLoad(why: string): InputError {
 }
 
 /**
- * What is wrong with the options whatever the workload, found before it is read.
- *
+ * Checks options that do not depend on the workload.
  * @throws InputError
  */
 export function checkOptions(options: SimulateOptions): void {
@@ -88,7 +87,7 @@ export function checkOptions(options: SimulateOptions): void {
   }
 }
 
-/** What a run of a simulation may have of its own, beside what shapes a policy. */
+/** Settings that may differ between runs, besides those of the policy. */
 const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
   ...Object.keys(POLICY_SETTINGS),
   'workers',
@@ -99,7 +98,10 @@ const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
   'durations',
 ]);
 
-/** What is compared. @throws InputError */
+/**
+ * Variants to compare.
+ * @throws InputError
+ */
 export function simulateVariants(options: SimulateOptions): Variant<SimulateOptions>[] {
   return variantsOf(options, VARIABLE);
 }
@@ -181,8 +183,8 @@ function checkPartition({ policy, preset }: PolicySettings, workers: number): vo
 }
 
 /**
- * What somebody should know of a partition that is not what was asked for: a cluster may be too small to keep
- * a worker free of long tasks. One line, or nothing.
+ * Note about a partition that is not as requested: a cluster may be too small to reserve a worker. One line,
+ * or none.
  */
 export function partitionNote({ policy, preset, shortPartition }: PolicySettings, workers: number): string {
   if (!preset.partition || preset.short.over === 'short' || !(Number(shortPartition) > 0)) return '';

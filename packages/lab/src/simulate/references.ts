@@ -12,13 +12,13 @@ interface SimulatedPolicy {
 interface Reference {
   /** A sentence for help and reports. */
   readonly about: string;
-  /** What it takes of the options that shape a policy. */
+  /** Changes the policy options. */
   readonly shape: (options: PolicyOptions) => PolicyOptions;
 }
 
 const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
 
-/** What only a simulation can have: `goshawk` that is spared some of what it costs to be real. */
+/** Idealized variants that only a simulation can have: `goshawk` without some of its real costs. */
 export const REFERENCES: Readonly<Record<string, Reference>> = {
   'goshawk-no-delay': {
     about: 'goshawk with the same estimator and no network delay',
@@ -38,7 +38,7 @@ export const REFERENCES: Readonly<Record<string, Reference>> = {
   },
 };
 
-/** What tables and pages say of the references among these policies, a line each. */
+/** Explanations of the references among these policies, one line each. */
 export function referenceLines(policies: readonly string[]): string[] {
   const named = Object.entries(REFERENCES).filter(([name]) =>
     policies.some((each) => each.split(/[: ]/)[0] === name),

@@ -10,9 +10,9 @@ export interface RunRequest {
   readonly workers: number;
   /** 0: no fixed number. */
   readonly slots: number;
-  /** Of each worker, beside its slots. */
+  /** Capacity per worker besides slots. */
   readonly capacity: Resources;
-  /** Of workers, as `--attribute` has them; none unless given. */
+  /** Worker attributes as in `--attribute`; default: none. */
   readonly attribute?: readonly string[];
   readonly schedulers: number;
   readonly seed: number;
@@ -46,7 +46,7 @@ export interface RunRequest {
   readonly wantsEffectsHash?: boolean;
 }
 
-/** Where a run finds its jobs, as plain data: in memory that threads share, or by path or generator. */
+/** Source of a run's jobs as plain data: in shared memory, or by path or generator. */
 export type JobSource =
   | { readonly kind: 'packed'; readonly packed: PackedJobs }
   | {
@@ -60,7 +60,7 @@ export interface RunOutcome {
   readonly run: Run & { readonly effectsHash?: string };
   readonly series: RunSeries;
   readonly jobTimes: JobTimes & { readonly details?: JobDetails };
-  /** As the jobs ended; empty unless they are wanted. */
+  /** Records in order of job ends; empty unless requested. */
   readonly records: readonly JobRecord[];
 }
 

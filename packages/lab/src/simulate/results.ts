@@ -60,7 +60,7 @@ export class Results {
   }
 }
 
-/** What a job says of itself: its deadline, and its stages where there are several, or demands. */
+/** Stated facts of a job: its deadline, and its stages if it has several or demands. */
 export function statedIn({
   stages,
   weight,

@@ -35,7 +35,7 @@ export function surveyShown(
   );
 }
 
-/** Where runs of a workload find its jobs: in memory, if they are there. */
+/** Source of a workload's jobs: memory, if they are loaded. */
 export function sourceOf(
   workload: string,
   { packed }: Survey,
@@ -52,9 +52,9 @@ interface Showing {
   readonly parallel: number | undefined;
   /** The URL of the cluster whose tasks the runs are; threads of this process unless given. */
   readonly on?: string | undefined;
-  /** What is shown to be done. */
+  /** Label of the progress display. */
   readonly label?: string;
-  /** What comes of it when it is cut short. */
+  /** Consequence of an interruption. */
   readonly lost?: string;
 }
 

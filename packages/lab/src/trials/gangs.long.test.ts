@@ -18,7 +18,7 @@ function experiment(policy: GangPolicy, jobs = 40) {
   };
 }
 
-/** Without what the machine decides. */
+/** Removes machine-dependent fields. */
 function outcome(policy: GangPolicy) {
   const { deadlines, planning } = runGangExperiment(experiment(policy), solver.solve);
   return { deadlines, counts: planning?.counts };

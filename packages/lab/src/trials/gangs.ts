@@ -23,11 +23,11 @@ interface GangExperiment {
   readonly policy: GangPolicy;
   readonly options?: Partial<ThreeSigmaOptions>;
   readonly jobs: readonly TraceJob[];
-  /** What the predictor has seen before. */
+  /** History of the predictor. */
   readonly past: readonly TraceJob[];
   /** So many of each program's past runs are known, and the jobs add none. */
   readonly samples?: number;
-  /** What is believed in place of what the history predicts. */
+  /** Belief that replaces the prediction from history. */
   readonly belief?: ((job: number, runMs: Millis) => TrialBelief) | undefined;
   readonly nodes: number;
   readonly racks: number;
@@ -68,7 +68,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));
   const times = new PlanningTimes(() => performance.now());
   const predictions: Millis[] = [];
-  /** Of each job, its last start. */
+  /** Last start of each job. */
   const startedMs: Millis[] = [];
   const { completedMs, preemptions } = runTrial({
     jobs: jobs.map((job) => gangOf(job, options.slowdown)),

@@ -7,7 +7,7 @@ import type { TraceJob } from '@goshawk/traces';
 interface Machines {
   readonly machines: number;
   readonly machine: Resources;
-  /** Of what the policy believes: durations times a factor that is uniform in 1 ± this. */
+  /** Relative error of estimates: durations times a factor that is uniform in 1 ± this. */
   readonly error?: number;
 }
 

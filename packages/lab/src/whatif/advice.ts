@@ -55,10 +55,9 @@ export function fidelity(
 }
 
 /**
- * What follows for the cluster's operators, in sentences.
- *
- * @param ran what ran, simulated
- * @param off how far that is from what was recorded
+ * Advice for the cluster's operators, in sentences.
+ * @param ran simulation of the recorded run
+ * @param off distance of that simulation from the record
  */
 export function advise(ran: Tried, others: readonly Tried[], off: number): string[] {
   const judged = others.map((tried) => ({ tried, ...judge(tried.runtimeSeconds, ran.runtimeSeconds) }));

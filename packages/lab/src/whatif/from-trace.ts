@@ -34,7 +34,7 @@ function mostAtATime(jobs: PackedJobs): number {
   for (const job of unpackedJobs(jobs)) {
     const [demand] = demandsOf(job);
     const start = job.submitSeconds + (job.waitSeconds ?? 0);
-    // Of a workflow no start but the first is known: its tasks count as one after another.
+    // A workflow records only its first start: its tasks count as consecutive.
     const tasks = job.stages === undefined ? job.durationsSeconds.length : 1;
     const by = tasks * Math.max(1, amountOf(demand ?? {}, 'cpu'));
     changes.push({ at: start, by }, { at: start + longestOf(job), by: -by });

@@ -4,26 +4,24 @@ import type { RecordedJob } from '@goshawk/traces';
 
 /** Fewer jobs than this say nothing. */
 const JOBS_MIN = 20;
-/** What a simulated job took beside its longest task, over the least that any did: up to here it found free workers at once. */
+/** Limit for jobs that found free workers at once: their time besides the longest task, relative to the smallest. */
 const AT_ONCE = 2;
 /** Over what a quarter of those took: from here on a job waited for something that no simulation knows. */
 const WAITED = 10;
 /** More is no network. */
 const DELAY_MAX_MS: Millis = 50;
-/** Of more delays than this, quantiles. */
+/** Maximum number of delays before they are reduced to quantiles. */
 const DELAYS_MAX = 1_000;
 
 /**
- * What messages take, by what was recorded: of jobs that find free workers at once, what they took beside their longest task
- * is messages, and what stands behind them (journals, processes that have other things to do).
- *
- * Which jobs find free workers is chance under policies that draw. So the simulation says only how many do, and that many of
- * the record, those that took the least beside their tasks, are compared with them: each of these is a delay.
- *
+ * Derives message delays from the record: for jobs that find free workers at once, the time besides their
+ * longest task consists of messages and related work (journals, busy processes). Which jobs these are is
+ * random under policies that draw, so the simulation provides only their number, and as many recorded jobs
+ * with the smallest overhead are used: each gives one delay.
  * @param recorded in the order of the simulation
  * @param runtimeSeconds of each, simulated
- * @param assumedMs what a message took there
- * @returns in ascending order, each as likely as the others; undefined where too few jobs tell
+ * @param assumedMs message delay there
+ * @returns ascending and equally likely; undefined with too few jobs
  */
 export function messageDelaysMs(
   recorded: readonly RecordedJob[],
@@ -57,7 +55,7 @@ export function messageDelaysMs(
 /** A network whose messages take what is drawn from these, wherever they go. */
 export function networkOfDelays(ms: readonly Millis[]): NetworkModel {
   const none = { sleepLateMs: [0], timerLateMs: [0], submissionMs: [0], newsMs: [0] };
-  // What no phase names is drawn as what is there.
+  // Types without measurements are drawn from the existing ones.
   const phase = { fromMs: 0, messages: [{ type: 'run' as const, sameProcess: false, ms }], ...none };
   return { kind: 'measured', profile: { schema: PROFILE_SCHEMA, workersPerProcess: 1, phases: [phase] } };
 }

@@ -5,11 +5,10 @@ import { packed, type RecordedJob, RecordedRuns, Tally, unpackedJobs, type Workl
 import { readJournals } from '../journals.js';
 
 /**
- * What a cluster has run, from the journals of its schedulers.
- *
- * @param places as `journalPlaces` has them
- * @param since jobs that were submitted from then on. ms since 1970
- * @throws InputError where there is no journal, or no job in it that has ended
+ * Jobs that a cluster ran, from the journals of its schedulers.
+ * @param places see `journalPlaces`
+ * @param since only jobs submitted from then on. ms since 1970
+ * @throws InputError without a journal or an ended job
  */
 export async function recordedJobs(
   places: readonly string[],
@@ -31,7 +30,10 @@ export async function recordedJobs(
   );
 }
 
-/** What a cluster has run, as a workload, from its data folder. @throws InputError */
+/**
+ * Jobs that a cluster ran, as a workload, from its data folder.
+ * @throws InputError
+ */
 export async function recordedWorkload(folder: string): Promise<Workload> {
   const tally = new Tally();
   const recorded = await recordedJobs([folder], undefined, tally);
@@ -42,7 +44,7 @@ export async function recordedWorkload(folder: string): Promise<Workload> {
     tallied: tally.list(),
     jobs: () => unpackedJobs(held),
     batches: () => [held],
-    // Of the jobs: a journal's bytes change when its scheduler looks at it.
+    // Hash of the jobs: the bytes of a journal change when its scheduler opens it.
     sha256: async () => {
       const hash = createHash('sha256');
       for (const { job } of recorded)

@@ -63,8 +63,8 @@ export function whyImpossible(
 }
 
 /**
- * What the workers do not have that a stage of a job that was accepted needs: it waits for that. Undefined: nothing, or no
- * worker is known.
+ * Needs of an accepted job's stage that no worker meets, for which it waits. Undefined: none, or no worker is
+ * known.
  */
 export function whyUnmet(
   stage: StageSpec,
@@ -128,8 +128,8 @@ function boundless({ name, capacity }: Member): Impossible {
 }
 
 /**
- * What the job requires of workers and none that may run it has; undefined: nothing, or no worker is known. It waits for one. Of
- * a job whose class is not known yet, a class that would wait is named.
+ * Requirements that no eligible worker has, for which the job waits; undefined: none, or no worker is known.
+ * For an undecided job, names a class that would wait.
  */
 export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Members): string | undefined {
   const classes = possibleClasses(spec, policy);

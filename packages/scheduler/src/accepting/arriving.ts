@@ -1,7 +1,7 @@
 import { countTasks, type JobSpec, type Millis, type StageSpec } from '@goshawk/core';
 import type { ArrivingJob, ArrivingStage } from '@goshawk/predictor';
 
-/** What may be known of a job when it arrives. */
+/** Facts about an arriving job. */
 export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
   let tasks = 0;
   let startable = 0;
@@ -15,7 +15,7 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     logicalName: spec.logicalName,
     user: spec.user,
     demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
-    // What is appended to an open job is not known; there will be something.
+    // Tasks to be appended to an open job are unknown, but there will be some.
     tasks: Math.max(1, tasks),
     startable: Math.max(1, startable),
     stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),

@@ -2,24 +2,24 @@ import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route, Se
 import type { Estimate, Judgement } from '@goshawk/predictor';
 import { statedMs } from './arriving.js';
 
-/** What a job's class rests on while its pilots run. */
+/** Basis of a job's class while its pilots run. */
 export const UNDECIDED = 'pilots, not yet';
 
-/** What a job is treated as, and why. */
+/** Class of a job, and the reason. */
 export interface Decision {
   readonly class: JobClass;
-  /** What it rests on, for `job` and `why`. */
+  /** Basis, for `job` and `why`. */
   readonly by: string;
   /** Mean task run time as it is believed; undefined where nothing is. */
   readonly estimateMs: Millis | undefined;
-  /** What to go by where nothing is believed and size matters. */
+  /** Guess for decisions by size without an estimate. */
   readonly guessMs: Millis | undefined;
   /** How run times are spread, where the estimator knows: for a central that plans by it. */
   readonly distribution?: readonly Segment[] | undefined;
   /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
   readonly stagesMs?: readonly Millis[] | undefined;
   readonly route: Route;
-  /** Where its probes wait at workers. */
+  /** Lane of its probes at workers. */
   readonly lane: Lane;
 }
 
@@ -75,7 +75,7 @@ export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, polic
   };
 }
 
-/** Where it may turn out to belong, when nobody has been asked yet. */
+/** Classes that the job may belong to before anything is known. */
 export function possibleClasses(spec: JobSpec, policy: PolicySettings): readonly JobClass[] {
   const { estimator, cutoffMs } = policy;
   const meanMs = statedMs(spec);

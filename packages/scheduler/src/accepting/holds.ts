@@ -11,7 +11,7 @@ import type { SchedulerState } from '../state.js';
 /** Wall clocks are set: a time to begin at is looked at so often at least. ms */
 const LOOK_MS = 30_000;
 
-/** Between two looks of a scheduler that has not joined its cluster. ms */
+/** Check interval before the scheduler has joined its cluster. ms */
 const NOT_READY_MS = 1_000;
 
 /** Clients of which the last request is remembered. */
@@ -75,7 +75,7 @@ export class Holds {
 
   /** A time to begin at may have come. */
   wake(now: Millis): void {
-    // Without a policy nothing can be started.
+    // Without a policy no job can start.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_MS);
     this.#wakesAt = Number.POSITIVE_INFINITY;
     const wallNow = now + this.#s.config.wallOffsetMs;

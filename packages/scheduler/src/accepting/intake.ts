@@ -31,7 +31,7 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   if (ledger.isShared) s.unwritten.add(job);
   else s.events.accepted(job);
   if (!job.isAwaiting) s.routing.startJob(job, now);
-  // Where a key is one for the cluster, it is known only when it is written whether it is this job's.
+  // Cluster-wide keys are decided only when the record is written.
   if (ledger.isShared)
     ledger.whenDurable((then) => {
       if (jobs.byNumber(number) === job) s.events.accepted(job);

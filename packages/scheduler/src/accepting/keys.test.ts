@@ -27,7 +27,7 @@ class Bench {
     this.keys.inherit(formerly);
   }
 
-  /** What is said to a key of each scheduler. */
+  /** Reply codes for a key of each scheduler. */
   get codes(): (string | undefined)[] {
     return all.map(({ name }) => this.keys.refusal(keyOf(name))?.code);
   }

@@ -5,16 +5,15 @@ import type { Ledger, Refusal } from '../keeping/ledger.js';
 const MISSED_MS = 10 * 60_000;
 
 /**
- * To which scheduler a submission's key belongs: each key to one, by rendezvous hashing over all schedulers, those
- * that are away included. So whichever scheduler a submission is sent to, there is one job.
- *
- * A central that was started again hears of schedulers one by one, and of those that are away not at all. Whoever was
- * known before and is not named yet is taken for away, so that nobody takes over its keys meanwhile.
+ * Assigns each key to one scheduler by rendezvous hashing over all schedulers, including those that are away,
+ * so that a submission creates one job wherever it is sent. A restarted central learns of present schedulers
+ * one by one, and never of absent ones. Schedulers known before and not yet announced count as away, so that
+ * no other takes over their keys.
  */
 export class Keys {
   /** The name of this scheduler. */
   readonly #self: string;
-  /** To whom keys belonged when an earlier incarnation last wrote it down. */
+  /** Key owners as last recorded by an earlier incarnation. */
   #formerly: readonly string[] = [];
   readonly #ledger: Pick<Ledger, 'schedulers'>;
   #owners: MessageOf<'members'>['owners'] = [];
@@ -36,7 +35,7 @@ export class Keys {
     this.#written = sorted(formerly).join();
   }
 
-  /** Of the last list of schedulers. */
+  /** Version of the last scheduler list. */
   get version(): number {
     return this.#version;
   }

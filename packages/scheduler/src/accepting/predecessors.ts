@@ -26,7 +26,7 @@ const GONE_MS = 10 * 60_000;
 /** Jobs that are listed of those that one waits for. */
 const LISTED_MAX = 100;
 
-/** Who has the jobs of a tag, as far as this scheduler knows. */
+/** Owner of a tag's jobs, as far as known. */
 interface Owner {
   address: Address;
   /** It has answered since it was asked last. */
@@ -47,14 +47,14 @@ export class Predecessors {
   readonly #sampler: Sampler;
   readonly #endings: Endings;
   readonly #cancelling: Cancelling;
-  /** Who waits for a job, by its id. */
+  /** Waiting jobs by predecessor id. */
   readonly #followers = new Map<string, Set<Job>>();
-  /** What their owners said last of the jobs of others. */
+  /** Last known fates of other schedulers' jobs. */
   readonly #fates = new Map<string, FateOfJob>();
   readonly #owners = new Map<string, Owner>();
   /** Schedulers that wait for a job of this one, by its number. */
   readonly #askers = new Map<number, Set<Address>>();
-  /** What has become of jobs, and is not acted upon: so that a long chain is no deep one. */
+  /** Fates not yet acted upon: a queue, so that long chains do not recurse deeply. */
   readonly #settled = new Deque<FateOfJob>();
   #isSettling = false;
 
@@ -176,7 +176,7 @@ export class Predecessors {
     });
   }
 
-  /** What has become of jobs that somebody has just begun to wait for. */
+  /** Looks up the fates of new predecessors. */
   #look(ids: readonly string[], now: Millis): void {
     // Nobody can be looked for by a scheduler that has no policy.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
@@ -267,7 +267,7 @@ export class Predecessors {
     }
     job.awaited.delete(id);
     this.#s.ledger.passed(job, id, now);
-    // Whoever takes the job over, or has it after a restart, is to know that it runs, and not to ask again.
+    // A later owner, or a restart, must know that the job runs and not ask again.
     if (job.awaited.size === 0) this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
   }
 

@@ -84,7 +84,7 @@ function submitted(
   if (refusal !== undefined) return refusal;
   const impossible = whyImpossible(spec, s.cluster.policy, s.cluster.members);
   if (impossible !== undefined) {
-    // Whoever asks again meanwhile finds the worker, or is refused for good.
+    // A later retry finds the worker, or is refused for good.
     const retryMs = s.cluster.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
     return { code: 'impossible-demand', ...impossible, retryMs };
   }

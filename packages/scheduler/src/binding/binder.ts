@@ -68,7 +68,7 @@ export class Binder {
     this.#matches.forget(workers);
   }
 
-  /** What is asked of a job waits until it is written down. */
+  /** Requests about a job wait until it is durable. */
   asked(from: Address, message: Question, now: Millis): void {
     const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
     if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))

@@ -14,7 +14,7 @@ import { whyTooLarge } from '../joining/able-workers.js';
 import { Members } from '../joining/members.js';
 import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
 
-// What something costs is counted, in tasks and workers that are looked at: times say little on a busy machine.
+// Costs are counted as visited tasks and workers, because times are unreliable on a busy machine.
 
 /** Counts how often tasks of the job are looked at from now on. */
 function watched({ tasks }: Job): { looks: number } {

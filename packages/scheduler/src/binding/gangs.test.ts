@@ -42,7 +42,7 @@ class Bench {
     this.#scheduler.checkInvariants();
   }
 
-  /** What was sent since this was asked last, of one type. */
+  /** Messages of one type since the last call. */
   take<T extends MessageType>(type: T): (MessageOf<T> & { readonly to: Address })[] {
     const taken = this.#sent.filter(({ message }) => message.type === type);
     for (const each of taken) this.#sent.splice(this.#sent.indexOf(each), 1);

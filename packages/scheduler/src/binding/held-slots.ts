@@ -5,11 +5,11 @@ import type { Cluster } from '../joining/cluster.js';
 export interface HeldSlot {
   readonly worker: Address;
   readonly ask: number;
-  /** What the slot has beside itself. */
+  /** Free resources besides the slot. */
   readonly spare: Resources;
 }
 
-/** Of what a series may last: long enough for a client to hear of a job's end and to submit the next one. */
+/** Fraction of the maximum series length: enough for a client to learn of a job's end and submit the next. */
 const HELD_SHARE = 1 / 5;
 
 /**

@@ -4,7 +4,7 @@ import type { Members } from '../joining/members.js';
 
 /** How many times as long a task of the job takes at the worker as at one that it prefers; 1 at one that nobody knows. */
 export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Address, members: Members): number {
-  // To look at each worker by its address is dear where there are thousands.
+  // Looking up each worker by address is expensive with thousands of them.
   if (slowdown === undefined || prefer === undefined) return 1;
   const attributes = members.get(worker)?.attributes;
   if (attributes === undefined) return 1;

@@ -4,8 +4,8 @@ import type { Job } from '../job/job.js';
 import type { Recall } from '../job/task-reports.js';
 
 /**
- * What tasks of the stage are given of earlier stages: `{"stage","index","value"}` a line, in order. Those stages have
- * completed, so all tasks of this one are given the same, and a later owner reads it from the journal again.
+ * Inputs from earlier stages: one `{"stage","index","value"}` per line, in order. Those stages have
+ * completed, so all tasks get the same inputs, and a later owner can reread them from the journal.
  */
 export function inputsOf(job: Job, stage: Stage, recall: Recall | undefined): MessageOf<'run'>['inputs'] {
   const { inputs } = stage.spec;

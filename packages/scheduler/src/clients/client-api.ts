@@ -24,7 +24,7 @@ import { listJobs } from './job-list.js';
 import { QueryBudget } from './query-budget.js';
 import { taskPage } from './task-list.js';
 
-/** What clients ask of jobs: requests in, answers out. */
+/** Client requests about jobs. */
 export class ClientApi {
   readonly #parts: SchedulerParts;
   readonly #budget = new QueryBudget();
@@ -210,7 +210,7 @@ export class ClientApi {
     answers.answer(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
 
-  /** Who has how much of what one user may have waiting, most first; nothing where any number may wait. */
+  /** Quota use per user, highest first; empty without a limit. */
   #quotas(isOwner: IsOwner | undefined): { quotas?: readonly UserQuota[] } {
     const { jobs, config, overload } = this.#parts;
     const max = overload.userWaitingTasksMax;

@@ -18,7 +18,7 @@ import type { SchedulerParts } from '../parts.js';
 import { samplingOf } from './job-views.js';
 import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
 
-/** What waits here, by class and reason, the largest groups first. */
+/** Waiting tasks by class and reason, largest groups first. */
 export function waitingGroups(
   jobs: Iterable<Job>,
   circumstances: Circumstances,

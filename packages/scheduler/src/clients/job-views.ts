@@ -144,14 +144,14 @@ export class JobViews {
         ...(gpus === undefined ? {} : { gpus }),
       });
     }
-    // What could not be started is listed and counts as no attempt.
+    // Attempts that could not start are listed but not counted.
     const started = listed.filter(
       ({ state, code = '' }) => state !== 'lost' || startFaultOf(code) === undefined,
     );
     return { listed, truncated: started.length < history.total };
   }
 
-  /** What tasks returned, or came to where an order is asked for, from there on, as far as it fits into one answer. */
+  /** Return values, or outcomes if an order is given, as far as they fit into one reply. */
   results(job: Job, from: number, order: MessageOf<'readResults'>['order']): ResultPage {
     if (order !== undefined) return this.#taskResults(job, from, order);
     const page = new Page<ResultPage['values'][number]>();
@@ -265,7 +265,7 @@ function stageSums(job: Job): { counts: TaskCounts; meanRunMs: Millis | undefine
   });
 }
 
-/** As of a whole job: what has ended has failed as soon as one task has. */
+/** State as of a whole job: an ended stage with a failed task has failed. */
 function stateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: TaskCounts): StageState {
   if (stage.unfinished > 0) {
     if (stage.blockers > 0) return 'blocked';

@@ -5,7 +5,7 @@ import type { Job } from '../job/job.js';
 interface Watch {
   readonly client: Address;
   readonly request: number;
-  /** With each task's times in the last event. */
+  /** Includes each task's times in the last event. */
   readonly detail: boolean;
   /** It wants news within milliseconds. */
   readonly soon: boolean;
@@ -14,18 +14,18 @@ interface Watch {
 
 /** A watcher that has not said anything for so long is gone. ms */
 const SILENCE_MS = 60_000;
-/** Where there are too many, those who fell silent are looked for so often. ms */
+/** Interval for removing silent watches when there are too many. ms */
 const SWEEP_MS = 1_000;
 
 /**
- * Who watches which job. Those who fall silent are forgotten, and there are never more than so many. A client's request
- * names one watch, of one job.
+ * Watches by job. Silent ones expire, and their number is bounded. A client's request number identifies one
+ * watch of one job.
  */
 export class JobWatches {
   readonly #byJob = new Map<number, Map<string, Watch>>();
   /** The job of each watch. */
   readonly #jobOf = new Map<string, number>();
-  /** Of them, those that want news soon. */
+  /** Watches that need prompt updates. */
   readonly #soon = new Set<string>();
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
-/** What tasks waited for: of how many, the mean and the longest. */
+/** Waits of tasks: count, mean and maximum. */
 function waited(bench: DurableBench, id: string): Partial<Record<WaitPhase, [number, number, number]>> {
   bench.take();
   bench.receive(CLIENT, { type: 'explainJob', request: 1, id, task: undefined });

@@ -36,7 +36,7 @@ export function waitSpread(job: Job): WaitSpread | undefined {
   return spread && { tasks: waits.length, ...spread };
 }
 
-/** What these tasks waited for from the submission on, one thing after another; phases that took none of them any time are left out. */
+/** Waits of these tasks since submission by phase; phases without waiting are omitted. */
 export function waitSums(job: Job): WaitSum[] {
   const sums = IN_TIME.map((phase) => ({ phase, tasks: 0, totalMs: 0, maxMs: 0 }));
   const held = sums.find(({ phase }) => phase === 'held')!;

@@ -13,7 +13,7 @@ export class Watching {
   readonly #s: SchedulerState;
   readonly #views: JobViews;
   readonly #watches = new JobWatches();
-  /** Of the jobs that are watched: those with news that nobody was told yet. */
+  /** Watched jobs with unsent changes. */
   readonly #changed = { soon: new Set<Job>(), later: new Set<Job>() };
 
   constructor(s: SchedulerState, views: JobViews) {
@@ -33,7 +33,7 @@ export class Watching {
       return true;
     }
     if (!this.#watches.renew(job, { client: from, request, detail, soon }, now)) return false;
-    // Of a job that ends in a moment only that is told.
+    // A job that is about to end sends only its end.
     this.changed(job, now);
     return true;
   }

@@ -3,7 +3,7 @@ import type { Job } from '../job/job.js';
 import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { Ledger } from '../keeping/ledger.js';
 
-/** What was given up is remembered of so many workers, the latest that were lost. */
+/** Maximum number of lost workers whose abandoned attempts are remembered. */
 const WORKERS_MAX = 1_000;
 
 /**
@@ -12,7 +12,7 @@ const WORKERS_MAX = 1_000;
  */
 export class AbandonedAttempts {
   readonly #ledger: Ledger;
-  /** By their keys. The workers of the latest last. */
+  /** Attempts by worker and key, latest worker last. */
   readonly #byWorker = new Map<Address, Map<string, AttemptRef>>();
 
   constructor(ledger: Ledger) {

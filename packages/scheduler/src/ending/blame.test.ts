@@ -16,7 +16,7 @@ function detail(bench: DurableBench, job = 1): Detail {
   return bench.take().find((message) => message.type === 'jobDetail')!.value as Detail;
 }
 
-/** What was given up before is on the disk, so that the next attempt may go. */
+/** Earlier abandoned attempts are durable, so that the next one may start. */
 function ask(bench: DurableBench, worker: Address, job: number): MessageOf<'run'> | undefined {
   bench.commit();
   return bench.ask(worker, job);

@@ -34,8 +34,8 @@ function withoutWords(outcome: Outcome): Outcome {
 const ALIKE_MAX = 10_000;
 
 /**
- * What follows from the end of an attempt: its task is done, or is tried again; the stages that waited for it start;
- * the job ends.
+ * Consequences of an attempt's end: its task completes or is retried, dependent stages start, and the job
+ * ends.
  */
 export class Endings {
   readonly #s: SchedulerState;
@@ -67,7 +67,7 @@ export class Endings {
     this.#unfit = new UnfitWorkers(s.env, s.cluster.members);
   }
 
-  /** What a worker says of the end of an attempt, seen by what other workers have said of the job, and by the room there is. */
+  /** Judges a reported end by other workers' reports about the job and by the available memory. */
   judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
     if (gang?.broken !== undefined) return gang.broken;
@@ -79,7 +79,7 @@ export class Endings {
         errorCode: GANG_ENDED,
         errorMessage: 'its gang was cancelled',
       };
-    // Of nearly all attempts there is nothing to judge, and names of workers lie far apart.
+    // Almost all attempts need no judgement, and worker names are spread over memory.
     const fault = startFault(outcome);
     // A gang cannot try one worker after another for one of its members.
     if (fault === 'unclear' && gang !== undefined) return { ...outcome, kind: 'failed' };
@@ -87,7 +87,7 @@ export class Endings {
       fault === undefined
         ? outcome
         : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
-    // Where there is a journal nothing more is kept in memory.
+    // With a journal, values are not also kept in memory.
     return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
 
@@ -237,7 +237,7 @@ export class Endings {
     this.#hasEnded(job, now);
   }
 
-  /** What the job wants is not there: the same of tasks that say the very same need not be tried, one slot after another. */
+  /** Something the job needs is missing: identical tasks fail at once instead of being tried one by one. */
   #failAlike(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
     if (this.#isFailingAlike || job.tasks.countOf(TaskState.completed) > 0) return;
     const payload = job.dag.payloadOf(failed);
@@ -275,7 +275,7 @@ export class Endings {
     this.#giveUp(job, outOfTime(job.spec.timeLimitMs!), now);
   }
 
-  /** What is left of the job fails; the stages after that end with it. */
+  /** Fails the rest of the job; later stages end with it. */
   #giveUp(job: Job, outcome: Outcome, now: Millis): void {
     this.#givenUp = job;
     this.close(job, now);

@@ -4,13 +4,13 @@ import type { Job } from '../job/job.js';
 
 // Timers of one job. To set one again does no harm.
 
-/** Where the policy abandons jobs that have not started by their deadlines. */
+/** Sets the deadline timer if the policy abandons late jobs. */
 export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environment<SchedulerTimer>): void {
   if (preset.abandons && job.spec.deadlineMs !== undefined)
     env.setTimer('deadline', job.number, job.deadlineAt);
 }
 
-/** To be called when the first start of a job may have become known. */
+/** Called when a job's first start may have become known. */
 export function watchTimeLimit(job: Job, env: Environment<SchedulerTimer>): void {
   const { timeLimitAt } = job;
   if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);

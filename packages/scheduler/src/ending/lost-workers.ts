@@ -12,14 +12,13 @@ interface LostTask {
 }
 
 /**
- * What becomes of tasks whose workers are lost. Where a task ran apart on a lost worker, that task is charged;
- * otherwise all that ran there are.
+ * Handles tasks of lost workers. A task that ran alone on one is charged; otherwise all running tasks are.
  */
 export function loseTasks(s: SchedulerParts, workers: ReadonlySet<Address>, now: Millis): void {
   const lost = tasksAt(workers, s.jobs);
   const suspects = suspectsOf(lost, s.cluster.timings.leaseMs, now);
   for (const { job, task, worker } of lost) {
-    // What was given up with its job has ended.
+    // The task ended when its job was abandoned.
     if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
     if (job.tasks.stateOf(task) === TaskState.placed) {
       s.endings.declined(job, task, now);

@@ -4,7 +4,7 @@ import { type Job, TaskState } from '../job/job.js';
 import type { Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 
-/** What has become of the tasks that are to be cancelled. */
+/** Outcome of cancelling tasks. */
 export interface CancelledTasks {
   readonly cancelled: number;
   /** They run, and are killed. */

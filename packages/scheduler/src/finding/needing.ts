@@ -154,7 +154,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
 /** Central plans by the last need: so many times as many tasks as wait are too many. */
 const OVERSTATED = 1.1;
 
-/** What central is to know of. Pilots need workers by themselves, and the rest needs them in another way meanwhile. */
+/** Batches to announce to central. Pilots need workers separately; the rest has other needs meanwhile. */
 function batchesInNeed(job: Job): readonly Batch[] {
   const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
   return batches.filter((batch) => tasksInNeed(job, batch) > 0);

@@ -18,7 +18,7 @@ export class Offers {
   readonly #heap = new IndexedHeap(this.#arrivals);
   /** By when they came, or a task of theirs was last given. */
   readonly #byWait = new IndexedHeap(this.#arrivals);
-  /** Of the ids in the heap; ids are given out again, so that the heap stays small. */
+  /** Offers by heap id; ids are reused to keep the heap small. */
   readonly #offers: (Offer | undefined)[] = [];
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];

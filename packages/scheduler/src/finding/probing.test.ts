@@ -7,7 +7,7 @@ import { Prober } from './probing.js';
 
 const WORKERS = 20;
 
-/** With twenty workers. */
+/** A prober with twenty workers. */
 function proberOf(
   send: (to: Address, message: Message) => void,
   policy: Partial<PolicySettings> = {},

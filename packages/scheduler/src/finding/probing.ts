@@ -131,7 +131,7 @@ export class Prober {
   }
 }
 
-/** Where size matters, what may be of a long job comes after all that is known to be short. */
+/** By size, tasks of possibly long jobs come after all that are known to be short. */
 function sizeOf(job: Job, batch: Batch): Millis {
   return batch === batch.own ? job.believedMs * batch.waiting * job.slack : Number.MAX_SAFE_INTEGER;
 }

@@ -18,7 +18,7 @@ import { doubtPlaced, placeAgain, placeTasks } from './placing.js';
 import { hasProbed, isSilent } from './probe-watch.js';
 import { Prober } from './probing.js';
 
-/** What was sent and not answered for so many retries may be lost. */
+/** Retries after which an unanswered message counts as lost. */
 const SILENCE_RETRIES = 10;
 /** After so many a need is sent again for the first time. */
 const NEED_RETRIES = 5;
@@ -110,7 +110,7 @@ export class Routing {
    * @param tasks so many
    */
   #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
-    // What is held is no work yet.
+    // Held jobs are no work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.#isAlone(now);
       this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
@@ -124,7 +124,7 @@ export class Routing {
     // Before it is decided what a job is, its rest is looked for in another way than by its class.
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : of.own;
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
-    // What may be of a long job is for those whose probes come to it: who asks gets what is known to be short.
+    // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
     if (this.#maySeek(job) && batch === batch.own) {
       this.offers.update(job, batch, now);
       if (!job.isUndecided) this.#giveHeld(job, batch, now);

@@ -21,22 +21,22 @@ export interface AttemptEnd {
   readonly task: TaskIndex;
   readonly outcome: Outcome;
   readonly runMs: Millis;
-  /** Where the journal has it; undefined where it cannot be read back. */
+  /** Place in the journal; undefined if it cannot be read back. */
   place: number | undefined;
 }
 
-/** What became of the attempts of a job, and whose fault it was where they came to nothing. */
+/** The attempts of a job, and the cause of unsuccessful ones. */
 export class AttemptHistory {
   readonly reports: TaskReports;
   /** All that were given out. */
   total = 0;
-  /** By the fault of their tasks. */
+  /** Failures caused by tasks. */
   failedCount = 0;
   lostCount = 0;
   wastedMs: Millis = 0;
   /** Run time of the tasks that completed. */
   workedMs: Millis = 0;
-  /** Of the one that took longest. */
+  /** Longest run. */
   longestMs: Millis = 0;
   readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
   readonly #tasks: TaskTable;
@@ -143,7 +143,7 @@ export class AttemptHistory {
     this.reports.setError(task, { outcome, worker }, place);
     const blame = this.#blamed();
     blame.failed(task, this.#tasks.workerOf(task), now);
-    // What is not there is not there the next time either.
+    // A missing file is missing at the next attempt, too.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
     const failures = gang === undefined ? blame.failuresOf(task) : blame.failuresOfAll(gang);
     return failures <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);

@@ -22,9 +22,9 @@ import { ProbeLedger } from './probe-ledger.js';
 export abstract class Batch {
   readonly index: StageIndex;
   readonly spec: StageSpec;
-  /** Where its probes wait at workers. */
+  /** Lane of its probes at workers. */
   readonly lane: Lane;
-  /** Where its probes go, when not where the job's class may run. */
+  /** Scope of its probes, if it differs from that of the job's class. */
   readonly over: Scope | undefined;
   /** Times so many probes are sent as the policy says. */
   readonly probeFactor: number;
@@ -32,7 +32,7 @@ export abstract class Batch {
   abstract readonly waiting: number;
   /** The stage that its tasks are of. */
   abstract readonly stage: Stage;
-  /** Where the probes are that no worker has served. */
+  /** Probes that no worker has served yet. */
   readonly probes = new ProbeLedger();
   /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
   recalled = false;
@@ -79,12 +79,12 @@ export class Stage extends Batch {
   /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
   nextFresh: number;
   readonly returned: number[] = [];
-  /** What appended tasks do, which follow those of the specification. */
+  /** Payloads of appended tasks, after those of the specification. */
   readonly #appended: Payload[] = [];
   readonly #specified: number;
-  /** What they take of the memory, estimated. */
+  /** Their estimated memory. */
   appendedBytes = 0;
-  /** What its tasks are given of earlier stages, while some of them are to run. */
+  /** Inputs from earlier stages, while some tasks are still to run. */
   inputs: MessageOf<'run'>['inputs'];
   /** Undefined where its tasks start one by one. */
   readonly gang: Gang | undefined;
@@ -110,7 +110,7 @@ export class Stage extends Batch {
     this.unfinished += payloads.length;
   }
 
-  /** What was appended to the same stage before its job was retried. */
+  /** Takes tasks appended to the same stage before a retry. */
   takeAppended(before: Stage): void {
     this.grow(before.#appended);
   }

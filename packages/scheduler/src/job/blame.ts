@@ -14,14 +14,14 @@ const PROBATION_AT = 2;
 const [APART_MIN_MS, APART_MAX_MS] = [10_000, 300_000];
 /** Before a task that was lost runs apart: the first pause, which doubles, and the longest. */
 const [FIRST_PAUSE_MS, PAUSE_MAX_MS] = [1_000, 30_000];
-/** Between looks for workers where one was passed over. */
+/** Interval between searches for other workers after one was skipped. */
 const LOOK_PAUSE_MS = 200;
 /** A completed task makes up for so much of a worker that was lost. */
 const AMENDS = 1 / 8;
 
 const NOWHERE: readonly Address[] = [];
 
-/** What went wrong with one task, which has not completed. */
+/** The failure of one unfinished task. */
 interface Trouble {
   /** Attempts that failed by its own fault. */
   failures: number;
@@ -36,7 +36,7 @@ interface Trouble {
   apart: { readonly attempt: AttemptNumber; readonly forMs: Millis } | undefined;
 }
 
-/** What went wrong at one worker. */
+/** Failures at one worker. */
 interface Failing {
   /** Since a task of the job completed there. */
   inARow: number;
@@ -44,10 +44,10 @@ interface Failing {
 }
 
 /**
- * Whose fault it is that attempts of one job came to nothing. Two questions: does a worker fail what others complete, and
- * does a task end the workers that run it? A retry avoids the workers that it failed on. A task that was lost twice runs
- * apart: its worker starts nothing else for a while. If that worker is lost too, the task alone is charged. A job that
- * loses workers and completes nothing is on probation: one task of it runs at a time, apart.
+ * Attributes failed attempts of a job. Does a worker fail tasks that others complete, and does a task kill
+ * its workers? A retry avoids workers where it failed. A task that was lost twice runs alone on a worker; if
+ * that worker is lost too, only that task is charged. A job that loses workers and completes nothing is on
+ * probation: it runs one task at a time, alone.
  */
 export class Blame {
   readonly #tasks = new Map<TaskIndex, Trouble>();
@@ -212,14 +212,14 @@ export class Blame {
 
 /** A task that cannot be started on so many workers is at fault; on more where other tasks of its job do complete. */
 const TRIED_AT = { nothingCompleted: 3, somethingCompleted: 6 } as const;
-/** What the tasks of a job cannot be started for; there is seldom more than one. */
+/** Distinct start faults to remember; there is seldom more than one. */
 const REASONS_MAX = 100;
 
-/** Whose fault it is that tasks of a job cannot be started: what they name is not at a worker, or nowhere. */
+/** Attributes start faults: something the tasks name is missing at a worker, or everywhere. */
 export class StartFaults {
   /** By task, at which workers it could not be started, while it is not known whose fault that is. */
   readonly #failedAt = new Map<TaskIndex, Set<string>>();
-  /** What several workers have said is not there. */
+  /** Names that several workers reported missing. */
   readonly #nowhere = new Set<string>();
 
   /** @returns whether it is the task's, by what workers have said: this one, of so many */

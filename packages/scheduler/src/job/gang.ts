@@ -95,9 +95,8 @@ export class Gang {
 }
 
 /**
- * What ended the attempt of a gang, in one line.
- *
- * @param outcome undefined: the worker has given the member back
+ * Explains why a gang's attempt ended, in one line.
+ * @param outcome undefined: the worker returned the member
  */
 export function whyBroken(rank: number, worker: string, outcome: Outcome | undefined): string {
   const member = `rank ${rank} of its gang`;

@@ -47,9 +47,8 @@ export class Hold {
 const SPANS_MAX = 100;
 
 /**
- * Of a job that is submitted; undefined where it says nothing.
- *
- * @param at when it was accepted, by the machine's clock and by the wall clock
+ * Hold of a submitted job; undefined without one.
+ * @param at acceptance by the machine's clock and the wall clock
  */
 export function holdOf({ hold, begin }: JobSpec, at: Millis, wallAt: Millis): Hold | undefined {
   const isHeld = hold === true;

@@ -47,7 +47,7 @@ export class Job {
   readonly key: string | undefined;
   readonly spec: JobSpec;
   readonly arriving: ArrivingJob;
-  /** Of the estimator, when the job came, or its owner was started again. */
+  /** Judgement at arrival, or at a restart of the owner. */
   judgement: Judgement;
   readonly acceptedAt: Millis;
   priority: Priority;
@@ -78,12 +78,12 @@ export class Job {
   cancelling = false;
   /** Why its owner has cancelled it, where nobody else has. */
   cancelReason: string | undefined;
-  /** What was submitted takes of its owner's memory, and with it what is kept of its attempts: as its store counts it. */
+  /** Memory of the submission and of its recorded attempts, as the store counts it. */
   specBytes = 0;
   bytes = 0;
   /** Clients append tasks: it does not end before it is closed. */
   isOpen: boolean;
-  /** What the last client that appended said of all its tasks. */
+  /** Digest of all tasks by the last appending client. */
   digest = '';
   /** When a client that appends, or watches, was last heard of. */
   heardAt: Millis = 0;
@@ -173,7 +173,7 @@ export class Job {
     return this.#decision.class;
   }
 
-  /** What the class rests on, for `job` and `why`. */
+  /** Basis of the class, for `job` and `why`. */
   get classifiedBy(): string {
     return this.#decision.by;
   }
@@ -188,7 +188,7 @@ export class Job {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
   }
 
-  /** By the tasks that have run; while none has, by estimate or guess. */
+  /** Mean of the tasks that ran; before that, the estimate or guess. */
   get meanRunMs(): Millis | undefined {
     const completed = this.tasks.countOf(TaskState.completed);
     if (completed > 0) return this.history.workedMs / completed;
@@ -255,12 +255,12 @@ export class Job {
     this.#decision = decision;
   }
 
-  /** What an earlier incarnation of its owner has decided. */
+  /** Restores an earlier incarnation's decision. */
   redecide(decision: Partial<Decision>): void {
     this.#decision = { ...this.#decision, ...decision };
   }
 
-  /** What its pilots tell when it was decided already that it is long. */
+  /** Refines the estimate of a job already known to be long. */
   refine({ meanMs: estimateMs, stagesMs }: Estimate): void {
     this.#sample!.estimateFollows = false;
     this.#decision = { ...this.#decision, estimateMs, stagesMs: stagesMs ?? this.stagesMs };
@@ -295,7 +295,7 @@ export class Job {
     return this.spec.maxRunning !== undefined || this.history.isOnProbation;
   }
 
-  /** By the clock of its owner; Infinity: none. */
+  /** By the owner's clock; Infinity: none. */
   get deadlineAt(): Millis {
     return (this.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }
@@ -431,7 +431,7 @@ export class Job {
     return isNew;
   }
 
-  /** As long as there are tasks: clients may append some. */
+  /** Sized by the number of tasks, since clients may append some. */
   #cancelled(): Uint8Array {
     const marks = this.#cancelledTasks;
     if (marks !== undefined && marks.length >= this.taskCount) return marks;
@@ -550,7 +550,7 @@ export class Job {
     }
   }
 
-  /** What holds of a job between any two steps. */
+  /** Invariants of a job between steps. */
   checkInvariants(): void {
     const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
     for (const state of this.tasks.states) counts[state]!++;

@@ -10,10 +10,10 @@ import {
   TIME_LIMIT,
 } from '@goshawk/core';
 
-/** What the end of an attempt says. */
+/** The end of an attempt. */
 export type HowEnded =
   | 'completed'
-  /** As its job was cancelled. */
+  /** Its job was cancelled. */
   | 'killed'
   /** Nothing of its task. */
   | 'excused'
@@ -38,7 +38,7 @@ export const LOST_BESIDE: Outcome = {
   errorMessage: 'its worker was lost with a task that had lost workers before',
 };
 
-/** What becomes of the tasks that are left of a job that has ended too many workers. */
+/** Outcome of the remaining tasks of a job that killed too many workers. */
 export const GIVEN_UP: Outcome = {
   ...COMPLETED,
   kind: 'failed',
@@ -47,7 +47,7 @@ export const GIVEN_UP: Outcome = {
     'workers were lost one by one running tasks of this job, so it was abandoned: its tasks may need more memory than workers have',
 };
 
-/** What becomes of the tasks of a job that is not to start after its deadline. */
+/** Outcome of the tasks of a job that missed its deadline before starting. */
 export const ABANDONED: Outcome = {
   ...COMPLETED,
   kind: 'failed',
@@ -55,7 +55,7 @@ export const ABANDONED: Outcome = {
   errorMessage: 'the deadline of the job passed before it could start',
 };
 
-/** What becomes of the tasks that have not ended within the job's time limit. */
+/** Outcome of tasks that exceeded the job's time limit. */
 export function outOfTime(limitMs: Millis): Outcome {
   const errorMessage = `the job's time limit of ${formatDuration(limitMs)} has passed`;
   return { ...COMPLETED, kind: 'failed', errorCode: TIME_LIMIT, errorMessage };

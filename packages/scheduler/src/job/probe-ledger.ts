@@ -1,11 +1,10 @@
 import { type Address, grown } from '@goshawk/core';
 
 /**
- * Where the probes of a batch are believed to be. Most probes are sent once and used once, which a list of what came and went
- * takes in a few nanoseconds and a map in many; once somebody asks where they are, a map has the answer.
- *
- * The news that a probe has moved and the question of the worker that it moved to come from two senders, in any
- * order, so a worker may be counted below 0 for a while; the sum is right all along.
+ * Believed locations of a batch's probes. Most probes are sent once and used once, which appending to a list
+ * records in a few nanoseconds, far faster than a map; the first query builds the map. Moves of probes and
+ * questions of workers arrive from two senders in any order, so a worker's count may be negative for a while;
+ * the sum is always right.
  */
 export class ProbeLedger {
   /** Worker, change, worker, change, …; so many numbers of it count, and none once there are sums. */
@@ -22,7 +21,7 @@ export class ProbeLedger {
     return this.#out;
   }
 
-  /** Of the list, or of the map: what it takes in memory. */
+  /** Memory of the list or map. */
   get length(): number {
     return this.#sums?.size ?? this.#length;
   }

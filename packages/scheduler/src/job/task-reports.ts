@@ -1,7 +1,7 @@
 import type { AttemptView, JobNumber, JobRecord, Outcome, TaskIndex } from '@goshawk/core';
 import { heapBytes } from '../keeping/heap-bytes.js';
 
-/** What a task's last failure was, and where. */
+/** The last failure of a task, and its worker. */
 interface TaskError {
   readonly outcome: Outcome;
   readonly worker: string;
@@ -16,13 +16,13 @@ export const LISTED_MAX = 100;
 const NONE: readonly AttemptView[] = [];
 
 /**
- * What the attempts of a job came to: what tasks returned, and what they failed of. What lies in the journal is not
- * kept in memory as well, only where it lies: 8 bytes a task.
+ * Results of a job's attempts: return values and errors. For results in the journal only the place is kept: 8
+ * bytes per task.
  */
 export class TaskReports {
-  /** What lies nowhere else takes of the heap, estimated. */
+  /** Estimated heap size of results stored nowhere else. */
   bytes = 0;
-  /** What lies in the journal would take, estimated. */
+  /** Estimated size of results in the journal. */
   recordedBytes = 0;
   /** Memory is short: what can be done without is not kept. */
   isBrief = false;
@@ -103,7 +103,7 @@ export class TaskReports {
     }
   }
 
-  /** What a task returned that completed; undefined where it returned nothing. */
+  /** Return value of a completed task; undefined without one. */
   valueOf(task: TaskIndex, recall: Recall | undefined): unknown {
     const outcome = this.#recalled(task, recall)?.outcome;
     return outcome?.kind === 'completed' ? outcome.value : this.#values?.get(task);

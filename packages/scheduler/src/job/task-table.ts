@@ -35,7 +35,7 @@ export type TaskState = (typeof TaskState)[keyof typeof TaskState];
 
 export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
 
-/** What brought a task to its worker. */
+/** How a task got to its worker. */
 export const AssignedBy = {
   /** It ran when its owner was started again, or was never given out. */
   resumed: 0,
@@ -49,7 +49,7 @@ export type AssignedBy = (typeof AssignedBy)[keyof typeof AssignedBy];
 /** Why a worker has a task: which of its questions was answered, or which match. One that comes again has the same. */
 export interface Assignment {
   readonly by: AssignedBy;
-  /** Of the worker's question, or of central's match; 0 of what was resumed. */
+  /** Number of the worker's question or of central's match; 0 for resumed tasks. */
   readonly number: number;
 }
 
@@ -133,7 +133,7 @@ export class TaskTable {
   usedUpTo: Uint32Array | undefined;
   /** Written by `setWorker` alone. */
   workers!: Iterable<Address> & { readonly [task: number]: Address };
-  /** What brought the current attempt to its worker (`AssignedBy`), and the number of that. */
+  /** Origin of the current attempt (`AssignedBy`), and its number. */
   assignedBy: Uint8Array;
   assignments: Float64Array;
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
@@ -141,7 +141,7 @@ export class TaskTable {
   runMs: Float64Array;
   /** Tasks of the same user that have not started, kept in step where somebody counts them. */
   waitingOfUser: { waiting: number } | undefined;
-  /** Where the owner's tasks are, kept in step from the time when somebody keeps it. */
+  /** Index of the owner's task locations, if one is kept. */
   #places: TaskPlaces | undefined;
   #workers!: Int32Array;
   readonly #job: JobNumber;
@@ -338,7 +338,7 @@ export class TaskTable {
     this.#places.add(worker, this.#job, task);
   }
 
-  /** From now on the places know where the tasks are; undefined: no more. */
+  /** Starts or, if undefined, stops updating the index. */
   keepIn(places: TaskPlaces | undefined): void {
     const former = this.#places;
     this.#places = places;

@@ -20,7 +20,7 @@ import {
   type Scope,
 } from '@goshawk/core';
 
-/** What a task needs of a worker: room, and attributes. */
+/** Needs of a task: resources and attributes. */
 export interface TaskNeeds extends Requiring {
   readonly demand: Resources;
 }
@@ -52,8 +52,8 @@ export function isIn({ partition }: Member, scope: Scope): boolean {
 }
 
 /**
- * What is required and no worker of the scope has that has the room, where it is, and what would help; undefined: nothing, or no
- * worker is known.
+ * Requirements that no worker of the scope with enough resources meets, where they exist, and what would
+ * help; undefined: none, or no worker is known.
  */
 export function missingRequirement(
   workers: KnownWorkers,

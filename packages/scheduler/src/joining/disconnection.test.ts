@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
-/** What was configured; CENTRAL is whoever is there. */
+/** The configured address; CENTRAL is the actual process. */
 const DOOR = 50 as Address;
 const SUCCESSOR = 51 as Address;
 

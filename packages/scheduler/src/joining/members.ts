@@ -39,7 +39,7 @@ export class Members {
   readonly #formerAddresses = new Map<string, Address>();
   /** The names of the last that were lost or have left; undefined of those that central never named. */
   readonly #gone = new Map<Address, string | undefined>();
-  /** By the places that central has given to its workers: who has no slot but for long tasks. */
+  /** By central's worker index: workers with slots for long tasks only. */
   #occupied: Uint8Array = NOBODY_OCCUPIED;
   /** The next whole list gives new places: until then the old ones hold, which may be a while. */
   #isRenumbered = false;
@@ -52,7 +52,7 @@ export class Members {
     return this.#byAddress.size;
   }
 
-  /** Of all workers that take work. */
+  /** Slots of all workers that accept tasks. */
   get slotCount(): number {
     return this.#placesIn('all').length;
   }
@@ -277,7 +277,7 @@ const ANSWERS_MAX = 1_000;
 
 const NOBODY_OCCUPIED = new Uint8Array();
 
-/** What a worker said before it went arrives soon after, so that only the latest of them matter. */
+/** Late messages of lost workers arrive soon, so only the latest workers matter. */
 const GONE_MAX = 10_000;
 
 /** One address a slot of the workers of a scope that take work, in their order. */

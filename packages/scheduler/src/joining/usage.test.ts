@@ -5,7 +5,7 @@ import { Usage } from './usage.js';
 const [CENTRAL, ANOTHER] = [1, 2] as [Address, Address];
 const POLICY = { ...DEFAULT_POLICY, cutoffMs: 10_000 };
 
-/** What is sent to whom, and the time of the timer that is set, or of the last. */
+/** Messages sent, and the last timer. */
 function bench(jobLengths?: unknown) {
   const told: [Address, Message][] = [];
   const timers: number[] = [];

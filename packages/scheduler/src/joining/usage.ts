@@ -17,8 +17,8 @@ const USAGE_MS = 10_000;
 const USAGE_RELIEVED_MS = 1_000;
 
 /**
- * What central has to know of the work that passes here: how much short and long work was done, for the partition
- * that follows their shares, and how much short work came, for the reserve.
+ * Work statistics for central: completed short and long work, for the partition, and arrived short work, for
+ * the reserve.
  */
 export class Usage {
   readonly #env: SchedulerEnvironment;
@@ -44,7 +44,7 @@ export class Usage {
     if (isLengthCounts(jobLengths)) this.#lengths.add(jobLengths);
   }
 
-  /** Of all jobs that completed, to be kept. */
+  /** Lengths of all completed jobs, to be saved. */
   get jobLengths(): readonly LengthCount[] {
     return this.#lengths.counts();
   }

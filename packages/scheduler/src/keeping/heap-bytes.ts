@@ -1,10 +1,10 @@
 import { LIMITS } from '@goshawk/core';
 
-/** What a JSON-like value takes. */
+/** Size of a JSON-like value. */
 export interface Weight {
   /** Values and keys, as the codec counts them. */
   values: number;
-  /** Of text and byte arrays. */
+  /** Bytes of text and byte arrays. */
   bytes: number;
 }
 
@@ -32,7 +32,7 @@ export function weigh(value: unknown): Weight {
 /** A value in an object or a list, or a key, beside the text that it may be. */
 const VALUE_BYTES = 16;
 
-/** What a value takes of the heap, estimated. In bytes. */
+/** Estimated heap size of a value. Bytes. */
 export function heapBytes(value: unknown): number {
   const { values, bytes } = weigh(value);
   return values * VALUE_BYTES + bytes;

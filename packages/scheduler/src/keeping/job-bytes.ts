@@ -6,8 +6,8 @@ const JOB_BYTES = 3_200;
 export const TASK_BYTES = 64;
 
 /**
- * What a job will take of its owner's memory while it is held, estimated from what was submitted: enough to bound it, not
- * to account for it. In bytes.
+ * Estimated memory of a job while it is kept, from its submission: enough to bound it, not to account for it.
+ * Bytes.
  */
 export function bytesOf(spec: JobSpec): number {
   const awaited = heapBytes([spec.after ?? [], spec.afterOk ?? []]);

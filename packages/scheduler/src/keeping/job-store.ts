@@ -21,7 +21,7 @@ import { type Trace, Traces } from './traces.js';
 /** Makes the job of what the journal has of it; undefined where that cannot be read. */
 type RecallJob = (job: Trace) => Job | undefined;
 
-/** What a user has here that has not ended. */
+/** A user's active jobs. */
 interface HeldByUser {
   jobs: number;
   /** Tasks that have not started. */
@@ -38,9 +38,9 @@ const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
 
 /** A job is put away where to read it back takes a few milliseconds at most: so much of it lies in the journal. In bytes. */
 const PUT_AWAY_BYTES_MAX = 128 * 1024;
-/** Of those that were read back the last are kept, since who asks for one asks again. */
+/** Recently recalled jobs to keep, since they are often requested again. */
 const RECALLED_MAX = 8;
-/** Of those that were put away so many are forgotten at a time: after a start all may have their age at once. */
+/** Maximum number of moved jobs to expire at a time: after a start all may be due. */
 const FORGOTTEN_MAX = 1_000;
 /** Many are put away at a time: each time all that have ended are looked at. */
 const PUT_AWAY_SHARE = 0.5;
@@ -70,18 +70,18 @@ export class JobStore {
   readonly #active = new Map<number, Job>();
   /** In the order in which they ended. */
   readonly #ended = new EndedJobs();
-  /** Of jobs that had to make room, about in the order in which they ended. */
+  /** Traces of evicted jobs, roughly in order of their end. */
   readonly #traces: Traces;
-  /** Of jobs that lie in the journal whole, about in the order in which they ended. */
+  /** Jobs stored completely in the journal, roughly in order of their end. */
   readonly #away: Traces;
-  /** What those take that may be put away. */
+  /** Memory of jobs that can be moved to the journal. */
   #movableBytes = 0;
   readonly #recallJob: RecallJob | undefined;
   /** The one that was asked for last is the last. */
   readonly #recalled = new Map<number, Job>();
-  /** Of those in memory. */
+  /** Jobs in memory by key. */
   readonly #byKey = new Map<string, Job>();
-  /** What jobs take that have not ended, and those that have. */
+  /** Memory of active and of ended jobs. */
   #activeBytes = 0;
   #endedBytes = 0;
   /** Keys of jobs that stay in the journal, by number. */
@@ -147,17 +147,17 @@ export class JobStore {
     return this.#active.size + this.#keptCount;
   }
 
-  /** What cannot be forgotten takes: jobs that have not ended, and keys. Estimated. */
+  /** Estimated memory that cannot be evicted: active jobs and keys. */
   get activeBytes(): number {
     return this.#activeBytes + this.traceBytes;
   }
 
-  /** Of it, keys and ends of jobs that have ended. */
+  /** The part for keys and traces of ended jobs. */
   get traceBytes(): number {
     return this.#traces.bytes + this.#away.bytes;
   }
 
-  /** What can be done without is not to be kept. */
+  /** Memory is too short to keep optional data. */
   get isShort(): boolean {
     return this.#bytes() > this.#shares.shortAbove;
   }
@@ -170,7 +170,7 @@ export class JobStore {
     return this.#activeByUser.get(user) ?? NOTHING;
   }
 
-  /** By user. */
+  /** Active jobs by user. */
   get activeByUser(): ReadonlyMap<string | undefined, Readonly<HeldByUser>> {
     return this.#activeByUser;
   }
@@ -264,7 +264,7 @@ export class JobStore {
     this.#away.sort();
   }
 
-  /** What is kept of the attempts of a job that has not ended may take more than before. */
+  /** Updates the memory of a job whose attempt records have grown. */
   weigh(job: Job): void {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
     this.#countBytes(job, bytes - job.bytes, 0);
@@ -306,7 +306,7 @@ export class JobStore {
     return this.#ended.count([state]) + this.#away.count(state);
   }
 
-  /** Where it is in memory. */
+  /** Returns the job if it is in memory. */
   byNumber(number: JobNumber): Job | undefined {
     return this.#active.get(number) ?? this.#ended.get(number);
   }
@@ -366,7 +366,7 @@ export class JobStore {
   traceOf(of: string, user: string | undefined): Trace | undefined {
     const key = scopedKey(of, user);
     for (const trace of this.#traces.withKey(key)) return trace;
-    // What cannot be read is taken for the one that was asked for, which it is but for one key in billions.
+    // An unreadable record counts as a match, which is wrong for one key in billions.
     for (const trace of this.#away.withKey(key)) if (this.#readBack(trace) === undefined) return trace;
     return undefined;
   }
@@ -421,8 +421,8 @@ export class JobStore {
   }
 
   /**
-   * What ended before this process is kept for some minutes of its own time, whatever the clock says: who knows whether it
-   * was right then, or is now.
+   * Jobs that ended before this process are kept for some minutes of its own time, since the clock may have
+   * been wrong then or now.
    */
   start(now: Millis): void {
     if (this.#keptCount > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
@@ -514,7 +514,7 @@ export class JobStore {
     this.#forget(number, now);
   }
 
-  /** Of those that have ended. */
+  /** Drops an ended job. */
   #drop(job: Job): void {
     if (!this.#ended.delete(job)) return;
     if (this.#isMovable(job)) this.#movableBytes -= job.bytes;

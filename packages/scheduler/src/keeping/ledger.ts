@@ -20,13 +20,13 @@ import { heapBytes } from './heap-bytes.js';
 import { bytesOf } from './job-bytes.js';
 import type { MemoryShares } from './memory-shares.js';
 
-/** What an answer takes that is held, beside what is in it. In bytes. */
+/** Overhead of a delayed reply besides its content. Bytes. */
 const HELD_BYTES = 200;
 
-/** What a record takes that waits for the disk, beside what a task returned. In bytes. */
+/** Overhead of a pending record besides the return value. Bytes. */
 const RECORD_BYTES = 300;
 
-/** What a range of tasks takes. In bytes. */
+/** Size of a range of tasks. Bytes. */
 const RANGE_BYTES = 64;
 
 interface Deferred {
@@ -50,7 +50,7 @@ export interface Refusal {
   readonly hint: string;
   /** It is worth trying again then. ms */
   readonly retryMs?: Millis | undefined;
-  /** Of what there is too much, where that may end by itself. */
+  /** The exhausted resource, if the condition may pass. */
   readonly cause?: OverloadReason;
 }
 
@@ -71,13 +71,13 @@ export class Ledger {
   readonly #shares: MemoryShares;
   #written = 0;
   #durable = 0;
-  /** Of each record that is not durable. */
+  /** Sizes of records that are not durable. */
   readonly #sizes = new Deque<number>();
   #unwrittenBytes = 0;
   #heldBytes = 0;
   /** By `after`, in the order in which they were sent. */
   readonly #held = new Deque<Held>();
-  /** Of the acceptances that are not durable, the place of each. */
+  /** Places of acceptances that are not durable. */
   readonly #acceptances = new Deque<number>();
   readonly #deferred = new Deque<Deferred>();
   #journal: JournalState = { kind: 'open' };
@@ -104,7 +104,7 @@ export class Ledger {
     return this.#durable === this.#written;
   }
 
-  /** What waits to be sent until it is durable. */
+  /** Number of replies that wait for durability. */
   get heldCount(): number {
     return this.#held.length;
   }
@@ -134,7 +134,7 @@ export class Ledger {
     };
   }
 
-  /** As much waits for the disk as may. */
+  /** The backlog of records is at its limit. */
   get isBehind(): boolean {
     return this.#unwrittenBytes >= this.#shares.unwrittenMax;
   }
@@ -148,7 +148,7 @@ export class Ledger {
     if (this.isKept) this.#acceptances.push(this.#written);
   }
 
-  /** What the job is taken for has changed. */
+  /** Records a changed class. */
   classified(job: Job, now: Millis): void {
     const { class: jobClass, classifiedBy, route, estimateMs, stagesMs } = job;
     const about = { class: jobClass, classifiedBy, route, estimateMs, stagesMs };
@@ -266,7 +266,7 @@ export class Ledger {
     else this.#deferred.push({ after: this.#written, act });
   }
 
-  /** What was to be said of a job is answered otherwise. */
+  /** Replaces the pending reply about a job. */
   reword(job: string, word: (request: number) => Message): void {
     for (const held of this.#held) {
       const { message } = held;

@@ -10,7 +10,7 @@ export interface MemoryShares {
   readonly endedMax: number;
   /** With more, what can be done without is not kept of jobs, and what tasks return only in the journal. */
   readonly shortAbove: number;
-  /** What tasks have printed. */
+  /** Limit for task output. */
   readonly logsMax: number;
   /** Records that the disk does not have yet. */
   readonly unwrittenMax: number;
@@ -35,7 +35,7 @@ export function sharesOf(bytes: number): MemoryShares {
   };
 }
 
-/** What somebody holds. */
+/** Memory use of one user. */
 interface Holding {
   readonly user: string | undefined;
   readonly bytes: number;

@@ -11,7 +11,7 @@ interface Logged {
   readonly bytes: Uint8Array;
 }
 
-/** What a chunk takes beside its bytes. */
+/** Overhead of a chunk besides its bytes. */
 const CHUNK_BYTES = 200;
 
 /** Down to which it is emptied when it is full. */
@@ -35,8 +35,8 @@ interface JobLog {
 }
 
 /**
- * What tasks printed, by job, within a bound over all jobs. Beyond it the users who hold most lose output: of each the
- * oldest jobs first, and of a job its oldest chunks. The last lines of failed tasks go last.
+ * Task output by job, bounded over all jobs. Beyond the bound, the users with the most output lose some:
+ * oldest jobs first, and within a job the oldest chunks. The last lines of failed tasks are dropped last.
  */
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();

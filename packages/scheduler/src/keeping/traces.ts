@@ -9,8 +9,8 @@ import {
 } from '@goshawk/core';
 
 /**
- * What is left of a job that had to make room: enough to know its key again, and whether it is one of those asked for.
- * Of a job that was put away all else lies in the journal.
+ * Trace of an evicted job: enough to recognize its key and to answer queries. Everything else of a moved job
+ * is in the journal.
  */
 export interface Trace {
   readonly number: JobNumber;
@@ -50,7 +50,7 @@ export class Traces {
   #states = new Uint8Array(0);
   /** Rows by state. */
   readonly #counts = new Uint32Array(JOB_STATES.length);
-  /** Of the keys; 0: none. */
+  /** Key hashes; 0: none. */
   #hashes = new Uint32Array(0);
   #keys: (string | undefined)[] = [];
   #users: (string | undefined)[] = [];
@@ -74,7 +74,7 @@ export class Traces {
     return this.#length;
   }
 
-  /** What they take, estimated. */
+  /** Estimated memory. */
   get bytes(): number {
     return this.#length * ROW_BYTES + this.#textBytes;
   }
@@ -157,7 +157,7 @@ export class Traces {
     return this.#counts[JOB_STATES.indexOf(state)]!;
   }
 
-  /** From now on those that ended first are the first to go. */
+  /** Sorts by end, so that the oldest are evicted first. */
   sort(): void {
     const rows = this.#rows();
     this.#resize(

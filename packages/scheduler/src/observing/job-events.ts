@@ -4,7 +4,7 @@ import type { Watching } from '../clients/watching.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 
-/** What happens to jobs, for those who only look: the driver, counts, and clients that watch. */
+/** Events of jobs for observers: the driver, counters, and watching clients. */
 export class JobEvents {
   readonly #s: SchedulerState;
   readonly #overload: Overload;

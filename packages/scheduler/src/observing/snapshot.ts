@@ -25,13 +25,13 @@ export interface SchedulerStanding {
   probesOut: number;
 }
 
-/** What has to be known of a scheduler to say why a task waits. */
+/** Facts about a scheduler that explain why a task waits. */
 export interface Circumstances {
   readonly hasWorkers: boolean;
   readonly isCentralSilent: boolean;
   /** Workers of the scope have what is needed, in all, and each of them drains. */
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
-  /** What the workers of the scope do not have that a stage of the job needs, in words. */
+  /** Needs of a stage that the workers of the scope do not meet, in words. */
   whatIsMissing(scope: Scope, stage: StageSpec, job: Job): string | undefined;
   /** Nothing of the job is given out yet. */
   holds(job: Job): boolean;

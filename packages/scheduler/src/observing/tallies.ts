@@ -16,17 +16,17 @@ import type { Job } from '../job/job.js';
 const DURATIONS_MS = logBounds(1, 1e10);
 
 /**
- * What has become of tasks and jobs since the start, by class: the one that the job was taken for at that time. For
- * metrics and `counters`; no machine reads it.
+ * Ended tasks and jobs since the start, by class at that time. For metrics and `counters`; no machine reads
+ * it.
  */
 export class Tallies {
   readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
   readonly jobsEnded: ByClass<Record<End, number>> = byClass(noEnds);
-  /** From when a task might start to when it was given to a worker for the first time. ms */
+  /** Time from a task becoming ready to its first binding. ms */
   readonly queueingMs: ByClass<Histogram> = byClass(durations);
-  /** From a job's acceptance to its end. ms */
+  /** Time from a job's acceptance to its end. ms */
   readonly jobMs: ByClass<Histogram> = byClass(durations);
-  /** Of jobs, each counted once. */
+  /** Cancelled jobs, each counted once. */
   cancellations = 0;
   /** Submissions that were refused for a while. */
   readonly jobsRefused = Object.fromEntries(OVERLOADS.map((cause) => [cause, 0])) as Record<

@@ -19,7 +19,7 @@ function adopted(hasEnded: boolean): DurableBench {
   return bench;
 }
 
-/** What it says at its next heartbeat. */
+/** Messages at the next heartbeat. */
 function beat(bench: DurableBench, now: number) {
   bench.now = now;
   bench.receive(CENTRAL, welcome());

@@ -25,7 +25,7 @@ function rebuildAt(now: number, records: readonly JobRecord[]): Job[] {
   return jobs;
 }
 
-/** What must be the same after a restart: everything but what was running. */
+/** State that must survive a restart: everything except running tasks. */
 function durablePart(job: Job, records: readonly JobRecord[]) {
   const isOver = job.cancelling || job.hasEnded;
   const states = Array.from(job.tasks.states, (state) => {

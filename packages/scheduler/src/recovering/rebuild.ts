@@ -22,7 +22,7 @@ type Rebuilt = (job: Job) => void;
 /** So many tasks of a job take as long as a record. */
 const TASKS_A_RECORD = 50;
 
-/** What a rebuilt job depends on besides its records. */
+/** Inputs of rebuilding a job besides its records. */
 export interface RebuildContext {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
@@ -173,10 +173,10 @@ class Rebuild {
     else if (job.hold.set(held, beginAt, now)) job.released(now);
   }
 
-  /** What it was taken for last is what it is taken for. */
+  /** The last classification counts. */
   #classified(record: JobRecordOf<'classified'>): void {
     const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
-    // Of what follows, the first says when the pilots decided; later ones say how long its tasks run.
+    // The first record tells when the pilots decided; later ones only update run times.
     this.job.decidedAt ??= this.#machineTime(record.at);
     this.job.redecide({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }

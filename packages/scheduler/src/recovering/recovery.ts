@@ -88,7 +88,7 @@ export class Recovery {
     this.#endIfAllHaveAnswered();
   }
 
-  /** What a worker holds of this owner's tasks. */
+  /** A worker reports this owner's tasks. */
   holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
     // Nobody would say again that it is gone.
     if (this.#members.isGone(from)) return;
@@ -129,7 +129,7 @@ export class Recovery {
     if (job.gangStageOf(task) !== undefined && !this.holds(job)) return false;
     // The others have ended, or a later one is held, or was given out since.
     if (job.number > this.#lastJob || attempt <= job.tasks.attempts[task]!) return false;
-    // What this incarnation has given out counts.
+    // Bindings by this incarnation take precedence.
     const mayStart = job.tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
     if (isRunning ? !this.holds(job) : !mayStart) return false;
     if (isRunning) this.#drop(job, task);

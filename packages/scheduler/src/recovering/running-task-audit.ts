@@ -13,9 +13,9 @@ export class RunningTaskAudit {
   /** Workers that were asked and have not answered. */
   readonly #asked = new Set<Address>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
-  /** Of the last round of questions. */
+  /** Number of the last audit. */
   #round = 0;
-  /** What has run since then, or longer, should have come to its worker when that was asked. */
+  /** Tasks running since before this time should have reached the worker when it was asked. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(s: SchedulerState) {
@@ -69,7 +69,7 @@ export class RunningTaskAudit {
   }
 }
 
-/** What runs since then, or longer. */
+/** Tasks that have been running since then or longer. */
 function* tasksSince(job: Job, since: Millis): Iterable<TaskIndex> {
   for (const task of job.tasks.in(TaskState.running)) if (job.tasks.startedAt[task]! <= since) yield task;
 }

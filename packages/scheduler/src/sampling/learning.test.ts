@@ -11,7 +11,7 @@ import { Sampler } from './sampler.js';
 const HISTORY: PolicySettings = { ...DEFAULT_POLICY, estimator: 'history' };
 const arriving: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 2, startable: 2, submittedAt: 0 };
 
-/** As much of a job that has ended as there is to learn from. */
+/** The part of an ended job that estimators learn from. */
 function endedJob(...runMs: number[]): Job {
   return {
     arriving,

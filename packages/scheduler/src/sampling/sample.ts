@@ -17,7 +17,7 @@ export class Sample {
   /** Ascending. */
   readonly tasks: readonly number[];
   readonly pilots: PilotBatch;
-  /** What may run before the decision, by stage. */
+  /** Batches that may run before the decision, by stage. */
   readonly rest: readonly RestBatch[];
   /** It is known what the job is. */
   isDecided = false;

@@ -91,7 +91,7 @@ class Bench {
     this.receive(worker(index), { type: 'ended', ...report });
   }
 
-  /** What was sent of one kind since it was last asked for. */
+  /** Messages of one type since the last call. */
   take<T extends MessageType>(type: T): MessageOf<T>[] {
     const taken = this.#sent.filter(({ message }) => message.type === type);
     this.#sent = this.#sent.filter(({ message }) => message.type !== type);
@@ -104,7 +104,7 @@ const lanesOf = (probes: readonly MessageOf<'probe'>[]) => {
   for (const { lane } of probes) lanes[lane] = (lanes[lane] ?? 0) + 1;
   return lanes;
 };
-/** Of a job of one stage: its pilots are looked for as this batch, what may run early as that. */
+/** Batch numbers of a job with one stage: pilots, and tasks that may run early. */
 const PILOTS = 1;
 const EARLY = 2;
 
@@ -184,7 +184,7 @@ describe('while its pilots run', () => {
     const placed = bench.take('place').flatMap(({ tasks }) => tasks);
     expect(placed).toHaveLength(7);
     expect(bench.take('nowLong').map(({ task }) => task)).toEqual([...tasks, early].sort((a, b) => a - b));
-    // What still comes of its probes is too late.
+    // Later replies of its probes are too late.
     expect(bench.serve(4, job, EARLY)).toBe(-1);
     expect(bench.serve(5, job, PILOTS)).toBe(-1);
   });
@@ -278,7 +278,7 @@ describe('where central matches', () => {
     bench.now = 4_000;
     bench.end(1, job, pilots[0]!, 4_000);
     expect([job.estimateMs, bench.take('need')]).toEqual([1_000, []]);
-    // Of three pilots two have ended, and the third has run for longer than both.
+    // Two of three pilots have ended, and the third has run longer than both.
     bench.now = 6_000;
     bench.end(2, job, pilots[1]!, 5_000);
     expect([job.class, job.estimateMs]).toEqual(['long', 5_000]);

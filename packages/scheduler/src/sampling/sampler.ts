@@ -35,7 +35,7 @@ export class Sampler {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #events: JobEvents;
-  /** Of the estimators that are not in charge. */
+  /** State of inactive estimators. */
   readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
   #estimator: Guarded | undefined;
@@ -97,8 +97,8 @@ export class Sampler {
   }
 
   /**
-   * What is believed of run times, or guessed, is not written down of each job: it follows from what was learned, which is.
-   * Of which nothing is believed counts as no work at all, and comes before all others.
+   * Estimates and guesses are not recorded per job, because they follow from recorded learning. A job without
+   * an estimate counts as no work and goes first.
    */
   #believe(job: Job): void {
     if (job.judgement.kind !== 'unknown') return;
@@ -161,7 +161,7 @@ export class Sampler {
       this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
-  /** What a job must reach to be long, which decides at once; by size, all pilots have something to say (SLearn §5.1.2). */
+  /** Threshold for deciding immediately that a job is long; by size, all pilots count (SLearn §5.1.2). */
   #enoughMs(): Millis {
     const { preset, cutoffMs } = this.#policy!;
     return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;

@@ -35,7 +35,7 @@ export class ArrivalOrder {
     return latest?.sentAt === now ? latest.arrivesAt : undefined;
   }
 
-  /** What has arrived holds up nothing any more. */
+  /** Arrived messages delay no others. */
   #sweep(now: Millis): void {
     for (const [pair, { arrivesAt }] of this.#latest) if (arrivesAt < now) this.#latest.delete(pair);
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#latest.size);

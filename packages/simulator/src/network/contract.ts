@@ -1,7 +1,7 @@
 import type { Address, MessageType, Millis } from '@goshawk/core';
 import type { MeasuredProfile } from './profile.js';
 
-/** What the network, and the processes at its ends, do to time. Plain data: a thread can be handed it. */
+/** Delays of the network and of the processes at its ends. Plain data, which can be passed to threads. */
 export type NetworkModel = ConstantNetwork | NormalNetwork | MeasuredNetwork;
 
 /** Every message takes the same, as in the simulators of Sparrow and Hawk (0.5 ms; Hawk §4.1). */
@@ -20,7 +20,7 @@ export interface NormalNetwork {
   readonly leastMs: Millis;
 }
 
-/** What a live cluster was seen to take. */
+/** Delays measured in a live cluster. */
 interface MeasuredNetwork {
   readonly kind: 'measured';
   readonly profile: MeasuredProfile;
@@ -34,13 +34,13 @@ export interface Delays {
   sleepLateMs(until: Millis): Millis;
   /** How late a machine's timers fire that are set for a time: all of them alike, so that they stay in order. */
   timerLateMs(of: Address, at: Millis): Millis;
-  /** From a client's call to the job's being at its owner. */
+  /** Delay from a client's call until the job reaches its owner. */
   submissionMs(now: Millis): Millis;
-  /** From the end of a job at its owner to the client's knowing of it. */
+  /** Delay from the end of a job at its owner until the client knows. */
   newsMs(now: Millis): Millis;
 }
 
-/** What measured delays go by, of the cluster that they are drawn for. */
+/** Facts about the simulated cluster that measured delays depend on. */
 export interface ClusterOutline {
   /** Address of the first worker; the others follow it. */
   readonly firstWorker: number;

@@ -34,7 +34,7 @@ function delays(model: NetworkModel, seed = 1) {
 }
 
 let clock = 0;
-/** What a message takes that is sent when all before it have long arrived; rounded, as a difference of times. */
+/** Delay of a message without predecessors in flight; rounded, as a difference of times. */
 function delayOf(from: Delays, sender = CENTRAL, receiver = SCHEDULER, type: MessageType = 'place'): number {
   clock += 1_000;
   return Number((from.arrivalAt(sender, receiver, type, clock) - clock).toFixed(6));
@@ -168,7 +168,7 @@ describe('measured delays', () => {
       expect(process.arrivalAt(worker(1), worker(6), 'run', now)).toBe(at);
       times.add(process.arrivalAt(SCHEDULER, worker(5), 'steal', now) - at);
     }
-    // That of another process is drawn by itself.
+    // Delays of different processes are independent.
     expect(times.size).toBeGreaterThan(10);
   });
 

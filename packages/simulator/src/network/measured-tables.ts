@@ -13,10 +13,10 @@ export class MeasuredTables {
   readonly newsMs: Distribution;
   readonly #between: ByType;
   readonly #within: ByType;
-  /** Of all messages, whatever their type. */
+  /** Delays of all message types. */
   readonly #any: Distribution;
 
-  /** What all phases have seen, as if they were one. */
+  /** Merges all phases. */
   static ofAll(phases: readonly MeasuredPhase[]): MeasuredTables {
     return new MeasuredTables({
       fromMs: 0,

@@ -20,7 +20,7 @@ export class MeasuredDelays implements Delays {
   readonly #phases: readonly MeasuredTables[];
   /** Between processes, which are numbered like parties here. */
   readonly #order = new ArrivalOrder();
-  /** Where the time is that was last asked for. */
+  /** Phase of the last query. */
   #phase = 0;
 
   constructor(profile: MeasuredProfile, outline: ClusterOutline, random: Random) {

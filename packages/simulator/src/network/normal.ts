@@ -2,7 +2,7 @@ import type { Address, MessageType, Millis, Random } from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Delays, NormalNetwork } from './contract.js';
 
-/** By Marsaglia's polar method; what is below the least value is drawn again, less than twice on average. */
+/** Marsaglia's polar method; values below the minimum are drawn again, less than twice on average. */
 export class NormalDelays implements Delays {
   readonly #model: NormalNetwork;
   readonly #random: Random;

@@ -29,7 +29,7 @@ export interface MeasuredProfile {
   readonly phases: readonly MeasuredPhase[];
 }
 
-/** What a phase does not name, or has no values of, is drawn from those of all phases. */
+/** Missing or empty lists of a phase are replaced by those of all phases. */
 export interface MeasuredPhase {
   /** Since the beginning of the workload; the first is 0, the last phase has no end. */
   readonly fromMs: Millis;
@@ -39,15 +39,15 @@ export interface MeasuredPhase {
   readonly sleepLateMs: readonly Millis[];
   /** How late timers fire. */
   readonly timerLateMs: readonly Millis[];
-  /** From a client's call to the job's being at its owner. */
+  /** Delay from a client's call until the job reaches its owner. */
   readonly submissionMs: readonly Millis[];
-  /** From the beginning of the step in which a job's owner hears of its end to its client's knowing of it. */
+  /** Delay from the step in which the owner hears of a job's end until the client knows. */
   readonly newsMs: readonly Millis[];
 }
 
 export interface MeasuredMessage {
   readonly type: MessageType;
-  /** Between two workers of one process: no socket lies between them. */
+  /** Both workers are in one process, without a socket in between. */
   readonly sameProcess: boolean;
   readonly ms: readonly Millis[];
 }
