@@ -3,7 +3,7 @@ import type { RunEnd, RunView, StageView } from './contract.js';
 
 /** The mean of recent tasks forgets this much with each that ends. */
 const FORGOTTEN = 1 / 50;
-/** What the owner estimates counts for so many tasks that were seen. */
+/** Number of observed tasks that the owner's estimate weighs as much as. */
 const PRIOR_TASKS = 1;
 
 /** Tasks of one stage that were seen. */

@@ -19,8 +19,8 @@ import type {
  */
 export interface CentralPolicy {
   /**
-   * What has changed since the last call: runs that ended first, then workers, then jobs and stages, then answers of the
-   * solver. Within each of these in the order in which it happened.
+   * Reports the changes since the last call: ended runs first, then workers, jobs and stages, and replies of
+   * the solver. Each group is in order of time.
    */
   heard(news: readonly News[], now: Millis): void;
   /** Starts, preempts and expects what it wants by way of the draft. */
@@ -86,14 +86,14 @@ export interface JobView {
   readonly user: string;
   /** Its priority is a factor of it. */
   readonly weight: number;
-  /** Of its user: users with twice the weight are due twice the share. Default: 1. */
+  /** Weight of its user: twice the weight means twice the share. Default: 1. */
   readonly userWeight: number;
   /** Its running tasks may be ended for a job that would otherwise miss its deadline. */
   readonly preemptible: boolean;
   readonly priority: Priority;
-  /** By the clock of central; Infinity: none. */
+  /** By central's clock; Infinity: none. */
   readonly deadlineAt: Millis;
-  /** What meeting the deadline is worth; 0: the policy's default. */
+  /** Value of meeting the deadline; 0: the policy's default. */
   readonly value: number;
   /** Attributes that a worker should have; empty: no preference. */
   readonly prefers: Attributes;
@@ -136,7 +136,7 @@ export interface StageView {
   readonly estimateMs: Millis;
   /** The job is long; how long its tasks run, its pilots have yet to tell. */
   readonly estimateFollows: boolean;
-  /** Where the estimator knows it. */
+  /** Distribution of run times, if the estimator knows it. */
   readonly distribution: readonly Segment[] | undefined;
   /** When its first task that waits came, or a worker was last found for one. */
   readonly waitsSince: Millis;
@@ -226,7 +226,7 @@ export type SolveId = number;
 
 /** Maximise cost · x subject to rows; see `three-sigma/formulate`. */
 export interface SolverProblem {
-  /** Of the books for which it was made. */
+  /** Version of the books for which it was made. */
   readonly version: number;
   readonly model: unknown;
 }
@@ -243,15 +243,15 @@ export interface PolicyExplanation {
 
 /** Shares of the cluster, as the policy deals them out. */
 export interface PolicyShares {
-  /** Who has equal shares, weights apart. */
+  /** Unit of equal shares, apart from weights. */
   readonly by: 'job' | 'user';
-  /** By index of a resource; empty for a job that the policy has not heard of. */
+  /** Fair share by resource index; empty for an unknown job. */
   dueTo(job: JobView): ArrayLike<number>;
 }
 
 /** The order in which a policy serves what waits. */
 export interface QueueLine {
-  /** What is known of the stage: its class, or while its pilots run that it is `small` or `large`. */
+  /** Kind of the stage: its class, or `small` or `large` while its pilots run. */
   kindOf(stage: StageView): UnmatchedKind;
   comesBefore(one: StageView, other: StageView): boolean;
   /** Workers that are kept for the stage until what is free there is enough. */
@@ -261,7 +261,7 @@ export interface QueueLine {
   readonly longLimit: number;
 }
 
-/** What a policy says of itself; the one table, help texts, fuzz draws and docs read it. */
+/** The description of a policy, read by the table, help texts, fuzz draws and docs. */
 export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   /** One line. */
   readonly title: string;

@@ -1,7 +1,7 @@
 import { fitsIn, mayRun, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
 
-/** What makes a worker fit a stage. */
+/** Properties that determine which workers fit a stage. */
 type Fitting = Pick<StageView, 'demand' | 'requires'> & Partial<Pick<StageView, 'declinedBy'>>;
 
 /** Whether the worker may run a task of the stage, has room for one now, and was not declined by its owner just now. */

@@ -15,7 +15,7 @@ export class FreeWorkers {
   /** Free slots by id. */
   readonly #slotsOf: number[] = [];
   readonly #unitsIn: (free: Vector) => number;
-  /** What is free by id, in units, and of all. */
+  /** Free amounts by id and in total, in units. */
   readonly #unitsOf: number[] = [];
   #units = 0;
 

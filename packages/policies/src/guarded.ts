@@ -28,7 +28,7 @@ export class GuardedPolicy implements CentralPolicy {
   /** It is to plan in no other way than its own: its tasks start together. */
   readonly #gangs: boolean;
   #failures = 0;
-  /** Where it has them. */
+  /** Absent if the policy has no order. */
   readonly line?: (now: Millis) => QueueLine;
   readonly shares?: (cluster: ClusterView) => PolicyShares;
 
@@ -78,7 +78,7 @@ export class GuardedPolicy implements CentralPolicy {
   #line(now: Millis): QueueLine {
     const line = this.#try(() => this.#inner.line!(now));
     return {
-      // What kinds there are, central's metrics know; a policy of one's own has none of them.
+      // Central's metrics know a closed list of kinds, which custom policies do not use.
       kindOf: () => 'planned',
       comesBefore: (one, other) => this.#try(() => line?.comesBefore(one, other)) === true,
       keptFor: (stage) => countOf(this.#try(() => line?.keptFor(stage))),
@@ -137,7 +137,7 @@ function isFree({ open, free }: WorkerView): boolean {
   return open && free[SLOT]! > 0;
 }
 
-/** What it says of numbers of tasks and workers, where that is one. */
+/** Validates counts of tasks and workers from the policy. */
 function countOf(said: unknown): number {
   return Number.isSafeInteger(said) ? Math.max(0, said as number) : 0;
 }

@@ -4,16 +4,16 @@ import { BookedDraft } from './books/draft.js';
 import type { CentralPolicy, PolicyModule, PolicyOptions } from './contract.js';
 
 /**
- * What the default export of a file is, as a policy of one's own. It is made once here, and plans for an empty cluster.
- *
- * @param name of the file, as it was given
- * @throws InputError that says how it breaks the contract
+ * Validates the default export of a file as a custom policy. It is created once here, and plans for an empty
+ * cluster.
+ * @param name of the file, as given
+ * @throws InputError that describes the violation of the contract
  */
 export function checkedPolicy(name: string, exported: unknown): PolicyModule {
   const broken = (what: string): never => {
     throw new InputError('bad-policy', `--policy ${name}: ${what}`, HINT);
   };
-  // What it throws later, with nobody to hear it, would end the process.
+  // A later rejection without a handler would crash the process.
   const refuseLater = (method: string, answer: unknown): void => {
     const later = answer as { readonly then?: (done: () => void, failed: () => void) => void } | undefined;
     if (typeof later?.then !== 'function') return;
@@ -70,7 +70,7 @@ const ignore = (): void => {};
 
 const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Your own policy”, explains it';
 
-/** Of each option. */
+/** Default of each option. */
 function defaultsOf<Options extends PolicyOptions>({
   options,
 }: Pick<PolicyModule<Options>, 'options'>): Options {
@@ -79,8 +79,8 @@ function defaultsOf<Options extends PolicyOptions>({
 }
 
 /**
- * What was thrown, and where: the first frame in the file of one's own, else the first that is not Node's.
- *
+ * Describes a thrown value and its location: the first frame in the custom file, else the first outside of
+ * Node.
  * @param path of that file
  */
 export function inOneLine(thrown: unknown, path: string): string {

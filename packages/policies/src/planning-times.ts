@@ -1,6 +1,6 @@
 import { type Millis, nearestRank } from '@goshawk/core';
 
-/** Of the last so many cycles. */
+/** Number of cycles kept. */
 const KEPT = 10_000;
 
 type Part = 'formulate' | 'solve' | 'extract' | 'cycle';
@@ -42,7 +42,7 @@ export class PlanningTimes {
     this.#askedAt = undefined;
   }
 
-  /** What a policy does in one turn. */
+  /** Measures one turn of a policy. */
   turn(plan: () => void): void {
     const began = this.#now();
     const asked = this.#askedAt;

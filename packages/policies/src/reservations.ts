@@ -9,7 +9,7 @@ export const RESERVATIONS_MAX = 8;
 /** Workers among which the place of one task is looked for. */
 const SAMPLE = 64;
 
-/** Of many workers some, drawn at random. */
+/** Draws a random sample of workers if there are many. */
 export function sampleOf(
   workers: readonly WorkerView[],
   source: { random(): number },
@@ -18,11 +18,11 @@ export function sampleOf(
   return Array.from({ length: SAMPLE }, () => workers[drawIndex(source, workers.length)]!);
 }
 
-/** What a reservation keeps of one worker. */
+/** Room that a reservation keeps at one worker. */
 interface Room {
-  /** Of the tasks for which it is. */
+  /** Demand of the reserved tasks. */
   readonly needed: Vector;
-  /** What will be left beside them at the time of the reservation: others may have it for as long as they like. */
+  /** Amount left beside them at the time of the reservation, which others may use without limit. */
   readonly spare: number[];
 }
 
@@ -107,7 +107,7 @@ export class Reservations {
     return fitsIn(stage.demand, reservation.rooms.get(worker)!.spare);
   }
 
-  /** What tasks of the stage may have of the worker now. */
+  /** Room for tasks of the stage at the worker now. */
   roomFor(stage: StageView, worker: WorkerView, now: Millis): Vector {
     const reservation = this.#all.length === 0 ? undefined : this.#at.get(worker);
     if (reservation === undefined || reservation.stage === stage) return worker.free;
@@ -134,7 +134,7 @@ export class Reservations {
     const before = this.#before.get(stage);
     const same = before && this.earliest(stage, [...before.rooms.keys()], now);
     if (same === undefined) return this.earliest(stage, workers, now);
-    // What was promised stays: else whoever takes longer than estimated would let more of its kind in.
+    // A promised time stays; otherwise a task that overruns its estimate would admit more of its kind.
     return { ...same, at: Math.min(same.at, before!.at) };
   }
 

@@ -6,7 +6,7 @@ import { type FreeWorkers, isDemanding } from './free-workers.js';
 import { RESERVATIONS_MAX, type Reservations, sampleOf } from './reservations.js';
 import type { StageOrder } from './stage-order.js';
 
-/** What a policy knows that serves one stage after another. */
+/** State of a policy that serves one stage after another. */
 export interface Serving {
   /** All of its orders. */
   readonly orders: readonly StageOrder[];

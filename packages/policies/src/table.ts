@@ -30,15 +30,14 @@ export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
 
 /** Policies of one's own, by the path of their file. A process knows those that it has loaded. */
 const OWN_POLICIES = new Map<string, PolicyModule>();
-/** What they are called here. */
+/** Presets by local name. */
 const OWN_PRESETS = new Map<string, Preset>();
 
 /**
- * From now on the module is a policy like others: by this name where somebody chooses it, by its path in settings.
- *
+ * Registers a custom module like other policies: by this name for selection, by its path in settings.
  * @param path absolute
- * @param exported the default export of the file
- * @throws InputError that says how it breaks the contract
+ * @param exported default export of the file
+ * @throws InputError that describes the violation of the contract
  */
 export function addOwnPolicy(name: string, path: string, exported: unknown): void {
   if (path.length > LIMITS.nameLengthMax)
@@ -106,7 +105,7 @@ export function decidedWith(preset: Preset, options: PolicyOptions): Preset {
   return { ...preset, decidedBy: { policy, options }, abandons };
 }
 
-/** What the policy by which central decides says of itself, and the options that the preset gives it. */
+/** Module of central's policy, with the preset's options. */
 export function deciderOf({ decidedBy: { policy, options } }: Preset): {
   readonly module: PolicyModule;
   readonly options: PolicyOptions;

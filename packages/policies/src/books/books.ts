@@ -27,8 +27,8 @@ import {
 } from './entries.js';
 
 /**
- * What central believes of the cluster: workers, jobs with their stages, and runs, each in one place. Every change is
- * news for the policy. Central writes down what parties say; a policy changes them by way of a draft.
+ * Central's view of the cluster: workers, jobs with their stages, and runs, each in one place. Every change
+ * is news for the policy. Central records what parties report; a policy makes changes through a draft.
  */
 export class ClusterBooks implements ClusterView {
   readonly names = new ResourceNames();
@@ -99,7 +99,7 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfWorker({ kind: open ? 'opened' : 'closed', worker });
   }
 
-  /** What runs there is lost. */
+  /** Its runs are lost. */
   removeWorker(worker: BookedWorker, now: Millis): void {
     for (const run of [...worker.runs]) this.end(run, 'lost', now);
     this.setOpen(worker, false);
@@ -110,10 +110,9 @@ export class ClusterBooks implements ClusterView {
   }
 
   /**
-   * What is free there by the worker's own account, less what is on its way; never more than its runs leave. It is news
-   * where it is more than before, or less.
-   *
-   * @param gpuParts what is free of each GPU that is partly taken; empty: one at most is, and `free` tells
+   * Sets the free amounts as the worker reports them, less what is in flight; never more than its runs leave.
+   * A change is news.
+   * @param gpuParts free amounts of partly used GPUs; empty with at most one, which `free` covers
    */
   setFree(
     worker: BookedWorker,
@@ -254,7 +253,7 @@ export class ClusterBooks implements ClusterView {
 
   /** This very task of the stage waits, also when the others do not. */
   nameWaiting(stage: BookedStage, named: TaskAttempt, now: Millis): void {
-    // Who names tasks counts them no more.
+    // Owners that name tasks no longer count them.
     if (stage.waiting !== stage.named) this.setWaiting(stage, 0, now);
     if (!stage.name(named)) return;
     if (stage.waiting === 0) stage.waitsSince = now;
@@ -385,7 +384,7 @@ export class ClusterBooks implements ClusterView {
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
     if (stage.job.long) this.longChanges++;
     this.version++;
-    // What was found in this turn cannot end before it.
+    // A run found in this turn cannot end before it.
     if (run.isFoundInNews) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
     else this.#ended = added(this.#ended, { kind: 'ended', run, how });
     if (how === 'declined') {
@@ -418,7 +417,7 @@ export class ClusterBooks implements ClusterView {
     return this.#ended.length + this.#ofWorkers.length + this.#ofJobs.length + this.#answers.length > 0;
   }
 
-  /** What has changed since this was asked last. */
+  /** Returns the changes since the last call. */
   takeNews(): readonly News[] {
     let news = this.#ended;
     for (const each of this.#ofWorkers) news = added(news, each);

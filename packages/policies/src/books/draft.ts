@@ -98,7 +98,7 @@ function countOf(stage: StageView, starts: Parameters<Draft['gang']>[0]): number
   return starts.filter((start) => start.stage === stage).length;
 }
 
-/** What would keep central busy for ever, or what it cannot tell others. */
+/** Input that would block central forever, or that it cannot send to others. */
 function broken(message: string): InputError {
   return new InputError('bad-policy', message);
 }

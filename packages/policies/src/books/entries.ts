@@ -17,10 +17,10 @@ import {
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
 
-/** What an owner says of a job. What is left out stays as it was. */
+/** An owner's facts about a job. Omitted fields stay unchanged. */
 export interface JobFacts {
   readonly arrivedAt: Millis;
-  /** That is when it was first seen here: its owner, who knows, has yet to say. */
+  /** The arrival is when central first saw the job; its owner has not reported it yet. */
   readonly isArrivalGuessed?: boolean;
   readonly user?: string;
   readonly weight?: number;
@@ -37,7 +37,7 @@ export interface JobFacts {
   readonly isDeclared?: boolean;
 }
 
-/** What an owner says of a stage. What is left out stays as it was. */
+/** An owner's facts about a stage. Omitted fields stay unchanged. */
 export interface StageFacts {
   readonly demand: Vector;
   readonly part?: BatchPart;
@@ -151,7 +151,8 @@ export class BookedJob implements JobView {
       this.arrivedAt = facts.arrivedAt;
       this.#isArrivalGuessed = false;
     }
-    // From then on it is counted here: what its owner says later may count an end that is yet to be heard of.
+    // Counted here from then on: later reports of the owner may include ends that central has not heard of
+    // yet.
     if (!this.#isAttainedSaid && facts.attainedMs !== undefined) {
       this.attained = Math.max(this.attained, facts.attainedMs);
       this.#isAttainedSaid = true;

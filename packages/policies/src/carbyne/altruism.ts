@@ -22,12 +22,12 @@ export interface AltruismRules {
 const DRAWN_AGAIN_MS = 60_000;
 /** The median of durations is worked out once in so long. */
 const MEDIAN_EACH_MS = 10_000;
-/** Of the tasks that were planned, those that may start or end at other times before there is a new plan. */
+/** Fraction of planned tasks that may start or end off schedule before a new plan is made. */
 const DRIFT_MAX = 0.05;
 /** A job of more tasks to be started is planned some tasks at a time. */
 const ONE_BY_ONE_MAX = 16;
 
-/** What each job must start now, if it is to end as its share alone would have it end. */
+/** Tasks that each job must start now to end as early as with its share alone. */
 export class Altruism {
   readonly #rules: AltruismRules;
   readonly #context: PolicyContext;
@@ -92,8 +92,8 @@ export class Altruism {
   }
 
   /**
-   * What goes as planned needs no other plan, and after a few tasks that started early the old one still holds. A job that
-   * yields nothing takes what it can now, and so has to know it.
+   * A job on schedule needs no new plan, and the old one remains valid after a few early starts. A job that
+   * yields nothing takes what it can now, so it has to know that.
    */
   #isOffPlan({ plan, changes, drift }: JobState): boolean {
     if (plan === undefined) return true;

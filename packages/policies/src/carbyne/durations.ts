@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { RunView, StageView } from '../contract.js';
 
-/** Of a run before any has ended. */
+/** Estimate before any run has ended. */
 const FIRST_GUESS_MS = 1_000;
 /** The mean follows about so many runs that ended last. */
 const MEAN_OVER = 100;
@@ -26,7 +26,7 @@ export class Durations {
   }
 }
 
-/** Of the runs of one stage that have ended. */
+/** Ended runs of one stage. */
 interface MeanRun {
   count: number;
   sumMs: Millis;

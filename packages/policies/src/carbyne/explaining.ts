@@ -4,7 +4,7 @@ import { type Amounts, dominantShare, isCounted } from './amounts.js';
 import type { StageState } from './jobs.js';
 import type { Leftover } from './passes.js';
 
-/** What an explanation rests on. */
+/** Facts for an explanation. */
 interface Facts {
   readonly resources: readonly string[];
   readonly whole: Amounts;
@@ -36,7 +36,7 @@ function whatMust(startAt: Millis, endAt: Millis, now: Millis): string {
   return `${end}, and for that it need not start for ${formatDuration(Math.round(startAt - now))}`;
 }
 
-/** Of the resource of which the job has the largest part; where it has nothing, of which a task needs the largest. */
+/** Share of the job's dominant resource; without any use, of the resource that a task demands most. */
 function shareOf(used: Amounts, demand: Amounts, { resources, whole, due }: Facts): string {
   const of = dominantShare(used, whole) > 0 ? used : demand;
   let most = -1;

@@ -5,9 +5,9 @@ import { type Amounts, addAmounts, alignment, countWithin, fitsWithin } from './
 interface PlannedStage {
   /** Tasks that have not started. */
   readonly unstarted: number;
-  /** Of each task, by resource. */
+  /** Demand of each task by resource. */
   readonly demand: Amounts;
-  /** Of each task. Whole ms, at least 1. */
+  /** Duration of each task. Whole ms, at least 1. */
   readonly durationMs: number;
   /** Stages that must end before. */
   readonly parents: readonly number[];
@@ -15,7 +15,7 @@ interface PlannedStage {
 
 interface PlannedRun {
   readonly stage: number;
-  /** From now until its end. Whole ms, at least 1. */
+  /** Remaining time. Whole ms, at least 1. */
   readonly remainingMs: number;
 }
 
@@ -23,9 +23,9 @@ interface PlannedRun {
 export interface PlanProblem {
   readonly stages: readonly PlannedStage[];
   readonly running: readonly PlannedRun[];
-  /** What the job may use at any time, by resource. */
+  /** The job's limit at any time, by resource. */
   readonly share: Amounts;
-  /** What there is in all, by resource. */
+  /** Total capacity by resource. */
   readonly whole: Amounts;
 }
 

@@ -6,7 +6,7 @@ import type { PlanProblem } from './forward.js';
 import type { KeptPlan } from './kept-plan.js';
 import { depths, pathsToEnd } from './plan.js';
 
-/** What these policies know of a stage beside the books. */
+/** State of a stage besides the books. */
 export class StageState {
   readonly view: StageView;
   readonly job: JobState;
@@ -17,7 +17,7 @@ export class StageState {
   /** Its owner had no task for them when one was started there last. */
   declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
-  /** Of the runs that ended. */
+  /** Ended runs. */
   readonly ran = { count: 0, sumMs: 0 };
 
   constructor(view: StageView, job: JobState, place: number) {
@@ -41,7 +41,7 @@ export class JobState {
   breadthFirst: readonly StageState[] = [];
   /** By stage: longest path to the end of the job. ms */
   paths: Float64Array = new Float64Array();
-  /** Of the whole job, when it was first heard of. ms */
+  /** Critical path of the whole job at its arrival. ms */
   criticalPathMs: Millis = 0;
   plan: KeptPlan | undefined;
   /** Something of it has changed since it was last looked at. */
@@ -118,7 +118,7 @@ export class JobState {
     else stage.declinedBy = (stage.declinedBy ?? new Set()).add(worker);
     this.isChanged = true;
     this.changes++;
-    // Of a task that waits again, the plan knows nothing.
+    // A task that waits again is not in the plan.
     if (!isDone) this.drift = Number.POSITIVE_INFINITY;
     else if (Math.abs(startedAt + stage.durationMs - now) > 1) this.drift++;
   }
@@ -141,7 +141,7 @@ export class JobState {
     }
     let work = 0;
     for (const stage of this.stages) {
-      // Of a stage's runs together: one that takes longer than believed is made up for by the others.
+      // Sums the runs of a stage, so that one that takes longer than estimated is compensated by the others.
       const ms = stage.unstarted() * stage.durationMs + Math.max(stage.view.running, ofRuns[stage.place]!);
       if (ms > 0) work += ms * sumOfShares(stage.view.demand, this.#whole);
     }
@@ -190,7 +190,7 @@ export class JobState {
   }
 }
 
-/** Who came first. */
+/** Orders jobs by arrival. */
 export function byArrival(a: JobState, b: JobState): number {
   return a.view.arrivedAt - b.view.arrivedAt || a.view.id - b.view.id;
 }

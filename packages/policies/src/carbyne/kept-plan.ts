@@ -7,7 +7,7 @@ const ROUNDING_MS = 1e-3;
 
 /** A plan that a job follows: its times are those of the clock. */
 export class KeptPlan {
-  /** What was due to the job when it was made, and when it was last compared with a newer one. */
+  /** The job's share when the plan was made or last compared with a newer share. */
   readonly share: Amounts;
   checkedShare: Amounts;
   readonly endAt: Millis;
@@ -18,10 +18,10 @@ export class KeptPlan {
   readonly unstarted: number;
   readonly #madeAt: Millis;
   readonly #starts: readonly (readonly Start[])[];
-  /** By stage: places that are used up, and how many of the place after those. */
+  /** By stage: used places, and how many of the next one. */
   readonly #next: Int32Array;
   readonly #taken: Int32Array;
-  /** By stage: tasks that a job which yields nothing would have started when it was made, less those that have been. */
+  /** By stage: tasks that a job that yields nothing would have started, less those started since. */
   #greedy: Int32Array;
 
   constructor(plan: Plan, share: Amounts, now: Millis) {
@@ -58,7 +58,7 @@ export class KeptPlan {
     this.checkedShare = share;
   }
 
-  /** What was drawn for the plan before holds on. */
+  /** The previous plan's random draw stays valid. */
   inherit({ isAltruistic, drawnAt }: KeptPlan): void {
     this.isAltruistic = isAltruistic;
     this.drawnAt = drawnAt;

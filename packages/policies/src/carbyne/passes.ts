@@ -11,13 +11,13 @@ import { type Party, partiesOf, type ShareRules, type Shares } from './shares.js
 export interface Turn {
   readonly now: Millis;
   readonly rooms: Rooms;
-  /** What there is, by resource. */
+  /** Capacity by resource. */
   readonly whole: Float64Array;
   /** Jobs of which a task waits and fits somewhere, in order of arrival. */
   readonly jobs: readonly JobState[];
   /** All there are. */
   readonly allJobs: Iterable<JobState>;
-  /** What each job is due. */
+  /** Fair share of each job. */
   readonly shares: () => Shares;
   /** Starts one task. @returns whether it could */
   readonly start: (stage: StageState, worker: WorkerView) => boolean;
@@ -51,7 +51,7 @@ export function progressiveFilling(
   const hasRoom = new Set(turn.jobs);
   const parties = partiesOf(by === 'job' ? turn.jobs : turn.allJobs, by).map((party) => ({
     ...party,
-    // Of equals the one that came first, as in the list.
+    // Among equals the older one goes first, as in the list.
     left: party.jobs.filter((job) => hasRoom.has(job)),
   }));
   const shareOf = ({ jobs, weight }: Party) =>
@@ -108,7 +108,7 @@ export function strictFilling(turn: Turn, by: ShareRules['by']): void {
 }
 
 interface ScoreRules {
-  /** What remaining work counts for: 1 in Tetris, 0 for packing alone. */
+  /** Weight of remaining work: 1 in Tetris, 0 for packing alone. */
   readonly workWeight: number;
   /** Only the jobs furthest below their share are considered: 1 less this fraction of them, and one at least. */
   readonly fairness: number;
@@ -134,7 +134,7 @@ export function byScore(turn: Turn, rules: ScoreRules): void {
   const work = new Map<JobState, number>();
   if (rules.workWeight > 0) for (const job of turn.jobs) work.set(job, job.remainingWork(turn.now));
   const inOrderOfJoining = [...workers].sort((a, b) => a.id - b.id);
-  // Where an owner had no task for a worker lately, others are tried before it.
+  // Stages whose owner recently declined this worker are tried last.
   const refused = stages.filter(({ declinedBy }) => declinedBy !== undefined);
   fill(inOrderOfJoining, (worker) => stages.filter(({ declinedBy }) => declinedBy?.has(worker) !== true));
   if (refused.length > 0) fill(inOrderOfJoining, () => refused);
@@ -147,7 +147,7 @@ export function byScore(turn: Turn, rules: ScoreRules): void {
     for (const worker of order) {
       let fitting = candidates(worker);
       for (;;) {
-        // What does not fit now does not fit later in this turn.
+        // A task that does not fit now will not fit later in this turn.
         fitting = fitting.filter(({ view }) => view.waiting > 0 && fitsNow(view, worker));
         if (fitting.length === 0) break;
         const stage = best(considered(fitting, rules.fairness), worker, rules.workWeight, work);

@@ -25,7 +25,7 @@ function spansOf({ stages, running }: PlanProblem, { starts }: Plan): Span[] {
   return spans;
 }
 
-/** What a plan breaks, in words. */
+/** Violations of a plan, in words. */
 function violations(problem: PlanProblem, plan: Plan): string[] {
   const { stages, share } = problem;
   const spans = spansOf(problem, plan);

@@ -6,7 +6,7 @@ import { Profile } from './profile.js';
 export interface Plan {
   /** When the last task ends if the job has its share and no more. ms from now */
   readonly endMs: number;
-  /** By stage: tasks that a job which yields nothing starts now. */
+  /** By stage: tasks that a job that yields nothing starts now. */
   readonly greedyNow: Int32Array;
   /** Latest starts that keep the end, by stage, ascending. */
   readonly starts: readonly (readonly Start[])[];
@@ -19,9 +19,10 @@ export interface Start {
 }
 
 /**
- * What a job must start now, and what can wait, if it is to end as its share alone would have it end (Carbyne §3.3.2).
- * The forward schedule is right-justified: each of its tasks, the last one first, moves to the latest time at which it
- * fits before its children. The paper packs the reversed graph anew, which may take longer than the forward schedule.
+ * Determines what a job must start now, and what can wait, so that it ends as early as with its share alone
+ * (Carbyne §3.3.2). The forward schedule is right-justified: each task, last first, moves to the latest time
+ * at which it fits before its children. The paper packs the reversed graph again, which can be longer than
+ * the forward schedule.
  */
 export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
   const { placements, endMs } = forward(problem, rules);
@@ -45,7 +46,7 @@ function rightJustified(
   for (const { stage, remainingMs } of running) profile.add(0, remainingMs, needs[stage]!, 1);
   const childrenStart = new Float64Array(stages.length).fill(endMs);
   const starts: Start[][] = stages.map(() => []);
-  // What had no room later has none after more is placed.
+  // Without room later, none appears after more tasks are placed.
   const latestStart = new Float64Array(stages.length).fill(Number.POSITIVE_INFINITY);
   const order = [...placements].sort(
     (a, b) => b.endMs - a.endMs || b.startMs - a.startMs || b.stage - a.stage,
@@ -81,7 +82,7 @@ export function pathsToEnd(
   return below;
 }
 
-/** By stage: 0 for those without parents, else one more than the deepest parent. */
+/** By stage: 0 without parents, else one more than the deepest parent. */
 export function depths(stages: readonly { readonly parents: readonly number[] }[]): Int32Array {
   const depth = new Int32Array(stages.length);
   for (const stage of topological(stages)) {
@@ -106,7 +107,7 @@ function topological(stages: readonly { readonly parents: readonly number[] }[])
   return order;
 }
 
-/** What the stages that have not ended need at least, so that a share smaller than one task still gives a plan. */
+/** Minimum need of the unfinished stages, so that a share smaller than one task still gives a plan. */
 export function largestDemand(
   stages: Iterable<{ readonly demand: Amounts }>,
   resources: number,

@@ -27,7 +27,7 @@ export interface FamilyRules extends ShareRules {
   /** Jobs plan ahead and start only what they must; undefined: nothing comes before the leftover. */
   readonly altruism?: AltruismRules;
   readonly leftover: Leftover;
-  /** What happens within this time of a turn waits for the next one. */
+  /** Events within this time after a turn wait for the next one. */
   readonly quantumMs: Millis;
 }
 

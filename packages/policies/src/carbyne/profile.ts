@@ -1,6 +1,6 @@
 import { type Amounts, TOLERANCE } from './amounts.js';
 
-/** What a task needs of the resources that are limited, the largest part of the share first. */
+/** A task's demand of limited resources, largest share first. */
 interface Need {
   readonly resources: Int32Array;
   readonly amounts: Float64Array;
@@ -10,14 +10,14 @@ interface Need {
 const CHUNK_STEPS = 32;
 
 /**
- * What is used of a share over time: a step function, by resource. Times are whole ms, the latest step comes first. A plan
- * looks at some hundred thousand steps, so they lie in chunks: one that has room at all times, or of which all steps change,
- * is looked at as a whole.
+ * Use of a share over time: a step function by resource. Times are whole ms, latest step first. A plan visits
+ * some hundred thousand steps, so they are in chunks: a chunk with room everywhere, or whose steps all
+ * change, is handled as a whole.
  */
 export class Profile {
   readonly #share: Amounts;
   readonly #chunks: Chunk[];
-  /** Where the tasks fit that were looked for last. */
+  /** Result of the last search. */
   foundMs = 0;
 
   constructor(share: Amounts, whole: Amounts) {
@@ -26,7 +26,7 @@ export class Profile {
     this.#chunks = [new Chunk([0], free, share.length)];
   }
 
-  /** What has no room is mostly found out by the first resource. */
+  /** The first resource rejects most tasks. */
   needOf(demand: Amounts): Need {
     const needed: number[] = [];
     for (let r = 0; r < this.#share.length; r++)
@@ -101,9 +101,9 @@ export class Profile {
 
 /** Steps that follow one another. */
 class Chunk {
-  /** Where each step begins, descending. */
+  /** Start of each step, descending. */
   readonly times: number[];
-  /** What is free, by step, then by resource: so much less of each as `#owed` says. */
+  /** Free amounts by step, then by resource, still to be reduced by `#owed`. */
   readonly #free: Float64Array;
   readonly #owed: Float64Array;
   /** The least that is free at any of its steps, by resource. */
@@ -120,7 +120,7 @@ class Chunk {
       this.#least[at % width] = Math.min(this.#least[at % width]!, free[at]!);
   }
 
-  /** Where its earliest step begins. */
+  /** Start of its earliest step. */
   get fromMs(): number {
     return this.times[this.times.length - 1]!;
   }

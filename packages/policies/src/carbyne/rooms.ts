@@ -4,8 +4,8 @@ import { alignment } from './amounts.js';
 import type { StageState } from './jobs.js';
 
 /**
- * Where there is room. A stage for which there was none needs to be tried only on workers that have had more room since;
- * so each stage remembers how far in the log of those it has been tried.
+ * Workers with room. A stage that found none needs to try only workers whose room has grown since, so each
+ * stage remembers its position in the log of those.
  */
 export class Rooms {
   /** Workers that take work, by id. */

@@ -47,7 +47,7 @@ export const SHARED_BY = ['job', 'user'] as const;
 export interface ShareRules {
   /** `equal`: as much of every resource. `work`: dominant resource fairness by the work that is left. */
   readonly shares: (typeof SHARE_RULES)[number];
-  /** Who are equal, weights apart: jobs, or users, whose jobs divide what is theirs. */
+  /** Unit of equal shares, apart from weights: jobs, or users, whose jobs divide the user's share. */
   readonly by: (typeof SHARED_BY)[number];
 }
 
@@ -76,7 +76,7 @@ export function partiesOf(jobs: Iterable<JobState>, by: ShareRules['by']): Party
   return [...parties.values()];
 }
 
-/** What each job is due, by resource. */
+/** Fair share of each job, by resource. */
 export class Shares {
   readonly #whole: Amounts;
   readonly #ofJob = new Map<JobState, { party: Float64Array | undefined; part: number }>();

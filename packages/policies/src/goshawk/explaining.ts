@@ -3,7 +3,7 @@ import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../c
 import { countIn, mayRunAt, togetherOf } from '../fitting.js';
 import type { Reservation, Reservations } from '../reservations.js';
 
-/** What the policy knows of why a stage waits. */
+/** The policy's facts about a waiting stage. */
 export interface Facts {
   readonly cluster: ClusterView;
   readonly reservations: Reservations;
@@ -71,7 +71,7 @@ function missing({ demand }: StageView, able: readonly WorkerView[], resources: 
   return 'no worker has enough of everything free at once';
 }
 
-/** Whose reservation keeps the stage from the room that there is. */
+/** The reservation that keeps the stage from available room. */
 function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
   const { reservations, now } = facts;
   let holder: Reservation | undefined;

@@ -41,7 +41,7 @@ import { KINDS, type Kind, type Line, type Needs, type UserLines, Waiting } from
 const SMALL = 1 / 3;
 /** Due times, and who is small, are worked out anew when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
-/** Whatever the cutoff, plans that nothing but time asks for are so far apart. ms */
+/** Minimum interval of plans that only time triggers, for any cutoff. ms */
 const AGAIN_MIN_MS = 10;
 /** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
@@ -50,7 +50,7 @@ const CANDIDATES_MAX = 100;
 /** Stages that may have a reservation, at most: most of them fit somewhere. */
 const CONTENDERS_MAX = 200;
 
-/** What runs and is not known to be short. Pilots count as the rest of their job does. */
+/** Running tasks not known to be short. Pilots count like the rest of their job. */
 type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
 
 /** A job of which something waits. */
@@ -84,7 +84,7 @@ export class Goshawk implements CentralPolicy {
   /** Runs that are not of short jobs, at workers that take work, by id; and how much they take of each kind. */
   readonly #counted: (RunningKind | undefined)[] = [];
   readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
-  /** By id of a run: the share of the cluster with which it counts for its user. */
+  /** By run id: the share of the cluster that it counts for its user. */
   readonly #shares: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();
@@ -170,7 +170,7 @@ export class Goshawk implements CentralPolicy {
     }
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
-    // By cutoffs.
+    // In cutoffs.
     if (this.#free.size > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
       draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100)));
   }
@@ -184,7 +184,7 @@ export class Goshawk implements CentralPolicy {
       comesBefore: (one, other) => {
         const first = this.#waiting.kindOf(one);
         const second = this.#waiting.kindOf(other);
-        // What has come since the last plan is not in the order yet.
+        // Changes since the last plan are not ordered yet.
         if (first === undefined || second === undefined) return first !== undefined;
         if ((first === 'large') !== (second === 'large')) return second === 'large';
         return this.#waiting.keyOf(one) < this.#waiting.keyOf(other);
@@ -268,7 +268,7 @@ export class Goshawk implements CentralPolicy {
     return job.stages.length === 1 ? at : keyOf(at, work.pathsMs[job.stages.indexOf(stage)] ?? 0);
   }
 
-  /** What is left of its job, or of the stage where that is not known. */
+  /** Remaining work of its job, or of the stage if that is unknown. */
   #workOf(stage: StageView, { workMs }: JobWork, now: Millis): Millis {
     if (stage.estimateFollows) {
       const taskMs = this.#longTimes.doubted(this.#beliefs.taskMs(stage, now));
@@ -325,8 +325,7 @@ export class Goshawk implements CentralPolicy {
   // ---- starting
 
   /**
-   * What fitted nowhere is tried again where a worker has more room than before: the first hundred needs in the order of all.
-   *
+   * Retries blocked needs on workers whose room has grown: the first hundred in order.
    * @returns whether there are more
    */
   #unblock(now: Millis): boolean {
@@ -388,7 +387,7 @@ export class Goshawk implements CentralPolicy {
     return next;
   }
 
-  /** Whose first is the user's next that may run; large jobs of unknown class come after all others. */
+  /** The user's next eligible stage; large jobs of unknown class come last. */
   #firstLine({ lines }: UserLines, withLarge: boolean, now: Millis): Line | undefined {
     let next: Line | undefined;
     for (const kind of KINDS) {
@@ -587,7 +586,7 @@ export class Goshawk implements CentralPolicy {
     return stuck;
   }
 
-  /** Of each needs the first stage, if it may run and has waited so long, in the order of all; a few hundred at most. */
+  /** The first stage of each need, if it is eligible and has waited long enough, in order; a few hundred at most. */
   #firstOfNeeds(now: Millis): readonly Contender[] {
     const first: Contender[] = [];
     const mayRun = this.#runnableKinds(now);
@@ -766,7 +765,7 @@ export class Goshawk implements CentralPolicy {
   }
 }
 
-/** Who may have a reservation. */
+/** A candidate for a reservation. */
 interface Contender {
   readonly stage: StageView;
   readonly needs: Needs;
@@ -803,7 +802,7 @@ function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
 }
 
-/** By which a run counts until the class of its job is known: pilots count as the rest of their job does. */
+/** Stage that a run counts for until the job's class is known: pilots count like the rest of their job. */
 function earlyStageOf(stage: StageView): StageView | undefined {
   if (stage.part === 'early') return stage;
   return stage.part === 'pilots' ? stage.job.stages.find(({ part }) => part === 'early') : undefined;

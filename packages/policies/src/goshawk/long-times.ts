@@ -27,9 +27,8 @@ export class LongTimes {
   }
 
   /**
-   * What is believed of a long job that may be longer than its owner can know.
-   *
-   * @param leastMs what its owner believes
+   * Estimate for a long job that may be longer than its owner can know.
+   * @param leastMs the owner's estimate
    */
   doubted(leastMs: Millis): Millis {
     const { size } = this.#meansMs;

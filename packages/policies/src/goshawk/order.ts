@@ -5,7 +5,7 @@ import type { JobView, StageView } from '../contract.js';
 
 /** A job is due so many times the time that the whole cluster would need for it after its arrival. */
 const STRETCH = 100;
-/** Of two stages of a job the one with the longer path to the end comes first: so little of the path counts. */
+/** Weight of the path: of two stages of a job, the one with the longer path to the end goes first. */
 const PATH_WEIGHT = 1e-6;
 /** A job must start early enough to end by its deadline if it takes as long as this part of jobs like it do at most. */
 const LATEST_QUANTILE = 0.9;
@@ -18,11 +18,11 @@ const LEAD_MAX_MS = 10_000;
 /** How many times as long a task may take on a worker that its job does not prefer. */
 export const UNPREFERRED_SLOWDOWN = 1.5;
 
-/** What is left of a job. */
+/** Remaining work of a job. */
 export interface JobWork {
-  /** Of the whole cluster: Σ tasks left × run time × dominant share. */
+  /** Work of the whole cluster: Σ tasks left × run time × dominant share. */
   readonly workMs: Millis;
-  /** By place in `job.stages`: the longest path from the beginning of the stage to the end of the job. */
+  /** By index of `job.stages`: the longest path from the beginning of the stage to the end of the job. */
   readonly pathsMs: Float64Array;
 }
 

@@ -14,7 +14,7 @@ export interface Candidate {
   readonly rank: number;
 }
 
-/** Where tasks go: the worker for a task, and the task for a worker. */
+/** Placement of tasks: the worker for a task, and the task for a worker. */
 export class Placement {
   readonly #free: FreeWorkers;
   readonly #reservations: Reservations;
@@ -54,8 +54,8 @@ export class Placement {
   }
 
   /**
-   * Of those that fit the worker the one with the highest score: its alignment, which is Σ demand · free in shares of the
-   * worker, less its place in the order as a fraction of all.
+   * The fitting task with the highest score: its alignment, Σ demand · free in shares of the worker, less its
+   * relative place in the order.
    */
   taskFor(worker: WorkerView, candidates: readonly Candidate[], now: Millis): StageView | undefined {
     let best: StageView | undefined;

@@ -10,7 +10,7 @@ interface Victim {
   readonly lostMs: Millis;
 }
 
-/** Whose running tasks make room for a job that has reached its latest start. */
+/** Chooses running tasks to preempt for a job that has reached its latest start. */
 export class Preemption {
   /** Run time that each job lost last: it may lose more once it has run as long again. */
   readonly #lost = new WeakMap<JobView, Millis>();
@@ -40,7 +40,7 @@ export class Preemption {
       if (!worker.open || reservations.isForcedAt(worker, stage) || !mayRunAt(stage, worker)) continue;
       if (onlyPreferred && !meetsWishes(stage.job.prefers, worker.attributes)) continue;
       const free = [...worker.free];
-      // What ends already makes room as well.
+      // Preempted runs already free their room.
       for (const run of worker.runs) if (run.isPreempted) addVector(free, run.stage.demand, 1);
       room.set(worker, free);
     }

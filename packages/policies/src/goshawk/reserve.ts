@@ -28,7 +28,7 @@ export class LongLimit {
     this.#occupied = new DecayingSum(OCCUPIED_WINDOWS * windowMs);
   }
 
-  /** From now on the need of short work is averaged over another time. */
+  /** Changes the averaging window of the demand for short work. */
   averageOver(windowMs: Millis, now: Millis): void {
     if (windowMs === this.#windowMs) return;
     this.shortHave(this.#occupiedSlots, now);
@@ -42,11 +42,11 @@ export class LongLimit {
     this.#work.add(workMs, now);
   }
 
-  /** From now on tasks that are not known to be long have so many slots. */
+  /** Sets the number of slots for tasks not known to be long. */
   shortHave(slots: number, now: Millis): void {
     const windowMs = OCCUPIED_WINDOWS * this.#windowMs;
     if (windowMs > 0) {
-      // Of a constant, over time that decays as the sum does.
+      // Average of a constant with the decay of the sum.
       const heldMs = windowMs * (1 - Math.exp((this.#occupiedSince - now) / windowMs));
       this.#occupied.add(this.#occupiedSlots * heldMs, now);
     }
@@ -90,5 +90,5 @@ const BURSTS = 0.05;
 const ROOTS = 4;
 /** The reserve is no more than this fraction of all slots. */
 const MOST = 0.3;
-/** From so many slots on: below that one slot is more than a tenth of what long jobs have. */
+/** Threshold in slots: below it one slot is more than a tenth of those for long jobs. */
 const SLOTS_PER_LAST = 10;

@@ -3,11 +3,11 @@ import type { Attributes, JobView, StageView } from '../contract.js';
 import { needsOf, togetherOf } from '../fitting.js';
 import { StageOrder } from '../stage-order.js';
 
-/** What is known of tasks that wait. `small` and `large`: the rest of a job whose class its pilots have yet to show. */
+/** Kinds of waiting tasks. `small` and `large`: the rest of a job whose pilots have not ended. */
 export const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What tasks need of workers, one object for all stages that need the same. */
+/** Needs of tasks, one object for all stages with the same needs. */
 export interface Needs {
   /** Small and dense; reused once no stage with these needs waits. */
   readonly id: number;
@@ -127,7 +127,7 @@ export class UserLines {
     this.name = name;
   }
 
-  /** Of what is due to the user, what the user has: who has least comes first. */
+  /** The user's usage relative to its fair share; the lowest goes first. */
   get share(): number {
     return this.used / this.weight;
   }

@@ -59,12 +59,12 @@ class Gs implements CentralPolicy {
   readonly #options: GsOptions;
   readonly #context: PolicyContext;
   readonly #shares: Shares;
-  /** By queue; of those that may start in it. */
+  /** By queue: eligible stages. */
   readonly #queues: readonly StageOrder[];
-  /** What may run before its size is known. */
+  /** Tasks that may run before their size is known. */
   readonly #early = new StageOrder();
   readonly #orders: readonly StageOrder[];
-  /** Of every stage that waits: where. */
+  /** Order that contains each waiting stage. */
   readonly #orderOf = new Map<StageView, StageOrder>();
   readonly #free = new FreeWorkers();
   readonly #beliefs = new Beliefs();

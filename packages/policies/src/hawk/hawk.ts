@@ -24,7 +24,7 @@ export class WaitingTimes implements CentralPolicy {
   #isSuccessor = false;
   /** Stages with tasks to place, in order of arrival. */
   readonly #waiting = new Set<StageView>();
-  /** Of these, those that fit nowhere while no other worker takes work. */
+  /** Stages that fit no current worker. */
   readonly #stuck = new Set<StageView>();
 
   constructor({ joinMs = 0 }: PolicyContext) {

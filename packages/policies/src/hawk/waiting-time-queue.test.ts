@@ -158,7 +158,7 @@ class Model {
     return this.servers.flatMap(({ queued, running }) => (running ? [running.task, ...queued] : queued));
   }
 
-  /** What remains of the running task; 0 when there is none, or it is overdue. */
+  /** Remaining time of the running task; 0 without one, or if it is overdue. */
   #remaining({ running }: ModelServer, now: Millis): Millis {
     return running === undefined ? 0 : Math.max(0, running.startedAt + running.task.estimateMs - now);
   }
@@ -174,7 +174,7 @@ class Model {
       (one, other) =>
         Number(isEmpty(other)) - Number(isEmpty(one)) ||
         this.waiting(one, now) - this.waiting(other, now) ||
-        // Of equals, those whose waiting time does not shrink come first, then the lowest number.
+        // Among equals, servers whose waiting time does not shrink go first, then the lowest number.
         Number(this.#remaining(one, now) > 0) - Number(this.#remaining(other, now) > 0) ||
         one.id - other.id,
     );

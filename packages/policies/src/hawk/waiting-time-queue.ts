@@ -51,9 +51,9 @@ export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
   /** Numbers of servers that are gone. */
   readonly #freeIds: number[] = [];
-  /** By id of the worker. */
+  /** By worker id. */
   readonly #serversOf: (readonly Server[] | undefined)[] = [];
-  /** By id of the run. */
+  /** By run id. */
   readonly #placements: (Placement | undefined)[] = [];
 
   /** Key: the time at which the server is believed to be free. */
@@ -117,7 +117,7 @@ export class WaitingTimeQueue {
     if (placement === undefined || placement.server.running === placement) return;
     const from = placement.server;
     this.#dequeue(from, placement);
-    // With several slots the worker may have started it elsewhere than where it was counted.
+    // With several slots, the worker may have started it in another slot than counted.
     const { siblings } = from;
     const server = from.running === undefined ? from : siblings.find((s) => s.running === undefined);
     invariant(server !== undefined, () => `${siblings.length} slots of a worker run more tasks than that`);
@@ -238,7 +238,7 @@ export class WaitingTimeQueue {
   }
 
   #dequeue(server: Server, placement: Placement): void {
-    // What has waited longest starts first, as a rule.
+    // The oldest task usually starts first.
     if (server.queued[0] === placement) server.queued.shift();
     else server.queued.splice(server.queued.indexOf(placement), 1);
     // Sums of floating-point numbers drift; an empty queue is 0 again.

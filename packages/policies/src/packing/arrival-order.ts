@@ -6,7 +6,7 @@ export class ArrivalOrder {
   /** Those that wait no more are dropped at the front. */
   #queue = new Deque<Group>();
   readonly #returned: Group[] = [];
-  /** Of the last that joined the queue. */
+  /** Number of the last stage that joined the queue. */
   #lastSequence = -1;
   #size = 0;
   #head: Group | undefined;

@@ -18,7 +18,7 @@ export class BestFit extends Packer {
   readonly #options: BestFitOptions;
   readonly #isStalled: boolean[] = [];
   readonly #used: number[] = [];
-  /** Of the servers that are open. */
+  /** Total capacity of open servers. */
   #capacity = 0;
 
   constructor(fit: Fit, options: BestFitOptions) {
@@ -40,7 +40,7 @@ export class BestFit extends Packer {
     }
   }
 
-  /** What a server takes that something has left, or that is empty. */
+  /** Fills a server that was freed or is empty. */
   protected fill(server: number): void {
     for (let group = this.fit.groupFor(server); group !== undefined; group = this.fit.groupFor(server))
       this.put(group, server);

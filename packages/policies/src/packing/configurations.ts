@@ -123,7 +123,7 @@ export class ActiveConfigurations {
     this.#active[server] = configuration;
   }
 
-  /** Without one though tasks run there: another central's. */
+  /** Tasks run there without a configuration because another central placed them. */
   choose(server: number, isEmpty: boolean): Configuration | undefined {
     if (isEmpty || this.#active[server] === undefined) this.#active[server] = this.#heaviest(server);
     return this.#active[server];

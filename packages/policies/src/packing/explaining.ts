@@ -1,7 +1,7 @@
 import { type Attributes, formatAttributes, formatBytes, sumOf, type Vector } from '@goshawk/core';
 import type { PolicyExplanation, StageView, WorkerView } from '../contract.js';
 
-/** What each sentence is made of: amounts by resource name, and workers that take work. */
+/** Facts for the sentences: amounts by resource name, and workers that accept tasks. */
 interface Facts {
   readonly resources: readonly string[];
   readonly open: readonly WorkerView[];

@@ -21,7 +21,7 @@ type Needs = Pick<StageView, 'demand' | 'requires'>;
  * family has.
  */
 export class Families {
-  /** What sizes of a family are shares of, and who may run what as its servers may. */
+  /** Reference server of each family, of which sizes are shares, and who may use such servers. */
   readonly #largest: (ServerLike & { readonly meets: string })[] = [];
   readonly #servers: ServerLike[];
   readonly #required: readonly Attributes[];

@@ -10,7 +10,7 @@ export interface Fit {
   remove(group: Group): void;
   /** Tasks of so many units have come to the server, or left it if negative; 0: it has another room for another reason. */
   used(server: number, size: number): void;
-  /** Where a task of the group goes by the rule of the policy; −1: it fits nowhere. */
+  /** Server for a task of the group by the policy's rule; −1: it fits nowhere. */
   serverFor(group: Group): number;
   /** The group that a server with room takes first, the oldest of equals. */
   groupFor(server: number): Group | undefined;

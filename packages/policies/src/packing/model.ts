@@ -10,7 +10,7 @@ export interface PackingJob {
   readonly at: number;
   /** Units of a server. */
   readonly size: number;
-  /** From its start on; in slots 1 at least. */
+  /** Duration from its start; at least 1 in slots. */
   readonly duration: number;
 }
 
@@ -20,7 +20,7 @@ interface Task extends Group {
   server: number;
 }
 
-/** Of tasks of one resource the size says it all. */
+/** With one resource the size is the whole demand. */
 const NO_NEEDS: Needs = { demand: [], requires: undefined };
 
 interface PackingModel extends PackerOptions {
@@ -40,7 +40,7 @@ export interface PackingResult {
   readonly meanQueue: number;
   /** At the end of each window. */
   readonly queues: readonly number[];
-  /** By least squares over the windows from `from` on. Tasks a unit of time. */
+  /** Least-squares growth over the windows since `from`. Tasks per unit of time. */
   readonly growth: number;
   readonly arrived: number;
   /** Arrivals and departures. */
@@ -59,7 +59,7 @@ class ModelRun {
   readonly #windows: number;
   readonly #ends = new IndexedHeap();
   readonly #free: number[] = [];
-  /** What runs, by number. */
+  /** Running tasks by number. */
   readonly #running: Task[] = [];
   readonly #queues: number[] = [];
   #now = 0;

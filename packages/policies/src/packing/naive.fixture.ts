@@ -99,7 +99,7 @@ export class NaivePacking {
     return this.queue.filter(({ size }) => naiveType(size, this.j) === type);
   }
 
-  /** What VQS may still reserve for fillers, in units that 2^j of are a reservation of the smallest. */
+  /** Room that VQS may still reserve for fillers, in units of which 2^j are the smallest reservation. */
   fillerRoom(at: number): bigint {
     const { jobs, configuration } = this.servers[at]!;
     const keeps = configuration?.[1] === 1;

@@ -19,7 +19,7 @@ export interface PackerOptions {
   readonly arrivals?: 'bestFit' | 'serverOrder';
 }
 
-/** Of what kind servers are, and what fits there. */
+/** Types of the servers, and what fits there. */
 interface Servers {
   readonly fit: (rule: 'first' | 'best') => Fit;
   /** Units by server. */
@@ -28,7 +28,7 @@ interface Servers {
   readonly holds?: (server: number, group: Group) => boolean;
 }
 
-/** By default over equal servers of one resource: for cases, figures and benches. */
+/** Default: equal servers with one resource, for cases, figures and benches. */
 export function makePacker(
   name: PackingName,
   options: PackerOptions,

@@ -6,7 +6,7 @@
 /** Units of a server: 3·2^11·5^5. Exact for multiples of 1e-5, and for 2/3·2^-m and 2^-m up to m = 11. */
 export const CAPACITY = 19_200_000;
 
-/** What rounding of a product may add to an exact number of units. */
+/** Rounding error of a product that should be a whole number of units. */
 const ROUNDING = 1e-6;
 
 /** The default of J is at most this: a smaller size joins the last type. */
@@ -42,7 +42,7 @@ export function sizesOf(type: number, j: number): { readonly above: number; read
   return { above: type === 2 * j - 1 ? 0 : Math.floor(largest / 2), upTo: cut };
 }
 
-/** What VQS counts and reserves for a task: its size, and 2^-J of a server at least. Units. */
+/** Reservation of a task in VQS: its size, but at least 2^-J of a server. Units. */
 export function reservedSize(size: number, j: number): number {
   return Math.max(size, Math.ceil(CAPACITY / 2 ** j));
 }

@@ -54,7 +54,7 @@ interface Batch extends Group {
   family: number;
 }
 
-/** What is known of a stage with tasks that wait or may come back. */
+/** State of a stage with tasks that wait or may return. */
 interface Entry {
   readonly stage: StageView;
   readonly batches: Batch[];
@@ -63,7 +63,7 @@ interface Entry {
   family: number;
   /** Units; undefined: larger than every worker that may run it. */
   size: number | undefined;
-  /** As it was when last measured. */
+  /** Requirements at the last measurement. */
   requires: Attributes | undefined;
 }
 
@@ -81,7 +81,7 @@ export class PackingPolicy implements CentralPolicy {
   readonly #workers: (WorkerView | undefined)[] = [];
   readonly #entries = new Map<JobView, Map<StageView, Entry>>();
   readonly #runs = new Map<RunView, Running>();
-  /** What the families know to be required, by its text. */
+  /** Known requirements, by text. */
   #required = new Map<string, Attributes>();
   /** Workers that take work, by capacity and attributes. */
   readonly #openOf = new Map<string, number>();
@@ -281,7 +281,7 @@ export class PackingPolicy implements CentralPolicy {
       this.#measure(entry);
       ofJob.set(stage, entry);
     }
-    // Of a run that was found it is heard late.
+    // Requirements of a found run arrive late.
     if (entry.requires !== stage.requires) this.#require(entry);
     return entry;
   }
@@ -370,7 +370,10 @@ export class PackingPolicy implements CentralPolicy {
     return this.#families.sizeIn(family, stage) ?? size;
   }
 
-  /** By interval: a type that a greater J has split keeps the upper part. One whose types mean other sizes is chosen anew. */
+  /**
+   * By interval: if a greater J has split a type, the upper part is kept. If types mean different sizes, a
+   * new configuration is chosen.
+   */
   #keepConfiguration(before: Packer, { id, capacity }: WorkerView, families: Families): void {
     if (!(before instanceof VirtualQueues || before instanceof VirtualQueuesBestFit)) return;
     if (this.#packer.tasksAt(id) === 0) return;

@@ -28,15 +28,15 @@ interface Shape {
 export class VectorFit implements Fit {
   readonly #serverAt: (server: number) => VectorServer;
   readonly #resources: number;
-  /** Of those that are open, what is free there and their capacity. */
+  /** Free amounts and capacities of open servers. */
   readonly #servers: Points;
   readonly #serverFor: ServerSearch;
-  /** What each needs, and its size. */
+  /** Demand and size of each. */
   readonly #shapes: Points;
   readonly #groupFor: ShapeSearch;
   readonly #largestOf: SizeSearch;
   readonly #shapeByKey = new Map<string, Shape>();
-  /** By id. */
+  /** Shape by id. */
   readonly #shapeAt: (Shape | undefined)[] = [];
   readonly #freeIds: number[] = [];
   readonly #shapeOf = new Map<Group, Shape>();
@@ -212,7 +212,7 @@ abstract class TaskSearch implements PointSearch {
   }
 }
 
-/** Of highest score; of equal ones the largest sum of demands. */
+/** Highest score; among equals the largest sum of demands. */
 class ShapeSearch extends TaskSearch {
   bound(lows: Float64Array, highs: Float64Array): number {
     const { capacity, free } = this.server;
@@ -290,12 +290,12 @@ export function tetrisScore(demand: Vector, { capacity, free }: VectorServer): n
   return score;
 }
 
-/** Of one resource the least room is the best fit, whatever the servers' sizes. */
+/** With one resource the least remaining room is the best fit, for any server sizes. */
 function placeScore(demand: Vector, server: VectorServer): number {
   return server.capacity.length === 1 ? -server.free[0]! : tetrisScore(demand, server);
 }
 
-/** Of what the server has of each resource. */
+/** Sum of demands as shares of the server's capacity. */
 function sumOf(demand: Vector, { capacity }: VectorServer): number {
   let sum = 0;
   for (let index = 0; index < demand.length; index++)

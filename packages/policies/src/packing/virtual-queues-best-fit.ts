@@ -7,7 +7,7 @@ import { sizesOf } from './partition.js';
 
 interface VirtualQueuesBestFitOptions extends BestFitOptions {
   readonly j: number;
-  /** Of servers that differ; all are of one family. */
+  /** Class of servers that differ; all are of one family. */
   readonly classOf?: (server: number) => ServerClass;
   /** `serverOrder`: all servers in order of number take what they can, as in the paper. An oracle for tests. */
   readonly arrivals?: 'bestFit' | 'serverOrder';
@@ -32,7 +32,7 @@ export class VirtualQueuesBestFit extends BestFit {
     this.#arrivals = options.arrivals ?? 'bestFit';
   }
 
-  /** What the server was waiting for when another set of books knew it. */
+  /** Configuration of the server in another set of books. */
   configure(server: number, configuration: Configuration): void {
     this.configurations.set(server, configuration);
   }

@@ -9,9 +9,9 @@ interface VirtualQueuesOptions {
   readonly j: number;
   /** A server whose configuration weighs less than half of the largest starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;
-  /** Of servers that differ. */
+  /** Class of servers that differ. */
   readonly classOf?: (server: number) => ServerClass;
-  /** Where sizes stand for several resources: whether the task really fits. */
+  /** If sizes represent several resources: whether the task actually fits. */
   readonly holds?: (server: number, group: Group) => boolean;
 }
 
@@ -22,17 +22,17 @@ interface VirtualQueuesOptions {
 export class VirtualQueues extends Packer {
   readonly configurations: ActiveConfigurations;
   readonly #options: VirtualQueuesOptions;
-  /** What the smallest tasks are rounded up to. */
+  /** Minimum reserved size of the smallest tasks. */
   readonly #leastReserved: number;
   readonly #queues: ArrivalOrder[] = [];
   /** Reserved for all, and for the large type alone. Units, by server. */
   readonly #used: number[] = [];
   readonly #usedLarge: number[] = [];
   readonly #isStalled: boolean[] = [];
-  /** By queue: room for fillers of the servers that fill with it; 0 for each that wants one as its large task. */
+  /** By queue: room for fillers in servers that fill from it; 0 if the server needs one as its large task. */
   readonly #fillers: MaxTree[] = [];
   readonly #wanting: MaxTree[] = [];
-  /** What each server is entered for. */
+  /** Registered configuration of each server. */
   readonly #entered: (Configuration | undefined)[] = [];
   /** 0 for each server without a task. */
   readonly #empty = new MaxTree();
@@ -41,7 +41,7 @@ export class VirtualQueues extends Packer {
   /** Takes turns with it. */
   #spare: number[] = [];
   readonly #isChanged: boolean[] = [];
-  /** Of this visit. */
+  /** Servers touched during this visit. */
   readonly #touched: number[] = [];
   #touches = 0;
   /** The server of this visit; −1: none. */
@@ -56,7 +56,7 @@ export class VirtualQueues extends Packer {
     this.#leastReserved = reservedSize(0, options.j);
   }
 
-  /** What the server was waiting for when another set of books knew it. */
+  /** Configuration of the server in another set of books. */
   configure(server: number, configuration: Configuration): void {
     this.configurations.set(server, configuration);
     this.#ready(server);

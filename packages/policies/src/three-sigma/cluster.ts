@@ -55,11 +55,11 @@ export function groupWorkers(cluster: ClusterView, stages: Iterable<StageView>):
   return [...groups.values()];
 }
 
-/** What runs of a stage. */
+/** Runs of a stage. */
 export interface RunningStage {
   readonly stage: StageView;
   readonly runs: readonly RunView[];
-  /** Of the first that started. */
+  /** Start of the first run. */
   readonly startedAt: Millis;
 }
 

@@ -1,8 +1,8 @@
 import { type Millis, type Segment, sumOf } from '@goshawk/core';
 
 /**
- * What a scheduler reads off a distribution of run times (3Sigma §3.2, §4.2.1). Any unit of time will do, as long as it
- * is the same one throughout; probabilities add up to 1.
+ * A distribution of run times as a scheduler reads it (3Sigma §3.2, §4.2.1). Any consistent unit of time;
+ * probabilities add up to 1.
  */
 export type Distribution = readonly Segment[];
 

@@ -10,9 +10,8 @@ export type Extracted =
   | { readonly kind: 'overfull'; readonly union: PartitionSet; readonly jobs: readonly number[] };
 
 /**
- * From a solution to a plan: the gangs that start now are spread over partitions, and preemptions without which these
- * still fit are dropped, the dearest first.
- *
+ * Turns a solution into a plan: starting gangs are spread over partitions, and preemptions that are not
+ * needed are dropped, the most expensive first.
  * @param values of the program's variables
  */
 export function extract(problem: Problem, formulated: Formulated, values: Float64Array): Extracted {
@@ -20,7 +19,7 @@ export function extract(problem: Problem, formulated: Formulated, values: Float6
   const chosen = chosenColumns(values, options.length + candidates.length);
   const placed = chosen.filter((column) => column < options.length).map((column) => options[column]!);
   const now = placed.filter(({ slot }) => slot === 0);
-  // What is held now is known, so that these are whole.
+  // Current use is known, so these are whole numbers.
   const free = capacity[0]!.map(Math.round);
   const asked = chosen
     .filter((column) => column >= options.length)

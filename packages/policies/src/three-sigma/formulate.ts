@@ -62,7 +62,7 @@ export function formulated(
   return { program, options, candidates, capacity };
 }
 
-/** What is worth less is left out (§4.3.6: terms of zero go). */
+/** Smaller values are omitted (§4.3.6: terms of zero are dropped). */
 const LEAST_UTILITY = 1e-9;
 
 /** Every way to start every job, job by job, those of a job by space and time. */
@@ -91,7 +91,7 @@ function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, spa
   return options;
 }
 
-/** What rows are made of. */
+/** Components of the rows. */
 export interface Parts extends Omit<Formulated, 'program'> {
   readonly problem: Problem;
   /** Share of its nodes that a running gang holds, by place of the grid, by index in `running`. */
@@ -181,7 +181,7 @@ function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly Partitio
         most += ofJob;
         ofJob = 0;
       }
-      // What all jobs together cannot break needs no row.
+      // A constraint that all jobs together cannot violate needs no row.
       if (most <= free + SLACK) continue;
       for (const [column, nodes] of entries) rows.add(column, nodes);
       for (const [place, nodes] of freed.entries()) {

@@ -21,7 +21,7 @@ import {
   type Utility,
 } from './utility.js';
 
-/** What jobs and runs of the books are to a plan: what is believed of them, and what they are worth. */
+/** Jobs and runs of the books as a plan sees them: their estimates and values. */
 export class Gangs {
   readonly #options: ThreeSigmaOptions;
   readonly #beliefs: Beliefs;

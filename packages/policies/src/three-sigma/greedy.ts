@@ -42,7 +42,7 @@ function inTurn(options: readonly Option[], { pending }: Problem, cost: Float64A
     .map(({ columns }) => columns);
 }
 
-/** What is left of each row as columns are taken. */
+/** Remaining capacity of each row as columns are chosen. */
 class Filling {
   readonly values: Float64Array;
   readonly #left: Float64Array;
@@ -67,7 +67,7 @@ class Filling {
   }
 }
 
-/** What was planned, as columns of today: the same job and space at the place of the grid nearest to its time. */
+/** The previous plan as current columns: the same job and space at the nearest grid time. */
 export function shiftedPlan(
   { options }: Formulated,
   { now, starts, pending }: Problem,

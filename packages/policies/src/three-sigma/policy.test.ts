@@ -35,7 +35,7 @@ class Bench {
   readonly books = new ClusterBooks();
   readonly policy: CentralPolicy;
   readonly #hasSolver: boolean;
-  /** What is killed runs on. */
+  /** Preempted tasks keep running. */
   mute = false;
   #solves = 0;
   #jobs = 0;

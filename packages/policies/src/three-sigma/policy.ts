@@ -171,7 +171,7 @@ export class ThreeSigma implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#awaited = [];
-    // What was killed a cycle ago and still runs: the word of it may be lost.
+    // Preempted a cycle ago and still running: the message may be lost.
     for (const run of preemptedRuns(cluster)) draft.preempt(run);
     const worthFull = (stage: StageView) => isRemnant(stage) || isInTime(stage.job, now);
     const urgent = all.filter(worthFull);
@@ -265,13 +265,13 @@ export class ThreeSigma implements CentralPolicy {
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
   }
 
-  /** Who asks for a plan gets one within the cycle: without an answer, the one that was made without a solver. */
+  /** A plan is made within the cycle: without a reply, the plan made without a solver is used. */
   #giveUp(draft: Draft, now: Millis): void {
     const question = this.#question;
     if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
     this.#question = undefined;
     this.tally.greedy++;
-    // What it lacks in rows, it lacks for good: there is nobody to solve it again.
+    // Missing rows stay missing, because it will not be solved again.
     const plan = this.#planOf({ ...question, unions: NO_MORE_UNIONS }, question.seed, draft, 0);
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
   }
@@ -328,7 +328,7 @@ export class ThreeSigma implements CentralPolicy {
         draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
     }
     this.#startAwaited(draft);
-    // What could not start although nothing had to make room: somebody else was there first.
+    // Could not start although nothing had to be preempted: another task was faster.
     if (plan.preempts.length === 0) {
       this.tally.refused += this.#awaited.length;
       this.#awaited = [];

@@ -49,7 +49,7 @@ export class Prio implements CentralPolicy {
     this.#hasChanged = false;
     const preempted = preemptedRuns(cluster);
     if (preempted.length === 0) this.#awaited = [];
-    // What was killed a cycle ago and still runs: the word of it may be lost.
+    // Preempted a cycle ago and still running: the message may be lost.
     for (const run of preempted) draft.preempt(run);
     const urgent = pending.filter(({ job }) => isInTime(job, now));
     for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
@@ -65,7 +65,7 @@ export class Prio implements CentralPolicy {
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
 
-  /** Where it does not fit, best-effort jobs are killed, the latest first: as many as it takes, or none. */
+  /** If it does not fit, best-effort jobs are killed, latest first: as many as needed, or none. */
   #startUrgent(
     stage: StageView,
     groups: readonly WorkerGroup[],

@@ -3,8 +3,8 @@ import type { Distribution } from './distribution.js';
 import type { Utility } from './utility.js';
 
 /**
- * What is to be planned: the cluster and its jobs as numbers, at one time. A node is a slot. Times are absolute where
- * they are called a time, else from now.
+ * The planning problem: the cluster and its jobs as numbers at one time. A node is a slot. Names with `time`
+ * are absolute, all others are relative to now.
  */
 export interface Problem {
   readonly now: Millis;
@@ -15,24 +15,24 @@ export interface Problem {
   readonly partitions: readonly Partition[];
   readonly running: readonly RunningGang[];
   readonly pending: readonly PendingGang[];
-  /** What an option loses for each place of the grid behind the first. */
+  /** Value lost per grid step after the first. */
   readonly tieBreak: number;
 }
 
 interface Partition {
   /** For people. */
   readonly id: string;
-  /** That take work. */
+  /** Nodes that accept tasks. */
   readonly nodes: number;
 }
 
 export interface RunningGang {
-  /** By partition. */
+  /** Nodes by partition. */
   readonly nodes: readonly number[];
-  /** As slow as it runs. */
+  /** At its actual slowdown. */
   readonly distribution: Distribution;
   readonly elapsed: Millis;
-  /** What killing it costs; undefined: it must not be. */
+  /** Cost of killing it; undefined: not allowed. */
   readonly preemptCost: number | undefined;
 }
 
@@ -47,11 +47,11 @@ export interface PendingGang {
   readonly startsBefore: Millis;
   /** It may start now or not at all: what is missing of a gang that runs. */
   readonly onlyNow: boolean;
-  /** Where it can wait until after the window: what that is worth. */
+  /** Value of waiting until after the window, if possible. */
   readonly deferral: number;
 }
 
-/** Where a job may run, and how many times longer that takes. */
+/** Partitions that a job may use, and the resulting slowdown. */
 export interface Space {
   /** Indices of partitions, rising. */
   readonly partitions: readonly number[];
@@ -72,7 +72,7 @@ export interface Option {
 
 export const DEFERRED = -1;
 
-/** What a plan does now, and what it has in mind. */
+/** Current actions and intentions of a plan. */
 export interface Plan {
   /** Indices in `running`. */
   readonly preempts: readonly number[];

@@ -38,7 +38,7 @@ export interface ProgramSolution {
 /** Solves at once. Throws where it cannot. */
 export type SolveProgram = (program: Program) => ProgramSolution;
 
-/** What a solver that answers at once says to a policy. */
+/** Reply of a synchronous solver to a policy. */
 export function answerOf(solve: SolveProgram, version: number, program: Program): SolverAnswer {
   try {
     return { kind: 'solution', version, solution: solve(program) };

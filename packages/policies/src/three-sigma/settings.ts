@@ -97,7 +97,7 @@ export const THREE_SIGMA_OPTIONS = {
 
 export type ThreeSigmaOptions = ValuesOf<typeof THREE_SIGMA_OPTIONS>;
 
-/** What tells the policies of one program apart (3Sigma Table 1). */
+/** Settings that distinguish the policies of one program (3Sigma Table 1). */
 export interface Beliefs {
   /** The whole distribution of run times, or one number taken for certain. */
   readonly estimates: 'distribution' | 'point';

@@ -2,8 +2,8 @@ import type { Millis } from '@goshawk/core';
 import { type Distribution, survival } from './distribution.js';
 
 /**
- * What completing a job at a time is worth (3Sigma §3.1, Fig. 3): linear pieces, each up to and with its end. The value
- * at time c is `at + slope · c`. The last piece ends at Infinity.
+ * Value of completing a job at a time (3Sigma §3.1, Fig. 3): linear segments, each up to and including its
+ * end. The value at time c is `at + slope · c`. The last segment ends at Infinity.
  */
 export type Utility = readonly Piece[];
 
@@ -43,7 +43,7 @@ export function fallingUtility(submitted: Millis, length: Millis, value: number,
   ];
 }
 
-/** Of starting at `start` (Eq. 1). Exact: each piece is linear. */
+/** Expected value of starting at `start` (Eq. 1). Exact, because each segment is linear. */
 export function expectedUtility(utility: Utility, distribution: Distribution, start: Millis): number {
   let total = 0;
   for (const { from, to, p } of distribution) total += p * meanOver(utility, start + from, start + to);

@@ -16,7 +16,7 @@ import { makePolicy } from '../table.js';
 
 export const OWNER = 900 as Address;
 
-/** What an owner says of the tasks of a job that wait. */
+/** An owner's report about a job's waiting tasks. */
 export interface Need {
   readonly stage?: number;
   readonly tasks?: number;
@@ -33,7 +33,7 @@ export interface Need {
 
 export interface BenchSettings {
   readonly slots?: number;
-  /** Of each worker. */
+  /** Capacity per worker. */
   readonly capacity?: Resources;
   readonly options?: PolicyOptions;
   readonly context?: Partial<PolicyContext>;

@@ -27,7 +27,7 @@ import { answerOf, type Program, type SolveProgram } from '../three-sigma/progra
 
 export interface TrialStage {
   readonly tasks: number;
-  /** Of each task: slots first, then as the workers have it. */
+  /** Demand of each task: slots first, then in the order of the workers' resources. */
   readonly demand: Vector;
   readonly durationMs: Millis;
   readonly parents: readonly number[];
@@ -42,7 +42,7 @@ export interface TrialJob {
   readonly userWeight?: number;
   /** Its tasks may be ended for jobs that would miss their deadlines. */
   readonly preemptible?: boolean;
-  /** From arrival; none: best effort. */
+  /** Deadline from arrival; absent: best effort. */
   readonly deadlineMs?: Millis;
   readonly prefers?: Attributes;
   /** How many times as long tasks run of which one that starts with them is on a worker that the job does not prefer. */
@@ -50,7 +50,7 @@ export interface TrialJob {
   readonly stages: readonly TrialStage[];
 }
 
-/** What is believed of a stage as its job arrives. */
+/** Estimate of a stage when its job arrives. */
 export interface TrialBelief {
   /** 0: nothing is known. */
   readonly estimateMs: Millis;
@@ -137,12 +137,12 @@ function checkJobs(jobs: readonly TrialJob[]): void {
 class TrialRun {
   readonly #trial: Trial;
   readonly #books = new ClusterBooks();
-  /** Of runs, by id. */
+  /** Ends of runs by id. */
   readonly #ends = new IndexedHeap();
   readonly #runs: BookedRun[] = [];
-  /** Of each job that is here: parents of each stage that have not ended. */
+  /** Unfinished parents of each stage, by job. */
   readonly #parentsLeft = new Map<BookedJob, Int32Array>();
-  /** By job. */
+  /** Deadlines by job. */
   readonly #deadlines = new IndexedHeap();
   readonly #completedMs: Float64Array;
   #arrived = 0;
