@@ -252,7 +252,7 @@ describe.each(documents)('%s', (path) => {
 
 test('messages of the code name no flag that there is not', () => {
   // Options of Node, Docker and sbatch, and those of every command.
-  const others = new Set(['--check', '--init', '--mem', '--help', '--version']);
+  const others = new Set(['--check', '--init', '--max-old-space-size', '--mem', '--help', '--version']);
   const wrong: string[] = [];
   for (const path of tracked('packages/*/src/*.ts').filter((each) => !/\.(test|fixture)\./.test(each))) {
     const text = readFileSync(join(ROOT, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
