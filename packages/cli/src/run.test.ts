@@ -30,9 +30,9 @@ describe('wrong usage is one line and exit code 2', () => {
     ],
     [['jobs', '--config', 'no.json'], '--config: cannot read no.json: there is no such file'],
     [['schema', 'constructor'], 'schema: unknown schema "constructor"; `goshawk schema` lists all'],
-    [['workers', 'extra'], 'workers: "extra" is not expected; `goshawk workers --help` shows how'],
-    [['jobs', '--', 'x'], 'jobs takes nothing after --'],
-    [['wait'], 'wait needs ID…; `goshawk wait --help` shows how'],
+    [['workers', 'extra'], 'workers: "extra" is not expected; see `goshawk workers --help`'],
+    [['jobs', '--', 'x'], 'jobs takes no arguments after --'],
+    [['wait'], 'wait needs ID…; see `goshawk wait --help`'],
     [
       ['jobs', '--state', 'asleep'],
       '--state: "asleep" is not one of waiting, running, completed, failed, cancelled',

@@ -333,7 +333,7 @@ describe('the result of a job', () => {
 describe('results as tasks end', () => {
   const row = (task: number) => ({ task, stage: 'tasks', state: 'completed', attempt: 1, value: task });
 
-  /** So many results are there at each question, with news of more. */
+  /** Times between reads that each find this many results, with news of more. ms */
   async function gaps(together: number): Promise<number[]> {
     const readAt: number[] = [];
     await using fake = await withOwner((message, { answer, event }) => {
@@ -352,8 +352,9 @@ describe('results as tasks end', () => {
   }
 
   test('are read less often where many come together', async () => {
-    // A busy machine makes gaps longer, never shorter.
-    expect(Math.min(...(await gaps(20)))).toBeGreaterThan(40);
+    // A busy machine delays single reads: of many the mean counts, of few the shortest gap.
+    const many = await gaps(20);
+    expect(many.reduce((sum, gap) => sum + gap, 0) / many.length).toBeGreaterThan(40);
     expect(Math.min(...(await gaps(1)))).toBeLessThan(40);
   });
 });

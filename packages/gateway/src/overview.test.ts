@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { overviewOf, type Seen } from './overview.js';
 import { WorkerTable } from './worker-table.js';
 
-const PROBLEM = new UnreachableError('unreachable', 'central does not answer');
+const PROBLEM = new UnreachableError('unreachable', 'central does not respond');
 
 function viewOf(
   workers: readonly { slots: number; busy: number; queued: number }[],
@@ -74,7 +74,7 @@ it('lists jobs that no worker can run, and whatever else waits for a person', ()
     silent: [],
   } as unknown as ClusterWaiting;
   const { attention } = look(seenOf({ waiting }));
-  for (const words of ['no worker', 'is drained', 'central does not answer', 'do not have what they require'])
+  for (const words of ['no worker', 'is drained', 'central does not respond', 'the attributes they require'])
     expect(attention).toContainEqual(expect.objectContaining({ what: expect.stringContaining(words) }));
   expect(attention).toHaveLength(4);
   expect(attention.every(({ link }) => link === '#/jobs/a-1')).toBe(true);

@@ -171,6 +171,6 @@ function summary({ total, by, capacity }: ClusterShares): string {
     ...(slot === undefined ? [] : [counted(slot, 'slot')]),
     ...(Object.keys(rest).length === 0 ? [] : [formatResources(rest)]),
   ].join(', ');
-  const rule = by === undefined ? 'the policy gives out no shares' : `${by}s have shares by weight`;
+  const rule = by === undefined ? 'this policy does not enforce shares' : `${by}s have shares by weight`;
   return `${counted(total, 'job')} in a cluster of ${there === '' ? 'no workers' : there}; ${rule}`;
 }

@@ -119,7 +119,7 @@ it('says of a job that has ended no less than `job` does', () => {
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [] };
   const text = whyPage(ended, { ...background, ended: job }, painter({ color: false }));
   expect(text).toMatch(/ran +500 ms per task/);
-  expect(text).toMatch(/estimate +1 s a task, which was 100% too high/);
+  expect(text).toMatch(/estimate +1 s per task, which was 100% too high/);
 });
 
 it('says of a job that has ended what its tasks waited for', () => {

@@ -21,7 +21,7 @@ describe('the nodes that are cordoned', () => {
   it('are not known to who may not list nodes, which is said', async () => {
     const options = await kubernetes.serve((_, response) => response.writeHead(403).end('{}'));
     await expect(cordonedNodes(options, never)).rejects.toMatchObject({
-      message: expect.stringMatching(/answers 403/),
+      message: expect.stringMatching(/returned 403/),
       hint: 'allow its service account to list nodes',
     });
   });
