@@ -308,9 +308,10 @@ export class TaskTable {
       if (marks[task] === 0) continue;
       moved[states[task]!]!++;
       states[task] = TaskState.blocked;
-      workers[task] = NOBODY;
-      startedAt[task] = 0;
-      runMs[task] = 0;
+      // Writing touches memory that most tasks, which have never run, do not have yet.
+      if (workers[task] !== NOBODY) workers[task] = NOBODY;
+      if (startedAt[task] !== 0) startedAt[task] = 0;
+      if (runMs[task] !== 0) runMs[task] = 0;
     }
     moved.forEach((count, before) => {
       invariant(
