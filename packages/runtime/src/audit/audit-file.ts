@@ -12,7 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { InputError, makeFolder } from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
 
-/** Of one file; then it is renamed, and another one begun. */
+/** A file of this size is renamed, and another one begun. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Renamed files that are kept. */
 const KEPT_MAX = 10;
@@ -87,5 +87,5 @@ export class AuditFile {
 
 const ROTATED = /\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z-\d+-\d+$/;
 
-/** By this process. */
+/** Counts the files that this process has renamed. */
 let rotations = 0;

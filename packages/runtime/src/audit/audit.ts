@@ -1,12 +1,12 @@
 import type { Address, Message } from '@goshawk/core';
 
-/** What is written of one request: who asked for what, and what came of it. */
+/** A line records who asked for what, and how that ended. */
 export interface AuditEntry {
   readonly schema: 'goshawk.audit/1';
   readonly at: string;
   readonly action: string;
   readonly outcome: 'done' | 'refused';
-  /** Of a refusal. */
+  /** Says why a request was refused. */
   readonly code?: string | undefined;
   /** The name of the client's own key; `client` for `client.key`; null without keys. */
   readonly key: string | null;

@@ -15,7 +15,7 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 export class Access {
   readonly #tokenHash: Buffer | undefined;
   readonly #isLoopback: boolean;
-  /** Without a token, only the open paths are served. */
+  /** Only the open paths are served, for lack of a token. */
   readonly isSealed: boolean;
 
   /** @param isSealed whether a token is needed on loopback too */

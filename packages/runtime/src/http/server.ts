@@ -19,7 +19,7 @@ const HTTP_LIMITS = {
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   keepAliveMs: 5_000,
-  /** Without a request under way; beyond that the one that has been quiet for longest is closed. */
+  /** Connections without a request in flight; beyond that the one that has been quiet for longest is closed. */
   quietConnectionsMax: 128,
   requestsPerConnectionMax: 1_000,
   /** Characters of a path that is looked up; there is none half as long. */
@@ -40,7 +40,7 @@ export interface HttpOptions {
   readonly bind: string;
   /** Bearer token required of every request; without one, loopback only. */
   readonly token?: string | undefined;
-  /** Without a token, serves only whether the process lives and is ready: the cluster has keys, which other accounts have not. */
+  /** Serves only liveness and readiness where there is no token: other accounts have no key of this cluster. */
   readonly isSealed?: boolean | undefined;
   /** Beyond loopback without a token. */
   readonly insecure?: boolean | undefined;

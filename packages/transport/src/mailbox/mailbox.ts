@@ -62,7 +62,7 @@ interface Parts {
   readonly keyed: Keyed | undefined;
   readonly listener: Listener | undefined;
   readonly zap: ZapDomain | undefined;
-  /** Where each admitted key connected from last. */
+  /** The address that each admitted key last connected from. */
   readonly addresses: ReadonlyMap<string, string>;
 }
 
@@ -264,7 +264,7 @@ export class Mailbox {
     return keyed!.ring.clients.get(name) ?? { name, rights: [] };
   }
 
-  /** Where the key of a client has connected from last; undefined without keys. */
+  /** The address that a client's key last connected from; undefined without keys. */
   lastAddressOf(from: Address): string | undefined {
     const { keyed, addresses } = this.#parts;
     if (keyed === undefined) return undefined;
