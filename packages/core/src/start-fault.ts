@@ -10,6 +10,7 @@ const OF_THE_WORKER: ReadonlySet<string> = new Set([
 
 /** Faults that the task or the worker may have caused: something it names is missing or unusable, on this worker or on all. */
 const UNCLEAR: ReadonlySet<string> = new Set([
+  'no-account',
   'no-such-folder',
   'command-not-found',
   'permission-denied',

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Joint limits of a command and its children. */
@@ -11,6 +11,9 @@ export interface TaskLimits {
 }
 
 const CONTROLLERS = ['cpu', 'memory'];
+/** Bounds what a fork bomb takes, where the parent passes it on. */
+const PIDS = 'pids';
+const PIDS_MAX = 4_096;
 const PREFIX = 'goshawk-';
 const PERIOD_US = 100_000;
 /** The least that the kernel takes. */
@@ -32,9 +35,9 @@ export function prepareCgroup(folder: string): void {
   const missing = CONTROLLERS.filter((name) => !controllers.includes(name));
   if (missing.length > 0)
     throw new Error(`the cgroup ${folder} lacks ${missing.join(' and ')}: enable them in its parent`);
+  const wanted = controllers.includes(PIDS) ? [...CONTROLLERS, PIDS] : CONTROLLERS;
   attempt(
-    () =>
-      writeFileSync(join(folder, 'cgroup.subtree_control'), CONTROLLERS.map((name) => `+${name}`).join(' ')),
+    () => writeFileSync(join(folder, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' ')),
     ({ code, message }) =>
       code === 'EBUSY'
         ? `the cgroup ${folder} contains processes: give an empty one`
@@ -136,6 +139,7 @@ export class TaskCgroup {
   }
 
   #limit({ cpu, memory }: TaskLimits): void {
+    if (existsSync(join(this.#folder, 'pids.max'))) this.#write('pids.max', `${PIDS_MAX}`);
     if (cpu !== undefined) {
       const quota = Math.max(QUOTA_MIN_US, Math.round(cpu * PERIOD_US));
       this.#write('cpu.max', `${quota} ${PERIOD_US}`);

@@ -13,6 +13,8 @@ export interface RunOrder {
   readonly env: Readonly<Record<string, string>>;
   /** The task's demands, which limit commands if the worker has cgroups. */
   readonly limits?: TaskLimits;
+  /** The user of the job, whose account the task gets where a worker runs tasks under accounts. */
+  readonly user?: string | undefined;
   /** Bytes kept of stdout and of stderr each, from both ends; a line marks the gap between them. */
   readonly outputBytesMax: number;
 }
@@ -25,6 +27,7 @@ export type FailureCode =
   | 'executor-closed' // the worker is stopping
   // exec: the command did not start
   | 'command-not-found'
+  | 'no-account' // the submitter has none on this worker, which runs tasks under those
   | 'no-such-folder' // cwd is missing or not a folder
   | 'permission-denied'
   | 'output-file' // the file that stdout or stderr is to go to cannot be written

@@ -9,6 +9,7 @@ import {
   type RunSink,
 } from './contract.js';
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
+import type { Isolation } from './isolation.js';
 import { endLeftovers } from './leftovers.js';
 import { allowedBytes, CLOSE_MARGIN_MS, GRACE_MS, moduleHeapMiB, VALUE_BYTES_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
@@ -32,6 +33,8 @@ export interface ExecutorOptions {
   readonly allow?: Permissions;
   /** Folder of a cgroup (version 2), below which each command has one with its demand of cpu and memory as limits. */
   readonly cgroup?: string | undefined;
+  /** Gives commands accounts or sandboxes of their own, and refuses modules; undefined: they run as this process. */
+  readonly isolation?: Isolation | undefined;
   /** Default folder of commands while it exists, then `/`. Default: that of this process. */
   readonly folder?: string | undefined;
   /** Soft limit of open files of commands, where it is lower than this process's. Default: this process's. */
@@ -44,12 +47,16 @@ export interface ExecutorOptions {
   readonly warn?: (message: string) => void;
 }
 
+const NO_MODULES =
+  'this worker keeps tasks apart from itself (--run-as), and modules run within it: submit a command, such as node FILE';
+
 /** One executor for all payloads. All the workers that a process hosts share it. */
 export class Executors implements Executor {
   readonly #dataFolder: string;
   readonly #executors: Readonly<Record<ReturnType<typeof kindOf>, Executor>>;
   readonly #gate: Gate;
   readonly #closeWaitMs: number;
+  readonly #isIsolated: boolean;
   readonly #live = new Set<Run>();
   /** Holds the process's event loop while anything runs; threads, pipes and processes do not, when idle. */
   readonly #hold = setInterval(() => {}, TIMER_MAX_MS).unref();
@@ -65,6 +72,7 @@ export class Executors implements Executor {
     const warn = options.warn ?? (() => {});
     this.#dataFolder = options.dataFolder;
     this.#closeWaitMs = graceMs + CLOSE_MARGIN_MS;
+    this.#isIsolated = options.isolation !== undefined;
     this.#gate = new Gate(options.allow ?? {});
     this.#executors = {
       sleep: new SleepExecutor(),
@@ -76,6 +84,7 @@ export class Executors implements Executor {
         cgroup: options.cgroup,
         folder: options.folder,
         openFiles: options.openFiles,
+        isolation: options.isolation,
       }),
       module: new ModuleExecutor({
         threads: options.moduleThreads ?? availableParallelism(),
@@ -95,6 +104,8 @@ export class Executors implements Executor {
     }
     try {
       const admission = this.#gate.admit(order.payload);
+      if (this.#isIsolated && 'module' in order.payload)
+        return refused(failed('not-allowed', NO_MODULES), sink);
       if ('refusal' in admission) return refused(failed('not-allowed', admission.refusal), sink);
       return this.#track({ ...order, payload: admission.payload }, sink);
     } catch (error) {

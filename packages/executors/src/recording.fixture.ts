@@ -57,6 +57,7 @@ interface Recorded {
 }
 
 interface RecordOptions {
+  readonly user?: string;
   readonly env?: Record<string, string>;
   readonly limits?: TaskLimits;
   readonly outputBytesMax?: number;

@@ -6,6 +6,7 @@ import { compiledFile } from './compiled.js';
 import { type Executor, failed, type Outcome, type Run, type RunOrder, type RunSink } from './contract.js';
 import { spawnOrder } from './exec.js';
 import { type Frame, FrameReader, FrameWriter } from './framing.js';
+import type { Isolation } from './isolation.js';
 import { endRecorded } from './leftovers.js';
 import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';
 import { checkExec } from './payload.js';
@@ -44,6 +45,7 @@ interface ExecExecutorOptions {
   readonly cgroup?: string | undefined;
   readonly folder?: string | undefined;
   readonly openFiles?: number | undefined;
+  readonly isolation?: Isolation | undefined;
 }
 
 /** A run that the spawner has not been given. */
@@ -93,9 +95,16 @@ export class ExecExecutor implements Executor {
     const payload = order.payload as ExecPayload;
     checkExec(payload);
     const stdin = typeof payload.stdin === 'string' ? Buffer.from(payload.stdin) : payload.stdin;
+    const given = spawnOrder(order, payload);
+    const { isolation, environment } = this.#options;
+    const started = isolation === undefined ? given : isolation.isolate(given, order.user, environment);
+    if ('kind' in started) {
+      queueMicrotask(() => sink.ended(started, 0));
+      return { kill: () => {} };
+    }
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
-    this.#waiting.set(run, { order: spawnOrder(order, payload), stdin, sink });
+    this.#waiting.set(run, { order: started, stdin, sink });
     // Nothing is reported before this call has returned.
     queueMicrotask(() => this.#advance());
     return { kill: (reason) => this.#kill(run, reason) };

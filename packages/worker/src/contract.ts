@@ -41,6 +41,8 @@ export interface TaskOrder {
   readonly execution?: AttemptNumber | undefined;
   /** Return values of earlier stages; undefined: none. */
   readonly inputs?: MessageOf<'run'>['inputs'];
+  /** The user of the job. */
+  readonly user?: string | undefined;
   /** The job counts as long. */
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */

@@ -79,6 +79,7 @@ function run(ask: number): MessageOf<'run'> {
     execution: undefined,
     inputs: undefined,
     gang: undefined,
+    user: undefined,
     ask,
   };
 }

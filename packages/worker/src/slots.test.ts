@@ -25,6 +25,7 @@ function given(task: number, long: boolean): MessageOf<'run'> {
     execution: undefined,
     inputs: undefined,
     gang: undefined,
+    user: undefined,
   };
 }
 

@@ -55,6 +55,7 @@ const run: MessageOf<'run'> = {
   execution: undefined,
   inputs: undefined,
   gang: undefined,
+  user: undefined,
   ask: 0,
 };
 
@@ -133,6 +134,7 @@ class Bench {
       execution: undefined,
       inputs: undefined,
       gang: undefined,
+      user: undefined,
     });
   }
 
@@ -318,6 +320,7 @@ describe('a match', () => {
     execution: undefined,
     inputs: undefined,
     gang: undefined,
+    user: undefined,
     ask: 0,
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });

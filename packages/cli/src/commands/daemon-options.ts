@@ -113,6 +113,16 @@ export const QUOTA_OPTION = {
     'maximum number of waiting tasks per user and scheduler; further jobs are refused (default: no limit)',
 } as const;
 
+/** Option of workers and of a whole local cluster. */
+export const RUN_AS_OPTION = {
+  type: 'text',
+  default: 'self',
+  choices: ['self', 'user', 'sandbox'],
+  value: 'HOW',
+  describe:
+    'how commands run: as this worker (self), under the account that the submitter’s key is named after (user; the worker is root), or in a sandbox of bubblewrap (sandbox)',
+} as const;
+
 export const SHADOW_OPTION = {
   type: 'text',
   value: 'NAMES',

@@ -32,6 +32,7 @@ import {
   JOURNAL_OPTION,
   QUOTA_OPTION,
   RETENTION_OPTIONS,
+  RUN_AS_OPTION,
   SHADOW_OPTION,
   USERS_OPTION,
 } from './daemon-options.js';
@@ -74,6 +75,7 @@ export const upCommand = defineCommand({
     },
     httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
     auditLog: DAEMON_OPTIONS.auditLog,
+    runAs: RUN_AS_OPTION,
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },

@@ -7,7 +7,14 @@ import { defineCommand } from '../command.js';
 import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
 import { capacityOf, gpuNamesOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { auditLogOf, DAEMON_OPTIONS, httpOptions, keep, MEMBER_OPTIONS } from './daemon-options.js';
+import {
+  auditLogOf,
+  DAEMON_OPTIONS,
+  httpOptions,
+  keep,
+  MEMBER_OPTIONS,
+  RUN_AS_OPTION,
+} from './daemon-options.js';
 
 export const workerCommand = defineCommand({
   name: 'worker',
@@ -60,6 +67,14 @@ export const workerCommand = defineCommand({
       describe:
         'folder of an empty version 2 cgroup, which limits commands to the CPU and memory that their job requests',
     },
+    runAs: RUN_AS_OPTION,
+    hide: {
+      type: 'texts',
+      value: 'PATH',
+      rare: true,
+      describe:
+        'file or folder that no task in a sandbox may see, besides keys and records of this worker; repeatable',
+    },
     exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
     execOnly: {
       type: 'texts',
@@ -109,6 +124,12 @@ export const workerCommand = defineCommand({
         cgroup: options.taskCgroup,
         folder: context.cwd,
       },
+      runAs: options.runAs,
+      hidden: [
+        ...(keys?.path === undefined ? [] : [keys.path]),
+        ...(context.global.keys === undefined ? [] : [resolve(context.cwd, context.global.keys)]),
+        ...options.hide.map((path) => resolve(context.cwd, path)),
+      ],
       logger,
     });
     return keep(daemon, context, options);

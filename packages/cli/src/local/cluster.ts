@@ -15,7 +15,7 @@ type OptionsOf<C extends { readonly options: OptionSpecs }> = Resolved<C['option
 
 interface LocalClusterOptions
   extends Pick<OptionsOf<typeof workerCommand>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
-    Partial<Pick<OptionsOf<typeof workerCommand>, 'resources'>>,
+    Partial<Pick<OptionsOf<typeof workerCommand>, 'resources' | 'runAs'>>,
     Partial<
       Pick<OptionsOf<typeof schedulerCommand>, 'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax'>
     > {
@@ -239,6 +239,8 @@ export class LocalCluster {
         memoryShares: workers,
         resources,
         attribute,
+        runAs: this.#options.runAs,
+        hide: [dataFolder],
         auditLog: this.#options.auditLog,
       });
       return { name, role: 'worker', args: () => ['worker', ...flags], secrets: this.#httpSecrets };

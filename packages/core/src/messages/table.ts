@@ -316,6 +316,8 @@ export const MESSAGES = {
       inputs: optional(view({ lines: text(LIMITS.inputLengthMax), problem: optional(line) })),
       /** It is one of so many tasks that start together: it takes its slot, and waits there for `startGang`. */
       gang: optional(record({ rank: count, ranks: count })),
+      /** The user of the job. */
+      user: optional(name),
     },
   ),
   none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),

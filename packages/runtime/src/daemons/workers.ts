@@ -14,9 +14,11 @@ import {
   allowedBytes,
   type ExecutorOptions,
   Executors,
+  Isolation,
   inheritedOpenFiles,
   moduleHeapMiB,
   prepareCgroup,
+  type RunAs,
   WORKER_BYTES,
 } from '@goshawk/executors';
 import type { Logger } from '@goshawk/transport';
@@ -53,7 +55,11 @@ export interface WorkersOptions extends ProcessOptions {
   readonly central: string;
   /** A folder of this machine that outlives the process. */
   readonly dataFolder: string;
-  readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn'>;
+  readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn' | 'isolation'>;
+  /** Default: `self`. */
+  readonly runAs?: RunAs | undefined;
+  /** Files and folders hidden from tasks, besides `dataFolder`. */
+  readonly hidden?: readonly string[] | undefined;
 }
 
 function noSlots(policy: string): InputError {
@@ -146,7 +152,17 @@ function checkCgroup(folder: string | undefined): void {
  */
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const { logger, names, slots, capacity } = options;
+  const { runAs = 'self' } = options;
+  const isolation =
+    runAs === 'self'
+      ? undefined
+      : new Isolation({
+          runAs,
+          hasKeys: options.keys !== undefined,
+          hidden: [options.dataFolder, ...(options.hidden ?? [])],
+        });
   const executor = new Executors({
+    isolation,
     openFiles: inheritedOpenFiles(),
     ...options.executors,
     dataFolder: options.dataFolder,

@@ -165,6 +165,7 @@ test('a worker in one process runs a task for an owner in another', async () => 
             execution: undefined,
             inputs: undefined,
             gang: undefined,
+            user: undefined,
           });
         });
       },

@@ -86,6 +86,7 @@ const order = (payload: unknown) => ({
   execution: undefined,
   inputs: undefined,
   gang: undefined,
+  user: undefined,
 });
 const text = (line: string) => new TextEncoder().encode(line);
 
@@ -322,6 +323,7 @@ test('the worker machine runs a task through it, and reports its end to the owne
     execution: undefined,
     inputs: undefined,
     gang: undefined,
+    user: undefined,
   });
   const { sink } = executor.runs[0]!;
   sink.started?.();

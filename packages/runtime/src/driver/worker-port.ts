@@ -1,4 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -199,14 +209,19 @@ function resultFile(folder: string): string {
 function withResult(outcome: RunOutcome, file: string): RunOutcome {
   if (outcome.kind === 'killed') return outcome;
   const isFailed = outcome.kind === 'failed';
+  let descriptor: number | undefined;
   try {
-    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
-    if (bytes === undefined || (isFailed && bytes > LIMITS.resultBytesMax)) return outcome;
+    if (!existsSync(file)) return outcome;
+    // A command under another account must not have this process read a file for it by a link.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { size: bytes, nlink } = fstatSync(descriptor);
+    if (nlink > 1) throw new Error('it is a link to another file');
+    if (isFailed && bytes > LIMITS.resultBytesMax) return outcome;
     if (bytes > LIMITS.resultBytesMax) {
       const message = `the value takes ${bytes} bytes as JSON, more than ${LIMITS.resultBytesMax}: write it to a file and return its path`;
       return failed('result-too-large', message);
     }
-    const value = JSON.parse(readFileSync(file, 'utf8')) as unknown;
+    const value = JSON.parse(readFileSync(descriptor, 'utf8')) as unknown;
     if (!isFailed) return { ...outcome, value };
     const { error } = (value ?? {}) as { readonly error?: unknown };
     const explains = outcome.error.code === 'exit-code' && typeof error === 'string' && error !== '';
@@ -215,6 +230,8 @@ function withResult(outcome: RunOutcome, file: string): RunOutcome {
     if (isFailed) return outcome;
     const message = `the command left no JSON in GOSHAWK_RESULT: ${(error as Error).message}`;
     return failed('result-not-serialisable', message);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -232,7 +249,7 @@ function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Reco
 
 /** The order for the executor. The payload comes unchecked from the submitter. */
 function runOrder(
-  { payload, jobId, task, attempt, execution = attempt, gang }: TaskOrder,
+  { payload, jobId, task, attempt, execution = attempt, gang, user }: TaskOrder,
   gpus: string | undefined,
   traceparent: string | undefined,
   { cpu, memory }: Resources,
@@ -254,5 +271,5 @@ function runOrder(
   };
   const limits = { ...(cpu ? { cpu } : {}), ...(memory ? { memory } : {}) };
   const limited = cpu || memory ? { limits } : {};
-  return { payload: parsed.data, env, ...limited, outputBytesMax: LIMITS.outputBytesMax };
+  return { payload: parsed.data, env, ...limited, user, outputBytesMax: LIMITS.outputBytesMax };
 }

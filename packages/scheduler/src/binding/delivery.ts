@@ -105,6 +105,7 @@ export class Delivery {
       execution: execution === attempt ? undefined : execution,
       inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.recall),
       gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },
+      user: job.spec.user,
     });
   }
 }

@@ -69,6 +69,7 @@ const run: MessageOf<'run'> = {
   execution: undefined,
   inputs: undefined,
   gang: undefined,
+  user: undefined,
 };
 
 /** Returns the position of a field in the body of its message. */

@@ -1,0 +1,349 @@
+import { execFileSync } from 'node:child_process';
+import { accessSync, chownSync, constants, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join, resolve, sep } from 'node:path';
+import { InputError } from '@goshawk/core';
+import { type FailedOutcome, failed } from './contract.js';
+import type { SpawnOrder } from './spawner-protocol.js';
+
+/** The account and the view of the machine that a worker's commands get. */
+export const RUN_AS = ['self', 'user', 'sandbox'] as const;
+export type RunAs = (typeof RUN_AS)[number];
+
+export interface IsolationOptions {
+  readonly runAs: Exclude<RunAs, 'self'>;
+  /** The cluster has keys: else users are what submitters say. */
+  readonly hasKeys: boolean;
+  /** Files and folders that no task may see: keys, records, journals. */
+  readonly hidden: readonly string[];
+  /** Bytes of the private /tmp of a sandbox. */
+  readonly tmpBytes?: number;
+}
+
+interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+  readonly shell: string;
+}
+
+/** Lower uids are accounts of the system (UID_MIN of login.defs). */
+const UID_MIN = 1_000;
+const TMP_BYTES = 1024 * 1024 * 1024;
+/** An account is looked up again after this. ms */
+const ACCOUNT_AGE_MS = 30_000;
+const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/', shell: '/bin/sh' };
+/** Prefix of a task's variables until the task's own account has taken over: LD_PRELOAD must not reach what root runs. */
+const PREFIX = 'GOSHAWK_ENV_';
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The system's folders are read-only in a sandbox, also where a job names one as its working folder. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix'];
+const NEVER_WRITABLE = [...SYSTEM, '/boot', '/dev', '/proc', '/run', '/sys', '/var/lib', '/var/run'];
+/** Shared by all, and given to no task as a whole. */
+const SHARED = ['/', '/dev/shm', '/home', '/media', '/mnt', '/srv', '/tmp', '/var', '/var/tmp'];
+/** Secrets of the machine in those. */
+const SECRETS = [
+  '/etc/shadow',
+  '/etc/shadow-',
+  '/etc/gshadow',
+  '/etc/gshadow-',
+  '/etc/ssh',
+  '/etc/ssl/private',
+  '/etc/goshawk',
+];
+
+/**
+ * Runs as the task: takes its variables, goes to its folder, opens its output files there, and becomes the command. What a
+ * task may not do to a file or folder the system then refuses by itself.
+ */
+const SCRIPT = [
+  `for n in $1; do eval "export $n=\\"\\$${PREFIX}$n\\"; unset ${PREFIX}$n"; done`,
+  'cd -- "$2" || exit 126',
+  'o=$3 e=$4; shift 4',
+  'for f in "$o" "$e"; do [ -z "$f" ] || mkdir -p -- "$(dirname -- "$f")" || exit 126; done',
+  '[ -z "$o" ] || exec >"$o" || exit 126',
+  '[ -z "$e" ] || if [ "$e" = "$o" ]; then exec 2>&1; else exec 2>"$e"; fi || exit 126',
+  'exec "$@"',
+].join('\n');
+
+/** Gives each command the account of its user, or a sandbox, or both. */
+export class Isolation {
+  readonly #options: IsolationOptions;
+  readonly #isRoot = process.getuid?.() === 0;
+  readonly #setpriv: string | undefined;
+  readonly #bwrap: string | undefined;
+  readonly #hidden: readonly string[];
+  readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
+  readonly #limits = new Map<string, { readonly at: number; readonly flags: readonly string[] }>();
+
+  /** @throws InputError, in one line, where this machine or this process cannot do it */
+  constructor(options: IsolationOptions) {
+    this.#options = options;
+    this.#setpriv = programOf('setpriv');
+    this.#bwrap = programOf('bwrap');
+    this.#hidden = [...options.hidden, ...SECRETS].flatMap((path) => realPathOf(path) ?? []);
+    if (this.#isRoot && this.#setpriv === undefined)
+      throw unable('setpriv is not there', 'install util-linux');
+    if (options.runAs === 'user') {
+      if (!this.#isRoot)
+        throw unable('only root can start tasks under other accounts', 'start the worker as root');
+      if (!options.hasKeys)
+        throw unable(
+          'without keys a user is whatever a submitter says',
+          'give the worker its key with --keys',
+        );
+      return;
+    }
+    if (this.#bwrap === undefined) throw unable('bwrap is not there', 'install bubblewrap');
+    this.#trySandbox();
+  }
+
+  /** The order as it is started; or why it is not. `environment` is all that it would have. */
+  isolate(
+    order: SpawnOrder,
+    user: string | undefined,
+    environment: Readonly<Record<string, string>>,
+  ): SpawnOrder | FailedOutcome {
+    const account = this.#accountFor(user);
+    if (account !== undefined && 'kind' in account) return account;
+    const own =
+      account === undefined
+        ? {}
+        : { HOME: account.home, USER: account.name, LOGNAME: account.name, SHELL: account.shell };
+    const variables = Object.entries({ ...environment, ...own, ...order.env }).filter(([name]) =>
+      VARIABLE.test(name),
+    );
+    const folder = order.cwd ?? account?.home ?? '/';
+    const exchanged = ['GOSHAWK_INPUTS', 'GOSHAWK_RESULT']
+      .flatMap((name) => order.env[name] ?? [])
+      .map(dirname);
+    if (account !== undefined) for (const each of exchanged) giveTo(account, each);
+    const view = this.#options.runAs === 'sandbox' ? this.#view(folder, exchanged) : [];
+    if ('kind' in view) return view;
+    const { stdout = '', stderr = '' } = order.files ?? {};
+    const command = [
+      ...(account === undefined ? [] : this.#becoming(account)),
+      ...view,
+      ...['/bin/sh', '-c', SCRIPT, '/bin/sh', variables.map(([name]) => name).join(' ')],
+      ...[folder, stdout, stderr, order.command, ...order.args],
+    ];
+    const { files: _, ...rest } = order;
+    return {
+      ...rest,
+      command: command[0]!,
+      args: command.slice(1),
+      cwd: '/',
+      env: Object.fromEntries(variables.map(([name, value]) => [`${PREFIX}${name}`, value])),
+    };
+  }
+
+  /** Returns undefined where the worker is not root: tasks then run under its account. */
+  #accountFor(user: string | undefined): Account | FailedOutcome | undefined {
+    if (!this.#isRoot) return undefined;
+    const found = user === undefined ? undefined : this.#lookUp(user);
+    if (found !== undefined) return found;
+    if (this.#options.runAs === 'sandbox') return NOBODY;
+    const whose = user === undefined ? 'the job has no user' : `there is no account "${user}" for tasks`;
+    return failed(
+      'no-account',
+      `${whose} on this worker, which runs them under the account of their submitter`,
+    );
+  }
+
+  /** An account of a person: a name that is a number would be a uid, and those of the system are no user's. */
+  #lookUp(user: string): Account | undefined {
+    if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) return undefined;
+    const known = this.#accounts.get(user);
+    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.found;
+    const found = accountNamed(user);
+    if (this.#accounts.size > 1_000) this.#accounts.clear();
+    this.#accounts.set(user, { at: performance.now(), found });
+    return found;
+  }
+
+  #becoming({ name, uid, gid }: Account): string[] {
+    const groups = uid === NOBODY.uid ? '--clear-groups' : '--init-groups';
+    const limits = uid === NOBODY.uid ? [] : this.#limitsOf(name);
+    return [
+      ...limits,
+      ...[this.#setpriv!, `--reuid=${uid}`, `--regid=${gid}`, groups, '--inh-caps=-all', '--'],
+    ];
+  }
+
+  /** Limits that a session of the account would have (PAM), where they differ from those of this process's children. */
+  #limitsOf(name: string): readonly string[] {
+    const known = this.#limits.get(name);
+    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.flags;
+    const [prlimit, runuser] = [programOf('prlimit'), programOf('runuser')];
+    let flags: string[] = [];
+    if (prlimit !== undefined && runuser !== undefined) {
+      try {
+        const show = ['/bin/cat', '/proc/self/limits'];
+        const ours = execFileSync(show[0]!, show.slice(1), { encoding: 'latin1' });
+        const theirs = execFileSync(runuser, ['-u', name, '--', ...show], {
+          encoding: 'latin1',
+          stdio: 'pipe',
+        });
+        flags = limitFlags(theirs).filter((flag) => !limitFlags(ours).includes(flag));
+        if (flags.length > 0) flags = [prlimit, ...flags];
+      } catch {
+        // No PAM, no limits beyond the worker's.
+      }
+    }
+    this.#limits.set(name, { at: performance.now(), flags });
+    return flags;
+  }
+
+  /** Shows a task the system, read-only, its folder, and private /tmp, /dev and /proc. */
+  #view(folder: string, exchanged: readonly string[]): string[] | FailedOutcome {
+    const real = realPathOf(folder) ?? resolve(folder);
+    const inHidden = this.#hidden.find((path) => isWithin(real, path));
+    if (inHidden !== undefined)
+      return failed('not-allowed', `the folder "${folder}" is not for tasks on this worker`);
+    const isWritable =
+      !SHARED.includes(real) && !NEVER_WRITABLE.some((path) => isWithin(real, path) || isWithin(path, real));
+    const folders = isWritable && realPathOf(folder) !== undefined ? [real] : [];
+    const bound = [...folders, ...exchanged];
+    return [
+      ...[
+        this.#bwrap!,
+        '--unshare-user',
+        '--unshare-pid',
+        '--unshare-ipc',
+        '--unshare-uts',
+        '--unshare-cgroup-try',
+      ],
+      ...['--cap-drop', 'ALL', '--dev', '/dev', '--proc', '/proc'],
+      ...[
+        '--size',
+        `${this.#options.tmpBytes ?? TMP_BYTES}`,
+        '--tmpfs',
+        '/tmp',
+        '--dir',
+        '/var/tmp',
+        '--dir',
+        '/run',
+      ],
+      ...SYSTEM.flatMap(systemFolder),
+      ...bound.flatMap((path) => ['--bind', path, path]),
+      // A folder that is named by way of a link is there by that name too.
+      ...(folders.length > 0 && resolve(folder) !== real ? ['--bind', real, resolve(folder)] : []),
+      ...this.#hidden
+        .filter((path) => [...bound, ...SYSTEM].some((shown) => isWithin(path, shown)))
+        .flatMap(covered),
+      ...['--remount-ro', '/', '--chdir', '/', '--'],
+    ];
+  }
+
+  #trySandbox(): void {
+    const view = this.#view('/', []) as string[];
+    const [program, ...args] = [
+      ...(this.#isRoot ? this.#becoming(NOBODY) : []),
+      ...view,
+      '/bin/sh',
+      '-c',
+      ':',
+    ];
+    try {
+      execFileSync(program!, args, { stdio: 'pipe', env: {} });
+    } catch (error) {
+      const { stderr, message } = error as { stderr?: Buffer; message: string };
+      const said = stderr?.toString().trim().split('\n').at(-1) || message;
+      throw unable(`bwrap does not work here: ${said}`, 'allow user namespaces, or give another --run-as');
+    }
+  }
+}
+
+function unable(why: string, hint: string): InputError {
+  return new InputError('bad-option', `--run-as: ${why}`, hint);
+}
+
+function programOf(name: string): string | undefined {
+  for (const folder of [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/bin',
+    '/sbin',
+    '/bin',
+  ]) {
+    if (!folder.startsWith('/')) continue;
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return join(folder, name);
+    } catch {
+      // Not in this one.
+    }
+  }
+  return undefined;
+}
+
+function accountNamed(user: string): Account | undefined {
+  try {
+    const line = execFileSync('getent', ['passwd', user], { encoding: 'utf8', stdio: 'pipe' }).split(
+      '\n',
+    )[0]!;
+    const [name, , uid, gid, , home, shell] = line.split(':');
+    if (name !== user || !(Number(uid) >= UID_MIN) || !(Number(gid) > 0)) return undefined;
+    return { name, uid: Number(uid), gid: Number(gid), home: home || '/', shell: shell || '/bin/sh' };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The worker made the folder for one task alone. */
+function giveTo({ uid, gid }: Account, folder: string): void {
+  for (const name of readdirSync(folder)) chownSync(join(folder, name), uid, gid);
+  chownSync(folder, uid, gid);
+}
+
+const LIMITS_BY_NAME: Readonly<Record<string, string>> = {
+  'Max address space': 'as',
+  'Max core file size': 'core',
+  'Max cpu time': 'cpu',
+  'Max data size': 'data',
+  'Max file size': 'fsize',
+  'Max locked memory': 'memlock',
+  'Max open files': 'nofile',
+  'Max processes': 'nproc',
+  'Max stack size': 'stack',
+};
+
+/** Turns the text of `/proc/self/limits` into flags of prlimit. */
+function limitFlags(text: string): string[] {
+  return Object.entries(LIMITS_BY_NAME).flatMap(([name, flag]) => {
+    const [, soft, hard] = new RegExp(`^${name} +(\\d+|unlimited) +(\\d+|unlimited)`, 'm').exec(text) ?? [];
+    return soft === undefined ? [] : [`--${flag}=${soft}:${hard}`];
+  });
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/** Links such as /bin → usr/bin stay links. */
+function systemFolder(path: string): string[] {
+  try {
+    return lstatSync(path).isSymbolicLink()
+      ? ['--symlink', realpathSync(path), path]
+      : ['--ro-bind', path, path];
+  } catch {
+    return [];
+  }
+}
+
+function covered(path: string): string[] {
+  try {
+    return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+  } catch {
+    return [];
+  }
+}
