@@ -68,7 +68,7 @@ export function checkedPolicy(name: string, exported: unknown): PolicyModule {
 
 const ignore = (): void => {};
 
-const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Your own policy”, explains it';
+const HINT = 'the contract is PolicyModule of @goshawk/policies; docs/USE.md, “Custom policies”, explains it';
 
 /** Default of each option. */
 function defaultsOf<Options extends PolicyOptions>({

@@ -110,7 +110,7 @@ const OWN_ESTIMATORS = new Map<string, EstimatorKind>();
 export function addOwnEstimator(path: string, exported: unknown): void {
   const broken = (what: string): never => {
     const hint =
-      'the contract is EstimatorKind of @goshawk/predictor; docs/USE.md, “Your own estimator”, explains it';
+      'the contract is EstimatorKind of @goshawk/predictor; docs/USE.md, “Custom estimators”, explains it';
     throw new InputError('bad-estimator', `--estimator ${path}: ${what}`, hint);
   };
   if (path.length > LIMITS.nameLengthMax) broken(`its path has more than ${LIMITS.nameLengthMax} characters`);
