@@ -544,7 +544,7 @@ test('a durable scheduler whose name is taken by one that does not know its jobs
   // Started again with its journal: what runs of its jobs goes on.
   bench.enlist(CLIENT, 'first');
   expect(toldOf()).toEqual({ lost: [], away: [OWNER] });
-  // Started again without: nobody will ever want the results.
+  // Restarted without them: the results will never be needed.
   bench.enlist(W3, 'second');
   expect(toldOf()).toEqual({ lost: [CLIENT], away: [] });
 });

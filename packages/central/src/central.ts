@@ -28,8 +28,8 @@ import { LOOK_MS, LoadShedding } from './dispatch/load-shedding.js';
 import { OccupiedNews } from './dispatch/occupied-news.js';
 
 /**
- * The central scheduler: keeps the membership, and decides by its policy which task goes to which worker. It owns no job,
- * and all that it knows can be told to it again.
+ * The central scheduler: keeps the membership, and its policy assigns tasks to workers. It owns no jobs, and
+ * its state can be rebuilt from messages.
  */
 export class Central implements Machine<CentralTimer> {
   readonly #config: CentralConfig;
@@ -226,7 +226,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher.settle(now);
   }
 
-  /** Says to whoever is at these places that this central is there: another one would have to end, or this one. */
+  /** Announces this central at these places: another one there would have to stop, or this one. */
   lookForOthers(places: readonly Address[], now: Millis): void {
     this.#rivals.look(places, now);
   }
@@ -247,7 +247,7 @@ export class Central implements Machine<CentralTimer> {
     return this.#dispatcher.waitingTasks;
   }
 
-  /** How things stand now, for whoever looks at the process: a few steps for each worker. */
+  /** A snapshot for observers of the process: a few steps per worker. */
   standing(now: Millis): CentralStanding {
     const missing = this.#members.expected.missing(now);
     const shared = [...this.#members.away.all()].filter(({ epoch }) => epoch > 0).length;
@@ -338,7 +338,7 @@ export class Central implements Machine<CentralTimer> {
     this.#env.setTimer('relief', 0, now + LOOK_MS);
   }
 
-  /** Nobody would say that it is gone: what it wants is nothing that could be kept. It is told to join. */
+  /** No message would report its departure, so its needs must not be kept. It is asked to join. */
   #isUnregistered(from: Address): boolean {
     if (this.#members.has(from)) return false;
     this.#env.send(from, { type: 'notRegistered' });

@@ -30,17 +30,15 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly busyMs?: (() => Millis) | undefined;
   /** Hands a problem to a solver, whose answer comes by the entry `solved`. A driver without a solver has none. */
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
-  /**
-   * Told what a policy of one's own has thrown; central goes on. A driver that has none wants to end with it.
-   */
+  /** Receives exceptions of a custom policy; central continues. Without this handler it ends. */
   readonly policyFailed?: ((error: unknown) => void) | undefined;
   /** Another central has the cluster: the process is to end, and say so. */
   readonly superseded?: ((error: Error) => void) | undefined;
-  /** Another central is followed by so many, as this one is by others: neither ends by itself. */
+  /** Another central has this many followers, and so has this one: neither exits automatically. */
   readonly contested?: ((other: string, followers: number) => void) | undefined;
   /** Problems that the driver sees and an operator must fix, one line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
-  /** Something has happened in the cluster that an operator may want to read about. */
+  /** An event in the cluster for the operator's log. */
   readonly happened?: ((event: ClusterEvent) => void) | undefined;
   /** The journal of a scheduler does not know the incarnation that central has heard last: it is of an earlier time. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
@@ -115,7 +113,7 @@ export type ClusterEvent =
   | { readonly kind: 'cutoff-changed'; readonly fromMs: Millis; readonly toMs: Millis }
   | { readonly kind: 'task-preempted'; readonly job: string; readonly worker: string };
 
-/** Its lease ended; another one came in its place; its operator asked for it. */
+/** Its lease expired; another process replaced it; an operator requested it. */
 export type LossCause = 'lease' | 'replaced' | 'takeover';
 
 export interface CentralConfig {

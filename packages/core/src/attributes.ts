@@ -29,7 +29,7 @@ export interface Requiring {
   readonly requires?: Attributes | undefined;
 }
 
-/** Whether a worker has what tasks require of it, whatever room there is. The one place that tells. */
+/** Whether a worker has the attributes that tasks require, regardless of room. The only place that decides this. */
 export function mayRun(
   { attributes }: { readonly attributes?: Attributes | undefined },
   { requires }: Requiring,

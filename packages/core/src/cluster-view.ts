@@ -116,7 +116,7 @@ export const clusterView = view({
   settings,
   /** Tasks that no worker can take at present. */
   pendingTasks: count,
-  /** All there are, whatever they do. */
+  /** All of them, in any state. */
   workers: count,
 });
 
@@ -138,7 +138,7 @@ export const takeover = view({
 /** The jobs that another scheduler was asked to take over. */
 export type TakeoverAnswer = NonNullable<(typeof takeover)['infer']>;
 
-/** Counted since the start of the party; groups hold counts of their own. */
+/** Counters since the start of the party; groups contain nested counters. */
 export interface Counters {
   readonly [name: string]: number | Counters;
 }

@@ -10,7 +10,7 @@ export function grown<T extends Column>(column: T, size: number): T {
   return wider;
 }
 
-/** The columns one behind another, in memory of their own. */
+/** The columns, concatenated in a separate buffer. */
 export function concatenated(
   columns: readonly ArrayLike<number>[],
   memory: (length: number) => Float64Array = (length) => new Float64Array(length),

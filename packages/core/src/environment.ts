@@ -39,15 +39,15 @@ export interface Machine<Timer extends string = string> {
   receive(from: Address, message: Message, now: Millis): void;
   wake(timer: Timer, key: number, now: Millis): void;
   /**
-   * All that came at one time has been handed over: what waits for that is done now. A driver calls it after each turn of
-   * its loop in which the machine got anything, and in virtual time once an instant.
+   * Called when all inputs of a moment were delivered, so that deferred work is done now. A driver calls it
+   * after each turn of its loop with input, and in virtual time once per instant.
    */
   settle?(now: Millis): void;
   /**
-   * The connection to a party broke. Its process may have ended, or only the connection, and what it has sent before may
-   * still arrive; so this is a reason to do without it until it answers, and not to take it for gone. Not every end of
-   * a party is told like this (its machine may have lost power), and some of those that are there: machines treat a
-   * doubled notice, and one of a party that they have nothing to do with, as harmless.
+   * The connection to a party broke. Its process or only the connection may have ended, and earlier messages
+   * may still arrive; so this is a reason to do without the party until it responds, not to declare it lost.
+   * Notices may be missing (the machine may have lost power) or spurious: machines treat duplicates and
+   * notices about unrelated parties as harmless.
    */
   disconnected?(from: Address, now: Millis): void;
   /** Throws `InvariantError` when the machine contradicts itself. Called by tests after every step. */

@@ -7,9 +7,9 @@
  */
 
 /**
- * A handle for one *incarnation* of one party (worker, scheduler, central or client), given out by the
- * driver. A process that restarts gets new addresses, so whatever still names the old one can be told
- * from what names the new one by comparing two integers.
+ * A handle for one *incarnation* of one party (worker, scheduler, central or client), assigned by the driver.
+ * A restarted process gets new addresses, so comparing two integers distinguishes references to the old and
+ * the new one.
  */
 export type Address = number & { readonly brand: 'Address' };
 

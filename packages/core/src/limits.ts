@@ -54,7 +54,7 @@ export const LIMITS = {
   timedTasksMax: 100_000,
   /** Jobs in one list for a client. */
   jobsListedMax: 10_000,
-  /** Clients that are told how jobs of one scheduler come along. */
+  /** Clients that receive progress of one scheduler's jobs. */
   watchesMax: 100_000,
   /** Jobs that one job waits for, of each kind. */
   predecessorsMax: 1_000,
@@ -81,7 +81,7 @@ export const LIMITS = {
   lossesPerJobMax: 8,
   /** Captured output of one attempt, of stdout and of stderr each. In bytes. */
   outputBytesMax: 1024 * 1024,
-  /** The last lines of a failed task that are told with its failure. In bytes. */
+  /** The last lines of a failed task that are reported with the failure. Bytes. */
   lastLinesBytesMax: 4_096,
   /** A task's return value, encoded. In bytes. */
   resultBytesMax: 256 * 1024,

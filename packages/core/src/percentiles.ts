@@ -40,7 +40,7 @@ export function sixNumbersOf(ascending: ArrayLike<number>): SixNumbers | undefin
   if (count === 0) return undefined;
   return {
     count,
-    // Summed in ascending order, so that the mean does not depend on the order in which they came.
+    // Summed in ascending order, so that the mean does not depend on the order of arrival.
     mean: meanOf(ascending),
     p50: nearestRank(ascending, 50),
     p90: nearestRank(ascending, 90),

@@ -74,8 +74,8 @@ export function drawIndex(source: { random(): number }, count: number): number {
 }
 
 /**
- * `wanted` of the numbers 0 … count − 1, all different, in an order that is not random. Floyd's way: as many draws as
- * numbers, whatever the range.
+ * Draws `wanted` distinct numbers from 0 … count − 1, in an order that is not random. Floyd's algorithm: as
+ * many draws as numbers, for any range.
  */
 export function drawDistinct(source: { random(): number }, count: number, wanted: number): number[] {
   const drawn = new Set<number>();

@@ -6,13 +6,16 @@ import { LIMITS } from './limits.js';
  */
 export type Resources = Readonly<Record<string, number>>;
 
-/** Needs nothing but a slot. One shared object, so that the common case can be told by identity. */
+/** Needs only a slot. A shared object, so that the common case is an identity check. */
 export const NO_RESOURCES: Resources = Object.freeze({});
 
 /** The resource of which each whole amount is a device. */
 export const GPU = 'gpu';
 
-/** Tasks that a worker can have at a time, whatever they need. @param slots 0: no fixed number */
+/**
+ * Maximum number of tasks of a worker, regardless of their needs.
+ * @param slots 0: no fixed number
+ */
 export function placesOf(slots: number): number {
   return slots === 0 ? LIMITS.placesWithoutSlots : slots;
 }

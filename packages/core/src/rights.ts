@@ -11,7 +11,7 @@ export interface ClientKey {
   readonly rights: readonly Right[];
 }
 
-/** Which right a request wants where it is of one's own jobs, and of anybody's. */
+/** Right that a request needs for the caller's jobs, and for all jobs. */
 interface Wanted {
   readonly own?: Right;
   readonly all: Right;

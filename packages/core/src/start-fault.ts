@@ -25,7 +25,7 @@ export function startFaultOf(errorCode: string): 'worker' | 'unclear' | undefine
   return UNCLEAR.has(errorCode) ? 'unclear' : undefined;
 }
 
-/** The same of an attempt that came to nothing: one that counts as the task's own failure is none. */
+/** The same outcome for a failed attempt, without blaming the task. */
 export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' | undefined {
   return kind === 'lost' ? startFaultOf(errorCode) : undefined;
 }
@@ -42,10 +42,10 @@ export const DEADLINE_MISSED = 'deadline-missed';
 /** The job had not ended within its time limit. */
 export const TIME_LIMIT = 'time-limit';
 
-/** Another task of its gang came to nothing, which ends the attempt for all. */
+/** Another task of its gang failed, which ends the attempt for all. */
 export const GANG_ENDED = 'gang-ended';
 
-/** The owner has ended the task, of its own accord. */
+/** The owner ended the task voluntarily. */
 export function isOwnersEnd({ errorCode }: Outcome): boolean {
   return OWNERS_ENDS.has(errorCode);
 }
@@ -53,15 +53,15 @@ export function isOwnersEnd({ errorCode }: Outcome): boolean {
 const OWNERS_ENDS: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISSED, TIME_LIMIT, GANG_ENDED]);
 
 /**
- * Whether an attempt came to nothing without saying anything of its task: it is not even one that killed its worker. One is
- * cancelled that its owner took for lost; an owner that was started again since may have forgotten that it did.
+ * Whether an attempt ended without evidence about its task: it did not even kill its worker. An owner cancels
+ * attempts that it considers lost; after a restart it may have forgotten that.
  */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;
   return outcome.kind === 'lost' && EXCUSES.has(outcome.errorCode);
 }
 
-/** The worker was told to stop, or the task to make room for another job; or another task is at fault. */
+/** The worker was stopped, the task was preempted, or another task is at fault. */
 const EXCUSES: ReadonlySet<string> = new Set([
   'worker-stopped',
   'executor-closed',

@@ -49,7 +49,7 @@ export function shortened(text: string, columns: number): string {
   return cellWidth(text) <= columns ? text : `${cut(text, columns - 1)}…`;
 }
 
-/** Lines of at most so many columns, broken at spaces; a longer word has a line of its own. */
+/** Wraps at spaces to lines of this width; a longer word gets a separate line. */
 export function wrapWords(text: string, columns: number): string[] {
   if (cellWidth(text) <= columns) return [text];
   const [first = '', ...words] = text.split(' ');

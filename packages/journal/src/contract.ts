@@ -6,8 +6,8 @@ export interface JournalListener {
   recorded(count: number): void;
   stateChanged(state: JournalState): void;
   /**
-   * Another job of the cluster has the key of this one, of which nothing is written. Told before its acceptance counts
-   * as recorded.
+   * Another job of the cluster has this job's key, and no record was written. Reported before the acceptance
+   * counts as durable.
    */
   keyTaken?(job: JobNumber, by: KeyHolder): void;
 }
@@ -57,8 +57,8 @@ export interface Journal {
   /** @returns the record's place */
   append(record: JobRecord): number;
   /**
-   * The record of a job at a place, on the disk or not; undefined where there is none that can be read. A journal that
-   * cannot be read at once has none: what is wanted again is to be kept.
+   * The readable record of a job at a place, durable or pending; undefined without one. Journals that cannot
+   * be read synchronously have none: callers must keep what they need.
    */
   readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
   /** All records of a job, on the disk or not, with their places; those that cannot be read are left out. */

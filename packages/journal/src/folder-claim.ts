@@ -7,12 +7,11 @@ import type { InputError } from '@goshawk/core';
 import { JournalError } from './errors.js';
 
 /**
- * One folder, one process. Whoever has a folder listens at a socket in it; the kernel ends that with the process,
- * however it ends, and everybody who sees the folder can try the socket: also from another container, where process
- * ids mean nothing, and also while the owner is stopped, since it is the kernel that takes the connection.
- *
- * Each candidate first listens under a name of its own and then looks at all others. Of two that come at once each
- * sees the other, both give way, and they try again after a time that is drawn; two can never both stay.
+ * One folder, one process. The owner of a folder listens on a socket in it; the kernel closes it when the
+ * process ends, and every process that sees the folder can try it: even from another container, where process
+ * ids are meaningless, and while the owner is suspended, because the kernel accepts the connection. Each
+ * candidate first listens under a unique name and then checks all others. Two simultaneous candidates see
+ * each other, both yield, and retry after a random time; two can never both stay.
  */
 const CLAIM = /^owner-[0-9a-f]{16}\.sock$/;
 const EARLY = '.early';

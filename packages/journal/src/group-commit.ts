@@ -178,8 +178,8 @@ export abstract class GroupCommit {
   }
 
   /**
-   * Resolves when nothing waits for the disk: all of it is there, or it has failed, or there is no room, for which
-   * whoever closes does not wait. What was never confirmed is done again.
+   * Resolves when no record waits for the disk: all are durable, or writing has failed, or the disk is full,
+   * for which closing does not wait. Unconfirmed work is repeated.
    */
   #idle(): Promise<void> {
     if (!this.#isBusy || this.state.kind === 'failed') {

@@ -210,7 +210,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
       await journal.begin(`tcp://127.0.0.1:1!${i}/0`);
       await journal.close();
     }
-    // The second one passes 10,000 over by itself, from where it begins; the third must not begin there.
+    // The second scheduler uses up 10,000 numbers from its start; the third must not start there.
     expect(lastJobs).toEqual([0, 0, 10_000, 20_000]);
   });
 

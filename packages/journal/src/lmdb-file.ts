@@ -188,7 +188,7 @@ export class LmdbFile {
     return nodes;
   }
 
-  /** @returns how many pages a value of its own has */
+  /** @returns the number of overflow pages of a value */
   #takeOverflow({ overflow, size }: Leaf): number {
     if (overflow === undefined) return 0;
     const { page, pages } = overflow;

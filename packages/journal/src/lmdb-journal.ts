@@ -120,7 +120,7 @@ class LmdbJournal extends GroupCommit implements Journal {
     readAgain(this.at(place) ?? this.#store.at(job, place), job);
 
   readonly recallJob = (job: JobNumber): Iterable<readonly [place: number, record: JobRecord]> =>
-    // Damage was told of when it was opened, and costs no more now than then.
+    // Damage was reported at opening, and costs no more now than then.
     soundRecords(this.of(job, this.#store.of(job)), () => {});
 
   protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {

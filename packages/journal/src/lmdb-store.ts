@@ -161,7 +161,7 @@ export class LmdbStore {
     return `${path} was removed or replaced while in use: restore it, or restart this process`;
   }
 
-  /** Lets go of what readers that were killed had held: it could never be used again. */
+  /** Releases slots of killed readers, which could otherwise never be reused. */
   clearDeadReaders(): void {
     try {
       this.#root.readerCheck();

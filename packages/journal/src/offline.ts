@@ -36,7 +36,7 @@ export interface JournalReader {
   /** In PostgreSQL: the scheduler that has it, and since how many owners. */
   readonly holder?: string;
   readonly epoch?: number;
-  /** All that can be read, as `Journal` has it; what cannot is told of. */
+  /** All readable records, as in `Journal`; damage is reported. */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
   /** The same without what large records hold; with the bytes of each. */
   heads(

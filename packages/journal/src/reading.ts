@@ -13,8 +13,8 @@ export interface Damaged {
 export type Filed = readonly [job: number | undefined, bytes: Buffer, place: number];
 
 /**
- * The records of jobs that begin with their acceptance, each in its place. What is damaged is left out, and told of:
- * it costs a record, or the job whose acceptance it was, and no other.
+ * The records of jobs that begin with an acceptance, each with its place. Damaged records are skipped and
+ * reported: each costs one record, or its job if it was the acceptance.
  */
 export function* soundRecords(
   filed: Iterable<Filed>,

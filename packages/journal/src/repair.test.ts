@@ -23,7 +23,7 @@ test('a repair never leaves the folder without a journal: cut off, the next star
   }
   await journal.close();
   damageFile(join(folder, 'jobs.mdb'), 6);
-  // Names that came or went.
+  // Names that appeared or disappeared.
   const changed: (string | null)[] = [];
   const watcher = watch(folder, (event, name) => event === 'rename' && changed.push(name));
   const { kept, records } = await repairJournal(options);

@@ -40,8 +40,8 @@ interface Space {
 }
 
 /**
- * Watches the room on a journal's disk. The reserve is a file: whatever else fills the disk, so much is left for the
- * jobs that were accepted, once it is deleted.
+ * Monitors the free space on a journal's disk. The reserve is a file: however the disk fills up, deleting it
+ * leaves space for accepted jobs.
  */
 export class Room {
   readonly #folder: string;
@@ -77,7 +77,7 @@ export class Room {
     return this.#filling ?? Promise.resolve();
   }
 
-  /** Whether the disk has room for so many bytes of records, in whatever pages they may touch. */
+  /** Whether the disk has space for this many bytes of records on any pages. */
   hasRoomFor(bytes: number): boolean {
     if (this.#hasMoreThan(this.#limits.fullBelow + 4 * bytes)) return true;
     // It is close: what was seen a second ago will not do.

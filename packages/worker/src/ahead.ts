@@ -1,16 +1,16 @@
 import type { Address, MessageOf } from '@goshawk/core';
 import type { Entry, TaskRef } from './entry.js';
 
-/** A task that came for a slot which is about to be free. */
+/** A task that arrived for a slot that is about to be free. */
 export interface KeptTask {
   readonly owner: Address;
   readonly message: MessageOf<'run'>;
   readonly entry: Entry;
 }
 
-/** Slots of a worker that will be free soon, and the tasks that came for them: one a slot at most. */
+/** Slots of a worker that will soon be free, and the tasks that arrived for them: at most one per slot. */
 export class Ahead {
-  /** Whether central was told that the slot is free, by slots whose end is foreseen. */
+  /** Whether central knows that the slot is free, by slots with a foreseen end. */
   readonly #announced = new Map<number, boolean>();
   #kept: readonly KeptTask[] = [];
 

@@ -47,7 +47,7 @@ export interface TaskOrder {
   readonly long: boolean;
   /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
-  /** Undefined where it runs by itself. */
+  /** Undefined outside of a gang. */
   readonly gang?: GangPlace | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
-  /** Looks for a free port; `portFound` follows. Without it port 0 is told. */
+  /** Finds a free port; `portFound` follows. Without this method port 0 is sent. */
   findPort?(slot: number): void;
   /** The worker takes nothing for a while. @param reason one line for people */
   quarantined?(reason: string, forMs: number): void;

@@ -23,9 +23,9 @@ export interface Entry {
   readonly placed: TaskAttempt | undefined;
   /** The owner's belief of the task's run time; 0 for probes, of which nobody asks. ms */
   readonly estimateMs: number;
-  /** The least comes first in its lane; 0 where none is told: they are served as they came. ms */
+  /** Sort key within its lane, lowest first; 0 if unknown: in order of arrival. ms */
   readonly sizeMs: number;
-  /** When it came here, where a size is told; otherwise 0. */
+  /** Arrival time if a size is known; otherwise 0. */
   readonly since: Millis;
   /** Attributes that a worker must have: a thief, since who sent it here knows what this one has. */
   readonly requires?: readonly Attribute[] | undefined;
@@ -48,7 +48,7 @@ export function entryOfPlaced(message: MessageOf<'assign'>): Entry {
   return entryOfTask(owner, message, { task, attempt }, estimateMs);
 }
 
-/** Creates an entry that is served in order of arrival, whatever its size. */
+/** Creates an entry that is served in order of arrival, regardless of its size. */
 function entryOfTask(
   owner: Address,
   { job, stage, long, demand }: TaskFacts,
@@ -80,7 +80,7 @@ export function isPlaced(entry: Entry, owner: Address, { job, task, attempt }: T
 /** The entry that a probe becomes. */
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
   const { job, stage, long, lane, demand, sizeMs, requires } = probe;
-  // A small integer where nobody looks at it: a fraction would take memory of its own.
+  // A small integer when nobody reads it: a fraction would need separate memory.
   const since = sizeMs === 0 ? 0 : now;
   return { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since, requires };
 }

@@ -41,7 +41,7 @@ export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   w.finder?.tell();
 }
 
-/** @returns whether central was told already that the slot is free */
+/** @returns whether central already knows that the slot is free */
 export function endCame(w: WorkerState, slot: number): boolean {
   const ahead = w.knownAhead;
   if (ahead?.foresees(slot) !== true) return false;

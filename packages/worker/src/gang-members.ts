@@ -51,7 +51,10 @@ export function giveBackMembers(w: WorkerState, isMeant: (owner: Address) => boo
   return slots.length > 0;
 }
 
-/** Owners that have not answered are told again. @returns whether any member waits */
+/**
+ * Repeats the message to owners that have not replied.
+ * @returns whether any member waits
+ */
 export function sweepMembers(w: WorkerState, now: Millis): boolean {
   const slots = heldSlots(w);
   for (const slot of slots) {

@@ -118,7 +118,7 @@ function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
   dropQuestions(w, owner);
 }
 
-/** An owner that was started again wants what its earlier incarnations have here. */
+/** A restarted owner asks for the tasks of its earlier incarnations. */
 export function resumed(
   w: WorkerParts,
   owner: Address,

@@ -67,10 +67,9 @@ export class Membership {
   }
 
   /**
-   * The connection to a party broke. What central has sent before may still arrive, so only a welcome ends that, which
-   * whoever is there next gives as soon as there is a connection again.
-   *
-   * @returns whether this is news, and of central
+   * The connection to a party broke. Earlier messages of central may still arrive, so only a welcome ends
+   * this state, which the current central sends after reconnecting.
+   * @returns whether this is news, and about central
    */
   disconnected(from: Address): boolean {
     if (from !== this.central || this.central === NOBODY || this.#isCutOff) return false;
@@ -110,7 +109,7 @@ export class Membership {
   apply(message: MessageOf<'peers'>): boolean {
     if (message.version < this.#version) return true;
     if (message.since === 0) {
-      // Shared with whoever sent it: never changed in place.
+      // Shared with the sender: never changed in place.
       this.#general = message.joined;
       this.#schedulers = message.owners;
     } else {

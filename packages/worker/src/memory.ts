@@ -22,7 +22,7 @@ export interface HeldMember {
   readonly message: MessageOf<'run'>;
   /** Undefined while one is looked for. */
   port: number | undefined;
-  /** When the owner was last told. */
+  /** Time of the last report to the owner. */
   toldAt: Millis;
 }
 
@@ -51,7 +51,7 @@ export class WorkerMemory {
   readonly slots = table({
     state: 'u8',
     long: 'u8',
-    /** 1: the owner of the task is gone; the task was told to end, and nobody will confirm that. */
+    /** 1: the owner of the task is gone; the task was killed, and no confirmation is expected. */
     orphaned: 'u8',
     /** The question of a slot that asks, and how often it was asked. */
     ask: 'f64',
@@ -65,7 +65,7 @@ export class WorkerMemory {
     job: 'f64',
     task: 'u32',
     attempt: 'u32',
-    /** The match that the task came of; 0: central has no part in it. */
+    /** The match that brought the task; 0: central was not involved. */
     match: 'f64',
   });
   /** By worker: its first slot; the last element is the end. */
@@ -87,7 +87,7 @@ export class WorkerMemory {
   /** Steals of all workers. */
   readonly steals = { attempts: 0, successes: 0, probesMoved: 0 };
 
-  /** Nothing waits at the worker: all that most thieves want to know of it. */
+  /** The worker's queue is empty, which is all that most thieves need to know. */
   isQueueEmpty(row: number): boolean {
     const first = LANES.length * row;
     return this.waiting.isEmpty(first) && this.waiting.isEmpty(first + 1);

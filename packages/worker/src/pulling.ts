@@ -6,8 +6,8 @@ import type { WorkerState } from './state.js';
 const MATCHES_UNHEARD_MAX = 1_000_000;
 
 /**
- * The worker's half of matching: says to central what is free here, and keeps count of the matches that came
- * of it. It says all that there is to say each time, so that a message lost is made up for by the next.
+ * The worker's half of matching: reports free slots to central, with the matches included so far. Each
+ * message has the complete state, so that the next one makes up for a lost one.
  */
 export class Pulling {
   readonly #w: WorkerState;
@@ -43,7 +43,7 @@ export class Pulling {
     }
   }
 
-  /** A slot is free, and nothing that waits here wants it. */
+  /** A slot is free, and no queued task can use it. */
   pullIfFree(): void {
     if (this.#w.wantsWork) this.pull();
   }

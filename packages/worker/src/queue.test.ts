@@ -6,7 +6,7 @@ import { WorkerMemory } from './memory.js';
 import { WorkerQueue } from './queue.js';
 import { SharedProbes } from './shared-probes.js';
 
-/** Entries are told apart by their stage, which nothing here looks at otherwise. */
+/** Entries are identified by their stage, which is not used otherwise here. */
 function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}): Entry {
   return {
     owner: 1 as Address,
@@ -28,7 +28,7 @@ function newQueue(): WorkerQueue {
   return new WorkerQueue(memory, memory.admit(1, NO_RESOURCES));
 }
 
-/** `s s L s`: short probes and long tasks, in the order in which they came. */
+/** `s s L s`: short probes and long tasks, in order of arrival. */
 function queueOf(text: string): WorkerQueue {
   const queue = newQueue();
   text

@@ -5,9 +5,8 @@ import { nextBeat } from './membership.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Tells central all about this worker.
- *
- * @param isRepeated nobody has answered so far; what is held changes with time
+ * Registers this worker with its complete state.
+ * @param isRepeated without a reply so far; the state changes with time
  */
 export function register(w: WorkerState, now: Millis, isRepeated = false): void {
   // Tasks kept in advance belong to the previous central only.

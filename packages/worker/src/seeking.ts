@@ -38,7 +38,7 @@ export class Seeking {
     return this.#open.length > 0;
   }
 
-  /** Short tasks are to be asked for: always by this policy, or because central is silent, or relieved of that. */
+  /** Whether to ask for short tasks: always under this policy, or because central is silent, or has shed them. */
   isOn(now: Millis): boolean {
     const { membership } = this.#w;
     const policy = membership.settings?.policy;
@@ -81,10 +81,9 @@ export class Seeking {
   }
 
   /**
-   * Asks again whoever has been silent for `silenceMs`, since a task may have been lost on its way here; the round
-   * goes on with the next scheduler meanwhile.
-   *
-   * @returns whether a round has come to its end by this
+   * Repeats the question to schedulers silent for `silenceMs`, since a task may be lost in flight; the round
+   * continues with the next scheduler meanwhile.
+   * @returns whether this ended a round
    */
   sweep(silenceMs: Millis, triesMax: number, now: Millis): boolean {
     const wasInRound = this.inRound;

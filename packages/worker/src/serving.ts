@@ -49,7 +49,7 @@ export function serve(w: WorkerParts, now: Millis): void {
   }
 }
 
-/** Tasks that came ahead of a free slot have one. */
+/** Tasks that arrived early have a free slot. */
 function startKept(w: WorkerParts, now: Millis): void {
   const ahead = w.knownAhead;
   if (ahead === undefined) return;
@@ -103,7 +103,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   w.finder?.settled(message, now);
 }
 
-/** Another answer to a question: the task waits behind the one that came first. */
+/** A second answer to a question: the task waits behind the first one. */
 function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
   const { ask } = message;
   if (w.chunks.first(ask) === undefined) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
@@ -181,7 +181,7 @@ export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
   if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.tell();
 }
 
-/** Its owner has it wait again, elsewhere or later: a policy wants the room. */
+/** Its owner lets it wait elsewhere or later: a policy needs the room. */
 export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);

@@ -40,7 +40,7 @@ const LIFE = {
   release:  [NEVER,  IDLE,    IDLE],
 };
 
-/** The slots of one worker, by index, and what is free beside them. What is told of them are rows of the shared table. */
+/** The slots of one worker, by index, and its free resources. Slots are rows of the shared table. */
 export class Slots {
   readonly #memory: WorkerMemory;
   readonly #row: number;
@@ -168,7 +168,7 @@ export class Slots {
     return true;
   }
 
-  // ---- what is told of one
+  // ---- what is known about one slot
 
   /** The row of a slot in `WorkerMemory.slots`, and its number in what is kept beside. */
   rowOf(index: number): number {
@@ -266,7 +266,10 @@ export class Slots {
     return this.#indexes(ASKING);
   }
 
-  /** Matches that what runs came of. @param isLeftOut by slot; none unless given */
+  /**
+   * Matches that brought the running tasks.
+   * @param isLeftOut by slot; none unless given
+   */
   matchesBut(isLeftOut: (index: number) => boolean = () => false): number[] {
     const { match } = this.#memory.slots;
     const matches: number[] = [];
@@ -293,7 +296,7 @@ export class Slots {
     return this.#find(ASKING, (row) => slots.ask[row] === ask);
   }
 
-  /** The question that the task in the slot came of; 0: of none. */
+  /** The question that brought the task in the slot; 0: none. */
   askOf(index: number): number {
     return this.#memory.slots.ask[this.rowOf(index)]!;
   }
@@ -334,11 +337,9 @@ export class Slots {
   }
 
   /**
-   * Whether what waits here waits behind long work: something long is served and nothing short. With one
-   * slot that is "executes a long task" (Hawk §3.6); with several, a slot that runs short work will soon
-   * be free.
-   *
-   * @param startedBefore a task that has run since then is long, whatever its job is taken for
+   * Whether queued tasks wait behind long work: something long runs and nothing short. With one slot that is
+   * "executes a long task" (Hawk §3.6); with several, a slot with short work will soon be free.
+   * @param startedBefore a task running since before then is long, regardless of its job class
    */
   executesLong(startedBefore: Millis): boolean {
     if (this.longCount > 0 && this.longCount === this.busyCount) return true;
@@ -365,7 +366,7 @@ export class Slots {
     );
     invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
     for (const [name, capacity] of Object.entries(this.#memory.capacities[this.#row]!)) {
-      // GPUs keep accounts of their own: what is free is what one more task can have.
+      // GPUs are accounted separately: the free amount is what one more task can get.
       if (name === GPU && this.#gpus !== undefined) continue;
       const free = this.#memory.free[this.#row]![name]!;
       const inUse = used[name] ?? 0;

@@ -86,7 +86,7 @@ export class StartHealth {
     return this.#quarantine(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
   }
 
-  /** Tells central, which forgets it when it is not told again with each heartbeat. */
+  /** Reports it to central with each heartbeat, because central forgets it otherwise. */
   tell(): void {
     if (this.isQuarantined) this.#say(this.#reason);
   }

@@ -25,11 +25,11 @@ export class WorkerState {
   readonly row: number;
   readonly env: WorkerEnvironment;
   isDraining = false;
-  /** Made when a task came to nothing for the first time. */
+  /** Created at the first failed task. */
   #health: StartHealth | undefined;
   /** Made when the end of a task was foreseen for the first time. */
   #ahead: Ahead | undefined;
-  /** Made when several tasks came for one slot for the first time. */
+  /** Created when several tasks arrive for one slot for the first time. */
   #chunks: Chunks | undefined;
   /** Questions, and ends of tasks, each of which has its number. */
   asks = 0;
@@ -120,7 +120,7 @@ export class WorkerState {
     return this.slots.idleCount > 0 && this.slots.fits(demand) && this.takesWork;
   }
 
-  /** The task came for a slot that will be free in a moment, and can run in it then. */
+  /** The task arrived for a slot that will be free in a moment, and can run there. */
   mayKeep({ demand, apartMs, gang }: Pick<MessageOf<'run'>, 'demand' | 'apartMs' | 'gang'>): boolean {
     const isAlike = apartMs === undefined && gang === undefined;
     const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && isAlike;

@@ -16,7 +16,7 @@ import { Stealing } from './stealing.js';
 
 const SELF = 0 as Address;
 
-/** A thief that always wants work, among so many general workers. */
+/** A thief that always steals, among this many general workers. */
 class Bench {
   readonly stealing: Stealing;
   readonly asked: Address[] = [];

@@ -60,8 +60,8 @@ export class Stealing {
   }
 
   /**
-   * Starts a round, when a slot is free and there is nothing else to do. Whoever calls knows that the worker takes work: to
-   * ask it here, of each that goes idle, made simulations 2 to 7% slower.
+   * Starts a round if a slot is free and the worker has no other work. Callers know that the worker accepts
+   * tasks: checking it here for each idle worker made simulations 2 to 7% slower.
    */
   begin(now: Millis): void {
     if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
@@ -122,8 +122,8 @@ export class Stealing {
   }
 
   /**
-   * For how long a task must have run to be taken for long, whatever its job is called: pilots run before anybody
-   * knows. Where jobs are judged as they come, their class counts (Hawk §3.6).
+   * Run time after which a task counts as long, regardless of its job class: pilots run before the class is
+   * known. If jobs are judged on arrival, their class counts (Hawk §3.6).
    */
   #overdueMs(): Millis {
     const { estimator, cutoffMs } = this.#policy();
@@ -212,7 +212,7 @@ export class Stealing {
 
 const NO_PROBES: MessageOf<'stolen'>['probes'] = [];
 
-/** Rounds are numbered, so that an answer that comes late is told from one to this. */
+/** Rounds are numbered, so that a late reply is not mistaken for one to the current round. */
 const requestOf = sharedByNumber(
   (round): MessageOf<'steal'> => ({
     type: 'steal',

@@ -14,7 +14,7 @@ export class WorkFinder {
   readonly #seeking: Seeking;
   readonly #pulling: Pulling;
   #armed = false;
-  /** While central is relieved: since when a slot may be free of which it was not told. */
+  /** While central sheds short jobs: since when an unreported slot may have been free. */
   #freeSince: Millis = 0;
 
   constructor(w: WorkerState) {
@@ -34,7 +34,7 @@ export class WorkFinder {
     if (this.#w.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
-  /** Schedulers have nothing. Central has work for the slot only when that is long, and can wait while it is relieved. */
+  /** Schedulers have no tasks. Central has only long work for the slot, and it can wait while central sheds load. */
   #tellCentral(now: Millis): void {
     const { membership } = this.#w;
     if (!membership.isRelieved) return this.#pulling.pullIfNew();
@@ -49,7 +49,7 @@ export class WorkFinder {
     return !this.#seeking.isOn(now) && !this.#w.membership.isRelieved;
   }
 
-  /** Other slots are free than central was told, or what runs here is of another class. */
+  /** The free slots, or the classes of running tasks, differ from the last report. */
   tell(): void {
     this.#pulling.pull();
   }
@@ -73,7 +73,7 @@ export class WorkFinder {
     else this.#pulling.takeBack();
   }
 
-  /** Something runs here, however it came. */
+  /** A task runs here, however it got here. */
   started(): void {
     this.#seeking.foundWork();
     this.#pulling.takeBack();
@@ -119,8 +119,8 @@ export class WorkFinder {
 }
 
 /**
- * For how long a slot is free before a central that has too much to do hears of it: at a high rate of tasks few
- * are for so long, and long tasks, for which it is told, last for a cutoff.
+ * How long a slot is free before an overloaded central is notified: at a high rate few slots are free that
+ * long, and the long tasks it is for last for a cutoff.
  */
 function pauseMs({ settings }: Membership): Millis {
   return Math.min(1_000, (settings?.policy.cutoffMs ?? 0) / 10);

@@ -49,10 +49,9 @@ import {
 import { nothingToSteal } from './stealing.js';
 
 /**
- * The worker: entries wait in its queue, a free slot serves the head by asking its owner for the task (late
- * binding, Hawk §3.5), and when a slot is free and nothing waits the worker steals (§3.6), seeks, or pulls. A task
- * that central has placed asks in the same way, naming itself, so that its owner has the last word on whether
- * it still runs here.
+ * The worker: entries wait in its queue, and a free slot serves the head by asking its owner for the task
+ * (late binding, Hawk §3.5). With a free slot and an empty queue the worker steals (§3.6), seeks, or pulls. A
+ * task placed by central asks in the same way by name, so that its owner decides whether it still runs here.
  */
 export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   start(now: Millis): void {

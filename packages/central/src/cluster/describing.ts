@@ -32,8 +32,7 @@ export function listSchedulers(
 }
 
 /**
- * Workers by their places, which they keep: whoever is there from the first page to the last is on one of them.
- *
+ * Workers by their fixed places: a worker that stays from the first page to the last appears exactly once.
  * @param from the first place
  */
 export function listWorkers(

@@ -47,12 +47,12 @@ export class Membership {
   readonly #names: Names;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
-  /** Names of the schedulers that were told of as missing. */
+  /** Names of the schedulers reported as missing. */
   #missing = '';
 
   /**
-   * @param cutoff of which everybody is told, with all other settings
-   * @param expected names of schedulers that should be there
+   * @param cutoff for all parties, with all other settings
+   * @param expected names of schedulers that should be present
    */
   constructor(
     env: CentralEnvironment,
@@ -85,7 +85,7 @@ export class Membership {
     this.#publisher.publish();
   }
 
-  /** The name of a worker; undefined where the scheduler has been told of it. */
+  /** Name of a worker; undefined if the scheduler already knows it. */
   untoldName(scheduler: Address, worker: Address): string | undefined {
     if (!this.#publisher.hasYetToTell(scheduler, worker)) return undefined;
     return this.registry.workers.get(worker)?.name;
@@ -418,7 +418,7 @@ export class Membership {
     for (const worker of this.#partitions.relabel()) this.#changed(worker, now);
   }
 
-  /** Something that others are told of the worker is new. */
+  /** Published facts about the worker have changed. */
   #changed(worker: WorkerRecord, now: Millis): void {
     this.#partitions.update(worker);
     this.#books.setOpen(worker, this.#partitions.isOpen(worker));

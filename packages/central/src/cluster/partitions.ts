@@ -8,7 +8,7 @@ import {
 } from '@goshawk/core';
 import { isActive, type Side, type WorkerRecord } from './registry.js';
 
-/** The Google trace's (Hawk §4.1), until `auto` has seen work of its own. */
+/** The Google trace's value (Hawk §4.1), until `auto` has observed work. */
 const SHARE_BEFORE_ANY_WORK = 0.17;
 
 /**
@@ -20,7 +20,7 @@ export class Partitions {
   /** Something that central decided about runs or waits there. */
   readonly #isBusy: (worker: Address) => boolean;
   readonly #share = new WorkShare();
-  /** The workers that central may use: those of whichever class it decides about. */
+  /** Workers that central may use: those of the classes it decides about. */
   readonly #scope: Scope;
   /** In the order in which they joined; also those that take no work. */
   readonly #joined: WorkerRecord[] = [];
@@ -163,7 +163,7 @@ export function relabel<Worker>(
 /** Window over which the share of short work is taken, and the steps in which it slides. ms */
 const WINDOW_MS = 3_600_000;
 const STEP_MS = 60_000;
-/** The partition is neither given up nor does it take most of the cluster, whatever the window says. */
+/** Limits that keep the partition above zero and below most of the cluster. */
 const LEAST = 0.01;
 const MOST = 0.5;
 

@@ -10,7 +10,7 @@ import {
 import type { AwayOwners } from './away-owners.js';
 import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
-/** So many parties are told of who is in the cluster as often as it changes. */
+/** Number of parties up to which each membership change is published immediately. */
 const TOLD_A_PAUSE = 500;
 /**
  * Fraction of a heartbeat interval. Schedulers about to learn of each other get replies only afterwards, up
@@ -18,22 +18,22 @@ const TOLD_A_PAUSE = 500;
  */
 const PAUSE_MAX = 0.4;
 
-/** So many schedulers that are gone for good are named to whoever asks for the whole list. */
+/** Maximum number of departed schedulers listed in a full reply. */
 const LOST_REMEMBERED = 1_000;
 
 const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], left: [] };
 
 /**
- * Tells workers and schedulers who is in the cluster. Changes gather and go out together as one numbered
- * step from the last version; whoever is new, or has missed a step, gets the whole list.
+ * Publishes the membership to workers and schedulers. Changes are collected and published as one numbered
+ * step from the last version; a new party, or one that missed a step, gets the full list.
  */
 export class Publisher {
   readonly #env: Environment<'publish'>;
   readonly #registry: Registry;
   readonly #away: AwayOwners;
-  /** Workers are told of the schedulers: they may ask them for tasks. */
+  /** Workers know the schedulers, so that they can ask for tasks. */
   readonly #publishesOwners: boolean;
-  /** Workers are told of each other: they may steal. Nobody else reads lists of thousands, told to thousands. */
+  /** Workers know each other if they may steal. Otherwise nobody needs lists of thousands. */
   readonly #publishesVictims: boolean;
   /** Version of the worker list for schedulers. */
   #version = 1;
@@ -42,10 +42,10 @@ export class Publisher {
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
   readonly #ownersLost = new Set<Address>();
-  /** The last that were lost, for whoever has missed when they were told of. */
+  /** The latest lost parties, for those that missed the notice. */
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
-  /** Schedulers that no other has been told of. */
+  /** Schedulers that no other knows yet. */
   readonly #untold = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
   /** Schedulers, with those that are away, are others than before. */
@@ -122,7 +122,7 @@ export class Publisher {
     this.#untold.add(scheduler);
   }
 
-  /** The others have been told of it: they take no more jobs with its keys. */
+  /** The others know it and accept no more jobs with its keys. */
   hasTold(scheduler: Address): boolean {
     return !this.#untold.has(scheduler);
   }
@@ -146,7 +146,7 @@ export class Publisher {
     this.#ownersVersion++;
   }
 
-  /** It is gone and may come back as another incarnation, which will want what runs of its jobs. */
+  /** It may return as another incarnation, which will ask for its running tasks. */
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
@@ -158,7 +158,7 @@ export class Publisher {
     this.#newcomers.add(party);
   }
 
-  /** Something is to be told, with what else comes until then. */
+  /** Schedules publishing, together with other changes until then. */
   publishSoon(now: Millis): void {
     if (this.#armed) return;
     this.#armed = true;
@@ -166,9 +166,9 @@ export class Publisher {
   }
 
   /**
-   * Each step is told to everybody. While workers come by the thousand, as they do when central was started again, a
-   * step for every few of them would be more than anybody could read; so the more there are, the more is gathered, and
-   * to each of them only a few steps are told in all.
+   * Each step goes to all parties. While thousands of workers join, as after a restart of central, frequent
+   * steps would be too much to read; so larger clusters collect more changes, and each party gets only a few
+   * steps in total.
    */
   #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;

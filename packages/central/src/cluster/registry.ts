@@ -5,7 +5,7 @@ export type Side = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
   readonly address: Address;
-  /** A small number of its own, which another gets when it is gone. */
+  /** A small unique number, reused after the worker is gone. */
   readonly place: number;
   readonly name: string;
   /** 0: no fixed number. */

@@ -2,7 +2,7 @@ import { type Address, InputError, type MessageOf, type Millis } from '@goshawk/
 import type { CentralConfig, CentralEnvironment } from '../contract.js';
 import type { Registry } from './registry.js';
 
-/** A central counts as new for so many heartbeats: whoever is there already is heard of within that time. */
+/** Heartbeats for which a central counts as new: existing parties register within that time. */
 const NEW_HEARTBEATS = 2;
 /** Minimum interval between replies: a claimant must not make this central dial arbitrary addresses. ms */
 const ANSWER_PAUSE_MS = 500;
@@ -10,10 +10,10 @@ const ANSWER_PAUSE_MS = 500;
 type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
 
 /**
- * A cluster has one central. Two of them can come to be behind one name (a service that was scaled up, a container that
- * was started by hand), and workers and schedulers would go to the one or the other by chance. So each looks behind its
- * own name now and then and says to whoever is there how many follow it. One that is new, or that nobody follows any
- * more, ends when another one has followers; one that is followed stays, whatever it is told.
+ * Ensures that a cluster has one central. Two may run behind one name (a scaled-up service, a manually
+ * started container), and workers and schedulers would choose between them at random. So each central
+ * contacts its own name from time to time and states its number of followers. One that is new or has no
+ * followers exits if another has followers; one with followers stays in any case.
  */
 export class Rivals {
   readonly #env: RivalsEnvironment;

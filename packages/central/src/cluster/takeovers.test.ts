@@ -64,7 +64,7 @@ class Bench {
     this.#beat(from);
   }
 
-  /** A scheduler, for want of a client, asks to have another one's jobs taken over. */
+  /** In place of a client, a scheduler requests a takeover. */
   want(scheduler: string): void {
     this.#central.receive(C, { type: 'takeOverFrom', request: 1, scheduler }, this.#now);
   }

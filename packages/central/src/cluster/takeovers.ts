@@ -32,7 +32,7 @@ export class Takeovers {
   /** The highest epoch that was heard, by tag. */
   readonly #epochs = new Map<string, number>();
   readonly #asked = new Map<string, Asked>();
-  /** An operator wants them taken over, however long they are away. */
+  /** An operator requested the takeover, regardless of how long they are away. */
   readonly #wanted = new Set<string>();
 
   constructor(
@@ -49,7 +49,7 @@ export class Takeovers {
     this.#leaseMs = leaseMs;
   }
 
-  /** @returns whether another one has its jobs, which it was told */
+  /** @returns whether another one has its jobs, and was notified */
   refuses(from: Address, { tag, epoch }: MessageOf<'enlist'>): boolean {
     const highest = this.#epochs.get(tag) ?? 0;
     if (epoch < highest) {

@@ -40,16 +40,16 @@ type Env = Environment<'plan'> & {
 interface Around {
   /** Tasks have come, of jobs that are not long. */
   came(tasks: number): void;
-  /** The name of a worker; undefined where the owner has been told of it. */
+  /** Name of a worker; undefined if the owner already knows it. */
   untoldName(owner: Address, worker: Address): string | undefined;
-  /** A policy wants the room of what runs there. */
+  /** A policy needs the room of a running task. */
   preempts?(job: BookedJob, worker: Address): void;
 }
 
 /**
- * Central's decider. Owners say what they need, workers what is free and what runs there: both are written into one set of
- * books. A policy plans from them once a turn. What it starts is told to the owners, who bind a task at the last moment;
- * what it places is told to the workers.
+ * Central's dispatcher. Owners report needs, workers report free slots and runs: both go into one set of
+ * books. A policy plans from them once per turn. Starts are sent to the owners, which bind a task at the last
+ * moment; placements are sent to the workers.
  */
 export class Dispatcher {
   readonly books = new ClusterBooks();
@@ -57,7 +57,7 @@ export class Dispatcher {
   readonly #policy: CentralPolicy;
   readonly #placements: Placements;
   readonly #line: WaitingLine;
-  /** For how long a match may be on its way. ms; 0: whatever is sent arrives */
+  /** How long a match may be in flight. ms; 0: all messages arrive */
   readonly #lostAfterMs: Millis;
   readonly #around: Around;
   /** Something has changed, or the time has come that the policy asked for. */
@@ -90,7 +90,7 @@ export class Dispatcher {
     return open;
   }
 
-  /** How planning has gone so far: what the policy counts, and what came of its plans. */
+  /** Planning statistics: the policy's counters, and the outcome of its plans. */
   get planning(): Readonly<Record<string, number>> {
     return { ...this.#policy.tally, preemptions: this.preemptions, refusedStarts: this.refused };
   }
@@ -280,7 +280,7 @@ export class Dispatcher {
       value,
       preemptible,
       prefers: attributesByName(prefers),
-      // Told again it may have been on its way for longer, which is no news.
+      // A repeated message may have been in flight longer, which is no news.
       deadlineAt: Math.min(
         known,
         deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
@@ -385,7 +385,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** All that came in this turn is in the books: the policy plans, and its plan is carried out. */
+  /** All messages of this turn are in the books: the policy plans, and its plan is carried out. */
   settle(now: Millis): void {
     if (!this.#isDue) return;
     this.#isDue = false;
@@ -447,7 +447,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** An owner takes a match for an old one where a later one of its worker came before: each message has later ones only. */
+  /** An owner considers a match stale if a later one of its worker arrived earlier: each message contains only later ones. */
   #tell(started: readonly BookedRun[]): void {
     const [first] = started;
     if (started.length === 1 && first!.named === undefined) return this.#match(first!.stage, started);

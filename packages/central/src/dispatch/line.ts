@@ -132,7 +132,7 @@ type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
 /** Work ahead relative to slots, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
-  // It gets another place once its pilots have told how long its tasks run.
+  // It moves once its pilots have determined its run time.
   const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
   return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }

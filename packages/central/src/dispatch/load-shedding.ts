@@ -14,18 +14,17 @@ const TRY_AGAIN_MS = 60_000;
 const TRY_AGAIN_MAX_MS = 3_600_000;
 
 /**
- * Whether central matches short jobs, or is relieved of it, since one process can match only so many tasks a second.
- * It gives that up when it has been busy nearly all the time for a while, and takes it back when so much fewer tasks
- * come than then that it will not have to give it up at once. Between the two lies a gap, so that a rate that is
- * about as much as it can do does not send everybody to and fro.
+ * Whether central matches short jobs, or has shed them, since one process can match only so many tasks per
+ * second. It sheds them after being busy nearly all the time for a while, and resumes when enough fewer tasks
+ * arrive that it will not have to shed again at once. The gap in between avoids oscillation near the limit.
  */
 export class LoadShedding {
   #isMatching = true;
   #lookedAt: Millis = 0;
   #busyMs: Millis = 0;
-  /** Short tasks that came since the last look. */
+  /** Short tasks that arrived since the last check. */
   #came = 0;
-  /** Looks in a row that speak for a change, and the tasks that came meanwhile. */
+  /** Consecutive checks in favor of a change, and the tasks that arrived meanwhile. */
   #looks = 0;
   #tasks = 0;
   /** Short tasks a look when it was too much. */

@@ -35,7 +35,7 @@ export class OccupiedNews {
     this.#env.setTimer('occupied', 0, now + this.#pauseMs);
   }
 
-  /** There is a scheduler that was told nothing yet. */
+  /** A scheduler has not received anything yet. */
   schedulerCame(now: Millis): void {
     this.#occupied.newcomer();
     this.tellSoon(now);

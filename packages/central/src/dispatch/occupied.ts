@@ -7,21 +7,21 @@ export interface OccupiedSource {
   readonly longChanges: number;
 }
 
-/** So few of the workers are wrong without anybody being told, as a fraction of all. */
+/** Fraction of workers that may be wrong before an update is published. */
 const TOLD_FROM = 0.01;
 
 /**
- * Which workers have no slot but for long tasks, as a bit for each. A probe that is sent there waits for hours, so
- * schedulers are told now and then, when enough has changed to matter.
+ * Bitmap of workers whose slots are all used by long tasks. A probe there waits for hours, so schedulers get
+ * an update when enough has changed to matter.
  */
 export class Occupied {
   #published: Uint8Array = NOBODY_OCCUPIED;
-  /** Somebody was told nothing yet, and takes nobody for occupied. */
+  /** A recipient has no bitmap yet, and considers no worker occupied. */
   #hasNewcomer = false;
   /** State at the last full scan; undefined forces a scan. */
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
-  /** @returns what is to be told; undefined when it is about what was told last */
+  /** @returns the update; undefined if little changed since the last */
   changed({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
     if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
     this.#seen = { longChanges, places };

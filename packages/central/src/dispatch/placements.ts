@@ -28,7 +28,7 @@ export class Placements {
     this.#onTheWayMs = onTheWayMs;
   }
 
-  /** The owner wants these tasks placed. */
+  /** Tasks that the owner asks to place. */
   place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
     const { job: number, stage: index, long, estimateMs } = message;
     const demand = this.#books.names.demandOf(message.demand);

@@ -4,7 +4,7 @@ import { StartTimes } from './start-times.js';
 
 const SECOND = 1_000;
 
-/** So many waits of a kind, each of a stage of its own: behind `basisMs` of work it takes `waitMs(basisMs)`. */
+/** Many waits of a kind, each of a separate stage: behind `basisMs` of work it takes `waitMs(basisMs)`. */
 function seen(
   waits: number,
   {

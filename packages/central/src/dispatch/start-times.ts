@@ -28,17 +28,17 @@ interface Asked {
 
 /** A waiting task and the facts its wait is compared by. */
 export interface WaitBasis {
-  /** Waits of other kinds tell about this one where too few of its own are known. */
+  /** Waits of other kinds are used if too few of this kind are known. */
   readonly kind: string;
   /** The wait by what is believed of those before it. 0: it is next, or nothing is believed. */
   readonly basisMs: Millis;
 }
 
 /**
- * When what waits will start, by how earlier waits came out: q10, q50 and q90 of wait ÷ basis over the NEAREST earlier ones
- * in log(basis), the nearer the more. Those without a basis are compared by their waits alone. Questions count by the time
- * for which they stand, as if somebody had asked at random times: else times in which much happens, and short waits, count
- * too much.
+ * Predicts the start of waiting stages from earlier waits: q10, q50 and q90 of wait ÷ basis over the NEAREST
+ * earlier ones in log(basis), weighted by proximity. Waits without a basis are compared directly. Samples are
+ * weighted by the time they represent, as if taken at random times; otherwise busy times and short waits
+ * would count too much.
  */
 export class StartTimes<Stage extends object> {
   readonly #groups = new Map<string, Group>();

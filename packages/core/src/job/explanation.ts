@@ -14,7 +14,7 @@ import { WAIT_PHASES, WAITING_REASONS } from './waiting.js';
 
 const party = text(512);
 const reason = choice(...WAITING_REASONS);
-/** The first hundred are told of. */
+/** Only the first hundred are reported. */
 const LISTED_MAX = 200;
 
 export const waitingGroup = view({
@@ -118,7 +118,7 @@ const needView = view({
   kind: choice('short', 'small', 'long', 'large'),
   tasks: count,
   demand: amounts,
-  /** Since it came, or since a worker was last found for it. */
+  /** Time since its arrival, or since the last worker was found for it. */
   waitedMs: ms,
   /** Work that a free worker serves first. */
   ahead: record({ jobs: count, tasks: count, workMs: ms }),

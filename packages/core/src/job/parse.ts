@@ -16,9 +16,8 @@ import {
 } from './spec.js';
 
 /**
- * Checks what somebody wrote as a job and puts its stages into an order in which they can run.
- *
- * @param source names where it came from, for the error: a file name, or `job`
+ * Validates a job and orders its stages so that they can run.
+ * @param source origin for errors: a file name, or `job`
  * @throws InputError with one line that names the field
  */
 export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
@@ -161,7 +160,7 @@ function normalized(path: string): string {
 export function describeIssue(error: z.ZodError): string {
   let issue = error.issues[0]!;
   const path = [...issue.path];
-  // A union reports every branch; the one that came furthest is the one that was meant.
+  // A union reports every branch; the branch that matched furthest is the intended one.
   while (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const branches = issue.errors.filter((branch) => branch.length > 0);
     if (branches.length === 0) break;

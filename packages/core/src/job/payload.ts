@@ -14,7 +14,7 @@ const passable = (problemOf: (text: string) => string | undefined) =>
 /** A name, an argument or a path: anything but a NUL byte and half a character. */
 export const passableText = () => passable(textProblem);
 
-/** The system passes no longer text to a process, whatever the characters. */
+/** The system's limit for a text passed to a process, for any characters. */
 const fits = (text: string) =>
   text.length * 3 <= LIMITS.argumentBytesMax || utf8Bytes(text) <= LIMITS.argumentBytesMax;
 const TOO_LONG = `longer than the ${LIMITS.argumentBytesMax} bytes that the system passes to a process: use stdin or a file`;
@@ -46,7 +46,7 @@ function namesVariable(name: string): boolean {
   );
 }
 
-/** Over any memory, as Node's own buffers are; `z.instanceof` would want an ArrayBuffer below. */
+/** Accepts any memory, such as Node's buffers; `z.instanceof` requires an ArrayBuffer. */
 const bytes = () => z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected text or bytes');
 
 /**
@@ -188,7 +188,7 @@ export function payloadSchemaOf(payload: unknown): z.ZodType<Payload> {
   return 'module' in payload ? kindSchemas.module : payloadSchema;
 }
 
-/** Fields of a task, of whichever kind. */
+/** Fields of all kinds of tasks. */
 export function payloadFields(): readonly string[] {
   return [sleepPayload(), execPayload(), modulePayload()].flatMap(({ shape }) => Object.keys(shape));
 }

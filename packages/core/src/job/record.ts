@@ -126,7 +126,7 @@ export type JobRecord =
       readonly close: boolean;
     }
   | {
-      /** The schedulers to which keys belong, as they were last told: of no job, and filed under 0. */
+      /** The last known owners of keys: not part of a job, stored under 0. */
       readonly kind: 'schedulers';
       readonly job: 0;
       readonly at: Millis;

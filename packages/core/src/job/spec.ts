@@ -302,7 +302,7 @@ export interface JobSpec {
   readonly retries: number;
   /** Delay before the first retry; doubles with each further retry. */
   readonly retryBackoffMs?: number;
-  /** Exit codes that are tried again; absent: whatever fails is. */
+  /** Exit codes that are retried; absent: all failures. */
   readonly retryOn?: readonly number[];
   readonly timeoutMs: number | undefined;
   /** Tasks may be appended until it is closed, which it is when no client was heard of for so long. */
@@ -313,7 +313,7 @@ export interface JobSpec {
   readonly after?: readonly string[];
   /** Those that must have completed; else it is cancelled. */
   readonly afterOk?: readonly string[];
-  /** It is held from the start. */
+  /** The job is on hold from the start. */
   readonly hold?: true;
   /** Nothing of it starts before. */
   readonly begin?: Begin;

@@ -20,6 +20,6 @@ export interface TaskContext<Signal> {
   readonly signal: Signal;
   /** A line of the task's output. */
   log(line: string): void;
-  /** How far it is, as a line of its stderr: the last word, and others at most once a second. */
+  /** Progress, as a line on its stderr: the final one, and others at most once per second. */
   progress(done: number, total: number): void;
 }

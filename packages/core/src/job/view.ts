@@ -335,7 +335,7 @@ export const taskPage = view({
 });
 export type TaskPage = NonNullable<(typeof taskPage)['infer']>;
 /**
- * In which results are read. `index`: every task, whatever its state. `prefix`: in index order up to the first task that has
+ * Order of results. `index`: every task in any state. `prefix`: in index order up to the first task that has
  * not ended. `ended`: in the order in which tasks ended.
  */
 export const RESULT_ORDERS = ['index', 'prefix', 'ended'] as const;

@@ -2,7 +2,7 @@
 export const WAITING_REASONS = [
   /** Its stage comes after another one of its job. */
   'stage',
-  /** The scheduler has just started again, and workers have not told yet what they run of its jobs. */
+  /** The scheduler has restarted, and workers have not reported its running tasks yet. */
   'resuming',
   /** The job runs its maximum number of tasks. */
   'job-limit',
@@ -12,7 +12,7 @@ export const WAITING_REASONS = [
   'drained',
   /** Only central may place it, and central is silent. */
   'central-away',
-  /** The pilots of its job have not told what it is. */
+  /** The pilots of its job have not decided its class. */
   'pilots',
   /** Central was asked for a worker and has not answered. */
   'placing',
@@ -46,13 +46,13 @@ export const WAIT_PHASES = [
   'other-job',
   /** Until the stages before its own had. */
   'stage',
-  /** Until the pilots of its job had told what it is. */
+  /** Until the pilots of its job decided its class. */
   'pilots',
   /** Until it first started. */
   'worker',
-  /** From its first attempt, which came to nothing, to the one that counts. */
+  /** From the first, unsuccessful attempt to the successful one. */
   'retry',
-  /** While its user held the job, and until it was to begin. */
+  /** While the job was on hold, or before its begin time. */
   'held',
 ] as const;
 

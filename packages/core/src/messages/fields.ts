@@ -20,7 +20,7 @@ export type FieldKind =
   | { readonly kind: 'optional'; readonly of: FieldKind }
   | { readonly kind: 'list'; readonly of: FieldKind; readonly lengthMax: number }
   | { readonly kind: 'record'; readonly fields: Fields }
-  /** Anything JSON-like (and byte arrays); whoever reads it checks it. */
+  /** Any JSON-like value or byte array; the reader validates it. */
   | { readonly kind: 'open' }
   /** Travels like `open`; `parse` throws when it is not what it should be. */
   | { readonly kind: 'parsed'; readonly parse: (value: unknown) => unknown };

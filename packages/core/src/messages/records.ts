@@ -42,15 +42,15 @@ export type Lane = (typeof LANES)[number];
 export const lane = choice(...LANES);
 
 /**
- * Part that a batch plays in its job. `judged`: the class is final. `thin`: the job has too few tasks to
+ * Part that a batch plays in its job. `judged`: the class is final. `thin`: a job with too few tasks to
  * sample. `pilots`: run first. `early`: the rest, before the pilots have ended (SLearn §5.1.2).
  */
 export const BATCH_PARTS = ['judged', 'thin', 'pilots', 'early'] as const;
 export type BatchPart = (typeof BATCH_PARTS)[number];
 
 /**
- * Why a run ended. `lost`: cut short by no fault of its own, because its worker is gone or was stopped; it may
- * run again and costs no retry.
+ * Why a run ended. `lost`: cut short because its worker is gone or was stopped; it may run again without
+ * using a retry.
  */
 export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 export type OutcomeKind = (typeof OUTCOMES)[number];
@@ -65,7 +65,7 @@ export const outcome = view({
   errorMessage: line,
   exitCode: optional(integer),
   signal: optional(text(32)),
-  /** Names of the GPUs that the run had for itself, as it was told them; not there where it had none. */
+  /** Names of the GPUs assigned to the run; absent without any. */
   gpus: optional(list(name, LIMITS.gpusMax)),
 });
 /** How a run ended. */
@@ -136,7 +136,7 @@ export const heldRun = record({
   attempt,
   long: flag,
   demand: resources,
-  /** The owner’s belief of its run time; 0 where the worker was not told. */
+  /** The owner’s estimate of its run time; 0 if the worker does not know it. */
   estimateMs: ms,
   /** It waits in the worker’s queue. */
   queued: flag,

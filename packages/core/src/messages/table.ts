@@ -164,7 +164,7 @@ export const MESSAGES = {
     ownersLost: list(address, LIMITS.membersMax),
     /** Schedulers that are new, where workers ask schedulers for tasks. */
     owners: list(address, LIMITS.membersMax),
-    /** Schedulers that are away and keep their jobs: what runs of theirs goes on, and is held for them. */
+    /** Schedulers that are away but keep their jobs: their running tasks continue, and the results are kept. */
     ownersAway: list(address, LIMITS.membersMax),
   }),
   members: message(
@@ -188,7 +188,7 @@ export const MESSAGES = {
     /** Run time of tasks that ended since the last report. */
     shortMs: ms,
     longMs: ms,
-    /** Estimate × tasks, and tasks, of the short jobs that came since then and of which central hears nothing else. */
+    /** Estimate × tasks, and tasks, of short jobs that arrived since then and that central does not otherwise learn of. */
     cameMs: ms,
     cameTasks: count,
     /** Jobs that completed since then, by how long their tasks took: where the cutoff is learned. */
@@ -523,7 +523,7 @@ export const MESSAGES = {
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
       /** Nothing waited at central any more then. */
       calm: optional(flag),
-      /** Those of them that the scheduler has not been told of. */
+      /** Those that the scheduler does not know yet. */
       newcomers: optional(list(record({ worker: address, name }), LIMITS.membersMax)),
     },
   ),
@@ -611,7 +611,7 @@ export const MESSAGES = {
   explainJob: message('client', 'scheduler', 'Sent again until answered.', {
     request,
     id: name,
-    /** Told of in particular. */
+    /** Reported individually. */
     task: optional(count),
   }),
   explainWaiting: message('client', 'scheduler', 'Sent again until answered.', { request }),
@@ -690,7 +690,7 @@ export const MESSAGES = {
     {
       job,
       worker: address,
-      /** The match of which the task came that is to end there, and to wait again. */
+      /** The match whose task is preempted, and waits again. */
       match: count,
     },
   ),
@@ -823,7 +823,7 @@ export const MESSAGES = {
     'central',
     'Sent again every few seconds. Doubled: the second changes nothing.',
     {
-      /** All that are in the database and have anything in them, whoever has them. */
+      /** All non-empty journals in the database, with any owner. */
       journals: list(
         record({
           /** Name of the scheduler that created it. */
@@ -997,7 +997,7 @@ export function isReplyType(type: MessageType): type is ReplyType {
   return REPLIES.has(type);
 }
 
-/** A client's question, or what it is told: no cost of a policy. */
+/** A client's request or its reply: not a cost of a policy. */
 export function isOfClients(type: string): boolean {
   if (!Object.hasOwn(MESSAGES, type)) return false;
   const { from, to } = MESSAGES[type as MessageType];

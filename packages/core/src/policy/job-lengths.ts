@@ -1,7 +1,7 @@
 import type { Millis } from '../ids.js';
 import { sumOf } from '../sums.js';
 
-/** Jobs whose tasks took about as long in the mean. */
+/** Jobs with a similar mean task run time. */
 export interface LengthCount {
   /** Mean task run times of 2^(length ÷ 4) ms to a quarter of a doubling more. */
   readonly length: number;

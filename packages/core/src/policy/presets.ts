@@ -48,8 +48,8 @@ export interface Preset {
   /** The policy that decides which task goes where, for the classes that central matches or places. */
   readonly decidedBy: DecidedBy;
   /**
-   * Short and long jobs are told apart by the cutoff, and short ones may do without central. Without, the policy goes by
-   * sizes, resources or deadlines, and decides on each task.
+   * The cutoff separates short and long jobs, and short ones can do without central. Otherwise the policy
+   * decides on each task by sizes, resources or deadlines.
    */
   readonly byClass: boolean;
   /** Owners declare whole jobs to central: stages, demands, estimates, deadline, weight, user. */
@@ -65,7 +65,7 @@ export interface Preset {
 const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false, packs: false } as const;
 /** Goshawk’s own policy decides. */
 const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS, packs: true } as const;
-/** Hawk’s waiting-time queue decides, of whatever central decides. */
+/** Hawk’s waiting-time queue makes all decisions of central. */
 const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as const;
 
 export const PRESETS = {

@@ -45,8 +45,8 @@ const common = () => ({
   /** Probes per task (Sparrow and Hawk §4.1: 2). */
   probeRatio: z.number().min(1).max(100),
   /**
-   * `distinct`: the probes of a batch go to different workers (Sparrow). `independent`: each is drawn by itself, as
-   * in the simulator of Hawk's authors, and two may meet at one worker.
+   * `distinct`: the probes of a batch go to different workers (Sparrow). `independent`: each is drawn
+   * separately, as in the simulator of Hawk's authors, and two may go to the same worker.
    */
   probeDraw: z.enum(['distinct', 'independent']),
   /** Workers that an idle worker contacts in one round of stealing (Hawk §4.1: 10). */
@@ -127,7 +127,7 @@ export const timingsSchema = z.lazy(() =>
     retryMs: ms(),
     /** A question asked so often without an answer is given up. */
     retriesMax: z.number().int().min(1),
-    /** Changes of membership gather for so long before they are told. */
+    /** Time for which membership changes are collected before they are published. */
     publishMs: ms(),
     /** How often those who watch a job hear of its progress. */
     progressMs: ms(),
@@ -220,7 +220,7 @@ export function parseClusterSettings(value: unknown): ClusterSettings {
   return result.data;
 }
 
-/** The scope's name in a cluster without partitions is `all`, whatever the route says. */
+/** Without partitions the scope is called `all`, regardless of the route. */
 export function effectiveScope(preset: Preset, scope: (typeof SCOPES)[number]): (typeof SCOPES)[number] {
   return preset.partition ? scope : 'all';
 }

@@ -238,7 +238,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const heard = listenTo(taken!);
     taken!.append(ended(1));
     await until(() => expect(heard.count).toBe(1));
-    // The name that is free again begins with a journal of its own.
+    // A reused name starts with a new journal.
     const again = await opened(url, 's1');
     expect(again.journal.tag).not.toBe(old.journal.tag);
     expect(recordsOf(again.journal)).toEqual([]);

@@ -62,11 +62,10 @@ const SESSION_MS = 2_000;
 const SESSION_LOOK_MS = 100;
 
 /**
- * The journals of one scheduler's process in PostgreSQL, over one connection: its own, and those that it has taken over.
- *
- * Who has a journal is a row with an epoch. Whoever claims it raises the epoch, and from then on nothing is written for
- * the one before. That is what protects the jobs; a lock of the session beside it only keeps two processes that were given one
- * name from throwing each other out.
+ * The journals of one scheduler's process in PostgreSQL, over one connection: its own, and those it has taken
+ * over. Ownership is a row with an epoch. A new owner raises the epoch, and writes with the previous one
+ * fail. This protects the jobs; an additional session lock only keeps two processes with the same name from
+ * displacing each other.
  */
 export class PostgresJournals {
   readonly promise: CommitPromise;
@@ -152,11 +151,10 @@ export class PostgresJournals {
   }
 
   /**
-   * Takes a journal over from whoever has it.
-   *
-   * @param epoch of the owner that is gone
-   * @returns undefined when somebody else was sooner
-   * @throws JournalError `journal-newer`: it is left as it is
+   * Takes over a journal.
+   * @param epoch of the lost owner
+   * @returns undefined if another scheduler was faster
+   * @throws JournalError `journal-newer`: it is left unchanged
    */
   takeOver(tag: string, epoch: number): Promise<SharedJournal | undefined> {
     return this.#claim(tag, epoch, true);
@@ -299,7 +297,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly epoch: number;
   readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
-  /** It is not at hand: what is wanted again is kept by whoever wants it. */
+  /** Not readable synchronously: callers keep what they need. */
   readonly recall = undefined;
   readonly recallJob = undefined;
   /** Size of all journals at the last check. */

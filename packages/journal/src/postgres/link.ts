@@ -12,7 +12,7 @@ const ANSWER_MS = 10_000;
 /** Between two tries, the first and the last. ms */
 const PAUSE_MS = { first: 20, last: 200 };
 
-/** The server notices that this machine is gone, and lets go of what it held. */
+/** Lets the server notice that this machine is gone, and release its locks. */
 const KEEPALIVES =
   '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=10000';
 
@@ -29,8 +29,8 @@ interface QueryOptions {
 }
 
 /**
- * One connection to whichever of the hosts can be written to. What cannot be answered now is asked again until it is, by
- * itself: so only what may be done twice may be asked.
+ * One connection to the writable host. Queries without a reply are retried automatically until they succeed,
+ * so they must be idempotent.
  */
 export class Link {
   readonly #url: JournalUrl;

@@ -50,10 +50,9 @@ export async function checkSchema(link: Link): Promise<void> {
 }
 
 /**
- * Makes the schema, or brings an older one to this version. All of it is one transaction; whoever does so at the same
- * time waits, and finds it done.
- *
- * @returns the version before; 0: there was none
+ * Creates the schema, or upgrades it to this version, in one transaction; concurrent calls wait and find it
+ * done.
+ * @returns the previous version; 0: there was none
  * @throws JournalError `journal-newer`
  */
 export async function migrate(link: Link): Promise<number> {

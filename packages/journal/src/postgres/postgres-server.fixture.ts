@@ -51,8 +51,8 @@ export function isPostgresThere(): boolean {
 }
 
 /**
- * A PostgreSQL of its own in a temporary folder, on loopback: for tests and measurements. It does not run as root, so for root
- * it runs as the user `postgres`.
+ * A temporary PostgreSQL server on loopback for tests and measurements. It refuses to run as root, so for
+ * root it runs as the user `postgres`.
  */
 export class PostgresServer {
   readonly port: number;
@@ -181,7 +181,7 @@ export class PostgresServer {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has ended by itself.
+        // It exited without being stopped.
       }
     }
   }

@@ -5,11 +5,10 @@ export const SCHEMA_VERSION = 2;
 export const FENCED = 'GH001';
 
 /**
- * Each step brings the schema from the version before to the next. Records are bytes as in the other journals; a key is
- * one for the cluster, by the unique index.
- *
- * `journals.epoch` fences: whoever takes a journal over raises it, and `goshawk.write` refuses what is for another one.
- * `journals.written` counts groups, so that a group of which no answer came is written once however often it is sent.
+ * Each step upgrades the schema by one version. Records are bytes as in other journals; the unique index
+ * makes keys cluster-wide. `journals.epoch` is the fence: a takeover raises it, and `goshawk.write` rejects
+ * writes with another one. `journals.written` counts groups, so that a group that is sent again after a lost
+ * reply is written once.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -58,11 +58,10 @@ export class Codec {
   }
 
   /**
-   * The message in a body that somebody sent, of which nothing is believed. It has all of its fields, in the
-   * declared order after `type`, and shares no memory with the frame; the body is used up.
-   *
-   * @param from who sent it and `to` to whom, where that is known
-   * @throws DecodeError and nothing else, whatever the body is
+   * Decodes an untrusted body. The message has all of its fields, in the declared order after `type`, and
+   * shares no memory with the frame; the body is consumed.
+   * @param from sender and `to` recipient, if known
+   * @throws DecodeError and nothing else, for any body
    */
   decode(body: unknown, from?: Role, to?: Role): Message {
     if (!Array.isArray(body)) throw new DecodeError('message', 'expected a list');

@@ -1,8 +1,7 @@
 /**
- * Values that the protocol carries without knowing them: payloads, results, answers. They may hold what JSON
- * can say and byte arrays, and nothing else: no dates, maps, class instances or functions, which would not
- * arrive as what they were, and no key that JavaScript gives a meaning of its own. `undefined` goes the way
- * that it goes in JSON: left out of an object, `null` in a list.
+ * Values that the protocol carries unexamined: payloads, results, answers. They can contain JSON values and
+ * byte arrays: no dates, maps, class instances or functions, which would not survive, and no keys with a
+ * special meaning in JavaScript. `undefined` is handled as in JSON: omitted from an object, `null` in a list.
  */
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 
@@ -33,9 +32,8 @@ export function checkOpen(value: unknown): unknown {
 }
 
 /**
- * Checks what came off the wire and makes it our own: byte arrays are views of the frame that they arrived
- * in, and keeping ten bytes of it would keep it all. Changes `value` in place.
- *
+ * Validates received values and copies them: byte arrays are views of their frame, and keeping ten bytes
+ * would keep all of it. Changes `value` in place.
  * @throws Misfit
  */
 export function takeOpen(value: unknown): unknown {

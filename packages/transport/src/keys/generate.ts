@@ -32,9 +32,8 @@ export function rotate(files: ClusterKeys): { files: ClusterKeys; step: Rotation
 }
 
 /**
- * Gives a client a key of its own; one that it had before is worth nothing from then on.
- *
- * @returns what everybody else is to have, and its own file
+ * Creates an individual key for a client; its previous key becomes invalid.
+ * @returns the data for all others, and the client's file
  */
 export function addClient(files: ClusterKeys, key: ClientKey): { files: ClusterKeys; client: KeyFile } {
   const secret = newSecrets();
@@ -51,7 +50,7 @@ export function removeClient(files: ClusterKeys, name: string): ClusterKeys | un
   return withClients(files, (clients) => clients.filter((client) => client.name !== name));
 }
 
-/** Clients that have a key of their own. */
+/** Clients with individual keys. */
 export function clientsIn(files: ClusterKeys): readonly NamedClient[] {
   return files.central.clients ?? [];
 }
@@ -68,7 +67,7 @@ export function replaceClientKey(files: ClusterKeys): ClusterKeys {
   );
 }
 
-/** The file of a client with a key of its own, brought up to date with those of the processes that it talks to. */
+/** The key file of such a client, updated to match those of the processes it talks to. */
 export function followRotation({ name, generations }: KeyFile, files: ClusterKeys): KeyFile {
   return clientFile(name!, generations[0]!.secret, files);
 }

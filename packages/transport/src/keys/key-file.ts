@@ -11,7 +11,7 @@ export interface KeyFile {
   /** Name of the client, if the key belongs to one client; absent in the cluster's own `client.key`. */
   readonly name?: string | undefined;
   readonly generations: readonly KeyGeneration[];
-  /** In the files of processes that listen: clients with a key of their own. */
+  /** In files of listening processes: clients with individual keys. */
   readonly clients?: readonly NamedClient[] | undefined;
 }
 
@@ -36,7 +36,7 @@ export const KEY_SCHEMA = 'goshawk.keys/1';
 /** One in use, one to come or to go. */
 const GENERATIONS_MAX = 2;
 
-/** @param name of a client with a key of its own */
+/** @param name of a client with an individual key */
 export function keyFileName(role: Role, name?: string): string {
   return name === undefined ? `${role}.key` : `${role}.${name}.key`;
 }

@@ -155,10 +155,9 @@ export function keysIn(folder: string): string[] {
 }
 
 /**
- * Writes all of them, each whole or not at all, for the owner's eyes only.
- *
- * @param clients that have a key of their own
- * @throws InputError for a folder that other users can write to: they could put a file or a link in the way
+ * Writes all files, each atomically and readable only by the owner.
+ * @param clients with individual keys
+ * @throws InputError for a folder that other users can write to: they could place a file or a link there
  */
 export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: readonly KeyFile[] = []): void {
   makeFolder(fs, folder, 0o700);

@@ -1,8 +1,8 @@
 import { Mailbox } from './mailbox.js';
 
 /**
- * A process of its own for the tests: prints its name once it is there. Party 0 answers every message with itself; a
- * message of one number keeps its event loop busy for so many ms.
+ * A separate test process: prints its name once it is ready. Party 0 echoes every message; a message with one
+ * number blocks its event loop for that many ms.
  */
 const mailbox = await Mailbox.open({
   bind: 'tcp://127.0.0.1:0',

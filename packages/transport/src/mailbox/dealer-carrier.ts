@@ -13,9 +13,9 @@ import { dealerOptions } from './socket-options.js';
 
 /** Why a process that listens does not take our connection. */
 export type AuthFailure =
-  /** It wants keys, and we have none. */
+  /** The peer requires keys, and this process has none. */
   | 'keyNeeded'
-  /** It has none, and we want it to prove itself by some. */
+  /** The peer has no keys, but must prove itself with one. */
   | 'keyUnknown'
   /** It knows none of our keys, or we none of its. */
   | 'keyRefused'
@@ -58,11 +58,10 @@ interface DealerOptions {
 }
 
 /**
- * Carries frames to a process that listens. Waits, without end, for one that cannot be reached.
- *
- * With keys there may be several ways to connect: while keys are rotated a peer uses the old ones or the new
- * ones. A way that was refused is followed by the next, with a socket of its own, so that nothing of the last
- * attempt is taken for one of this. (ZeroMQ would give up at some refusals, and try again at others.)
+ * Carries frames to a listening process. Retries forever if it is unreachable. With keys there may be several
+ * ways to connect: during rotation a peer uses old or new keys. After a refusal the next way gets a new
+ * socket, so that state of the last attempt is not mistaken for the new one. (ZeroMQ itself would give up
+ * after some refusals, and retry after others.)
  */
 export class DealerCarrier implements Carrier {
   readonly #options: DealerOptions;

@@ -32,12 +32,10 @@ interface KnownParty {
 }
 
 /**
- * Names of parties to addresses and back.
- *
- * Memory is bounded: whoever knows that a party is gone forgets it, and when `partiesMax` is reached all
- * the same, those that were silent the longest are forgotten, clients first: they come and go unannounced, and
- * machines go on with the addresses of the others. What is of this process is never forgotten.
- * An address is never given twice, so one that was kept too long names nobody rather than somebody else.
+ * Maps party names to addresses and back. Memory is bounded: parties known to be gone are forgotten, and at
+ * `partiesMax` the longest-silent ones are evicted, clients first, because they disappear unannounced while
+ * machines keep the addresses of others. Parties of this process are never evicted. Addresses are not reused,
+ * so a stale one names nobody.
  */
 export class Directory {
   readonly #parties = new Map<Address, KnownParty>();

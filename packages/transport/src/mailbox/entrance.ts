@@ -10,8 +10,8 @@ const WHOLE_PARTS = 2;
 const REOPEN_PAUSE_MS = 50;
 
 /**
- * Reads what others send over connections that they have made. Cuts all of these when they take memory without end, or when
- * somebody sends messages of parts; whoever needs one connects again.
+ * Receives on connections that peers made. Closes all of them if they use memory without bound, or if a peer
+ * sends multipart messages; peers then reconnect.
  */
 export class Entrance {
   readonly #listener: Listener;
@@ -32,7 +32,7 @@ export class Entrance {
     if (role !== undefined) this.#watchMemory(role);
   }
 
-  /** Closes all connections that others have made. One that is shut already opens by itself, with the keys of then. */
+  /** Closes all inbound connections. If already closed, the socket reopens with the current keys. */
   cut(): void {
     if (!this.#isCutting && !this.#isClosing) void this.#cut(0);
   }

@@ -52,7 +52,7 @@ export class FrameReceiver {
   /** Names that a frame for any incarnation here may carry. */
   readonly #anyTargets: ReadonlySet<string>;
   readonly #ownPlace: string | undefined;
-  /** Came before the first party was registered, and waits for it: a process that starts misses nothing. */
+  /** Messages from before the first registration, which wait for it: a starting process misses nothing. */
   #early: (readonly Buffer[])[] | undefined = [];
   #earlyBytes = 0;
   #isClosed = false;

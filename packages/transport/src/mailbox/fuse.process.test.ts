@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { memoryReader, threadsAlive } from './fuse.js';
 
-// A process of its own: what it measures is the process.
+// A separate process, because the measurement covers the whole process.
 const MEBI = 1024 * 1024;
 
 test.runIf(process.platform === 'linux')('what JavaScript has of this process is accounted for', () => {

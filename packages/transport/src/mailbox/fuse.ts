@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
-/** Beyond so much that came while nothing waits to be read, somebody sends without end: 16 of the largest frames. */
+/** Received bytes without a pending message above which a peer must be sending without end: 16 frames of maximum size. */
 const GATHERED_MAX = 256 * MEBI;
 /** The same within a minute of the last time, when somebody is at it: 4 of them. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;

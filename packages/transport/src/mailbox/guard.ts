@@ -44,12 +44,10 @@ interface GuardOptions {
 }
 
 /**
- * Stands before ZeroMQ once somebody has sent a message of parts, which ZeroMQ would gather without a bound: ends a
- * connection at its second part or, where keys hide that, when as much has passed as should have been read. Each
- * connection has a socket of its own, so that what was read of it is known.
- *
- * All bytes take a way through this process then. That is a tenth of the processor time of a cluster of tiny tasks, too
- * much for those whom nobody attacks.
+ * Proxies connections after a peer has sent a multipart message, which ZeroMQ buffers without limit: closes a
+ * connection at its second part or, if keys hide that, when as much has passed as should have been read. Each
+ * connection has a separate socket, so that its reads are known. All bytes then pass through this process,
+ * which costs a tenth of the CPU time of a cluster with tiny tasks: too much without an attack.
  */
 export class Guard implements Inlet {
   readonly #options: GuardOptions;

@@ -80,7 +80,7 @@ const REFUSED_MAX = 1_024;
 /** Central is asked for by many names (a service, an address), and there is one. */
 const ANYWHERE = '';
 
-/** Those that a role hears from, by the table of messages; and its like, to be told from them at one address. */
+/** Roles that may send to a role, by the message table, and the role itself, to detect two at one address. */
 export function rolesHeardBy(role: Role): readonly Role[] {
   const heard = MESSAGE_TYPES.map((type) => MESSAGES[type])
     .filter(({ to }) => (to as readonly Role[]).includes(role))

@@ -29,13 +29,11 @@ type Standing =
   | 'retired';
 
 /**
- * Which incarnation lives at each place (an endpoint, as one role; see `placeOf`), as far as can be told from
- * who was heard. A worker that says that it lives where central does thereby succeeds nobody.
- *
- * Two processes cannot bind one endpoint, so one never heard before is taken for the successor of the
- * last. That is a guess: frames of a process that died can be read after the first one of its successor.
- * If the dead one was never heard before, it is taken for the successor; the living one becomes current
- * again when it still speaks after the grace time. Where both speak, the successor stays.
+ * Tracks the incarnation at each place (an endpoint and a role; see `placeOf`) by observed messages. A worker
+ * that claims central's endpoint does not supersede central. Two processes cannot bind one endpoint, so a new
+ * incarnation counts as the successor of the last. This is a guess: frames of a dead process may be read
+ * after its successor's first one. If the dead one was never seen before, it counts as the successor; the
+ * living one becomes current again if it still sends after the grace time. If both send, the successor stays.
  */
 export class Incarnations {
   readonly #successions = new Map<string, Succession>();

@@ -46,7 +46,7 @@ function tell(from: Mailbox, to: string, body: readonly unknown[]): void {
   from.send(0, from.directory.intern(to), body);
 }
 
-/** A socket with the client's key, which says that it is whoever `routingId` is. */
+/** A socket with the client's key that claims to be `routingId`. */
 function impostor(endpoint: string, to: Role, routingId: string, as: Role = 'client'): Dealer {
   const [own] = keyRing(keys[as], 'test').generations;
   const socket = new Dealer({

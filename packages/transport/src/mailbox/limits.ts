@@ -31,7 +31,7 @@ export interface MailboxLimits {
   /** First and longest pause between two attempts to connect. */
   readonly reconnectIntervalMs: number;
   readonly reconnectIntervalMaxMs: number;
-  /** A connection that is quiet is probed by the system this often, and given up when nothing came for the timeout. */
+  /** Interval at which the system probes a quiet connection, and the timeout after which it gives up. */
   readonly keepaliveIntervalMs: number;
   readonly keepaliveTimeoutMs: number;
   /** A connection that has not said who it is within this time is closed. */
@@ -42,7 +42,7 @@ export interface MailboxLimits {
   readonly redialIntervalMs: number;
   /** A reply that finds its client's connection full is tried again after so long. */
   readonly replyRetryMs: number;
-  /** How long an incarnation that was superseded counts as dead, whatever still arrives from it. */
+  /** How long a superseded incarnation counts as dead, regardless of what still arrives from it. */
   readonly incarnationGraceMs: number;
   /** Longest time that closing waits for queued mail, and again for what ZeroMQ holds. */
   readonly closeFlushMs: number;

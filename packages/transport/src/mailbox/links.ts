@@ -28,7 +28,7 @@ interface LinksOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** A process that listens wants another key than ours, or any; undefined once it takes us. */
+  /** A listening process requires a different key or any key; undefined once it accepts this one. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
   /** The connection to the process at a place broke. Called for central only. */
   readonly onBroken: (endpoint: string, place: string) => void;

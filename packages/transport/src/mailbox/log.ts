@@ -6,8 +6,8 @@ export type MailLogger = Pick<Logger, 'debug' | 'warn' | 'error'>;
 const CAUSES_MAX = 1_000;
 
 /**
- * Lets one line through for each peer and cause in an interval, and says how many it held back: a peer
- * that misbehaves a thousand times a second must not fill the disk of the process that it bothers.
+ * Lets one line per peer and cause through in each interval, with the number of suppressed ones: a
+ * misbehaving peer must not fill the disk.
  */
 export class ThrottledLog {
   readonly #logger: MailLogger;
@@ -35,7 +35,7 @@ export class ThrottledLog {
     if (heldBack !== undefined) this.#logger.error({ heldBack, ...fields }, message);
   }
 
-  /** @returns how many lines were held back since the last; undefined: this one is, too. */
+  /** @returns the number of lines suppressed since the last; undefined: this one is suppressed, too. */
   #pass(key: string): number | undefined {
     const nowMs = performance.now();
     const seen = this.#causes.get(key);

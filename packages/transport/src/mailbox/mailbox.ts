@@ -255,7 +255,7 @@ export class Mailbox {
     if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#entrance?.cut();
   }
 
-  /** The key of its own that a client has shown; undefined for who has the cluster's, or is no client. */
+  /** The individual key that a client has shown; undefined for the cluster's key, or if it is not a client. */
   clientKeyOf(from: Address): ClientKey | undefined {
     const { keyed } = this.#parts;
     const process = keyed && this.directory.partyAt(from)?.process;

@@ -4,13 +4,10 @@ import type { MailboxLimits } from './limits.js';
 import type { RejectedConnections } from './rejected-connections.js';
 
 /**
- * Hears what happens to the connections of a socket, until ZeroMQ says that nothing will any more; that is some
- * time after the socket was closed.
- *
- * Who stops listening before hangs the process, now and then: the thread of ZeroMQ that takes a socket down
- * says so to whoever listens, and waits for ever for one that was garbage-collected meanwhile.
- *
- * @throws at once, ZeroMQ's error if there are no more sockets to be had: this takes one
+ * Monitors the connections of a socket until ZeroMQ ends the event stream, some time after the socket was
+ * closed. Stopping earlier sometimes hangs the process: the ZeroMQ thread that closes a socket reports to the
+ * monitor, and waits forever for a garbage-collected one.
+ * @throws ZeroMQ's error immediately if no more sockets are available: this uses one
  */
 export function hearEvents({ events }: Router | Dealer, heard: (event: Event) => void): Promise<void> {
   return hearAll(events, heard);
@@ -24,14 +21,12 @@ async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => vo
 const EVENTS_LATE_MS = 2_000;
 
 /**
- * Counts the connections that others have to this process, and those that were refused.
- *
- * ZeroMQ does not say that it has refused who speaks no ZeroMQ, or an old one, nor whose connection has ended. So one that
- * ends while others shake hands is suspected, until they have: each must have within the time that it is given.
- *
- * @returns when the endpoint is free again: after the socket was closed, ZeroMQ stops listening at its
- * leisure, and a successor that came too early would find the endpoint in use. (`unbind` would not do: it
- * runs in another thread, beside the reading of the same socket, which ZeroMQ forbids.)
+ * Counts inbound connections and rejected ones. ZeroMQ reports neither peers with another protocol or an old
+ * version, nor whose connection ended. So a connection that ends while others are in their handshake is
+ * suspected, until those complete in the given time.
+ * @returns when the endpoint is free again: after closing the socket, ZeroMQ stops listening at an arbitrary
+ * time, and an early successor would find the endpoint in use. (`unbind` is no solution: it runs in another
+ * thread in parallel with reads of the same socket, which ZeroMQ forbids.)
  */
 export function watchConnections(
   router: Router,

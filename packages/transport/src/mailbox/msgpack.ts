@@ -3,25 +3,24 @@ import { MalformedFrameError } from './errors.js';
 import { checkWellFormed, type WellFormedLimits } from './well-formed.js';
 
 /**
- * The MessagePack of this protocol: what JSON has, plus binary. `checkEncodable` and `checkWellFormed` keep
- * to it, one on each side; what lies between is msgpackr's.
+ * The MessagePack subset of this protocol: JSON plus binary. `checkEncodable` and `checkWellFormed` enforce it
+ * on the two sides; msgpackr does the rest.
  *
- * How values travel:
+ * Encoding of values:
  * - whole numbers of 32 bits as integers, all others as 64-bit floats: integers beyond 2^53 arrive as the
  *   double that they were, NaN and ±Infinity as such, −0 as 0;
  * - `undefined` in an array (a hole, too) as nil, so it arrives as null; a property that is `undefined` is
- *   left out;
+ *   omitted;
  * - lone surrogates in a string arrive as U+FFFD;
  * - a `Uint8Array` arrives as a `Buffer`, which is one, and is a view of the frame that it came in (the codec
  *   copies it);
- * - anything else (Date, Map, Set, BigInt, functions, symbols, instances of classes) is refused where it is
- *   sent, and so is a property named `__proto__`.
+ * - anything else (Date, Map, Set, BigInt, functions, symbols, class instances) is refused by the sender,
+ *   and so is a property named `__proto__`.
  *
- * Of msgpackr's builds this is the one without native code, because its strings have memory of their own.
- * The native part yields slices of up to 6 KB of a frame's text: 100,000 ids that were kept, of a frame each,
- * held 357 MB instead of 8. The price is 0.1 µs for a string of 16 to 64 characters. It is an instance of
- * its own as well, so no extension that another part of the process registers with msgpackr reaches it; and
- * it compiles no code.
+ * This uses msgpackr's build without native code, because its strings are independent copies. The native part
+ * yields slices of up to 6 KB of a frame's text: 100,000 stored ids, one per frame, used 357 MB instead of 8.
+ * The cost is 0.1 µs for a string of 16 to 64 characters. It is a separate instance, which extensions registered
+ * by other code do not affect, and it compiles no code.
  */
 const OPTIONS = {
   // Objects as maps, never as records: nothing that one frame says changes how the next is read.

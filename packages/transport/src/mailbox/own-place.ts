@@ -25,8 +25,8 @@ const TURNS_TO_CONNECT = 20;
 const TURNS_TO_ARRIVE = 20;
 
 /**
- * Sends a frame to the address that this process has told others, over the network. If somebody takes the connection and the
- * frame does not arrive here, it is another process that all mail for this one goes to.
+ * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here,
+ * another process receives all messages for this one.
  */
 export async function lookAtOwnPlace(look: Look): Promise<Reached> {
   for (const way of look.ways) {

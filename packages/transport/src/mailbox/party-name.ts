@@ -7,14 +7,14 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
  *
  *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
  *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
- *               client:<key>.<id>!<incarnation>       with a key of its own, which has a name
+ *               client:<key>.<id>!<incarnation>       with an individual key, which has a name
  *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
  * An incarnation begins with the letter of its role. That is a claim; where there are keys it is proven by them
  * (`identification.ts`).
  *
- * The incarnation `*` stands for whichever process is at the endpoint now: it is what a process says that
- * knows an endpoint from its configuration and has not heard from it yet; `c.*` is whichever central is there.
+ * The incarnation `*` means the current process at the endpoint: used by a process that knows an endpoint from
+ * its configuration and has received nothing from it yet; `c.*` is the current central there.
  */
 export const ANY_INCARNATION = '*';
 
@@ -44,12 +44,12 @@ export function partyName(process: string, index: number): string {
   return `${process}/${index}`;
 }
 
-/** @param key that is its own, by name */
+/** @param key name of the individual key */
 export function clientEndpoint(id: string, key?: string): string {
   return CLIENT_PREFIX + (key === undefined ? id : `${key}.${id}`);
 }
 
-/** The name of the key that a client claims to have for its own. */
+/** Name of the individual key that a client claims. */
 export function claimedKey({ endpoint }: ProcessName): string | undefined {
   const dot = isClientEndpoint(endpoint) ? endpoint.indexOf('.') : -1;
   return dot < 0 ? undefined : endpoint.slice(CLIENT_PREFIX.length, dot);
@@ -70,7 +70,7 @@ export function anyIncarnationOf(role: Role): string {
   return incarnationOf(role, ANY_INCARNATION);
 }
 
-/** It names no process, but whichever is there. */
+/** Names the current process there, not a specific one. */
 export function isAnyIncarnation(incarnation: string): boolean {
   return incarnation.endsWith(ANY_INCARNATION);
 }

@@ -18,7 +18,7 @@ function frame(size: number, flags = 0): Buffer {
   return Buffer.concat([head, Buffer.alloc(size, 0x01)]);
 }
 
-/** In pieces of so many bytes. */
+/** In chunks of this many bytes. */
 function pass(frames: PassingFrames, bytes: Buffer, pieces: readonly number[]): Verdict {
   let at = 0;
   for (let i = 0; at < bytes.length; i++) {

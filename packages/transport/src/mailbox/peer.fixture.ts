@@ -1,11 +1,9 @@
 import { Mailbox } from './mailbox.js';
 
 /**
- * A process of its own for the tests: `node peer.fixture.js BIND INCARNATION [PEER] [stay]`.
- *
- * Prints the name of its process once it is there; BIND `-` makes it a client. Party 0 answers every
- * message with its incarnation and the message. With PEER it sends a message there, and closes the mailbox
- * at once unless it is to stay.
+ * A separate test process: `node peer.fixture.js BIND INCARNATION [PEER] [stay]`. Prints its process name
+ * once it is ready; BIND `-` makes it a client. Party 0 replies to every message with its incarnation and the
+ * message. With PEER it sends a message there, and closes the mailbox immediately unless it stays.
  */
 const [bind = '', incarnation = '', peer, stay] = process.argv.slice(2);
 

@@ -6,8 +6,8 @@ import type { MailLogger } from './log.js';
 const ADDRESSES_MAX = 8;
 
 /**
- * Those who were refused at the door: counted each time, and told of once in a while, in one line for all, since
- * a scan of the network must not fill a disk.
+ * Rejected connections: each is counted, and a summary is logged at intervals, because a network scan must
+ * not fill the disk.
  */
 export class RejectedConnections {
   readonly #counters: MailboxCounters;
@@ -31,7 +31,7 @@ export class RejectedConnections {
     this.#onTold = onTold;
   }
 
-  /** @param address where it came from, as far as that is known. */
+  /** @param address of the peer, if known. */
   refused(reason: RejectionReason, address?: string): void {
     this.#counters.rejections[reason]++;
     this.#sinceLine.set(reason, (this.#sinceLine.get(reason) ?? 0) + 1);

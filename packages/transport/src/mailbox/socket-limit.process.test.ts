@@ -4,7 +4,7 @@ import { generateKeys, keyRing, rotate } from '../keys/index.js';
 import { incarnationOf } from './party-name.js';
 import { Inbox, Mailboxes } from './testing.fixture.js';
 
-// A process of its own: the limit is one of the ZeroMQ context, which a process has once.
+// A separate process: the limit applies to the ZeroMQ context, of which a process has one.
 const mailboxes = new Mailboxes();
 const taken: Dealer[] = [];
 

@@ -7,17 +7,14 @@ import type { MailboxLimits } from './limits.js';
 export const KEYLESS_DOMAIN = 'keyless';
 
 /**
- * Every option of every ZeroMQ socket, in one place.
- *
- * Both kinds: linger 0, so that a process which ends without closing its mailbox ends at once; closing
- * sets it to a bounded time. Frames are bounded on the socket, too: ZeroMQ drops the connection of a peer
- * that announces a larger one, before there is memory taken for it. The mark on the socket is twice the
- * limit, so that a frame which is only somewhat too large is read, and its sender named in the log.
- *
- * A peer whose machine is gone is found out by the system's own probes, not by ZeroMQ's heartbeats. With those on,
- * libzmq 4.3.5 ends the process by an assertion (`!_io_error`) when a heartbeat is due on a connection that broke while
- * its frames waited to be read: a peer that writes a lot and leaves could end whoever is busy for some seconds, or was
- * stopped. The system's probes are answered for a process that is stopped, too, so that it finds its connections whole.
+ * All ZeroMQ socket options, in one place. Linger is 0, so that a process that exits without closing its
+ * mailbox exits at once; closing sets a bounded time. Sockets limit frames, too: ZeroMQ drops a peer that
+ * announces a larger one before allocating memory. That limit is twice the mailbox's, so that slightly
+ * oversized frames can be logged with their sender. Peers on dead machines are detected by TCP keepalive, not
+ * by ZeroMQ's heartbeats: with those, libzmq 4.3.5 aborts with an assertion (`!_io_error`) if a heartbeat is
+ * due on a broken connection with unread frames, so that a peer that writes much and disconnects could crash
+ * a busy or suspended process. Keepalive probes are answered even for a suspended process, whose connections
+ * thus survive.
  */
 function commonOptions(limits: MailboxLimits) {
   const { keepaliveIntervalMs, keepaliveTimeoutMs } = limits;
@@ -77,12 +74,10 @@ export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): 
 }
 
 /**
- * The socket that mail leaves by, one for each peer process.
- *
- * - immediate: ZeroMQ takes mail only while the connection stands. What waits for a peer that is down
- *   waits in the outbox, where it is counted, bounded, and dropped when the peer comes back as another. Not
- *   for a socket that answers are read from: with it, ZeroMQ throws away what has arrived and was not read
- *   when the peer disconnects, and the last word of a peer that leaves would be lost.
+ * The outbound socket, one per peer process. - immediate: ZeroMQ accepts messages only while connected.
+ * Messages to a peer that is down wait in the outbox, where they are counted, bounded, and dropped if the
+ * peer returns as another incarnation. Not for a socket that receives replies: ZeroMQ would discard unread
+ * data when the peer disconnects, and its last messages would be lost.
  */
 export function dealerOptions(
   limits: MailboxLimits,
