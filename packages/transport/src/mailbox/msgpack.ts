@@ -12,7 +12,7 @@ import { checkWellFormed, type WellFormedLimits } from './well-formed.js';
  * - `undefined` in an array (a hole, too) as nil, so it arrives as null; a property that is `undefined` is
  *   omitted;
  * - lone surrogates in a string arrive as U+FFFD;
- * - a `Uint8Array` arrives as a `Buffer`, which is one, and is a view of the frame that it came in (the codec
+ * - a `Uint8Array` arrives as a `Buffer`, which is one, and is a view of its frame (the codec
  *   copies it);
  * - anything else (Date, Map, Set, BigInt, functions, symbols, class instances) is refused by the sender,
  *   and so is a property named `__proto__`.
