@@ -9,7 +9,7 @@ import {
   pulls,
   type UserGrants,
 } from '@goshawk/core';
-import { policyOf, type SolverAnswer } from '@goshawk/policies';
+import { policyOf, type SolverAnswer, type StageView } from '@goshawk/policies';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
 import { LearnedCutoff } from './cluster/learned-cutoff.js';
 import { Membership } from './cluster/membership.js';
@@ -220,6 +220,11 @@ export class Central implements Machine<CentralTimer> {
 
   disconnected(from: Address, now: Millis): void {
     this.#members.disconnected(from, now);
+  }
+
+  /** Stages of which a task could start, and that the policy has left waiting: for checks. */
+  startable(now: Millis): StageView[] {
+    return this.#dispatcher.startable(now);
   }
 
   settle(now: Millis): void {

@@ -10,3 +10,4 @@ export * from './planning-times.js';
 export * from './table.js';
 export * from './three-sigma/index.js';
 export * from './trial/trial.js';
+export * from './work-conservation.js';

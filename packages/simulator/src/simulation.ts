@@ -38,6 +38,8 @@ export interface SimulationOptions {
   readonly centralServiceMs?: Millis;
   /** Tells how long it takes to plan. ms */
   readonly wallClock?: VirtualClusterOptions['wallClock'];
+  /** Checks invariants all the time. Slow; for tests. */
+  readonly checked?: boolean;
   /** A witness to all that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }

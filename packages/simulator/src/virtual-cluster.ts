@@ -6,6 +6,7 @@ import {
   COMPLETED,
   CUT_SHORT,
   type Environment,
+  invariant,
   type JobSpec,
   type KillReason,
   type Machine,
@@ -17,7 +18,13 @@ import {
   Random,
   type Resources,
 } from '@goshawk/core';
-import { answerOf, PlanningTimes, type Program, type SolveProgram } from '@goshawk/policies';
+import {
+  answerOf,
+  PlanningTimes,
+  type Program,
+  type SolveProgram,
+  WorkConservation,
+} from '@goshawk/policies';
 import { type EstimatorStates, type Job, Scheduler } from '@goshawk/scheduler';
 import { type TaskOrder, Worker, type WorkerEnvironment, WorkerMemory } from '@goshawk/worker';
 import { DealtSleeps } from './dealt-sleeps.js';
@@ -51,7 +58,7 @@ export interface VirtualClusterOptions {
   readonly solve?: SolveProgram | undefined;
   /** Tells how long it takes to plan, in ms: nothing that happens follows from it. Default: stands still. */
   readonly wallClock?: (() => Millis) | undefined;
-  /** Checks the invariants of whoever has just made a step. Slow; for tests. */
+  /** Checks the invariants of whoever has just made a step, and that no room stays free while a task that fits waits. Slow; for tests. */
   readonly checked?: boolean;
   /** Takes every message in place of the network; what is to arrive is handed to the cluster's `post`. */
   readonly carry?: (from: Address, to: Address, message: Message, cluster: VirtualCluster) => void;
@@ -113,6 +120,7 @@ export class VirtualCluster {
   #unsettled: Address[] = [];
   /** Numbers of `#begun` that are in use; the list keeps its length, since setting it is slow at each task. */
   #begunCount = 0;
+  readonly #conservation: WorkConservation;
   readonly #random: Random;
   readonly #carry: VirtualClusterOptions['carry'];
   /**
@@ -130,6 +138,7 @@ export class VirtualCluster {
     this.#random = random;
     const network = options.network ?? DEFAULT_NETWORK;
     this.#delayMs = network.kind === 'constant' ? network.delayMs : Number.NaN;
+    this.#conservation = new WorkConservation(IDLE_ROUND_TRIPS * 2 * (this.#delayMs || DRAWN_DELAY_MS));
     const firstWorker = 1 + options.schedulers;
     this.#firstWorker = firstWorker;
     this.#workersEnd = firstWorker + options.workers;
@@ -298,6 +307,14 @@ export class VirtualCluster {
       this.#settle(this.#machines[address]!);
       if (this.#options.checked) this.#machines[address]!.checkInvariants();
     }
+    if (this.#options.checked && unsettled.includes(this.centralAddress)) this.#checkIdleRoom();
+  }
+
+  /** No room stays free while a task that fits it waits. */
+  #checkIdleRoom(): void {
+    if (this.#machines[this.centralAddress] !== this.central) return;
+    const complaint = this.#conservation.look(this.central.startable(this.#now), this.#now);
+    invariant(complaint === undefined, complaint ?? '');
   }
 
   #settle(machine: Machine): void {
@@ -567,6 +584,11 @@ function sleepOf({ payload, task }: TaskOrder): number {
   if (typeof sleep !== 'number') throw new Error('only tasks that sleep can be simulated');
   return sleep;
 }
+
+/** Room may stay free for so long while a task that fits it waits. */
+const IDLE_ROUND_TRIPS = 3;
+/** Delays that are drawn are longer than this only now and then. */
+const DRAWN_DELAY_MS = 10;
 
 const DEFAULT_NETWORK: NetworkModel = { kind: 'constant', delayMs: 0.5 };
 

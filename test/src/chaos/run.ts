@@ -1,5 +1,6 @@
 import type { Central } from '@goshawk/central';
 import type { JobDetail, Machine, Message, MessageType, Millis } from '@goshawk/core';
+import { WorkConservation } from '@goshawk/policies';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
 import { Calendar } from '../stepped/calendar.js';
@@ -24,6 +25,8 @@ const CALM_MS = 120_000;
 /** What was of a scheduler that has lost its disk is held for as long as somebody may come back for it. */
 const CALM_AFTER_LOSS_MS = 1_200_000;
 const LOOK_MS = 500;
+/** Longer than three round trips take once everything has healed. */
+const IDLE_MS = 3_000;
 /** No run that goes well comes near to it. */
 const EVENTS_MAX = 1_000_000;
 /** Drained workers are told again to go on. */
@@ -70,6 +73,7 @@ class ChaosRun {
   /** The job that a key was first taken as. */
   readonly #jobOf = new Map<string, string>();
   #events = 0;
+  readonly #conservation = new WorkConservation(IDLE_MS);
 
   constructor(plan: Plan, write?: (line: string) => void) {
     this.#plan = plan;
@@ -107,6 +111,7 @@ class ChaosRun {
       }
       await this.#runTo(this.#calendar.now + LOOK_MS);
       this.#lookForOrphans();
+      this.#lookForIdleRoom();
     }
     if (this.#checker.complaints.length === 0) this.#complainOfOpenOrders();
     for (const order of this.#orders) this.#checkPredecessors(order);
@@ -428,6 +433,15 @@ class ChaosRun {
   }
 
   // ---- what must be true in the end
+
+  /** No room stays free while a task that fits it waits. */
+  #lookForIdleRoom(): void {
+    for (const { machine } of this.#cluster.alive('central')) {
+      const { now } = this.#calendar;
+      const complaint = this.#conservation.look((machine as unknown as Central).startable(now), now);
+      if (complaint !== undefined) this.#checker.wrong(complaint);
+    }
+  }
 
   /** Nothing runs for nobody: what a worker runs is what its owner believes to run there. */
   #lookForOrphans(): void {

@@ -26,6 +26,8 @@ import {
   ClusterBooks,
   type SolverAnswer,
   type SolverProblem,
+  type StageView,
+  startable,
 } from '@goshawk/policies';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';
@@ -402,6 +404,12 @@ export class Dispatcher {
       this.#env.solve?.(draft.problem.id, draft.problem.problem);
     }
     if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
+  }
+
+  /** Stages of which a task could start, and that the policy has left waiting: for checks. */
+  startable(now: Millis): StageView[] {
+    const waiting = [...this.books.jobs].flatMap(waitingStages);
+    return startable(waiting, this.#policy, this.books, now);
   }
 
   /**

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { CentralPolicy } from './contract.js';
+import { PolicyBench } from './trial/policy-bench.fixture.js';
+import { startable, WorkConservation } from './work-conservation.js';
+
+/** Starts nothing, and has no reason not to. */
+const IDLE: CentralPolicy = { heard() {}, plan() {}, explain: () => undefined };
+
+function waitingStages(bench: PolicyBench) {
+  return [...bench.books.jobs].flatMap((job) => [...job.allStages].filter(({ waiting }) => waiting > 0));
+}
+
+describe('work conservation', () => {
+  it('finds a stage that could start, and none for which there is no room', () => {
+    const bench = new PolicyBench('goshawk', 1);
+    bench.say(1, { tasks: 1 });
+    const stages = waitingStages(bench);
+    expect(startable(stages, IDLE, bench.books, 0)).toEqual([bench.stage(1)]);
+    bench.settle();
+    bench.say(2, { tasks: 1 });
+    expect(startable(waitingStages(bench), IDLE, bench.books, 0)).toEqual([]);
+  });
+
+  it('takes a reason that the policy gives for one, and asks nothing of policies that give none', () => {
+    const bench = new PolicyBench('goshawk', 1);
+    bench.say(1, { tasks: 1 });
+    const held: CentralPolicy = { ...IDLE, explain: () => ({ reason: 'reserve', sentence: 'limit' }) };
+    const mute: CentralPolicy = { heard() {}, plan() {} };
+    for (const policy of [held, mute])
+      expect(startable(waitingStages(bench), policy, bench.books, 0)).toEqual([]);
+  });
+
+  it('complains of a stage only once it has stayed startable for longer than news may take', () => {
+    const bench = new PolicyBench('goshawk', 1);
+    bench.say(1, { tasks: 1 });
+    const stages = waitingStages(bench);
+    const conservation = new WorkConservation(3);
+    expect(conservation.look(stages, 0)).toBeUndefined();
+    expect(conservation.look(stages, 3)).toBeUndefined();
+    expect(conservation.look(stages, 4)).toMatch(/^idle: 1 tasks of stage 0 of job 1 .* room for 4 ms$/);
+    conservation.look([], 5);
+    expect(conservation.look(stages, 6)).toBeUndefined();
+  });
+});

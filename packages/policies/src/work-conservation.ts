@@ -1,0 +1,63 @@
+import type { Millis } from '@goshawk/core';
+import type { CentralPolicy, ClusterView, StageView, WorkerView } from './contract.js';
+import { countIn, fitsNow, togetherOf } from './fitting.js';
+
+/**
+ * Stages of which a task could start now: there is room for it, and by its own account (`explain`) the policy has no reason to
+ * hold it back. A policy that explains nothing has none.
+ *
+ * @param waiting all stages that wait
+ */
+export function startable(
+  waiting: readonly StageView[],
+  policy: CentralPolicy,
+  cluster: ClusterView,
+  now: Millis,
+): StageView[] {
+  if (policy.explain === undefined) return [];
+  const workers = [...cluster.workers].filter(({ open }) => open);
+  return waiting.filter((stage) => {
+    if (!hasRoomFor(stage, workers) || mayWaitForPreferred(stage)) return false;
+    return policy.explain!(stage, cluster, now) === undefined;
+  });
+}
+
+function hasRoomFor(stage: StageView, workers: readonly WorkerView[]): boolean {
+  let left = togetherOf(stage);
+  for (const worker of workers) {
+    if (fitsNow(stage, worker))
+      left -= Math.min(worker.roomFor(stage.demand), countIn(stage, worker.free, left));
+    if (left <= 0) return true;
+  }
+  return false;
+}
+
+/** A job with a deadline waits for a worker that it prefers. */
+function mayWaitForPreferred({ job: { deadlineAt, prefers } }: StageView): boolean {
+  return deadlineAt < Number.POSITIVE_INFINITY && Object.keys(prefers).length > 0;
+}
+
+/** Watches that no stage stays startable: that no capacity is free while a task that fits it waits. */
+export class WorkConservation {
+  readonly #graceMs: Millis;
+  #since = new Map<StageView, Millis>();
+
+  /** @param graceMs for news that is on its way: three round trips */
+  constructor(graceMs: Millis) {
+    this.#graceMs = graceMs;
+  }
+
+  /** @returns what is wrong, in a line, if anything is */
+  look(stages: readonly StageView[], now: Millis): string | undefined {
+    const since = this.#since;
+    this.#since = new Map(stages.map((stage) => [stage, since.get(stage) ?? now]));
+    for (const [{ job, index, demand, waiting }, from] of this.#since) {
+      if (now - from <= this.#graceMs) continue;
+      return (
+        `idle: ${waiting} tasks of stage ${index} of job ${job.number} of scheduler ${job.owner} wait, and need ${demand.join()}; ` +
+        `there has been room for ${now - from} ms`
+      );
+    }
+    return undefined;
+  }
+}

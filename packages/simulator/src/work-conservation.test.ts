@@ -1,0 +1,54 @@
+import { DEFAULT_POLICY, type JobInput, parseJobSpec, Random, RELIABLE_TIMINGS } from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { type SimulatedEnd, Simulation } from './simulation.js';
+
+const SEEDS = Array.from({ length: 12 }, (_, seed) => seed + 1);
+
+/** Small tasks, stages, gangs with deadlines and GPU tasks of three users; some may be preempted. */
+function randomJob(random: Random): JobInput {
+  const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
+  const sleep = integer(10, 2_000);
+  const user = `u${integer(1, 3)}`;
+  const tasks = (most: number) => ({ count: integer(1, most), run: { sleep } });
+  switch (integer(1, 4)) {
+    case 1:
+      return { user, estimate: sleep, tasks: tasks(4), demand: { cpu: 1 } };
+    case 2:
+      return {
+        user,
+        preemptible: random.next() < 0.5,
+        stages: [
+          { name: 'read', tasks: tasks(12), demand: { cpu: 1 }, estimate: sleep },
+          { name: 'join', after: ['read'], tasks: tasks(4), demand: { cpu: integer(2, 4) }, estimate: sleep },
+        ],
+      };
+    case 3:
+      return { user, estimate: sleep, gang: true, tasks: tasks(5), demand: { cpu: 2 }, deadline: 3 * sleep };
+    default:
+      return { user, estimate: sleep, tasks: tasks(3), demand: { cpu: integer(1, 3), gpu: 1 } };
+  }
+}
+
+test.each(SEEDS)('no room stays free while a task that fits it waits: seed %i', async (seed) => {
+  const random = Random.seeded(`work conservation ${seed}`);
+  const jobs = Array.from({ length: 60 }, (_, i) => ({
+    submitMs: i * 100,
+    spec: parseJobSpec(randomJob(random)),
+  }));
+  const simulation = new Simulation({
+    workers: 4,
+    slots: 4,
+    capacity: { cpu: 4, gpu: 1 },
+    schedulers: 2,
+    settings: {
+      policy: { ...DEFAULT_POLICY, policy: 'goshawk', estimator: 'given', preset: presetNamed('goshawk') },
+      timings: RELIABLE_TIMINGS,
+    },
+    seed,
+    checked: true,
+  });
+  const ends: SimulatedEnd[] = [];
+  for await (const batch of simulation.run(jobs)) ends.push(...batch);
+  expect(ends.map(({ completed }) => completed)).toEqual(jobs.map(() => true));
+});
