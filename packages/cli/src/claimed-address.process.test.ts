@@ -48,7 +48,7 @@ test('who is told to give the address of another one does not start, and says so
     const second = await member(role, 'copy', '--advertise', endpoint).finished;
     expect(second.exitCode).toBe(2);
     expect(second.stderr).toMatch(
-      /two processes claim tcp:\/\/127\.0\.0\.1:\d+: another one is reached there/,
+      /two processes claim tcp:\/\/127\.0\.0\.1:\d+: this process advertises that address/,
     );
     expect(first[role].stderr()).toMatch(new RegExp(`says that it is at ${endpoint}, as this process does`));
   });

@@ -92,7 +92,7 @@ describe('a cluster with keys', () => {
     const keyless = await goshawk('jobs', '--cluster', url);
     expect(keyless.exitCode).toBe(3);
     expect(keyless.stderr).toMatch(
-      /takes only clients with a key; give the cluster’s client\.key with --keys/,
+      /accepts only clients with a key; give the cluster’s client\.key with --keys/,
     );
     const stranger = await goshawk('jobs', '--cluster', url, '--keys', 'others');
     expect(stranger.exitCode).toBe(3);
@@ -174,7 +174,7 @@ describe('while a cluster runs', () => {
     ]) {
       const { exitCode, stderr } = await as(own, ...refused);
       expect(exitCode, stderr).toBe(2);
-      expect(stderr).toMatch(/has a right to no others|has no right to this/);
+      expect(stderr).toMatch(/permits access to no others|does not permit this/);
     }
 
     await cp(join(folder, own), join(folder, 'ci.key'));
@@ -239,6 +239,6 @@ describe('goshawk up --secure', () => {
       XDG_STATE_HOME: '/nonexistent',
     });
     expect(stranger.exitCode).toBe(3);
-    expect(stranger.stderr).toMatch(/takes only clients with a key/);
+    expect(stranger.stderr).toMatch(/accepts only clients with a key/);
   });
 });

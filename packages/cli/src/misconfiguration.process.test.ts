@@ -71,7 +71,7 @@ describe('a daemon ends with one line and code 2', () => {
       'a folder that is no cgroup',
       ['worker', ...NOBODY_THERE, '--task-cgroup', '/tmp'],
       {},
-      /--task-cgroup: \/tmp is not the folder of a cgroup \(version 2\); have systemd delegate one/,
+      /--task-cgroup: \/tmp is not the folder of a cgroup \(version 2\); let systemd delegate one/,
     ],
     [
       'a wrong port for HTTP',

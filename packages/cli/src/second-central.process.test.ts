@@ -36,7 +36,7 @@ test('a second central behind the same name ends with a clear line, and the firs
   const { exitCode, stderr } = await central('127.0.0.2', port).finished;
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(
-    /another central has this cluster: tcp:\/\/localhost:\d+!c\..*end this one for good|end this one for good.*another central has this cluster/,
+    /another central runs this cluster: tcp:\/\/localhost:\d+!c\..*stop this one, or use it|stop this one, or use it.*another central runs this cluster/,
   );
   await follow(port);
   expect(first.stderr()).not.toMatch(/second-central/);

@@ -102,7 +102,7 @@ describe('a command', () => {
     });
     expect((await outcomeOf(executors, sh('kill -SEGV $$'))).outcome).toEqual({
       kind: 'failed',
-      error: { code: 'signal', message: 'the command was ended by SIGSEGV (signal 11)' },
+      error: { code: 'signal', message: 'the command was killed by SIGSEGV (signal 11)' },
       signal: 'SIGSEGV',
     });
   });
@@ -123,8 +123,8 @@ describe('a command that does not start', () => {
     [{ exec: ['true'], env: { PATH: '/none' } }, 'command-not-found', "is not in this worker's PATH"],
     [{ exec: ['true'], cwd: '/no/such/folder' }, 'no-such-folder', '--cwd'],
     [{ exec: ['true'], cwd: '/etc/passwd' }, 'no-such-folder', 'is not a folder'],
-    [{ exec: ['/etc/passwd'] }, 'permission-denied', 'may not be executed'],
-    [{ exec: ['true', 'x'.repeat(4_000_000)] }, 'arguments-too-long', 'pass them by stdin or a file'],
+    [{ exec: ['/etc/passwd'] }, 'permission-denied', 'is not executable'],
+    [{ exec: ['true', 'x'.repeat(4_000_000)] }, 'arguments-too-long', 'pass them on stdin or in a file'],
     [{ exec: ['true', 'a\0b'] }, 'spawn-failed', 'ERR_INVALID_ARG_VALUE'],
     [{ exec: [] }, 'bad-payload', 'at least a command'],
   ])('says why (%#)', async (payload, code, message) => {
@@ -154,7 +154,7 @@ describe('output', () => {
     expect(outcome).toMatchObject({ exitCode: 5 });
     const zeros = (count: number): string => '\0'.repeat(count);
     expect(sink.text('stdout')).toBe(
-      `${zeros(875)}\ngoshawk: stdout is too long to keep: its last 125 bytes follow at the end of the task\n` +
+      `${zeros(875)}\ngoshawk: stdout is too long: its last 125 bytes follow when the task ends\n` +
         `goshawk: 299999005 bytes of stdout omitted here\n${zeros(120)}last\n`,
     );
     expect(sink.text('stderr')).toBe('cause\n');

@@ -375,7 +375,7 @@ describe('what a module prints', () => {
     const { outcome, sink } = await outcomeOf(executors, call('floods'), { outputBytesMax: 48 });
     expect(outcome).toEqual({ kind: 'completed' });
     expect(sink.text('stdout')).toBe(
-      `${'flood\n'.repeat(7)}goshawk: stdout is too long to keep: its last 6 bytes follow at the end of the task\n` +
+      `${'flood\n'.repeat(7)}goshawk: stdout is too long: its last 6 bytes follow when the task ends\n` +
         'goshawk: 599952 bytes of stdout omitted here\nflood\n',
     );
     expect(sink.text('stderr')).toBe('');

@@ -155,7 +155,7 @@ describe('when the spawner dies', () => {
     const { outcome } = await sink.end;
     expect(commands.filter(isAlive)).toEqual([]);
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'spawner-lost' } });
-    expect(warnings).toEqual(['the process that starts commands died; 1 runs are lost']);
+    expect(warnings).toEqual(['the spawner process died; 1 runs are lost']);
 
     expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toEqual({
       kind: 'completed',
@@ -253,7 +253,7 @@ describe('the spawner', () => {
         kind: 'failed',
         error: {
           code: 'spawner-failed',
-          message: expect.stringMatching(/^commands cannot be started: .*EMFILE/),
+          message: expect.stringMatching(/^cannot start commands: .*EMFILE/),
         },
       },
       { kind: 'completed', exitCode: 0 },

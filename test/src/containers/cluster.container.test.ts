@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     const { exitCode, output } = await cluster
       .container('worker0')
       .exec(['env', '-u', 'GOSHAWK_KEY', ...ask]);
-    expect(output).toMatch(/takes only clients with a key/);
+    expect(output).toMatch(/accepts only clients with a key/);
     expect(exitCode).toBe(3);
   });
 

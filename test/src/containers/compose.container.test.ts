@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     await vi.waitFor(
       async () =>
         expect(await project.must('logs', '--no-log-prefix', 'central')).toContain(
-          'another central has this cluster',
+          'another central runs this cluster',
         ),
       { timeout: 150_000, interval: 500 },
     );

@@ -87,7 +87,7 @@ test('the solver, central and the scheduler are killed: every gang ends, none ru
       },
       { interval: 5 },
     )
-    .toMatch(/the solver's thread ended/);
+    .toMatch(/the solver thread exited/);
   await central.kill();
   const successor = await startCentral();
   expect(successor.endpoint).toBe(central.endpoint);

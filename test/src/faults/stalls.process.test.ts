@@ -96,7 +96,7 @@ test('a second worker of the same name is refused, and the first is unharmed', a
   await expect.poll(lines).toEqual(['0', '1', '2', '3']);
   const another = ['--central-url', daemons.url, '--data-folder', join(daemons.folder, 'another')];
   await daemons.start('second', ['worker', '--name', 'one', ...another]);
-  await expect.poll(() => daemons.logOf('second')).toMatch(/another one has this name/);
+  await expect.poll(() => daemons.logOf('second')).toMatch(/another process uses this name/);
   await passed(leaseMs);
   daemons.letGo();
   expect(await job.wait()).toMatchObject({ state: 'completed', attempts: { total: 4, lost: 0 } });

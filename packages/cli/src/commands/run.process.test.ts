@@ -107,7 +107,7 @@ describe('goshawk run', () => {
   it.each([
     ['run', 'run: write the command after --'],
     ['run job.json', 'run: "job.json" is not expected'],
-    ['run --json -- true', 'run: --json has no meaning'],
+    ['run --json -- true', 'run: --json is not supported'],
   ])('goshawk %s is wrong usage', (line, problem) => {
     const { status, stdout, stderr } = sh(`goshawk ${line}`);
     expect(stderr).toContain(problem);

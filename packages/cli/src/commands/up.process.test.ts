@@ -50,7 +50,7 @@ async function startTask(script: string): Promise<{ client: RunningGoshawk; pid:
 
 describe('goshawk up', () => {
   it('says who may use it', async () => {
-    await up.says(/every user of this machine may run commands on it as you; --secure/);
+    await up.says(/every user of this machine can run commands on it as you; --secure/);
   });
 
   it('lets what runs end when it is interrupted, takes nothing new, and leaves no process', async () => {
@@ -61,7 +61,7 @@ describe('goshawk up', () => {
     const family = familyOf(up.pid);
     expect(family.length).toBeGreaterThan(4);
     up.kill('SIGINT');
-    await up.says(/draining: no new jobs, what runs \(1 task\) or waits \(0 tasks\) is finished/);
+    await up.says(/draining: no new jobs are accepted, what runs \(1 task\) or waits \(0 tasks\) finishes/);
     const refused = await vi.waitFor(
       async () => {
         const late = await runGoshawk(['submit', '--sleep', '1ms'], environment);
@@ -127,13 +127,13 @@ describe('goshawk up', () => {
     }
   });
 
-  it('is refused where a cluster runs already from the folder, with where that is', async () => {
+  it('is refused where a cluster is already running from the folder, with where that is', async () => {
     await up.says(/the cluster is up at/);
     const url = /the cluster is up at (\S+)/.exec(up.stderr())![1]!;
     const again = ['up', '--workers', '1', '--schedulers', '1', '--data-folder'];
     const second = await runGoshawk([...again, join(folder, 'data')], environment);
     expect(second.stderr).toContain(
-      `goshawk: a cluster runs already from ${join(folder, 'data')}: process ${up.pid} on `,
+      `goshawk: a cluster is already running from ${join(folder, 'data')}: process ${up.pid} on `,
     );
     expect(second.stderr).toContain(
       `, ${url}; use that one (\`goshawk submit\` finds it), stop it with Ctrl-C, `,
@@ -160,7 +160,7 @@ describe('goshawk up', () => {
     await up.says(/central ended \(SIGKILL\); it is missing/);
     // Somebody else has its place for a while.
     const squatter = createServer().listen(port, '127.0.0.1');
-    await up.says(/central cannot start: .*; it is missing, and is tried again/);
+    await up.says(/central cannot start: .*; it is missing, retrying/);
     squatter.close();
     await up.says(/central is back/);
     process.kill(ofRole('--name s0 ')!, 'SIGKILL');

@@ -173,7 +173,7 @@ describe('submit', () => {
     for (const job of held) {
       await expect
         .poll(() => stdoutOf(['why', job.id]), { timeout: 60_000 })
-        .toContain(`${blocker.id} (cancelled), held until a retry of it completes`);
+        .toContain(`${blocker.id} (cancelled), on hold until a retry of it completes`);
       expect(await job.cancel()).toMatchObject({ state: 'cancelled' });
     }
     expect(await stdoutOf(['wait', any, '--wait-timeout', '60s'])).toContain('completed');
@@ -693,7 +693,7 @@ describe('goshawk why', () => {
     expect(why).toMatchObject({ schema: 'goshawk.why/1', id, waiting: [{ reason: 'job-limit', tasks: 2 }] });
     expect(why.line).toMatchObject({ slots: 20, needs: [] });
     expect(await stdoutOf(['why', id])).toMatch(
-      /2 tasks, waiting for .*; now: as many tasks of their job run as it allows/,
+      /2 tasks, waiting for .*; now: their job is running its maximum number of tasks/,
     );
     // Which one runs is drawn: its pilot.
     const pages = [

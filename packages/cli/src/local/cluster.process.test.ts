@@ -72,7 +72,7 @@ test('a process that cannot start is tried ten thousand times, ever less often, 
   const timers = vi.getTimerCount();
   while (starts.length < 10_000) await vi.advanceTimersToNextTimerAsync();
   expect(notes).toStrictEqual([
-    's0 ended (1); it is missing until it has been started again',
+    's0 exited (1); restarting it',
     's0 cannot start: its disk is full; retrying until it is up',
   ]);
   const pauses = starts.slice(1).map(({ at }, i) => Math.round(at - starts[i]!.at));

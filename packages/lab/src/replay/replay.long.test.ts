@@ -177,7 +177,7 @@ describe('goshawk replay', () => {
     expect(workers).toHaveLength(2);
     process.kill(workers[0]!.pid, 'SIGKILL');
     const { exitCode, stdout, stderr } = await replay.finished;
-    expect(stderr).toMatch(/workers\d+ ended \(SIGKILL\); it is missing until it has been started again/);
+    expect(stderr).toMatch(/workers\d+ exited \(SIGKILL\); restarting it/);
     expect(stderr).toMatch(/messages and steals of worker w\d+ and 29 more are missing or incomplete/);
     expect(exitCode).toBe(0);
     const { runs, workload } = JSON.parse(stdout) as Comparison;
@@ -194,7 +194,7 @@ describe('goshawk replay', () => {
     const central = childrenOf(replay.pid).find(({ command }) => / central /.test(command));
     process.kill(central!.pid, 'SIGKILL');
     const { exitCode, stdout, stderr } = await replay.finished;
-    expect(stderr).toMatch(/central ended \(SIGKILL\); it is missing until it has been started again/);
+    expect(stderr).toMatch(/central exited \(SIGKILL\); restarting it/);
     expect(exitCode).toBe(0);
     const { runs, workload } = JSON.parse(stdout) as Comparison;
     expectWholeRun(runs[0]!, 300, workload.tasks);
