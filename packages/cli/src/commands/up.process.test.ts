@@ -160,7 +160,7 @@ describe('goshawk up', () => {
     await up.says(/central ended \(SIGKILL\); it is missing/);
     // Somebody else has its place for a while.
     const squatter = createServer().listen(port, '127.0.0.1');
-    await up.says(/central cannot start: .*; it is missing, retrying/);
+    await up.says(/central cannot start: .*; retrying/);
     squatter.close();
     await up.says(/central is back/);
     process.kill(ofRole('--name s0 ')!, 'SIGKILL');
