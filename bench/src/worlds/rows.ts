@@ -26,6 +26,7 @@ export const ALONE = 'alone';
 
 /** A workload on a cluster, under goshawk and those policies that were made for it. */
 export interface World {
+  /** `--only` lists beginnings of names; a comma ends one. */
   readonly name: string;
   readonly workload: (seed: number) => string | readonly TraceJob[];
   /** Options of `goshawk simulate`. */

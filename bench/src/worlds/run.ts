@@ -56,7 +56,7 @@ function limitOf(bound: Bound, values: ReadonlyMap<string, number>): number {
   return bound.times * Math.min(...others);
 }
 
-/** What became of the jobs under each policy. */
+/** Runs the jobs under each policy. @returns their ends by policy */
 async function simulate(world: World, seed: number, folder: string): Promise<Map<string, readonly End[]>> {
   const { cluster, specialists, alone } = world;
   const workload = world.workload(seed);

@@ -78,7 +78,7 @@ export abstract class GroupCommit {
   commits = 0;
   lastCommitMs: Millis = 0;
   longestCommitMs: Millis = 0;
-  /** When something was written last, or the first record came that waits for the disk. */
+  /** When something was written last, or when the first record that waits for the disk was appended. */
   #waitsSince: Millis = 0;
   readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
   /** Place of the next record, greater than all before. Set after reading the existing records. */

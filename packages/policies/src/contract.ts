@@ -27,6 +27,8 @@ export interface CentralPolicy {
   plan(cluster: ClusterView, draft: Draft, now: Millis): void;
   /** Why the stage waits, for `why`: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
+  /** `explain` gives a reason for every task that fits and does not start; without one, free room is a fault. */
+  readonly explainsAll?: boolean;
   /** What is due to whom, for `shares`; a policy that gives out no shares has none. */
   shares?(cluster: ClusterView): PolicyShares | undefined;
   /** Who is served before whom, for `why` and metrics; a policy without one order has none. */

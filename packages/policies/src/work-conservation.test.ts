@@ -4,7 +4,7 @@ import { PolicyBench } from './trial/policy-bench.fixture.js';
 import { startable, WorkConservation } from './work-conservation.js';
 
 /** Starts nothing, and has no reason not to. */
-const IDLE: CentralPolicy = { heard() {}, plan() {}, explain: () => undefined };
+const IDLE: CentralPolicy = { heard() {}, plan() {}, explainsAll: true, explain: () => undefined };
 
 function waitingStages(bench: PolicyBench) {
   return [...bench.books.jobs].flatMap((job) => [...job.allStages].filter(({ waiting }) => waiting > 0));
@@ -21,7 +21,7 @@ describe('work conservation', () => {
     expect(startable(waitingStages(bench), IDLE, bench.books, 0)).toEqual([]);
   });
 
-  it('takes a reason that the policy gives for one, and asks nothing of policies that give none', () => {
+  it('takes a reason that the policy gives for one, and does not judge policies that do not explain all', () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.say(1, { tasks: 1 });
     const held: CentralPolicy = { ...IDLE, explain: () => ({ reason: 'reserve', sentence: 'limit' }) };

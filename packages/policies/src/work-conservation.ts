@@ -4,7 +4,7 @@ import { countIn, fitsNow, togetherOf } from './fitting.js';
 
 /**
  * Stages of which a task could start now: there is room for it, and by its own account (`explain`) the policy has no reason to
- * hold it back. A policy that explains nothing has none.
+ * hold it back. Policies that do not explain all are not judged.
  *
  * @param waiting all stages that wait
  */
@@ -14,11 +14,11 @@ export function startable(
   cluster: ClusterView,
   now: Millis,
 ): StageView[] {
-  if (policy.explain === undefined) return [];
+  if (policy.explainsAll !== true) return [];
   const workers = [...cluster.workers].filter(({ open }) => open);
   return waiting.filter((stage) => {
     if (!hasRoomFor(stage, workers) || mayWaitForPreferred(stage)) return false;
-    return policy.explain!(stage, cluster, now) === undefined;
+    return policy.explain?.(stage, cluster, now) === undefined;
   });
 }
 

@@ -66,6 +66,7 @@ interface JobState {
  * The README of this folder explains it with its formulas.
  */
 export class Goshawk implements CentralPolicy {
+  readonly explainsAll = true;
   readonly #context: PolicyContext;
   readonly #limit: LongLimit;
   readonly #longTimes = new LongTimes();

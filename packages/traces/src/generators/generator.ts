@@ -17,7 +17,7 @@ export interface WorkloadGenerator {
 export interface GeneratedCluster {
   readonly workers: number;
   readonly slots: number;
-  /** As `--resources` takes them. */
+  /** A value of `--resources`. */
   readonly resources: string;
 }
 

@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'key-put-away',
     what: 'a key gives another job once its job lies in the journal alone',
     file: 'scheduler/keeping/job-store',
-    find: 'if (recalled?.key === key)',
+    find: 'if (recalled !== undefined && scopedKeyOf(recalled) === key)',
     replace: 'if (false)',
   },
   {
