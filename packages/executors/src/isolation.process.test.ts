@@ -178,6 +178,15 @@ describe.skipIf(missing !== undefined)(
       expect(outcome).toMatchObject({ error: { code: 'not-allowed' } });
     });
 
+    it('a sandbox without keys gives no account to whoever names it', async () => {
+      const dataFolder = join(folder, 'data');
+      const isolation = new Isolation({ runAs: 'sandbox', hasKeys: false, hidden: [dataFolder] });
+      const runs = new Executors({ dataFolder, isolation, environment: { PATH: process.env.PATH } });
+      opened.push(runs);
+      const { sink } = await outcomeOf(runs, { exec: ['id', '-un'], cwd: '/' }, { user: VICTIM });
+      expect(sink.text()).toBe('nobody\n');
+    });
+
     it('accounts without keys would be what submitters say, and are refused', () => {
       expect(() => new Isolation({ runAs: 'user', hasKeys: false, hidden: [] })).toThrow(
         /--keys|without keys/,

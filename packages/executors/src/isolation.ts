@@ -141,7 +141,8 @@ export class Isolation {
   /** Returns undefined where the worker is not root: tasks then run under its account. */
   #accountFor(user: string | undefined): Account | FailedOutcome | undefined {
     if (!this.#isRoot) return undefined;
-    const found = user === undefined ? undefined : this.#lookUp(user);
+    // Without keys anyone could name another user.
+    const found = user === undefined || !this.#options.hasKeys ? undefined : this.#lookUp(user);
     if (found !== undefined) return found;
     if (this.#options.runAs === 'sandbox') return NOBODY;
     const whose = user === undefined ? 'the job has no user' : `there is no account "${user}" for tasks`;

@@ -17,12 +17,15 @@ const SECRET = {
 describe('an audit', () => {
   const written: AuditEntry[] = [];
   let audit: Audit;
+  let owner: string | undefined;
 
   beforeEach(() => {
     written.length = 0;
+    owner = undefined;
     audit = new Audit({
       write: (entry) => written.push(entry),
       keyOf: () => 'ci',
+      ownerOf: () => owner,
       nameOf: () => 'client:ci.x',
       addressOf: () => '10.0.0.7',
     });
@@ -57,6 +60,17 @@ describe('an audit', () => {
       },
     ]);
     expect(JSON.stringify(written)).not.toContain('secret');
+  });
+
+  it('names the user that the key is of, whatever the submission says', () => {
+    owner = 'ci';
+    audit.asked(CLIENT, submit);
+    audit.answered(
+      CLIENT,
+      { type: 'accepted', request: 1, value: { job: 's-1' } } as unknown as Message,
+      's0',
+    );
+    expect(written).toMatchObject([{ key: 'ci', user: 'ci' }]);
   });
 
   it('has the code of a refusal, and one line however often the client asks again', () => {

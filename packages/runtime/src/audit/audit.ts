@@ -37,6 +37,8 @@ const PENDING_MAX = 100_000;
 export interface AuditSources {
   readonly write: (entry: AuditEntry) => void;
   readonly keyOf: (client: Address) => string | null;
+  /** The user in whose name alone the client may do this, whatever it says; undefined: any. */
+  readonly ownerOf: (client: Address, type: Message['type']) => string | undefined;
   readonly nameOf: (client: Address) => string;
   readonly addressOf: (client: Address) => string | undefined;
 }
@@ -82,7 +84,8 @@ export class Audit {
   }
 
   #write(client: Address, message: Message, end: Pick<AuditEntry, 'outcome' | 'code'>, by: string): void {
-    const { write, keyOf, nameOf, addressOf } = this.#sources;
+    const { write, keyOf, nameOf, addressOf, ownerOf } = this.#sources;
+    const owner = ownerOf(client, message.type);
     write({
       schema: 'goshawk.audit/1',
       at: new Date().toISOString(),
@@ -92,6 +95,7 @@ export class Audit {
       from: addressOf(client) ?? null,
       by,
       ...about(message),
+      ...(owner === undefined ? {} : { user: owner }),
       ...end,
     });
   }
