@@ -68,7 +68,7 @@ export const updated = z.object({
   schema: z.literal('goshawk.update/1'),
   job: z.string(),
   ...summary.shape,
-  /** Of the command, where it was changed. */
+  /** The command adds the priority that it has set. */
   priority: z.enum(PRIORITIES).optional(),
 });
 export const held = updated.extend({ schema: z.literal('goshawk.hold/1') });
@@ -94,7 +94,7 @@ export const jobsCancelled = z.object({
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),
   jobs: z.array(summary),
-  /** Of the command alone: what divides short jobs from long ones, and where that comes from. */
+  /** The command adds the bound between short and long jobs, and its origin. */
   cutoffSeconds: seconds.nullable().optional(),
   cutoffFrom: z.string().nullable().optional(),
   total: count,
