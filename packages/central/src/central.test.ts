@@ -493,6 +493,7 @@ test('short work of which central is only told what came counts in the reserve',
       demand: {},
       requires: undefined,
       attainedMs: undefined,
+      avoid: undefined,
       gang: undefined,
     };
     bench.receive(OWNER, { type: 'need', ...need });
@@ -584,6 +585,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     priority: undefined,
     requires: undefined,
     attainedMs: undefined,
+    avoid: undefined,
     gang: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
@@ -610,6 +612,7 @@ test('an owner that has not been told of a worker hears its name with the match'
     demand: {},
     requires: undefined,
     attainedMs: undefined,
+    avoid: undefined,
     gang: undefined,
   };
   bench.receive(OWNER, { type: 'need', ...need });

@@ -70,6 +70,8 @@ export const LIMITS = {
   segmentsMax: 128,
   /** GPUs of one worker, which are assigned by index. */
   gpusMax: 1_024,
+  /** Workers that one need names as avoided: a retry beyond them is declined, and looks on. */
+  avoidedWorkersMax: 64,
   /** Tasks of one gang: the environment variable with their hosts is bounded by the system. */
   gangTasksMax: 1_024,
   slotsMax: 4_096,

@@ -82,6 +82,7 @@ class Bench {
       priority: 'normal',
       requires: undefined,
       attainedMs: undefined,
+      avoid: undefined,
       gang: undefined,
     };
     this.receive(from, message);

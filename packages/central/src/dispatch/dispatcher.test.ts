@@ -104,6 +104,7 @@ class Bench {
       priority: undefined,
       requires: undefined,
       attainedMs: undefined,
+      avoid: undefined,
       gang: undefined,
       ...fields,
     };

@@ -331,7 +331,8 @@ export class Dispatcher {
       stage.matches = matches;
       if (!long) this.#around.came(tasks);
     }
-    this.books.reconsider(stage, now);
+    const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
+    this.books.reconsider(stage, now, avoided);
     const onTheWay = this.#matchesOnTheWay(stage, matches, now);
     stage.matches = matches + onTheWay;
     this.books.setWaiting(stage, Math.max(0, tasks - onTheWay), now);

@@ -48,7 +48,7 @@ export const WAITING_WORDS: Readonly<
     helps: 'more workers, or slots; for long tasks, a smaller --reserve',
   },
   resources: {
-    why: 'no worker has both a free slot and the resources that each of them demands',
+    why: 'no worker has enough free resources for any of them',
     helps: 'more workers, or a smaller demand: `goshawk workers` shows the total capacities',
   },
   seeking: {

@@ -493,6 +493,8 @@ export const MESSAGES = {
     attainedMs: optional(ms),
     /** The tasks start together or not at all. */
     gang: optional(flag),
+    /** Workers that none of the tasks may go to: attempts of them failed there. */
+    avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
   }),
   pull: message('worker', 'central', 'Sent again while a slot is free; it says all, not what changed.', {
     /**

@@ -440,7 +440,14 @@ export class ClusterBooks implements ClusterView {
   }
 
   /** The owner asks for workers once more: those that it declined some time ago may be offered again. */
-  reconsider({ declinedBy }: BookedStage, now: Millis): void {
+  reconsider(stage: BookedStage, now: Millis, avoided: readonly BookedWorker[] = []): void {
+    const { declinedBy } = stage;
+    const isNew = avoided.some((worker) => declinedBy?.has(worker) !== true);
+    for (const worker of avoided) {
+      stage.declinedBy ??= new Map();
+      stage.declinedBy.set(worker, now);
+    }
+    if (isNew && stage.waiting > 0) this.#tellOfJob({ kind: 'waiting', stage });
     if (declinedBy === undefined) return;
     for (const [worker, at] of declinedBy) {
       if (now - at < DECLINED_MS) continue;

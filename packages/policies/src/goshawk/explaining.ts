@@ -27,14 +27,20 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
       reason: 'required',
       sentence: `no worker that accepts tasks has ${formatAttributes(stage.requires!)}`,
     };
-  const room = noRoom(stage, able, facts);
+  const willing = able.filter((worker) => stage.declinedBy?.has(worker) !== true);
+  if (willing.length === 0)
+    return {
+      reason: 'resources',
+      sentence: 'it failed at every worker that may run it, and tries these again after a while',
+    };
+  const room = noRoom(stage, willing, facts);
   if (room === BUSY) return undefined;
   const limit = facts.isHeldBack ? limitOf(facts) : undefined;
   if (room !== undefined && limit !== undefined)
     return { reason: 'resources', sentence: `${room}, and ${limit}` };
   if (limit !== undefined) return { reason: 'reserve', sentence: limit };
   if (room !== undefined) return { reason: 'resources', sentence: room };
-  const reserved = reservedFor(stage, able, facts);
+  const reserved = reservedFor(stage, willing, facts);
   return reserved === undefined ? undefined : { reason: 'reserved', sentence: reserved };
 }
 
@@ -63,11 +69,15 @@ function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): st
 function missing({ demand }: StageView, able: readonly WorkerView[], resources: readonly string[]): string {
   const large = able.filter(({ capacity }) => fitsIn(demand, capacity));
   if (large.length === 0) return 'each task needs more than any worker has';
-  const short = demand.flatMap((amount, index) =>
-    amount > 0 && large.every(({ free }) => (free[index] ?? 0) < amount) ? [resources[index]!] : [],
-  );
-  if (short.length > 0 && short.every((name) => WHAT_ALL_USE.has(name))) return BUSY;
-  if (short.length > 0) return `no worker has enough ${short.join(' and ')} free`;
+  const lacks = ({ free }: WorkerView, index: number): boolean => (free[index] ?? 0) < demand[index]!;
+  const indices = [...demand.keys()].filter((index) => demand[index]! > 0);
+  const short = indices.filter((index) => large.every((worker) => lacks(worker, index)));
+  const others = indices.filter((index) => !short.includes(index));
+  // Elsewhere something else is missing: what is short everywhere is not all that is missing.
+  const isAll = large.some((worker) => !others.some((index) => lacks(worker, index)));
+  const names = short.map((index) => resources[index]!);
+  if (isAll && names.length > 0 && names.every((name) => WHAT_ALL_USE.has(name))) return BUSY;
+  if (isAll && names.length > 0) return `no worker has enough ${names.join(' and ')} free`;
   return 'no worker has enough of everything free at once';
 }
 

@@ -1,4 +1,4 @@
-import { addVector, type Millis, meetsWishes } from '@goshawk/core';
+import { addVector, invariant, type Millis, meetsWishes } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
 import { countIn, mayRunAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
@@ -17,8 +17,14 @@ export class Preemption {
 
   /** @param runs to end, for which the policy has asked */
   preempted(runs: readonly RunView[], now: Millis): void {
+    const longest = new Map<JobView, Millis>();
     for (const { stage, startedAt } of runs)
-      this.#lost.set(stage.job, Math.max(this.#lost.get(stage.job) ?? 0, now - startedAt));
+      longest.set(stage.job, Math.max(longest.get(stage.job) ?? 0, now - startedAt));
+    for (const [job, ranMs] of longest) {
+      const lostMs = this.#lost.get(job) ?? 0;
+      invariant(ranMs >= lostMs, () => `job ${job.number} ran ${ranMs} ms, and lost ${lostMs} ms before`);
+      this.#lost.set(job, ranMs);
+    }
   }
 
   /**

@@ -37,6 +37,15 @@ export function noRoom(demand: Vector, { resources, open }: Facts): PolicyExplan
   };
 }
 
+export function declinedThere(stage: StageView, { resources, open }: Facts): PolicyExplanation {
+  const others = open.filter((worker) => stage.declinedBy?.has(worker) !== true);
+  if (others.length > 0) return noRoom(stage.demand, { resources, open: others });
+  return {
+    reason: 'resources',
+    sentence: 'it failed at every worker that takes work, and tries these again after a while',
+  };
+}
+
 /**
  * @param type of partition I
  * @param waiting tasks of the type

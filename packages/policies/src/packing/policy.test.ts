@@ -58,6 +58,59 @@ class Cluster {
   }
 }
 
+test('what a worker declines starts at another one, and there again once the owner asks anew', () => {
+  for (const name of PACKING_NAMES) {
+    const cluster = new Cluster(name);
+    for (const worker of [10, 11]) cluster.join(worker, [4]);
+    cluster.turn();
+    const stage = cluster.submit([3]);
+    cluster.books.declare(OWNER, 0, { arrivedAt: 0, isDeclared: true });
+    const [[first]] = cluster.turn() as [[number, number]];
+    const other = 21 - first;
+    cluster.end(first, 0, 'declined');
+    expect([name, cluster.turn()]).toEqual([name, []]);
+    cluster.books.setWaiting(stage, 1, cluster.now);
+    expect([name, cluster.turn()]).toEqual([name, [[other, 0]]]);
+    cluster.end(other, 0, 'declined');
+    cluster.books.setWaiting(stage, 1, cluster.now);
+    expect([name, cluster.turn()]).toEqual([name, []]);
+    cluster.now += 1_000;
+    cluster.books.reconsider(stage, cluster.now);
+    expect([name, cluster.turn()]).toEqual([name, [[expect.any(Number), 0]]]);
+  }
+});
+
+test('what a worker declines does not keep that worker from others', () => {
+  for (const name of PACKING_NAMES) {
+    const cluster = new Cluster(name);
+    cluster.join(10, [4]);
+    cluster.turn();
+    const stage = cluster.submit([3]);
+    cluster.books.declare(OWNER, 0, { arrivedAt: 0, isDeclared: true });
+    cluster.turn();
+    cluster.end(10, 0, 'declined');
+    cluster.books.setWaiting(stage, 1, cluster.now);
+    cluster.submit([3]);
+    expect([name, cluster.turn()]).toEqual([name, [[10, 1]]]);
+  }
+});
+
+test('what its owner says avoids a worker starts at another one, though the job is new to the books', () => {
+  for (const name of PACKING_NAMES) {
+    const cluster = new Cluster(name);
+    for (const worker of [10, 11]) cluster.join(worker, [4]);
+    cluster.turn();
+    for (const avoided of [10, 11]) {
+      const { books } = cluster;
+      const job = books.declare(OWNER, avoided, { arrivedAt: 0, tasks: 1 });
+      const stage = books.stage(job, 0, { demand: [3], tasks: 1 });
+      books.reconsider(stage, 0, [books.worker(avoided as Address)!]);
+      books.setWaiting(stage, 1, 0);
+      expect([name, cluster.turn()]).toEqual([name, [[21 - avoided, avoided]]]);
+    }
+  }
+});
+
 describe('best fit', () => {
   test('of one resource takes the worker with the least room', () => {
     const cluster = new Cluster('bfjs');
@@ -103,6 +156,8 @@ test('a refused task has its old place', () => {
   cluster.turn();
   cluster.books.declare(OWNER, 0, { arrivedAt: 0, isDeclared: true });
   cluster.end(10, 0, 'declined');
+  cluster.now += 1_000;
+  cluster.books.reconsider(first, cluster.now);
   cluster.books.setWaiting(first, 1, cluster.now);
   expect(cluster.turn()).toEqual([[10, 0]]);
 });
@@ -241,7 +296,9 @@ function fitting({ books }: Cluster): string[] {
   return [...books.jobs].flatMap(({ stages }) =>
     stages.flatMap((stage) =>
       [...books.workers].flatMap((worker) =>
-        books.canStart(stage, worker) ? [`${stage.demand} fits ${worker.free}`] : [],
+        books.canStart(stage, worker) && stage.declinedBy?.has(worker) !== true
+          ? [`${stage.demand} fits ${worker.free}`]
+          : [],
       ),
     ),
   );

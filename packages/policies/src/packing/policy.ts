@@ -15,7 +15,7 @@ import type {
 } from '../contract.js';
 import { fitsNow } from '../fitting.js';
 import { WHOLE_SERVER } from './configurations.js';
-import { blockedBy, lacksRequired, noConfiguration, noRoom, tooLarge } from './explaining.js';
+import { blockedBy, declinedThere, lacksRequired, noConfiguration, noRoom, tooLarge } from './explaining.js';
 import { Families } from './families.js';
 import { FifoFirstFit } from './fifo-first-fit.js';
 import type { Group } from './group.js';
@@ -65,6 +65,8 @@ interface Entry {
   size: number | undefined;
   /** Requirements at the last measurement. */
   requires: Attributes | undefined;
+  /** Some worker declined it. The packer, which knows rooms only, does not have its batches meanwhile. */
+  isDeclined: boolean;
 }
 
 interface Running {
@@ -81,6 +83,7 @@ export class PackingPolicy implements CentralPolicy {
   readonly #workers: (WorkerView | undefined)[] = [];
   readonly #entries = new Map<JobView, Map<StageView, Entry>>();
   readonly #runs = new Map<RunView, Running>();
+  readonly #declined = new Set<Entry>();
   /** Known requirements, by text. */
   #required = new Map<string, Attributes>();
   /** Workers that take work, by capacity and attributes. */
@@ -106,6 +109,7 @@ export class PackingPolicy implements CentralPolicy {
   plan(_cluster: ClusterView, draft: Draft, now: Millis): void {
     if (!this.#isTime(draft, now)) return;
     if (this.#isStale) this.#rebuild();
+    this.#startDeclined(draft);
     this.#packer.run((group, server) => this.#start(draft, group as Batch, server));
   }
 
@@ -117,6 +121,7 @@ export class PackingPolicy implements CentralPolicy {
     if (open.length < all.length && open.length === 0) return lacksRequired(stage.requires!);
     const facts = { resources, open };
     if (entry.size === undefined) return tooLarge(stage.demand, facts);
+    if (entry.isDeclined) return declinedThere(stage, facts);
     if (this.#packer instanceof FifoFirstFit) {
       const head = this.#packer.head() as Batch | undefined;
       if (head !== undefined && head.entry !== entry) return blockedBy(head.entry.stage, facts);
@@ -148,8 +153,8 @@ export class PackingPolicy implements CentralPolicy {
       invariant(tasks === known, () => `worker ${worker.id} has ${known} runs, its room counts ${tasks}`);
     }
     let waiting = 0;
-    for (const { batches, size } of this.#all()) {
-      if (size !== undefined) for (const { count } of batches) waiting += count;
+    for (const { batches, size, isDeclined } of this.#all()) {
+      if (size !== undefined && !isDeclined) for (const { count } of batches) waiting += count;
     }
     const { tasks } = this.#packer;
     if (!this.#isStale) invariant(waiting === tasks, () => `${waiting} tasks wait, ${tasks} are queued`);
@@ -186,6 +191,7 @@ export class PackingPolicy implements CentralPolicy {
       case 'gone':
         for (const entry of this.#entries.get(news.job)?.values() ?? [])
           this.#withdraw(entry, Number.POSITIVE_INFINITY);
+        for (const entry of this.#entries.get(news.job)?.values() ?? []) this.#declined.delete(entry);
         this.#entries.delete(news.job);
         return;
       case 'arrived':
@@ -219,11 +225,13 @@ export class PackingPolicy implements CentralPolicy {
     this.#runs.delete(run);
     this.#packer.depart(run.worker.id, running.size);
     if (how !== 'done') running.entry.returning.push(running.sequence);
+    if (how === 'declined') this.#takeFromPacker(running.entry);
   }
 
   #waits(stage: StageView): void {
     const entry = this.#entryFor(stage);
     const { batches, returning } = entry;
+    if (stage.declinedBy !== undefined && stage.declinedBy.size > 0) this.#takeFromPacker(entry);
     let more = stage.waiting - sumOf(batches, ({ count }) => count);
     if (more < 0) this.#withdraw(entry, -more);
     for (; more > 0 && returning.length > 0; more--) {
@@ -250,8 +258,8 @@ export class PackingPolicy implements CentralPolicy {
   }
 
   /** The packer has the batches of the stage. */
-  #isQueued({ size }: Entry): boolean {
-    return !this.#isStale && size !== undefined;
+  #isQueued({ size, isDeclined }: Entry): boolean {
+    return !this.#isStale && size !== undefined && !isDeclined;
   }
 
   #arrive(entry: Entry, sequence: number, count: number): Batch {
@@ -262,7 +270,7 @@ export class PackingPolicy implements CentralPolicy {
 
   #queue(batch: Batch): void {
     const { entry } = batch;
-    if (entry.size === undefined || this.#isStale) return;
+    if (entry.size === undefined || this.#isStale || entry.isDeclined) return;
     batch.family = entry.family;
     batch.size = entry.size;
     this.#isStale = this.#hasTypes && this.#jFor(entry.size) > this.#j;
@@ -277,7 +285,10 @@ export class PackingPolicy implements CentralPolicy {
     }
     let entry = ofJob.get(stage);
     if (entry === undefined) {
-      entry = { stage, batches: [], returning: [], family: 0, size: undefined, requires: undefined };
+      entry = {
+        ...{ stage, batches: [], returning: [], family: 0, size: undefined, requires: undefined },
+        isDeclined: false,
+      };
       this.#measure(entry);
       ofJob.set(stage, entry);
     }
@@ -308,6 +319,42 @@ export class PackingPolicy implements CentralPolicy {
     }
     this.#decidesAt = undefined;
     return true;
+  }
+
+  /** Takes the batches of the stage from the packer. */
+  #takeFromPacker(entry: Entry): void {
+    if (entry.isDeclined) return;
+    if (this.#isQueued(entry))
+      for (const [place, batch] of entry.batches.entries()) {
+        const { count } = batch;
+        this.#packer.withdraw(batch, count);
+        entry.batches[place] = { ...batch, count };
+      }
+    entry.isDeclined = true;
+    this.#declined.add(entry);
+  }
+
+  /** Starts what some workers declined at the first others with room; the packer has it again once none declines it. */
+  #startDeclined(draft: Draft): void {
+    for (const entry of this.#declined) {
+      const { stage, batches } = entry;
+      if (stage.declinedBy === undefined || stage.declinedBy.size === 0) {
+        this.#declined.delete(entry);
+        entry.isDeclined = false;
+        for (const batch of batches) this.#queue(batch);
+        continue;
+      }
+      for (let [batch] = batches; batch !== undefined; [batch] = batches) {
+        const worker = this.#workers.find((each) => each?.open === true && fitsNow(stage, each));
+        const run = worker && draft.start(stage, worker);
+        if (worker === undefined || run === undefined) break;
+        const size = this.#sizeAt(worker, entry) ?? 1;
+        this.#runs.set(run, { entry, sequence: batch.sequence, size });
+        this.#packer.found(worker.id, size);
+        batch.count--;
+        if (batch.count === 0) batches.shift();
+      }
+    }
   }
 
   #start(draft: Draft, batch: Batch, server: number): void {

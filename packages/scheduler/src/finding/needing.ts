@@ -1,4 +1,13 @@
-import { type BatchPart, type JobNumber, listAttributes, type Millis, NOBODY } from '@goshawk/core';
+import {
+  type Address,
+  type BatchPart,
+  type JobNumber,
+  LIMITS,
+  listAttributes,
+  type Millis,
+  NOBODY,
+} from '@goshawk/core';
+import { Avoidance } from '../binding/avoidance.js';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
@@ -148,7 +157,21 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     requires: listAttributes(batch.spec.requires),
     attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
     gang: batch.spec.gang,
+    avoid: avoidedBy(s, job, batch, now),
   });
+}
+
+/** Workers at which attempts of the job failed, and that no task of the batch may go to. */
+function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Address[] | undefined {
+  const { blame } = job.history;
+  if (blame === undefined || batch.waiting === 0) return undefined;
+  const avoidance = new Avoidance(s);
+  const avoided: Address[] = [];
+  for (const worker of blame.workers) {
+    if (avoided.length === LIMITS.avoidedWorkersMax) break;
+    if (!avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
+  }
+  return avoided.length === 0 ? undefined : avoided;
 }
 
 /** Central plans by the last need: so many times as many tasks as wait are too many. */

@@ -61,6 +61,11 @@ export class Blame {
   /** Workers that were lost with a task that ran apart, less what tasks that completed make up for. */
   #charged = 0;
 
+  /** Those at which attempts of the job came to nothing. */
+  get workers(): Iterable<Address> {
+    return this.#failing.keys();
+  }
+
   /** One task of the job runs at a time. */
   get isOnProbation(): boolean {
     return this.#isOnProbation;
