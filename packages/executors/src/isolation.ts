@@ -141,7 +141,7 @@ export class Isolation {
   /** Returns undefined where the worker is not root: tasks then run under its account. */
   #accountFor(user: string | undefined): Account | FailedOutcome | undefined {
     if (!this.#isRoot) return undefined;
-    // Without keys anyone could name another user.
+    // Anyone could name another user in a cluster without keys.
     const found = user === undefined || !this.#options.hasKeys ? undefined : this.#lookUp(user);
     if (found !== undefined) return found;
     if (this.#options.runAs === 'sandbox') return NOBODY;
