@@ -169,7 +169,8 @@ function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Addr
   const avoided: Address[] = [];
   for (const worker of blame.workers) {
     if (avoided.length === LIMITS.avoidedWorkersMax) break;
-    if (!avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
+    // Of an attempt that never was sent nobody knows the worker, and one that has left is not offered.
+    if (s.cluster.members.has(worker) && !avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
   }
   return avoided.length === 0 ? undefined : avoided;
 }
