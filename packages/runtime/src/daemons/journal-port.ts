@@ -103,7 +103,7 @@ export class JournalPort<J extends Journal = Journal> {
     if (leftOut === 0) return;
     this.#logger.error(
       { leftOut },
-      'the journal is damaged: `goshawk journal verify` lists the skipped records',
+      'records were skipped: `goshawk journal verify` lists damaged ones',
     );
   }
 

@@ -59,10 +59,11 @@ export function reopen(
   ledger.retried(job, key, choice, now);
   jobs.reopen(job, () => job.reopen(reopening, key, now));
   s.unwritten.add(job);
+  // Pilots are drawn before workers are looked for, or probes would go out for tasks that wait for them.
+  s.sampler.resume(job, now);
   if (job.isAwaiting) s.predecessors.hold(job, now);
   else s.routing.startJob(job, now);
   s.holds.watch(job, now);
-  s.sampler.resume(job, now);
   ledger.whenDurable((then) => isWritten(s, job, then), now);
 }
 

@@ -18,7 +18,7 @@ import { IdleHints } from './idle-hints.js';
 const PROBES_OUT_MAX = 200_000;
 /** Few workers use few probes at a time, and to send many takes long. */
 const PROBES_A_WORKER = 20;
-const PROBES_OUT_MIN = 20_000;
+const PROBES_OUT_MIN = 10_000;
 /**
  * So many probes by hints save one random probe. By now a hinted worker may have found something elsewhere, so each
  * task keeps a random one in any case.
