@@ -101,10 +101,7 @@ export class JournalPort<J extends Journal = Journal> {
     });
     for (const [place, record] of entries) yield [canRecall ? place : undefined, record];
     if (leftOut === 0) return;
-    this.#logger.error(
-      { leftOut },
-      'records were skipped: `goshawk journal verify` lists damaged ones',
-    );
+    this.#logger.error({ leftOut }, 'records were skipped: `goshawk journal verify` lists damaged ones');
   }
 
   get effects(): Pick<SchedulerEnvironment, 'record' | 'recall' | 'recallJob'> {
