@@ -32,8 +32,8 @@ export interface World {
   /** Options of `goshawk simulate`. */
   readonly cluster: readonly string[];
   readonly specialists: readonly string[];
-  /** Jobs that are also simulated by themselves, under goshawk, on so many workers. */
-  readonly alone?: { readonly user: string; readonly workers: number };
+  /** A user whose jobs are also simulated alone, under goshawk, on a cluster of the user's share. */
+  readonly alone?: { readonly user: string; readonly cluster: readonly string[] };
   readonly rows: readonly (Statistic & { readonly bound: Bound })[];
 }
 
@@ -130,7 +130,7 @@ const users = (name: string, jobs: readonly TraceJob[]): World => ({
   workload: () => jobs,
   cluster: ['--workers', '20', '--slots', '4'],
   specialists: ['drf:share-by=user'],
-  alone: { user: 'ben', workers: 10 },
+  alone: { user: 'ben', cluster: ['--workers', '10', '--slots', '4'] },
   rows: [{ ...quantile('the other user', 50, ofUser('ben')), bound: { times: 1.2, of: ALONE } }],
 });
 

@@ -63,9 +63,8 @@ async function simulate(world: World, seed: number, folder: string): Promise<Map
   const ends = await ran(workload, ['goshawk', ...specialists], cluster, seed, folder);
   if (alone === undefined) return ends;
   const own = jobsOf(workload).filter(({ user }) => user === alone.user);
-  const smaller = [...cluster, '--workers', `${alone.workers}`];
-  const [[, byThemselves]] = [...(await ran(own, ['goshawk'], smaller, seed, folder))] as [[string, End[]]];
-  return ends.set(ALONE, byThemselves);
+  const byThemselves = await ran(own, ['goshawk'], alone.cluster, seed, folder);
+  return ends.set(ALONE, byThemselves.get('goshawk')!);
 }
 
 function jobsOf(workload: string | readonly TraceJob[]): readonly TraceJob[] {
