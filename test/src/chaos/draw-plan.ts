@@ -91,7 +91,9 @@ function drawPrivate(seed: string): Plan {
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
-  return withIndices(withAppends(withHolds(withGangs(withGpus(withZones(withPredecessors(plan)))))));
+  return withIndices(
+    withAppends(withHolds(withUsers(withGangs(withGpus(withZones(withPredecessors(plan))))))),
+  );
 }
 
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
@@ -198,6 +200,23 @@ function withIndices(plan: Plan): Plan {
         : { stages: stages.map((stage) => ({ ...stage, tasks: numbered(stage.tasks) })) };
     const appends = order.appends?.map((list) => numbered(list));
     return { ...order, job: { ...job, ...parts }, ...present({ appends }) };
+  });
+  return { ...plan, orders };
+}
+
+const USERS = ['ann', 'ben', 'cleo'] as const;
+
+/** Jobs of several users; where whatever runs may run again, deadlines and work that may be ended for them. */
+function withUsers(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/users`);
+  if (plan.settings.policy.preset.decidedBy.policy !== 'goshawk' || !draw.chance(0.6)) return plan;
+  const mayPreempt = !plan.seed.startsWith(CALM) && !plan.seed.startsWith(SHARED) && draw.chance(0.7);
+  const orders = plan.orders.map((order) => {
+    const user = draw.pick(USERS);
+    const isUrgent = draw.chance(0.3);
+    const deadline = `${draw.int(500, 8_000)}ms`;
+    const more = !mayPreempt ? {} : isUrgent ? { deadline } : { preemptible: draw.chance(0.7) };
+    return { ...order, job: { ...order.job, user, ...more } };
   });
   return { ...plan, orders };
 }

@@ -330,4 +330,25 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'addTo(this.#followers, id, job);\n            this.#fates.set(id, fate);',
     replace: 'this.#fates.set(id, fate);',
   },
+  {
+    name: 'charged-to-the-wrong-user',
+    what: 'what runs stays with nobody when its owner says whose it is',
+    file: 'policies/goshawk/goshawk',
+    find: 'this.#uncharge(run);\n            this.#charge(run);',
+    replace: '',
+  },
+  {
+    name: 'victim-preempted-twice',
+    what: 'what was preempted is preempted again before it has run for as long as it lost',
+    file: 'policies/goshawk/preemption',
+    find: 'if (now - run.startedAt < (this.#lost.get(job) ?? 0))\n                    continue;',
+    replace: '',
+  },
+  {
+    name: 'reservation-never-released',
+    what: 'the place of a stage stays reserved when nothing of it waits any more',
+    file: 'policies/goshawk/goshawk',
+    find: 'if (reservation !== undefined)\n            this.#reservations.drop(reservation);',
+    replace: '',
+  },
 ];
