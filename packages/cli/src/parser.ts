@@ -42,7 +42,7 @@ export async function parse(words: readonly string[], columns: number, hasMore =
     help: await helpOn(topic, columns, isWhole),
   });
   if (words.length === 0) return help([], false);
-  // Without loading any command.
+  // Other command lines load commands for their options.
   if (words.length === 1 && words[0] === '--version') return { given: undefined, help: VERSION };
   const argv = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
   const { first, second, command } = await commandOf(argv);
