@@ -28,6 +28,11 @@ export const logsCommand = defineCommand({
       flagOnly: true,
       describe: 'only the last N lines of stdout and of stderr per task',
     },
+    escapes: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'pass escape sequences (colours, cursor) on to the terminal; files and pipes always get them',
+    },
     prefix: {
       type: 'text',
       value: 'WHEN',
@@ -39,7 +44,7 @@ export const logsCommand = defineCommand({
   },
   async run(context, options, { words }) {
     const { id: word, task } = parseTaskName(words[0]!);
-    const { failed, tail, prefix } = options;
+    const { failed, tail, prefix, escapes } = options;
     const follow = options.follow && !failed;
     await using cluster = await openCluster(context);
     const id = await jobNamed(context, cluster, word);
@@ -53,6 +58,6 @@ export const logsCommand = defineCommand({
     const isMixed = task === undefined && total > 1;
     const isPrefixed =
       prefix === 'always' || (prefix === 'auto' && isMixed && (follow || context.stdout.isTTY === true));
-    await showLogs(context, job, { task, failed, follow, tail, isPrefixed }, signal);
+    await showLogs(context, job, { task, failed, follow, tail, isPrefixed, escapes }, signal);
   },
 });

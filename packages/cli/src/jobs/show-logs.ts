@@ -10,6 +10,7 @@ import {
   rawOutput,
   sortedOutput,
   wholeLines,
+  withoutEscapes,
 } from './task-output.js';
 
 interface LogsRequest {
@@ -21,6 +22,8 @@ interface LogsRequest {
   readonly tail?: number | undefined;
   /** Put the task before each line. */
   readonly isPrefixed: boolean;
+  /** Pass escape sequences on to a terminal. */
+  readonly escapes?: boolean;
   /** For a live stream: print it task by task at the end. */
   readonly isSorted?: boolean;
 }
@@ -79,10 +82,15 @@ export function outputFileLines(spec: JobDetail['spec']): string[] {
   });
 }
 
-function sinkFor(context: Context, job: string, { isPrefixed, isSorted = false }: LogsRequest): OutputSink {
+function sinkFor(
+  context: Context,
+  job: string,
+  { isPrefixed, isSorted = false, escapes = false }: LogsRequest,
+): OutputSink {
   if (context.global.json) return jsonOutput(context, job);
-  if (isSorted) return sortedOutput(context);
-  return isPrefixed ? prefixedOutput(context) : rawOutput(context);
+  const bytes = isPrefixed ? prefixedOutput(context) : rawOutput(context);
+  const sink = isSorted ? sortedOutput(context) : bytes;
+  return escapes ? sink : withoutEscapes(context, sink);
 }
 
 /**

@@ -10,11 +10,38 @@ import {
   rawOutput,
   sortedOutput,
   wholeLines,
+  withoutEscapes,
 } from './task-output.js';
 
 function chunk(task: number, text: string | Uint8Array, more: Partial<LogChunk> = {}): LogChunk {
   return { task, attempt: 1, stream: 'stdout', bytes: Buffer.from(text), ...more };
 }
+
+describe('output without escapes', () => {
+  it('moves no cursor of a terminal, however the bytes are cut, and keeps text and tabs', () => {
+    const evil = '\u001b]0;title\u0007a\u001b[2Jb\tc\u001b[31m!\u001b[0m\n10%\r20%\nlast\u0008';
+    fc.assert(
+      fc.property(fc.array(fc.nat(evil.length), { maxLength: 6 }), (cuts) => {
+        const { context, written } = recordingContext();
+        Object.assign(context.stdout, { isTTY: true });
+        const sink = withoutEscapes(context, rawOutput(context));
+        const places = [0, ...cuts.toSorted((a, b) => a - b), evil.length];
+        for (const [index, from] of places.slice(0, -1).entries())
+          sink.write(chunk(0, evil.slice(from, places[index + 1])));
+        sink.end();
+        expect(written.stdout).toBe('ab\tc!\n20%\nlast \n');
+      }),
+    );
+  });
+
+  it('is every byte where stdout is no terminal', () => {
+    const { context, written } = recordingContext();
+    const sink = withoutEscapes(context, rawOutput(context));
+    sink.write(chunk(0, '\u001b[31mred'));
+    sink.end();
+    expect(written.stdout).toBe('\u001b[31mred');
+  });
+});
 
 describe('sorted output', () => {
   it('is the bytes of each task in the order of the tasks', () => {

@@ -1,5 +1,6 @@
 import type { LogChunk } from '@goshawk/client';
 import type { Context } from '../context.js';
+import { plain } from '../terminal/paint.js';
 import { textOf } from './spec-json.js';
 
 /** Output of tasks for a reader. */
@@ -10,6 +11,29 @@ export interface OutputSink {
 }
 
 const NEWLINE = 0x0a;
+
+/**
+ * Takes escape sequences and control characters out of what goes to a terminal, line by line: they could rewrite the
+ * screen, set its title or hide text. Files and pipes get every byte.
+ */
+export function withoutEscapes(context: Context, sink: OutputSink): OutputSink {
+  const lines = wholeLines((line) => sink.write({ ...line, bytes: harmless(line.bytes) }));
+  return {
+    write: (chunk) => (context[chunk.stream].isTTY === true ? lines : sink).write(chunk),
+    end() {
+      lines.end();
+      sink.end();
+    },
+  };
+}
+
+/** Of a line that was written over itself with carriage returns, the last version. */
+function harmless(line: Uint8Array): Uint8Array {
+  const isWhole = line.at(-1) === NEWLINE;
+  const text = new TextDecoder().decode(isWhole ? line.subarray(0, -1) : line).replace(/\r+$/, '');
+  const shown = text.split('\r').at(-1)!.split('\t').map(plain).join('\t');
+  return Buffer.from(isWhole ? `${shown}\n` : shown);
+}
 /** A line that grows beyond this is passed on in parts. Bytes. */
 const LINE_BYTES_MAX = 64 * 1024;
 
