@@ -8,8 +8,10 @@ import {
   type JobSummary,
   jobJson,
   jobJsonSchema,
+  largestShare,
   PRIORITIES,
   parseJobQuery,
+  sharesByUser,
   summaryJson,
   TASKS_LISTED_MAX,
   taskJson,
@@ -18,6 +20,7 @@ import {
   waitingJson,
   whyJson,
 } from '@goshawk/core';
+
 import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
 import { jobStream, pageStream, resultStream } from './events.js';
@@ -375,6 +378,25 @@ export const ROUTES: readonly Route[] = [
       },
     }),
   ),
+  route({
+    method: 'GET',
+    url: '/v1/users',
+    role: 'read',
+    does: 'Users with active jobs: tasks, and their shares of the cluster',
+    answer: shapes.users,
+    handle: async ({ cluster }, { signal }) => {
+      const { jobs, total, by = null, capacity } = await (await cluster()).shares({ signal });
+      const users = sharesByUser(jobs).map(({ user, jobs: many, running, waiting, has }) => {
+        const { share, of } = largestShare(has, capacity);
+        return {
+          ...{ user: user === '' ? null : user, jobs: many, running, waiting },
+          ...{ share, of: of === '' ? null : of, has },
+        };
+      });
+      users.sort((one, other) => other.share - one.share || other.waiting - one.waiting);
+      return { schema: 'goshawk.users/1', sharedBy: by, users, unlisted: total - jobs.length };
+    },
+  }),
   route({
     method: 'GET',
     url: '/v1/policy',

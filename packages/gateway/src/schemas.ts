@@ -342,6 +342,28 @@ export const worker = z.object({
   counters: z.record(z.string(), z.unknown()).nullable(),
 });
 
+export const users = z.object({
+  schema: z.literal('goshawk.users/1'),
+  /** What central gives equal shares of the cluster to; null: this policy does not enforce shares. */
+  sharedBy: z.enum(['job', 'user']).nullable(),
+  users: z.array(
+    z.object({
+      /** Null: central is not told. */
+      user: z.string().nullable(),
+      /** Active ones. */
+      jobs: count,
+      running: count,
+      waiting: count,
+      /** Of the resource that the user holds most of. */
+      share: z.number(),
+      of: z.string().nullable(),
+      has: z.record(z.string(), z.number()),
+    }),
+  ),
+  /** Active jobs of smaller shares that are not counted here. */
+  unlisted: count,
+});
+
 export const drained = z.object({
   schema: z.literal('goshawk.drain/1'),
   worker: z.string(),

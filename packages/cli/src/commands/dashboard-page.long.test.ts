@@ -273,6 +273,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       ['#/jobs', 'Jobs', 'tbody tr'],
       [`#/jobs/${id}`, new RegExp(`\\(${id}\\)`), '.name .badge.failed'],
       ['#/workers/w1', 'Workers', '.panel dl'],
+      ['#/users', 'Users', '.card .hint, .card .well'],
       ['#/policy', 'Policy', '.card dl'],
     ];
     for (const [address, heading, shown] of parts) {

@@ -1,5 +1,13 @@
-import type { Cluster, ClusterShares, JobShare } from '@goshawk/client';
-import { addTo, counted, formatResources, LIMITS, largestShare, type Resources } from '@goshawk/core';
+import type { Cluster, ClusterShares } from '@goshawk/client';
+import {
+  counted,
+  formatResources,
+  LIMITS,
+  largestShare,
+  type Resources,
+  type ShareHolder,
+  sharesByUser,
+} from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand, FROM, partOf } from '../command.js';
 import { painter, plain } from '../terminal/paint.js';
@@ -27,7 +35,7 @@ export const sharesCommand = defineCommand({
     await using cluster = await openCluster(context);
     const shares = await withUsers(cluster, context.interrupted);
     const by = options.by ?? shares.by ?? 'job';
-    const all = by === 'user' ? byUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
+    const all = by === 'user' ? sharesByUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
     all.sort(
       (one, other) =>
         largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
@@ -69,43 +77,6 @@ async function withUsers(cluster: Cluster, signal: AbortSignal): Promise<Cluster
   return { ...shares, jobs: named };
 }
 
-/** A job, or all jobs of a user together. */
-interface Holder extends Omit<JobShare, 'id'> {
-  /** Id of the job. */
-  readonly id?: string;
-  readonly jobs: number;
-}
-
-function byUser(jobs: readonly JobShare[]): Holder[] {
-  const users = new Map<string, Holder>();
-  for (const job of jobs) {
-    const { user } = job;
-    const known = users.get(user);
-    const { id: _, ...own } = { ...job, weight: job.userWeight ?? 1 };
-    users.set(
-      user,
-      known === undefined
-        ? { ...own, jobs: 1 }
-        : {
-            user,
-            jobs: known.jobs + 1,
-            weight: known.weight,
-            running: known.running + job.running,
-            waiting: known.waiting + job.waiting,
-            has: sumOf(known.has, job.has),
-            ...(known.due === undefined || job.due === undefined ? {} : { due: sumOf(known.due, job.due) }),
-          },
-    );
-  }
-  return [...users.values()];
-}
-
-function sumOf(one: Resources, other: Resources): Resources {
-  const sum = { ...one };
-  addTo(sum, other, 1);
-  return sum;
-}
-
 function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
   return [
     { title: by, shrinkTo: 12 },
@@ -120,7 +91,7 @@ function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[
   ];
 }
 
-function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
+function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }: ClusterShares): string[] {
   const { id, user, jobs, weight, running, waiting, has } = holder;
   const { share, of } = largestShare(has, capacity);
   const who = user === '' ? '(unknown)' : plain(user);
@@ -137,7 +108,7 @@ function row(holder: Holder, by: 'job' | 'user', { capacity, by: sharedBy }: Clu
 }
 
 /** Share of the dominant resource. */
-function dueShare({ has, due = {} }: Holder, capacity: Resources): number {
+function dueShare({ has, due = {} }: ShareHolder, capacity: Resources): number {
   const { of } = largestShare(has, capacity);
   const there = capacity[of] ?? 0;
   return there > 0 ? (due[of] ?? 0) / there : largestShare(due, capacity).share;
@@ -147,7 +118,7 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(1)}%`;
 }
 
-function holderJson(holder: Holder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
+function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
   const { id, user, jobs, weight, running, waiting, has, due } = holder;
   const { share, of } = largestShare(has, capacity);
   return {

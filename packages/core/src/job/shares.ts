@@ -1,6 +1,6 @@
 import { choice, count, list, number, optional, view } from '../messages/fields.js';
 import { line, name } from '../messages/records.js';
-import type { Resources } from '../resources.js';
+import { addTo, type Resources } from '../resources.js';
 import { amounts } from './amounts.js';
 
 /** Jobs in one answer, at most. */
@@ -44,4 +44,35 @@ export function largestShare(amounts: Resources, capacity: Resources): { share: 
     if (share > largest.share) largest = { share, of: name };
   }
   return largest;
+}
+
+/** A job, or all jobs of a user together. */
+export interface ShareHolder extends Omit<JobShare, 'id'> {
+  /** Of a job. */
+  readonly id?: string;
+  readonly jobs: number;
+}
+
+export function sharesByUser(jobs: readonly JobShare[]): ShareHolder[] {
+  const users = new Map<string, ShareHolder>();
+  for (const { id: _, ...job } of jobs) {
+    const known = users.get(job.user);
+    const both = known && {
+      user: job.user,
+      jobs: known.jobs + 1,
+      weight: known.weight,
+      running: known.running + job.running,
+      waiting: known.waiting + job.waiting,
+      has: sumOf(known.has, job.has),
+      ...(known.due === undefined || job.due === undefined ? {} : { due: sumOf(known.due, job.due) }),
+    };
+    users.set(job.user, both ?? { ...job, weight: job.userWeight ?? 1, jobs: 1 });
+  }
+  return [...users.values()];
+}
+
+function sumOf(one: Resources, other: Resources): Resources {
+  const sum = { ...one };
+  addTo(sum, other, 1);
+  return sum;
 }

@@ -6,6 +6,7 @@ import { Live } from './live.js';
 import { showOverview } from './overview.js';
 import { showPolicy } from './policy.js';
 import type { Session } from './shapes.js';
+import { showUsers } from './users.js';
 import type { Place } from './view.js';
 import { showWorkers } from './workers.js';
 
@@ -14,6 +15,7 @@ const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (p
   '': { title: 'Overview', show: showOverview },
   jobs: { title: 'Jobs', show: (place) => (place.rest === '' ? showJobs(place) : showJob(place)) },
   workers: { title: 'Workers', show: showWorkers },
+  users: { title: 'Users', show: showUsers },
   policy: { title: 'Policy', show: showPolicy },
 };
 

@@ -14,6 +14,7 @@ export type Attempt = Job['attempts'][number];
 export type Why = z.infer<typeof answers.why>;
 export type TaskList = z.infer<typeof answers.tasks>;
 export type Logs = z.infer<typeof answers.logs>;
+export type Users = z.infer<typeof answers.users>;
 export type Policy = z.infer<typeof answers.policy>;
 export type Predictor = z.infer<typeof answers.predictor>;
 
