@@ -81,7 +81,7 @@ test('where neither of two can tell, central names both', async () => {
       if (warnings.length === 0) continue;
       expect(warnings).toEqual([
         expect.stringMatching(
-          /^two processes claim tcp:\/\/192\.0\.2\.1:7000: w\.\w+ and w\.\w+; end one of them/,
+          /^two processes claim tcp:\/\/192\.0\.2\.1:7000: w\.\w+ and w\.\w+; stop one of them/,
         ),
       ]);
       expect(new Set(warnings[0]!.match(/w\.\w+/g))).toEqual(new Set(['w.first', 'w.second']));

@@ -82,6 +82,6 @@ describe('a journal with records that are larger than the heap', () => {
       .poll(async () => (await client.jobs()).jobs.map(({ id }) => id))
       .toEqual(['large-1', 'large-3']);
     expect((await client.job('large-1').describe()).tasks).toMatchObject({ total: TASKS, waiting: TASKS });
-    expect(daemons.logOf('s0')).toMatch(/"job":"large-2".*a record is left out: it takes more than \d+ MiB/);
+    expect(daemons.logOf('s0')).toMatch(/"job":"large-2".*a record is skipped: it takes more than \d+ MiB/);
   });
 });

@@ -125,13 +125,13 @@ describe('a daemon ends with one line and code 2', () => {
       'HTTP without a token beyond loopback',
       ['central', ...SOMEWHERE, '--http', '0.0.0.0:0'],
       {},
-      /give a token with GOSHAWK_HTTP_TOKEN/,
+      /set a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
       'HTTP of a local cluster without a token beyond loopback',
       ['up', '--quiet', '--workers', '1', '--http', '0.0.0.0:65000', '--data-folder', OWN_FOLDER],
       {},
-      /central cannot start: .*; give a token with GOSHAWK_HTTP_TOKEN/,
+      /central cannot start: .*; set a token with GOSHAWK_HTTP_TOKEN/,
     ],
     [
       'HTTP of a local cluster at a port that nobody would know',

@@ -411,7 +411,7 @@ describe('a module task that is killed', () => {
     await expect.poll(() => sink.text()).toBe('listening\n');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
-    expect(sink.text()).toBe('listening\nthe task is to end: cancelled\n');
+    expect(sink.text()).toBe('listening\nthe task must end: cancelled\n');
   });
 
   it('ends with its thread when it ends that at its signal', async () => {
@@ -559,7 +559,10 @@ describe('a thread that does not start', () => {
       const { outcome } = await outcomeOf(refused, call('nothing'));
       expect(outcome).toMatchObject({
         kind: 'failed',
-        error: { code: 'process-limit', message: expect.stringContaining('no further thread') },
+        error: {
+          code: 'process-limit',
+          message: expect.stringContaining('cannot start another module thread'),
+        },
       });
     }
     await refused.close();

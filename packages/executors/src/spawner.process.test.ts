@@ -266,7 +266,7 @@ describe('the spawner', () => {
     const other = new Executors({ dataFolder: blocked });
     const { outcome } = await outcomeOf(other, { exec: ['true'] });
     expect(outcome).toMatchObject({
-      error: { code: 'spawner-failed', message: expect.stringContaining('commands cannot be started') },
+      error: { code: 'spawner-failed', message: expect.stringContaining('cannot start commands') },
     });
     await other.close();
   });

@@ -150,6 +150,8 @@ export class Reservations {
     const steps: { readonly at: Millis; readonly worker: WorkerView }[] = [];
     for (const worker of workers) {
       if (!worker.open || this.#at.has(worker) || !fitsEver(stage, worker)) continue;
+      // Its owner would decline this worker again: the room would be held for nobody.
+      if (stage.declinedBy?.has(worker)) continue;
       for (const at of this.#timesOfRoom(stage, worker, together, now)) steps.push({ at, worker });
     }
     if (steps.length < together) return undefined;

@@ -21,7 +21,7 @@ const LABEL = /^[a-z][a-z0-9_]*$/;
 const NO_UNITS =
   /_(milliseconds|ms|minutes|hours|days|kilobytes|megabytes|mebibytes|percent|count|sum|bucket|info_total)$/;
 /** More would be something without bounds: a closed list of messages is the longest. */
-const SERIES_PER_METRIC_MAX = 200;
+const SERIES_PER_METRIC_MAX = 300;
 
 /** @throws Error for a line that is none of the text format's */
 export function families(text: string): Family[] {

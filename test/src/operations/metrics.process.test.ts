@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Daemons, GOSHAWK, WITH_HTTP } from '@goshawk/cli/testing';
@@ -31,8 +31,9 @@ afterAll(async () => {
   await rm(daemons.folder, { recursive: true, force: true });
 });
 
-async function metricsOf(name: string): Promise<string> {
-  return (await fetch(`${await daemons.doorOf(name)}/metrics`)).text();
+async function metricsOf(name: string, token?: string): Promise<string> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return (await fetch(`${await daemons.doorOf(name)}/metrics`, { headers })).text();
 }
 
 async function runSomething(cluster: Cluster): Promise<void> {
@@ -126,8 +127,12 @@ it('attempts of those who have no key of the cluster are counted, and said in th
   const keys = join(daemons.folder, 'keys');
   const other = join(daemons.folder, 'other-keys');
   for (const each of [keys, other]) execFileSync(process.execPath, [GOSHAWK, 'keygen', each, '--quiet']);
+  const token = 'a-token-of-at-least-16-characters';
+  const tokenFile = join(daemons.folder, 'http.token');
+  await writeFile(tokenFile, token, { mode: 0o600 });
   const central = await daemons.start('with keys', [
     ...['central', '--bind', 'tcp://127.0.0.1:0', '--keys', join(keys, 'central.key'), ...WITH_HTTP],
+    ...['--http-token-file', tokenFile],
   ]);
   // They try until this signal.
   const giveUp = new AbortController();
@@ -137,7 +142,7 @@ it('attempts of those who have no key of the cluster are counted, and said in th
   );
   const outcomes = Promise.allSettled(refused);
   const attempts = async (...reasons: readonly string[]): Promise<number> => {
-    const { series } = families(await metricsOf('with keys')).find(
+    const { series } = families(await metricsOf('with keys', token)).find(
       ({ name }) => name === 'goshawk_connections_rejected_total',
     )!;
     return series

@@ -397,7 +397,7 @@ it('`up --dashboard` has a page, at the same place when it was killed, and for w
     const look = () => fetch(`${address}v1/session`, { headers: { authorization: `Bearer ${token}` } });
     expect(await (await look()).json()).toMatchObject({ cluster: own.url, role: 'operate' });
     expect((await fetch(`${address}v1/session`)).status).toBe(401);
-    await own.says(/only who may read \S+keys\/client\.key can use it/);
+    await own.says(/only users who can read \S+keys\/client\.key can use it/);
     const { pid } = own.children().find(({ command }) => command.includes('goshawk.js dashboard'))!;
     process.kill(pid, 'SIGKILL');
     await own.says(/dashboard is back/);

@@ -21,7 +21,7 @@ describe('goshawk plan', () => {
       /class +short: its tasks take 2 s\n +a job whose tasks take 10 s or more on average is long/,
     );
     expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
-    expect(stdout).toMatch(/start +at once: 2 of 2 slots are free/);
+    expect(stdout).toMatch(/start +immediately: 2 of 2 slots are free/);
     const jobs = await cluster.goshawk(['jobs', '--json']);
     expect(JSON.parse(jobs.stdout)).toMatchObject({ total: 0 });
   });
@@ -54,7 +54,7 @@ describe('goshawk plan', () => {
       const unknown = (await cluster.goshawk(['submit', '--sleep', '600s'])).stdout.trim();
       const { stdout } = await cluster.goshawk(['plan', '--estimate', '300s', '--', 'true']);
       expect(stdout).toMatch(
-        /start +after \d+ tasks of 2 jobs; nobody said how long 1 of them takes; 0 of 2 slots/,
+        /start +after \d+ tasks of 2 jobs; there is no estimate of how long 1 of them takes; 0 of 2 slots/,
       );
       await cluster.goshawk(['cancel', unknown]);
     } finally {

@@ -1,7 +1,11 @@
-import { counted, formatCount } from '@goshawk/core';
+import type { JobHandle } from '@goshawk/client';
+import { counted, formatCount, jobJson } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
+import type { Context } from '../context.js';
 import { jobNamed } from '../jobs/named.js';
+import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
+import { outcomeText } from '../jobs/words.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',
@@ -11,7 +15,7 @@ export const retryCommand = defineCommand({
   examples: [
     ['goshawk retry $id', 'all tasks that failed or were cancelled'],
     ['goshawk retry $id 3,7-9', 'these tasks'],
-    ['goshawk wait $(goshawk retry $id)', 'and wait for the whole job to end'],
+    ['goshawk retry $id --wait', 'and wait for the whole job to end'],
   ],
   options: {
     failed: {
@@ -19,8 +23,13 @@ export const retryCommand = defineCommand({
       flagOnly: true,
       describe: 'skip cancelled tasks, unless a failed task kept their stage from running',
     },
+    wait: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'wait for the job to end, and exit as `goshawk wait` does',
+    },
   },
-  async run(context, { failed }, { words }) {
+  async run(context, { failed, wait }, { words }) {
     const signal = context.interrupted;
     const [name, tasks] = words;
     await using cluster = await openCluster(context);
@@ -29,7 +38,7 @@ export const retryCommand = defineCommand({
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
       context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });
-      return;
+      return wait ? awaitEnd(context, job) : undefined;
     }
     context.out(id);
     const run = tasksAgain === 1 ? '1 task runs again' : `${formatCount(tasksAgain)} tasks run again`;
@@ -37,6 +46,22 @@ export const retryCommand = defineCommand({
       completed === 0
         ? ''
         : `; ${counted(completed, 'chosen task')} had completed and ${completed === 1 ? 'does' : 'do'} not`;
-    context.note(`${run}${skipped}; \`goshawk wait ${id}\` waits for the end`);
+    const hint = wait ? '' : `; \`goshawk wait ${id}\` waits for it to end`;
+    context.note(`${run}${skipped}${hint}`);
+    return wait ? awaitEnd(context, job) : undefined;
   },
 });
+
+async function awaitEnd(context: Context, job: JobHandle): Promise<number> {
+  try {
+    const ended = await waitForJobs(context, [job], {
+      ended: (end) => {
+        if (context.global.json) context.json(jobJson(end, Date.now()));
+        else context.out(outcomeText(end, context.color));
+      },
+    });
+    return exitCodeOf(ended);
+  } catch (error) {
+    return leave(context, error);
+  }
+}

@@ -157,7 +157,7 @@ describe('goshawk up', () => {
     const port = Number(/the cluster is up at tcp:\/\/127.0.0.1:(\d+)/.exec(up.stderr())![1]!);
     const ofRole = (role: string) => childrenOf(up.pid).find(({ command }) => command.includes(role))?.pid;
     process.kill(ofRole('goshawk.js central')!, 'SIGKILL');
-    await up.says(/central ended \(SIGKILL\); it is missing/);
+    await up.says(/central exited \(SIGKILL\); restarting it/);
     // Somebody else has its place for a while.
     const squatter = createServer().listen(port, '127.0.0.1');
     await up.says(/central cannot start: .*; retrying/);

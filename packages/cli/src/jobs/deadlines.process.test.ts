@@ -41,7 +41,7 @@ it('what could never start, or is late already, is refused with one line before 
     /its 5 tasks start together, and the cluster has room for 4 of them; submit fewer tasks, or add workers/,
     /its 5 tasks start together/,
     /no worker has what it prefers: rack=r7/,
-    /has passed already/,
+    /has already passed/,
     /is not a duration/,
   ];
   for (const [place, { exitCode, stdout, stderr }] of refused.entries()) {

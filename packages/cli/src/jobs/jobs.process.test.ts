@@ -371,9 +371,9 @@ describe('a command that fails', () => {
     const ended = { task: 1, state: 'failed', code: 'exit-code', exitCode: 7, signal: null };
     expect(job.attempts.slice(0, 3)).toMatchObject([1, 2, 3].map((attempt) => ({ ...ended, attempt })));
 
-    expect((await up.goshawk(['retry', id, '--failed', '--quiet'])).stdout.trim()).toBe(id);
-    const { exitCode: outcome, stdout: page } = await up.goshawk(['wait', id]);
+    const { exitCode: outcome, stdout: page } = await up.goshawk(['retry', id, '--failed', '--wait']);
     expect(outcome).toBe(0);
+    expect(page.startsWith(`${id}\n`)).toBe(true);
     expect(page).toMatch(/completed: 2 tasks,/);
     expect((await jsonOf('job', id)).tasks).toMatchObject({ total: 2, completed: 2, failed: 0 });
     const refused = await up.goshawk(['retry', id, '--failed']);
@@ -605,7 +605,7 @@ describe('hold, release and update', () => {
     const id = (await stdoutOf(['submit', '--hold', '--tasks', '3', '--sleep', '1ms'])).trim();
     expect(await stdoutOf(['jobs'])).toMatch(new RegExp(`^${id} .* waiting, held `, 'm'));
     expect(await stdoutOf(['job', id])).toContain(`until \`goshawk release ${id}\``);
-    expect(await stdoutOf(['why', id])).toContain('their job is held');
+    expect(await stdoutOf(['why', id])).toContain('their job is on hold');
     const { waiting } = (await jsonOf('why', id)) as { waiting: { reason: string; tasks: number }[] };
     expect(new Set(waiting.map(({ reason }) => reason))).toEqual(new Set(['held']));
     expect(waiting.reduce((sum, { tasks }) => sum + tasks, 0)).toBe(3);

@@ -14,8 +14,8 @@ export interface TaskContext<Signal> {
   /** Return values of the tasks of an earlier stage, in order, if this stage names it in `inputs`; null for none. */
   results(stage: string): readonly unknown[];
   /**
-   * Aborts when the task is to end: cancelled, out of time, preempted, or its worker stops. Who has looked at it has 2 s from
-   * then to return; the thread of others ends at once.
+   * Aborts when the task must end: cancelled, timed out, preempted, or its worker stops. A task that has read it then has 2 s
+   * to return; the thread of any other task ends at once.
    */
   readonly signal: Signal;
   /** A line of the task's output. */

@@ -14,7 +14,7 @@ afterAll(async () => {
 
 it('estimators in shadow of a cluster are scored over all its schedulers', async () => {
   const before = await up.goshawk(['predictor']);
-  expect(before.stderr).toContain('no job came yet');
+  expect(before.stderr).toContain('no job was submitted yet');
   for (let job = 0; job < 6; job++) {
     await up.goshawk(['submit', '--name', 'nightly', '--tasks', '4', '--sleep', '20ms', '--wait']);
   }

@@ -91,7 +91,7 @@ describe('goshawk whatif', () => {
 
   it.each<[string, string[], RegExp]>([
     ['a folder without journals', ['.'], /there is no journal in/],
-    ['no folder', ['nowhere'], /nowhere is no folder/],
+    ['no folder', ['nowhere'], /nowhere is not a folder/],
     ['no job within that time', ['data', '--since', '0s'], /no job has ended within that time/],
     ['no number of workers', ['data', '--workers', 'many'], /"many" is not a number of workers/],
     ['a policy that there is not', ['data', '--policy', 'hauk'], /unknown policy "hauk"; did you mean/],

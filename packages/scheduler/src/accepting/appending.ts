@@ -3,7 +3,7 @@ import { watchOpen } from '../ending/job-timers.js';
 import type { Job } from '../job/job.js';
 import { heapBytes } from '../keeping/heap-bytes.js';
 import { TASK_BYTES } from '../keeping/job-bytes.js';
-import type { Refusal } from '../keeping/ledger.js';
+import { NOT_READY, type Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 
 type Appended = MessageOf<'appended'>['value'];
@@ -34,6 +34,8 @@ function appended(
   now: Millis,
 ): Refusal | undefined {
   const { first, common, each, digest, close, taken } = message;
+  // What is appended is started, for which the policy must be known.
+  if (!s.cluster.isReady) return NOT_READY;
   if (job.spec.openMs === undefined)
     return notOpen(`${job.id} accepts no further tasks: it was submitted without "open"`);
   if (!Array.isArray(each)) return { code: 'bad-job', message: 'tasks: expected a list', hint: '' };

@@ -4,7 +4,7 @@ import type { Endings } from '../ending/endings.js';
 import type { Routing } from '../finding/routing.js';
 import { Hold } from '../job/hold.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { Refusal } from '../keeping/ledger.js';
+import { NOT_READY, type Refusal } from '../keeping/ledger.js';
 import type { JobEvents } from '../observing/job-events.js';
 import type { SchedulerState } from '../state.js';
 
@@ -63,6 +63,8 @@ export class Holds {
       const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
       return { code: 'has-ended', message: `${job.id} ${how}`, hint: 'none of its tasks wait' };
     }
+    // Released or reordered tasks may start, for which the policy must be known.
+    if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
     // The network may deliver a request that was repeated once a later one was answered.
     const isLate = request < (this.#heeded.get(from) ?? 0);
     if (isLate) return undefined;

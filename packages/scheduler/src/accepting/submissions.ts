@@ -22,7 +22,7 @@ import { refused } from '../clients/answers.js';
 import { Job } from '../job/job.js';
 import { findReopening } from '../job/reopening.js';
 import { bytesOf } from '../keeping/job-bytes.js';
-import type { Refusal } from '../keeping/ledger.js';
+import { NOT_READY, type Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 import { whatIsMissing, whyImpossible } from './admission.js';
 import { accept, reopen } from './intake.js';
@@ -243,12 +243,6 @@ const REMEMBERED = 10_000;
 const YOUNG_RETRY_MS = 500;
 
 const RETRY = 'try again in a moment';
-
-const NOT_READY: Refusal = {
-  code: 'not-ready',
-  message: 'this scheduler has not joined its cluster yet',
-  hint: RETRY,
-};
 
 const KEY_FREED: Refusal = {
   code: 'not-ready',

@@ -54,6 +54,13 @@ export interface Refusal {
   readonly cause?: OverloadReason;
 }
 
+/** Nothing is started before the scheduler has heard from central which policy its cluster has. */
+export const NOT_READY: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler has not joined its cluster yet',
+  hint: 'try again in a moment',
+};
+
 /**
  * The owner's side of its journal: writes down what must outlive this process, and holds back what others must not
  * hear before it is durable: that a job was accepted, cancelled or has ended, and confirmations of reports, after which

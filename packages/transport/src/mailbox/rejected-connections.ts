@@ -61,7 +61,7 @@ export class RejectedConnections {
     this.#sinceLine.clear();
     this.#addresses.clear();
     const told = { attempts, ...Object.fromEntries(counts), addresses };
-    this.#logger.warn(told, 'refused connections from who is not of this cluster');
+    this.#logger.warn(told, 'rejected connections from outside this cluster');
     this.#onTold?.(told);
   }
 }
