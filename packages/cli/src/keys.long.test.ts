@@ -174,7 +174,7 @@ describe('while a cluster runs', () => {
     ]) {
       const { exitCode, stderr } = await as(own, ...refused);
       expect(exitCode, stderr).toBe(2);
-      expect(stderr).toMatch(/permits access to no others|does not permit this/);
+      expect(stderr).toMatch(/there is no job|permits access to no others|does not permit this/);
     }
 
     await cp(join(folder, own), join(folder, 'ci.key'));

@@ -25,7 +25,7 @@ const CASES: readonly (readonly [
     'HTTP for everybody, without a token',
     'central',
     { HTTP: '0.0.0.0:9090' },
-    /give a token with GOSHAWK_HTTP_TOKEN/,
+    /set a token with GOSHAWK_HTTP_TOKEN/,
   ],
   [
     'too few folders',

@@ -59,7 +59,7 @@ test.skipIf(!mayMount())(
       const ready = await fetch(`${await daemons.doorOf('s')}/readyz`);
       expect([ready.status, await ready.text()]).toEqual([
         503,
-        expect.stringContaining('nothing is written'),
+        expect.stringContaining('no records are written'),
       ]);
       rmSync(filler());
       expect((await held.wait({ timeoutMs: 60_000 })).state).toBe('cancelled');

@@ -19,6 +19,20 @@ function jobOf(books: ClusterBooks, number: number, waiting: number) {
   return stage;
 }
 
+describe('a need that avoids workers', () => {
+  test('counts until the next one, which may not avoid them any more', () => {
+    const books = cluster(2);
+    const stage = jobOf(books, 1, 3);
+    const [one, other] = books.workers;
+    books.reconsider(stage, 0, [one!, other!]);
+    expect([...stage.declinedBy!.keys()]).toEqual([one, other]);
+    books.takeNews();
+    books.reconsider(stage, 1, [other!]);
+    expect([...stage.declinedBy!.keys()]).toEqual([other]);
+    expect(books.takeNews()).toMatchObject([{ kind: 'freed', worker: one }]);
+  });
+});
+
 describe('a draft', () => {
   test('starts what fits and refuses the rest, one by one', () => {
     const books = cluster(1);

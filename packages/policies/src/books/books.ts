@@ -441,6 +441,11 @@ export class ClusterBooks implements ClusterView {
 
   /** The owner asks for workers once more: those that it declined some time ago may be offered again. */
   reconsider(stage: BookedStage, now: Millis, avoided: readonly BookedWorker[] = []): void {
+    for (const worker of stage.avoided as readonly BookedWorker[]) {
+      if (avoided.includes(worker) || stage.declinedBy?.delete(worker) !== true) continue;
+      if (this.worker(worker.address) === worker) this.#freed(worker);
+    }
+    stage.avoided = avoided;
     const { declinedBy } = stage;
     const isNew = avoided.some((worker) => declinedBy?.has(worker) !== true);
     for (const worker of avoided) {

@@ -179,6 +179,8 @@ export class BookedStage implements StageView {
   gang = false;
   /** And when it was declined. */
   declinedBy: Map<WorkerView, Millis> | undefined;
+  /** Workers in `declinedBy` because the owner's last need avoids them. */
+  avoided: readonly WorkerView[] = [];
   waitsSince: Millis = 0;
   /** Workers that its owner has been sent. */
   matches = 0;
