@@ -193,7 +193,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await submit({ name: 'nowhere', tasks: [{ sleep: 1 }], require: { rack: 'r9' } });
     await open('#/', 'Overview');
     await page
-      .locator('.attention', { hasText: '1 task cannot start: the workers do not have what they require' })
+      .locator('.attention', { hasText: '1 task cannot start: no worker has the attributes they require' })
       .waitFor();
     await page.getByRole('link', { name: /job failed within the last hour: broken/ }).waitFor();
   });
@@ -246,7 +246,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await open('#/jobs', 'Jobs');
     dashboard.kill('SIGKILL');
     await dashboard.finished;
-    const gone = page.locator('.connection', { hasText: 'the dashboard does not respond' });
+    const gone = page.locator('.connection', { hasText: 'no answer from the dashboard' });
     await gone.waitFor();
     const { host } = new URL(url);
     dashboard = startDashboard(host);

@@ -38,7 +38,10 @@ export const figureCommand = defineCommand({
     // One after another, so that each is there as soon as it can be.
     for (const each of chosen) {
       const done = results.map(({ id }) => id).join(', ');
-      const lost = done === '' ? 'nothing was written' : `${each.figure.id} was not written; ${done} were`;
+      const lost =
+        done === ''
+          ? 'nothing was written'
+          : `${each.figure.id} was not written; ${done} ${results.length === 1 ? 'was' : 'were'}`;
       const result = await make({ context, store, chosen: each, options, lost });
       await write(context, result, folder);
       results.push(result);

@@ -42,7 +42,7 @@ describe('goshawk figure, interrupted', () => {
     const { exitCode, stdout, stderr } = await running.finished;
     expect(exitCode).toBe(130);
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!).message).toMatch(
-      /hawk-15 was not written; hawk-8 had been$/,
+      /hawk-15 was not written; hawk-8 was$/,
     );
     expect(
       stdout
