@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { type Daemon, Daemons, WITH_HTTP } from './daemons.js';
 
 export interface Target {
@@ -8,6 +9,9 @@ export interface Target {
   readonly httpPort: number;
   hasEnded: boolean;
 }
+
+/** Tests run on loopback: nobody else is to be kept out. */
+const HTTP_TOKEN = 'token-of-a-bench-cluster';
 
 /** A cluster of real processes, with keys or without: central, a scheduler and two workers, each with an HTTP server. */
 export class RealCluster {
@@ -29,7 +33,13 @@ export class RealCluster {
   }): Promise<void> {
     const { daemons } = this;
     const { keys, schedulerArgs = [], heapMebibytes } = options;
-    const args = [...WITH_HTTP, ...(keys === undefined ? [] : ['--keys', keys])];
+    const args: string[] = [...WITH_HTTP];
+    if (keys !== undefined) {
+      // A process with keys shows its metrics only with a token.
+      const tokenFile = `${keys}.http-token`;
+      writeFileSync(tokenFile, HTTP_TOKEN, { mode: 0o600 });
+      args.push('--keys', keys, '--http-token-file', tokenFile);
+    }
     // Nothing of the user's own.
     const environment = { HOME: daemons.folder };
     const nodeArgs = heapMebibytes === undefined ? [] : [`--max-old-space-size=${heapMebibytes}`];
@@ -70,7 +80,8 @@ export class RealCluster {
 
 /** What a process says of itself at `/metrics`, by name and labels. */
 export async function metricsOf(httpPort: number): Promise<Map<string, number>> {
-  const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`);
+  const headers = { authorization: `Bearer ${HTTP_TOKEN}` };
+  const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`, { headers });
   const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }

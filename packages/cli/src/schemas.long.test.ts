@@ -86,6 +86,7 @@ describe('an output fits its schema', () => {
     ['goshawk.session/1', () => '/v1/session'],
     ['goshawk.submit/1', () => '/v1/jobs', { tasks: [{ sleep: 1 }] }],
     ['goshawk.jobs/1', () => '/v1/jobs'],
+    ['goshawk.users/1', () => '/v1/users'],
     ['goshawk.job/1', () => `/v1/jobs/${completed}?wait=1`],
     ['goshawk.tasks/1', () => `/v1/jobs/${completed}/tasks`],
     ['goshawk.logs/1', () => `/v1/jobs/${completed}/logs`],

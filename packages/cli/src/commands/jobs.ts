@@ -69,7 +69,7 @@ export const jobsCommand = defineCommand({
       cluster.jobs({ ...query, states, user, from, all, limit, signal }),
       context.global.json ? cluster.settings({ signal }) : undefined,
     ]);
-    const { jobs, total, truncated, next = null, silent, warnings, quotas } = listed;
+    const { jobs, total, truncated, counts, next = null, cursor = null, silent, warnings, quotas } = listed;
     if (context.global.json) {
       const shown = jobs.map((job) => summaryJson(job, Date.now()));
       context.json({
@@ -78,7 +78,9 @@ export const jobsCommand = defineCommand({
         ...cutoffJson(settings?.policy),
         total,
         truncated,
+        counts,
         next,
+        cursor,
         silent,
         warnings,
         quotas,

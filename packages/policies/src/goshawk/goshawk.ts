@@ -233,7 +233,7 @@ export class Goshawk implements CentralPolicy {
     for (const user of this.#waiting.users.values()) {
       const sum = used.get(user) ?? 0;
       invariant(
-        Math.abs(user.used - sum) < 1e-6,
+        Math.abs(user.used - sum) <= 1e-6 * Math.max(1, sum),
         () => `${user.name} is charged ${user.used}, and has ${sum}`,
       );
     }
