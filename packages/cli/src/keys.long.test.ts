@@ -180,7 +180,7 @@ describe('while a cluster runs', () => {
     await cp(join(folder, own), join(folder, 'ci.key'));
     await using session = await connect(url, { keys: join(folder, 'ci.key') });
     const job = await session.submit({ tasks: [{ sleep: '1h' }] });
-    const waiting = expect(job.wait()).rejects.toThrow(/rejects this key|no news of/);
+    const waiting = expect(job.wait()).rejects.toThrow(/rejects this key|no updates about/);
     expect((await goshawk('keygen', 'keys', '--revoke', 'ci')).exitCode).toBe(0);
     expect((await goshawk('keygen', 'keys', '--revoke', 'ci')).exitCode).toBe(2);
     await waiting;
