@@ -33,7 +33,7 @@ async function isIn(job: JobHandle, state: string): Promise<void> {
   await until(async () => (await job.describe()).state === state);
 }
 
-describe.runIf(isPostgresThere())('whoever goes on with the jobs of a scheduler', () => {
+describe.runIf(isPostgresThere())('a scheduler that takes over the jobs of another', () => {
   test.each(['taken over from', 'killed'] as const)(
     'that is %s knows retries, holds, stages, appended tasks and what is to begin later',
     async (how) => {

@@ -125,7 +125,7 @@ export interface CentralConfig {
   readonly at?: readonly Address[] | undefined;
   /** Settings for all parties that join. */
   readonly settings: ClusterSettings;
-  /** What the operator grants each user; without it all have the same weight. */
+  /** Grants of the users (`--users`); without them all have the same weight. */
   readonly users?: UserGrants | undefined;
 }
 

@@ -55,7 +55,6 @@ export * from './job/priority.js';
 export { JOB_QUERY_HINT, type JobQuery, parseJobQuery } from './job/query.js';
 export * from './job/record.js';
 export type { RetryChoice } from './job/retry-choice.js';
-
 export { scopedKey } from './job/scoped-key.js';
 export {
   type ClusterShares,
@@ -65,7 +64,6 @@ export {
   type ShareHolder,
   sharesByUser,
 } from './job/shares.js';
-
 export { exitCodeOfSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';

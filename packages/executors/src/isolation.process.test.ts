@@ -178,7 +178,7 @@ describe.skipIf(missing !== undefined)(
       expect(outcome).toMatchObject({ error: { code: 'not-allowed' } });
     });
 
-    it('a sandbox without keys gives no account to whoever names it', async () => {
+    it('a sandbox without keys gives no account to a submitter that names it', async () => {
       const dataFolder = join(folder, 'data');
       const isolation = new Isolation({ runAs: 'sandbox', hasKeys: false, hidden: [dataFolder] });
       const runs = new Executors({ dataFolder, isolation, environment: { PATH: process.env.PATH } });

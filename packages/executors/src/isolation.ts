@@ -54,8 +54,8 @@ const SECRETS = [
 ];
 
 /**
- * Runs as the task: takes its variables, goes to its folder, opens its output files there, and becomes the command. What a
- * task may not do to a file or folder the system then refuses by itself.
+ * Runs under the task's account: takes its variables, enters its folder, opens its output files there, and becomes the
+ * command. The kernel then refuses files and folders that the account may not use.
  */
 const SCRIPT = [
   `for n in $1; do eval "export $n=\\"\\$${PREFIX}$n\\"; unset ${PREFIX}$n"; done`,
@@ -74,8 +74,8 @@ export class Isolation {
   readonly #setpriv: string | undefined;
   readonly #bwrap: string | undefined;
   readonly #hidden: readonly string[];
-  readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
-  readonly #limits = new Map<string, { readonly at: number; readonly flags: readonly string[] }>();
+  readonly #accounts = new Recent(accountNamed);
+  readonly #limits = new Recent(limitsOf);
 
   /** @throws InputError, in one line, where this machine or this process cannot do it */
   constructor(options: IsolationOptions) {
@@ -154,46 +154,16 @@ export class Isolation {
 
   /** An account of a person: a name that is a number would be a uid, and those of the system are no user's. */
   #lookUp(user: string): Account | undefined {
-    if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) return undefined;
-    const known = this.#accounts.get(user);
-    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.found;
-    const found = accountNamed(user);
-    if (this.#accounts.size > 1_000) this.#accounts.clear();
-    this.#accounts.set(user, { at: performance.now(), found });
-    return found;
+    return /^[a-z_][a-z0-9_-]{0,31}$/.test(user) ? this.#accounts.get(user) : undefined;
   }
 
   #becoming({ name, uid, gid }: Account): string[] {
     const groups = uid === NOBODY.uid ? '--clear-groups' : '--init-groups';
-    const limits = uid === NOBODY.uid ? [] : this.#limitsOf(name);
+    const limits = uid === NOBODY.uid ? [] : this.#limits.get(name);
     return [
       ...limits,
       ...[this.#setpriv!, `--reuid=${uid}`, `--regid=${gid}`, groups, '--inh-caps=-all', '--'],
     ];
-  }
-
-  /** Limits that a session of the account would have (PAM), where they differ from those of this process's children. */
-  #limitsOf(name: string): readonly string[] {
-    const known = this.#limits.get(name);
-    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.flags;
-    const [prlimit, runuser] = [programOf('prlimit'), programOf('runuser')];
-    let flags: string[] = [];
-    if (prlimit !== undefined && runuser !== undefined) {
-      try {
-        const show = ['/bin/cat', '/proc/self/limits'];
-        const ours = execFileSync(show[0]!, show.slice(1), { encoding: 'latin1' });
-        const theirs = execFileSync(runuser, ['-u', name, '--', ...show], {
-          encoding: 'latin1',
-          stdio: 'pipe',
-        });
-        flags = limitFlags(theirs).filter((flag) => !limitFlags(ours).includes(flag));
-        if (flags.length > 0) flags = [prlimit, ...flags];
-      } catch {
-        // No PAM, no limits beyond the worker's.
-      }
-    }
-    this.#limits.set(name, { at: performance.now(), flags });
-    return flags;
   }
 
   /** Shows a task the system, read-only, its folder, and private /tmp, /dev and /proc. */
@@ -256,6 +226,25 @@ export class Isolation {
   }
 }
 
+/** Remembers for a while what was found for a name. */
+class Recent<T> {
+  readonly #find: (name: string) => T;
+  readonly #known = new Map<string, { readonly at: number; readonly found: T }>();
+
+  constructor(find: (name: string) => T) {
+    this.#find = find;
+  }
+
+  get(name: string): T {
+    const known = this.#known.get(name);
+    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.found;
+    const found = this.#find(name);
+    if (this.#known.size > 1_000) this.#known.clear();
+    this.#known.set(name, { at: performance.now(), found });
+    return found;
+  }
+}
+
 function unable(why: string, hint: string): InputError {
   return new InputError('bad-option', `--run-as: ${why}`, hint);
 }
@@ -309,6 +298,25 @@ const LIMITS_BY_NAME: Readonly<Record<string, string>> = {
   'Max processes': 'nproc',
   'Max stack size': 'stack',
 };
+
+/** Sets limits that a session of the account would have (PAM), where they differ from those of this process's children. */
+function limitsOf(account: string): readonly string[] {
+  const [prlimit, runuser] = [programOf('prlimit'), programOf('runuser')];
+  if (prlimit === undefined || runuser === undefined) return [];
+  try {
+    const show = ['/bin/cat', '/proc/self/limits'];
+    const ours = limitFlags(execFileSync(show[0]!, show.slice(1), { encoding: 'latin1' }));
+    const theirs = execFileSync(runuser, ['-u', account, '--', ...show], {
+      encoding: 'latin1',
+      stdio: 'pipe',
+    });
+    const flags = limitFlags(theirs).filter((flag) => !ours.includes(flag));
+    return flags.length > 0 ? [prlimit, ...flags] : [];
+  } catch {
+    // No PAM, no limits beyond the worker's.
+    return [];
+  }
+}
 
 /** Turns the text of `/proc/self/limits` into flags of prlimit. */
 function limitFlags(text: string): string[] {

@@ -99,7 +99,7 @@ export const jobs = z.object({
   cutoffFrom: z.string().nullable().optional(),
   total: count,
   truncated: z.boolean(),
-  /** By state, whatever states are asked for. */
+  /** Counts by state, independent of the states asked for. */
   counts: taskCounts,
   /** `from` of the next page; null with `after`. */
   next: count.nullable(),
@@ -348,7 +348,7 @@ export const users = z.object({
   sharedBy: z.enum(['job', 'user']).nullable(),
   users: z.array(
     z.object({
-      /** Null: central is not told. */
+      /** Null where central does not know it. */
       user: z.string().nullable(),
       /** Active ones. */
       jobs: count,

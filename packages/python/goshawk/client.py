@@ -105,7 +105,7 @@ class Client:
         return Job(self, answer["job"])
 
     def job(self, id: str) -> "Job":
-        """A job by its id, whoever submitted it."""
+        """Returns a handle of the job with this id, submitted by any client."""
         return Job(self, id)
 
     def jobs(self, **query: Any) -> List[Dict[str, Any]]:

@@ -90,7 +90,7 @@ class ClientTest(unittest.TestCase):
 
 
 class RetryTest(unittest.TestCase):
-    """Against a server that fails as told."""
+    """Against a server that fails on request."""
 
     def serve(self, answers):
         asked = []

@@ -58,7 +58,7 @@ export interface VirtualClusterOptions {
   readonly solve?: SolveProgram | undefined;
   /** Tells how long it takes to plan, in ms: nothing that happens follows from it. Default: stands still. */
   readonly wallClock?: (() => Millis) | undefined;
-  /** Checks the invariants of whoever has just made a step, and that no room stays free while a task that fits waits. Slow; for tests. */
+  /** Checks the invariants of the machine that made the last step, and that no room stays free while a task that fits waits. Slow; for tests. */
   readonly checked?: boolean;
   /** Takes every message in place of the network; what is to arrive is handed to the cluster's `post`. */
   readonly carry?: (from: Address, to: Address, message: Message, cluster: VirtualCluster) => void;

@@ -329,11 +329,6 @@ export class Client implements Machine {
       this.#world.tryAgain(order);
   }
 
-  /** Another client of the same key may have cancelled it. */
-  #mayHaveEnded({ jobId }: Order): boolean {
-    return this.#world.isCancelAsked(jobId!);
-  }
-
   #refused(kind: Asked['kind'], order: Order, { code, message }: MessageOf<'refused'>): void {
     if (TRY_AGAIN.has(code)) return;
     // The job ended before the request arrived.
@@ -341,7 +336,8 @@ export class Client implements Machine {
       order.holdState = 'released';
       return;
     }
-    if (code === 'not-open' && kind === 'append' && this.#mayHaveEnded(order)) return;
+    // It was cancelled, perhaps by another client of the same key.
+    if (code === 'not-open' && kind === 'append' && this.#world.isCancelAsked(order.jobId!)) return;
     if (kind === 'submit' && order.state !== 'open') return;
     // All tasks of an open job may have completed before it was cancelled.
     const isWhole = code === 'nothing-failed' && order.job.open !== undefined;

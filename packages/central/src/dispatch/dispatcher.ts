@@ -48,9 +48,6 @@ interface Around {
   preempts?(job: BookedJob, worker: Address): void;
 }
 
-/** Numbers of matches go on from the highest that a worker reports, and must stay countable whatever it reports. */
-const MATCH_MAX = 2 ** 52;
-
 /**
  * Central's dispatcher. Owners report needs, workers report free slots and runs: both go into one set of
  * books. A policy plans from them once per turn. Starts are sent to the owners, which bind a task at the last
@@ -190,7 +187,7 @@ export class Dispatcher {
       const booked = this.books.declareFound(owner, job, startedAt, long);
       const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
       const run = this.books.find(of, worker, startedAt);
-      worker.match = Math.max(worker.match, Math.min(match, MATCH_MAX));
+      worker.numberFrom(match);
       if (run !== undefined) run.match = match;
       else this.books.forgetIfOver(booked);
     }
@@ -201,7 +198,7 @@ export class Dispatcher {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
     const { heard, runs } = message;
-    for (const match of heard) worker.match = Math.max(worker.match, Math.min(match, MATCH_MAX));
+    for (const match of heard) worker.numberFrom(match);
     const free = this.books.names.capacityOf(message.free, message.spare);
     let onTheWay: BookedRun[] | undefined;
     const comes = (run: BookedRun): void => {
@@ -368,7 +365,7 @@ export class Dispatcher {
     this.books.forgetOwner(owner);
   }
 
-  /** What the operator grants each user, from now on. */
+  /** Sets the grants of all users. */
   grant(grants: UserGrants): void {
     this.books.grant(grants);
     this.#isDue = true;

@@ -407,7 +407,7 @@ it('`up --dashboard` has a page, at the same place when it was killed, and for w
   }
 });
 
-it('`up --secure --http` shows metrics to whoever can read its token, and to no other account', async () => {
+it('`up --secure --http` shows metrics only with its token, which only its account can read', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;

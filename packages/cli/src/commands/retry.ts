@@ -1,11 +1,8 @@
-import type { JobHandle } from '@goshawk/client';
-import { counted, formatCount, jobJson } from '@goshawk/core';
+import { counted, formatCount } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
+import { awaitEnds } from '../jobs/await-ends.js';
 import { jobNamed } from '../jobs/named.js';
-import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
-import { outcomeText } from '../jobs/words.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',
@@ -38,7 +35,7 @@ export const retryCommand = defineCommand({
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
       context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });
-      return wait ? awaitEnd(context, job) : undefined;
+      return wait ? await awaitEnds(context, [job]) : undefined;
     }
     context.out(id);
     const run = tasksAgain === 1 ? '1 task runs again' : `${formatCount(tasksAgain)} tasks run again`;
@@ -48,20 +45,6 @@ export const retryCommand = defineCommand({
         : `; ${counted(completed, 'chosen task')} had completed and ${completed === 1 ? 'does' : 'do'} not`;
     const hint = wait ? '' : `; \`goshawk wait ${id}\` waits for it to end`;
     context.note(`${run}${skipped}${hint}`);
-    return wait ? awaitEnd(context, job) : undefined;
+    return wait ? await awaitEnds(context, [job]) : undefined;
   },
 });
-
-async function awaitEnd(context: Context, job: JobHandle): Promise<number> {
-  try {
-    const ended = await waitForJobs(context, [job], {
-      ended: (end) => {
-        if (context.global.json) context.json(jobJson(end, Date.now()));
-        else context.out(outcomeText(end, context.color));
-      },
-    });
-    return exitCodeOf(ended);
-  } catch (error) {
-    return leave(context, error);
-  }
-}

@@ -91,7 +91,7 @@ export const upCommand = defineCommand({
     checkSlots(options.slots, policy);
     capacityOf(options.slots, options.resources);
     const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
-    // A mistake in it is told here, not in the log of central.
+    // Report a mistake in it here, rather than in central's log.
     if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
     const httpAt = http && httpAddress(http.bind);

@@ -1,10 +1,7 @@
-import { jobJson } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand } from '../command.js';
+import { awaitEnds } from '../jobs/await-ends.js';
 import { jobsNamed } from '../jobs/named.js';
-import { endedJson, showResults } from '../jobs/show-results.js';
-import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
-import { outcomeText } from '../jobs/words.js';
 
 export const waitCommand = defineCommand({
   name: 'wait',
@@ -34,28 +31,12 @@ export const waitCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    const { json } = context.global;
     await using cluster = await openCluster(context);
     const ids = await jobsNamed(context, cluster, words);
-    const handles = ids.map((id) => cluster.job(id));
-    try {
-      const ended = await waitForJobs(context, handles, {
-        any: options.any,
-        timeoutMs: options.waitTimeout,
-        ended: (job) => {
-          if (json && !options.results) context.json(jobJson(job, Date.now()));
-          else if (!json && options.results) context.note(outcomeText(job, context.errorColor));
-          else if (!json) context.out(outcomeText(job, context.color));
-        },
-      });
-      for (const job of options.results ? ended : []) {
-        const handle = cluster.job(job.id);
-        if (json) context.json(await endedJson(context, handle, job, true));
-        else await showResults(context, handle);
-      }
-      return exitCodeOf(ended);
-    } catch (error) {
-      return leave(context, error);
-    }
+    return await awaitEnds(
+      context,
+      ids.map((id) => cluster.job(id)),
+      options,
+    );
   },
 });

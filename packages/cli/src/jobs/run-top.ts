@@ -1,5 +1,5 @@
 import type { Cluster } from '@goshawk/client';
-import { counted, formatCount, isFinal, parseJobQuery } from '@goshawk/core';
+import { counted, formatCount, isFinal, parseJobQuery, sharesByUser } from '@goshawk/core';
 import type { ClusterWatch } from '@goshawk/gateway';
 import type { Context } from '../context.js';
 import { painter, plain } from '../terminal/paint.js';
@@ -122,19 +122,10 @@ async function bodyOf(
     }
     case 'users': {
       const { jobs } = await cluster.shares({ signal });
-      const users = new Map<string, { jobs: number; running: number; waiting: number }>();
-      for (const { user = '', running, waiting } of jobs) {
-        const known = users.get(user) ?? { jobs: 0, running: 0, waiting: 0 };
-        users.set(user, {
-          jobs: known.jobs + 1,
-          running: known.running + running,
-          waiting: known.waiting + waiting,
-        });
-      }
-      const rows = [...users]
-        .filter(([user]) => user.includes(filter))
-        .sort(([, one], [, other]) => other.running - one.running)
-        .map(([user, { jobs: many, running, waiting }]) => ({
+      const rows = sharesByUser(jobs)
+        .filter(({ user }) => user.includes(filter))
+        .sort((one, other) => other.running - one.running)
+        .map(({ user, jobs: many, running, waiting }) => ({
           name: user,
           line: `${plain(user || '(unknown)').padEnd(24)}  ${String(many).padStart(6)}  ${String(running).padStart(8)}  ${String(waiting).padStart(8)}`,
         }));

@@ -9,7 +9,7 @@ import { jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
 import { jobsTable } from './jobs-table.js';
 import { TasksTable } from './tasks-table.js';
 
-/** What an 80x24 terminal shows without a break. */
+/** Paints for an 80x24 terminal, without colors. */
 const PAINT = painter({ color: false, columns: 80 });
 const NOW = Date.UTC(2026, 0, 2, 5, 4, 5);
 

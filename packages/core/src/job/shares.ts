@@ -48,7 +48,7 @@ export function largestShare(amounts: Resources, capacity: Resources): { share: 
 
 /** A job, or all jobs of a user together. */
 export interface ShareHolder extends Omit<JobShare, 'id'> {
-  /** Of a job. */
+  /** Id of the job; absent for a user. */
   readonly id?: string;
   readonly jobs: number;
 }

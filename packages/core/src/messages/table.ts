@@ -525,7 +525,7 @@ export const MESSAGES = {
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
       /** Nothing waited at central any more then. */
       calm: optional(flag),
-      /** Those that the scheduler does not know yet. */
+      /** Workers that the scheduler does not know yet. */
       newcomers: optional(list(record({ worker: address, name }), LIMITS.membersMax)),
     },
   ),

@@ -5,7 +5,7 @@ import type { Place } from './view.js';
 
 const PAGE = 50;
 const TABS = ['', 'waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
-/** Of an address: what schedulers call jobs. */
+/** Matches the id of a job in an address. */
 const ID = /^[a-z0-9]+-\d+$/;
 
 type Sort = 'submitted' | 'name' | 'user' | 'state' | 'tasks' | 'took';

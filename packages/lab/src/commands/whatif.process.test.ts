@@ -30,7 +30,7 @@ describe('goshawk whatif', () => {
       expect([exitCode, stderr]).toEqual([0, '']);
       return JSON.parse(stdout);
     };
-    // The last end may be written down a moment after it was told.
+    // The journal may hold the last end a moment after the client has its result.
     await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(JOBS);
     const told = await ask();
     expect(told).toMatchObject({
@@ -118,7 +118,7 @@ describe('goshawk whatif of a mixed past', () => {
       expect([exitCode, stderr]).toEqual([0, '']);
       return JSON.parse(stdout);
     };
-    // The last end may be written down a moment after it was told.
+    // The journal may hold the last end a moment after the client has its result.
     await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(60);
     const told = await ask();
     expect(told.simulated).toMatchObject({ policy: 'goshawk', runtimeSeconds: { all: { count: 60 } } });

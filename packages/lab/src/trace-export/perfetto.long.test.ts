@@ -29,7 +29,7 @@ describe.runIf(PERFETTO !== undefined)('trace export, opened by Perfetto', () =>
   it('reads every event where it belongs, and complains of none', async () => {
     let text = '';
     let events: readonly ChromeEvent[] = [];
-    // The last end may be written down a moment after it was told.
+    // The journal may hold the last end a moment after the client has its result.
     const exported = async () => {
       text = (await cluster.goshawk(['trace', 'export', '--out', '-'])).stdout;
       events = (JSON.parse(text) as ChromeTrace).traceEvents;

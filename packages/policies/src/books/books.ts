@@ -211,7 +211,7 @@ export class ClusterBooks implements ClusterView {
     return job;
   }
 
-  /** What the operator grants each user, from now on. */
+  /** Sets the grants of all users. */
   grant(grants: UserGrants): void {
     this.#grants = grants;
     for (const job of this.jobs) if (this.#weigh(job)) this.#tellOfJob({ kind: 'changed', job });

@@ -252,6 +252,9 @@ export class BookedStage implements StageView {
   }
 }
 
+/** Leaves room for more numbers than a worker can ever be given. */
+const MATCH_MAX = 2 ** 52;
+
 export class BookedWorker implements WorkerView {
   readonly id: number;
   readonly address: Address;
@@ -319,6 +322,11 @@ export class BookedWorker implements WorkerView {
     for (let index = 0; index < Math.max(free.length, this.free.length); index++)
       this.free[index] = free[index] ?? 0;
     this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
+  }
+
+  /** Numbers later matches beyond one that the worker reports, which may be any number. */
+  numberFrom(match: number): void {
+    this.match = Math.max(this.match, Math.min(match, MATCH_MAX));
   }
 
   runOf(match: number): BookedRun | undefined {

@@ -29,7 +29,7 @@ export class VirtualQueues extends Packer {
   readonly #used: number[] = [];
   readonly #usedLarge: number[] = [];
   readonly #isStalled: boolean[] = [];
-  /** By queue: room for fillers in servers that fill from it; 0 if the server needs one as its large task. */
+  /** Room for fillers, by queue, in servers that fill from it; 0 if the server needs one as its large task. */
   readonly #fillers: MaxTree[] = [];
   readonly #wanting: MaxTree[] = [];
   /** Registered configuration of each server. */

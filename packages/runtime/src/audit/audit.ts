@@ -76,7 +76,7 @@ export class Audit {
     if (message === undefined) return;
     this.#pending.delete(id);
     if (answer.type === 'refused') {
-      // The client asks again by itself, and that has an end.
+      // The client retries, and that attempt is recorded.
       if (answer.retryMs !== undefined) return;
       return this.#write(to, message, { outcome: 'refused', code: answer.code }, by);
     }

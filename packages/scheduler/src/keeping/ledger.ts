@@ -54,7 +54,7 @@ export interface Refusal {
   readonly cause?: OverloadReason;
 }
 
-/** Nothing is started before the scheduler has heard from central which policy its cluster has. */
+/** Refuses what would start tasks before the scheduler knows the policy of its cluster. */
 export const NOT_READY: Refusal = {
   code: 'not-ready',
   message: 'this scheduler has not joined its cluster yet',

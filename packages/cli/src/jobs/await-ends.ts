@@ -1,0 +1,46 @@
+import type { JobHandle } from '@goshawk/client';
+import { jobJson, type Millis } from '@goshawk/core';
+import type { Context } from '../context.js';
+import { endedJson, showResults } from './show-results.js';
+import { exitCodeOf, leave, waitForJobs } from './waiting.js';
+import { outcomeText } from './words.js';
+
+interface Options {
+  /** Wait for the first job to end only. */
+  readonly any?: boolean;
+  /** Print the results of each job too. */
+  readonly results?: boolean;
+  readonly waitTimeout?: Millis | undefined;
+}
+
+/**
+ * Waits for jobs to end and prints how each ended.
+ *
+ * @returns the exit code
+ */
+export async function awaitEnds(
+  context: Context,
+  handles: readonly JobHandle[],
+  { any = false, results = false, waitTimeout }: Options = {},
+): Promise<number> {
+  const { json } = context.global;
+  try {
+    const ended = await waitForJobs(context, handles, {
+      any,
+      timeoutMs: waitTimeout,
+      ended: (job) => {
+        if (json && !results) context.json(jobJson(job, Date.now()));
+        else if (!json && results) context.note(outcomeText(job, context.errorColor));
+        else if (!json) context.out(outcomeText(job, context.color));
+      },
+    });
+    for (const job of results ? ended : []) {
+      const handle = handles.find(({ id }) => id === job.id)!;
+      if (json) context.json(await endedJson(context, handle, job, true));
+      else await showResults(context, handle);
+    }
+    return exitCodeOf(ended);
+  } catch (error) {
+    return leave(context, error);
+  }
+}
