@@ -15,6 +15,8 @@ export interface RunOrder {
   readonly limits?: TaskLimits;
   /** The user of the job, whose account the task gets where a worker runs tasks under accounts. */
   readonly user?: string | undefined;
+  /** The task's own folder, made by the worker for its inputs and its result. */
+  readonly folder?: string | undefined;
   /** Bytes kept of stdout and of stderr each, from both ends; a line marks the gap between them. */
   readonly outputBytesMax: number;
 }
@@ -113,4 +115,10 @@ export interface Executor {
 /** The failed outcome for a code and one line that says what is wrong and what to do. */
 export function failed(code: FailureCode, message: string): FailedOutcome {
   return { kind: 'failed', error: { code, message } };
+}
+
+/** Reports a run that failed before it began. */
+export function refused(outcome: FailedOutcome, sink: RunSink): Run {
+  queueMicrotask(() => sink.ended(outcome, 0));
+  return { kill: () => {} };
 }

@@ -1,13 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Payload, TIMER_MAX_MS } from '@goshawk/core';
-import {
-  type Executor,
-  type FailedOutcome,
-  failed,
-  type Run,
-  type RunOrder,
-  type RunSink,
-} from './contract.js';
+import { type Executor, failed, type Run, type RunOrder, type RunSink, refused } from './contract.js';
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
 import type { Isolation } from './isolation.js';
 import { endLeftovers } from './leftovers.js';
@@ -162,10 +155,4 @@ export class Executors implements Executor {
 function kindOf(payload: Payload): 'sleep' | 'exec' | 'module' {
   if ('sleep' in payload) return 'sleep';
   return 'exec' in payload ? 'exec' : 'module';
-}
-
-/** A run that failed before it began. */
-function refused(outcome: FailedOutcome, sink: RunSink): Run {
-  queueMicrotask(() => sink.ended(outcome, 0));
-  return { kill: () => {} };
 }

@@ -4,7 +4,7 @@ export { compiledFile } from './compiled.js';
 export * from './contract.js';
 export { INHERITED_NAMES } from './environment.js';
 export { type ExecutorOptions, Executors } from './executors.js';
-export { Isolation, type IsolationOptions, RUN_AS, type RunAs } from './isolation.js';
+export { Isolation, type RunAs } from './isolation.js';
 export {
   allowedBytes,
   GRACE_MS,

@@ -107,6 +107,17 @@ describe.skipIf(missing !== undefined)(
         expect(execFileSync('ls', [folder], { encoding: 'utf8' })).not.toContain(`loaded-${runAs}`);
       });
 
+      it('a job that names a folder of the system as its own gets no right to it', async () => {
+        const victim = join(folder, `victim-${runAs}`);
+        mkdirSync(victim, { mode: 0o755 });
+        for (const name of ['GOSHAWK_RESULT', 'GOSHAWK_INPUTS']) {
+          const payload = sh(`touch ${victim}/mine; true`, { env: { [name]: join(victim, 'x') } });
+          const { outcome } = await outcomeOf(executors(runAs), payload, { user: MALLORY });
+          expect(outcome).toMatchObject({ kind: 'completed' });
+        }
+        expect([statSync(victim).uid, existsSync(join(victim, 'mine'))]).toEqual([0, false]);
+      });
+
       it('output files are written by the account of the user', async () => {
         const runs = executors(runAs);
         const payload = {

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, chownSync, constants, lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, join, resolve, sep } from 'node:path';
+import { chownSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
-import { type FailedOutcome, failed } from './contract.js';
+import { type FailedOutcome, failed, type RunOrder } from './contract.js';
+import { isWithin, mayExecute, realPathOf } from './paths.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
 /** The account and the view of the machine that a worker's commands get. */
-export const RUN_AS = ['self', 'user', 'sandbox'] as const;
-export type RunAs = (typeof RUN_AS)[number];
+export type RunAs = 'self' | 'user' | 'sandbox';
 
 export interface IsolationOptions {
   readonly runAs: Exclude<RunAs, 'self'>;
@@ -25,6 +25,8 @@ interface Account {
   readonly gid: number;
   readonly home: string;
   readonly shell: string;
+  /** Command that sets limits of the account for the command after it; empty: none beyond the worker's. */
+  readonly limits: readonly string[];
 }
 
 /** Lower uids are accounts of the system (UID_MIN of login.defs). */
@@ -32,7 +34,7 @@ const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
 /** An account is looked up again after this. ms */
 const ACCOUNT_AGE_MS = 30_000;
-const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/', shell: '/bin/sh' };
+const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/', shell: '/bin/sh', limits: [] };
 /** Prefix of a task's variables until the task's own account has taken over: LD_PRELOAD must not reach what root runs. */
 const PREFIX = 'GOSHAWK_ENV_';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -74,8 +76,7 @@ export class Isolation {
   readonly #setpriv: string | undefined;
   readonly #bwrap: string | undefined;
   readonly #hidden: readonly string[];
-  readonly #accounts = new Recent(accountNamed);
-  readonly #limits = new Recent(limitsOf);
+  readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
 
   /** @throws InputError, in one line, where this machine or this process cannot do it */
   constructor(options: IsolationOptions) {
@@ -102,7 +103,7 @@ export class Isolation {
   /** The order as it is started; or why it is not. `environment` is all that it would have. */
   isolate(
     order: SpawnOrder,
-    user: string | undefined,
+    { user, folder: exchanged }: Pick<RunOrder, 'user' | 'folder'>,
     environment: Readonly<Record<string, string>>,
   ): SpawnOrder | FailedOutcome {
     const account = this.#accountFor(user);
@@ -115,10 +116,7 @@ export class Isolation {
       VARIABLE.test(name),
     );
     const folder = order.cwd ?? account?.home ?? '/';
-    const exchanged = ['GOSHAWK_INPUTS', 'GOSHAWK_RESULT']
-      .flatMap((name) => order.env[name] ?? [])
-      .map(dirname);
-    if (account !== undefined) for (const each of exchanged) giveTo(account, each);
+    if (account !== undefined && exchanged !== undefined) giveTo(account, exchanged);
     const view = this.#options.runAs === 'sandbox' ? this.#view(folder, exchanged) : [];
     if ('kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
@@ -154,12 +152,17 @@ export class Isolation {
 
   /** An account of a person: a name that is a number would be a uid, and those of the system are no user's. */
   #lookUp(user: string): Account | undefined {
-    return /^[a-z_][a-z0-9_-]{0,31}$/.test(user) ? this.#accounts.get(user) : undefined;
+    if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) return undefined;
+    const known = this.#accounts.get(user);
+    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.found;
+    const found = accountNamed(user);
+    if (this.#accounts.size > 1_000) this.#accounts.clear();
+    this.#accounts.set(user, { at: performance.now(), found });
+    return found;
   }
 
-  #becoming({ name, uid, gid }: Account): string[] {
+  #becoming({ uid, gid, limits }: Account): string[] {
     const groups = uid === NOBODY.uid ? '--clear-groups' : '--init-groups';
-    const limits = uid === NOBODY.uid ? [] : this.#limits.get(name);
     return [
       ...limits,
       ...[this.#setpriv!, `--reuid=${uid}`, `--regid=${gid}`, groups, '--inh-caps=-all', '--'],
@@ -167,15 +170,16 @@ export class Isolation {
   }
 
   /** Shows a task the system, read-only, its folder, and private /tmp, /dev and /proc. */
-  #view(folder: string, exchanged: readonly string[]): string[] | FailedOutcome {
-    const real = realPathOf(folder) ?? resolve(folder);
+  #view(folder: string, exchanged?: string): string[] | FailedOutcome {
+    const found = realPathOf(folder);
+    const real = found ?? resolve(folder);
     const inHidden = this.#hidden.find((path) => isWithin(real, path));
     if (inHidden !== undefined)
       return failed('not-allowed', `the folder "${folder}" is not for tasks on this worker`);
     const isWritable =
       !SHARED.includes(real) && !NEVER_WRITABLE.some((path) => isWithin(real, path) || isWithin(path, real));
-    const folders = isWritable && realPathOf(folder) !== undefined ? [real] : [];
-    const bound = [...folders, ...exchanged];
+    const folders = isWritable && found !== undefined ? [found] : [];
+    const bound = exchanged === undefined ? folders : [...folders, exchanged];
     return [
       ...[
         this.#bwrap!,
@@ -208,7 +212,7 @@ export class Isolation {
   }
 
   #trySandbox(): void {
-    const view = this.#view('/', []) as string[];
+    const view = this.#view('/') as string[];
     const [program, ...args] = [
       ...(this.#isRoot ? this.#becoming(NOBODY) : []),
       ...view,
@@ -226,46 +230,16 @@ export class Isolation {
   }
 }
 
-/** Remembers for a while what was found for a name. */
-class Recent<T> {
-  readonly #find: (name: string) => T;
-  readonly #known = new Map<string, { readonly at: number; readonly found: T }>();
-
-  constructor(find: (name: string) => T) {
-    this.#find = find;
-  }
-
-  get(name: string): T {
-    const known = this.#known.get(name);
-    if (known !== undefined && performance.now() - known.at < ACCOUNT_AGE_MS) return known.found;
-    const found = this.#find(name);
-    if (this.#known.size > 1_000) this.#known.clear();
-    this.#known.set(name, { at: performance.now(), found });
-    return found;
-  }
-}
-
 function unable(why: string, hint: string): InputError {
   return new InputError('bad-option', `--run-as: ${why}`, hint);
 }
 
 function programOf(name: string): string | undefined {
-  for (const folder of [
-    ...(process.env.PATH ?? '').split(delimiter),
-    '/usr/sbin',
-    '/usr/bin',
-    '/sbin',
-    '/bin',
-  ]) {
-    if (!folder.startsWith('/')) continue;
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return join(folder, name);
-    } catch {
-      // Not in this one.
-    }
-  }
-  return undefined;
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  return folders
+    .filter((folder) => folder.startsWith('/'))
+    .map((folder) => join(folder, name))
+    .find(mayExecute);
 }
 
 function accountNamed(user: string): Account | undefined {
@@ -275,7 +249,14 @@ function accountNamed(user: string): Account | undefined {
     )[0]!;
     const [name, , uid, gid, , home, shell] = line.split(':');
     if (name !== user || !(Number(uid) >= UID_MIN) || !(Number(gid) > 0)) return undefined;
-    return { name, uid: Number(uid), gid: Number(gid), home: home || '/', shell: shell || '/bin/sh' };
+    return {
+      name,
+      uid: Number(uid),
+      gid: Number(gid),
+      home: home || '/',
+      shell: shell || '/bin/sh',
+      limits: limitsOf(name),
+    };
   } catch {
     return undefined;
   }
@@ -324,18 +305,6 @@ function limitFlags(text: string): string[] {
     const [, soft, hard] = new RegExp(`^${name} +(\\d+|unlimited) +(\\d+|unlimited)`, 'm').exec(text) ?? [];
     return soft === undefined ? [] : [`--${flag}=${soft}:${hard}`];
   });
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 /** Links such as /bin → usr/bin stay links. */

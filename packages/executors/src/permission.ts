@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
-import { isAbsolute, sep } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { ExecPayload, ModulePayload, Payload } from '@goshawk/core';
+import { isWithin, realPathOf } from './paths.js';
 import { modulePath } from './payload.js';
 
 /** `false`: none; `true`: any; a list: these and nothing else. */
@@ -69,22 +70,8 @@ export class Gate {
     const real = realPathOf(path);
     if (real === undefined)
       return { refusal: `this worker runs only listed modules, and ${path} does not exist` };
-    const isListed = this.#modules.some(
-      (listed) => real === listed || real.startsWith(withSeparator(listed)),
-    );
+    const isListed = this.#modules.some((listed) => isWithin(real, listed));
     if (isListed) return { payload: { ...payload, module: real } };
     return { refusal: `this worker runs only modules in ${this.#modules.join(', ')}` };
   }
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function withSeparator(folder: string): string {
-  return folder.endsWith(sep) ? folder : folder + sep;
 }

@@ -1,6 +1,7 @@
-import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { type FailureCode, failed, type Outcome } from './contract.js';
+import { mayExecute } from './paths.js';
 
 interface Attempt {
   readonly command: string;
@@ -55,7 +56,7 @@ function explainPath(errorCode: string, { command, cwd, env }: Attempt): [Failur
         `the folder "${cwd}" does not exist on this worker; choose another with --cwd (cwd in a job file)`,
       ];
     if (!folder.isDirectory()) return ['no-such-folder', `"${cwd}" is not a folder on this worker`];
-    if (!mayEnter(cwd))
+    if (!mayExecute(cwd))
       return ['permission-denied', `the folder "${cwd}" cannot be entered: permission denied`];
   }
   const file = findCommand(command, cwd, env.PATH);
@@ -85,14 +86,5 @@ function statOf(path: string): Stats | undefined {
     return statSync(path);
   } catch {
     return undefined;
-  }
-}
-
-function mayEnter(folder: string): boolean {
-  try {
-    accessSync(folder, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

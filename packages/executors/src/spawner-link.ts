@@ -3,7 +3,15 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ExecPayload, KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
-import { type Executor, failed, type Outcome, type Run, type RunOrder, type RunSink } from './contract.js';
+import {
+  type Executor,
+  failed,
+  type Outcome,
+  type Run,
+  type RunOrder,
+  type RunSink,
+  refused,
+} from './contract.js';
 import { spawnOrder } from './exec.js';
 import { type Frame, FrameReader, FrameWriter } from './framing.js';
 import type { Isolation } from './isolation.js';
@@ -97,11 +105,8 @@ export class ExecExecutor implements Executor {
     const stdin = typeof payload.stdin === 'string' ? Buffer.from(payload.stdin) : payload.stdin;
     const given = spawnOrder(order, payload);
     const { isolation, environment } = this.#options;
-    const started = isolation === undefined ? given : isolation.isolate(given, order.user, environment);
-    if ('kind' in started) {
-      queueMicrotask(() => sink.ended(started, 0));
-      return { kill: () => {} };
-    }
+    const started = isolation === undefined ? given : isolation.isolate(given, order, environment);
+    if ('kind' in started) return refused(started, sink);
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
     this.#waiting.set(run, { order: started, stdin, sink });

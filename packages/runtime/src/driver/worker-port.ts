@@ -190,6 +190,7 @@ function exchangeFiles(
   try {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-task-'));
     current.folder = folder;
+    order.folder = folder;
     if (returns) order.env.GOSHAWK_RESULT = resultFile(folder);
     if (lines === undefined) return undefined;
     const file = join(folder, 'inputs.jsonl');
@@ -235,7 +236,10 @@ function withResult(outcome: RunOutcome, file: string): RunOutcome {
   }
 }
 
-type MutableOrder = RunOrder & { readonly env: Record<string, string> };
+type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
+  readonly env: Record<string, string>;
+  folder?: string;
+};
 
 /** For programs whose tasks find each other: torchrun, mpirun. */
 function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Record<string, string> {
