@@ -127,15 +127,22 @@ class Client:
         query: Optional[Mapping[str, Any]] = None,
     ) -> Any:
         """One request of the HTTP API and its JSON answer. POST requests have to be repeatable."""
-        for left in self._attempts():
+        end = time.monotonic() + self.retry_for
+        while True:
             try:
                 with self._open(method, path, body, query, {}, self.timeout) as answer:
                     return json.load(answer)
             except Unreachable as error:
-                if left <= 0:
-                    raise
-                time.sleep(min(left, error.pause))  # type: ignore[attr-defined]
-        raise AssertionError("unreachable")
+                lost = error
+            except GoshawkError:
+                raise
+            except (OSError, HTTPException) as error:
+                lost = Unreachable(f"{self.url}: {error}", "unreachable")
+            left = end - time.monotonic()
+            if left <= 0:
+                raise lost
+            # Many clients that lose the same gateway must not come back at the same time.
+            time.sleep(min(left, random.uniform(0.1, 1.0)))
 
     def stream(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Iterator[Tuple[str, Any]]:
         """
@@ -156,6 +163,8 @@ class Client:
                 lost: GoshawkError = Unreachable(f"{self.url} closed the stream", "stream-closed")
             except Unreachable as error:
                 lost = error
+            except GoshawkError:
+                raise
             except (OSError, HTTPException) as error:
                 lost = Unreachable(f"{self.url}: {error}", "unreachable")
             now = time.monotonic()
@@ -164,15 +173,6 @@ class Client:
                 raise lost
             time.sleep(pause)
             pause = min(pause * 2, 2.0)
-
-    def _attempts(self) -> Iterator[float]:
-        """Seconds that are left for attempts, before each of them; the last one has none."""
-        started = time.monotonic()
-        while True:
-            left = self.retry_for - (time.monotonic() - started)
-            yield left
-            if left <= 0:
-                return
 
     def _open(
         self,
@@ -196,7 +196,7 @@ class Client:
             raise _refused(error) from None
         except (urllib.error.URLError, HTTPException, ConnectionError, socket.timeout) as error:
             reason = getattr(error, "reason", error)
-            raise _unreachable(f"{self.url} does not answer: {reason}") from error
+            raise Unreachable(f"{self.url} does not answer: {reason}", "unreachable") from error
 
 
 class Job:
@@ -376,13 +376,6 @@ def _refused(error: urllib.error.HTTPError) -> GoshawkError:
     except (ValueError, KeyError, TypeError, OSError):
         message, code, hint = f"HTTP status {error.code}", "bad-answer", ""
     if error.code in (429, 502, 503, 504):
-        return _unreachable(message, code, hint)
+        return Unreachable(message, code, hint)
     kind = _KINDS.get(error.code, Denied if error.code == 421 else GoshawkError)
     return kind(message, code, hint, error.code)
-
-
-def _unreachable(message: str, code: str = "unreachable", hint: str = "") -> Unreachable:
-    error = Unreachable(message, code, hint)
-    # Many clients that lose the same gateway must not come back at the same time.
-    error.pause = random.uniform(0.1, 1.0)  # type: ignore[attr-defined]
-    return error

@@ -17,7 +17,7 @@ from concurrent.futures import Executor as BaseExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ._task import EXCEPTION_MARK
+from ._task import EXCEPTION_MARK, dumps_exception
 from .client import Client, Job, TaskResult
 from .errors import RemoteError, TaskCancelled, TaskFailed
 from .progress import Progress
@@ -223,18 +223,15 @@ def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
 class _Raised:
     """An exception in the place of a value."""
 
-    def __init__(self, error: BaseException, trace: str):
+    def __init__(self, error: BaseException):
         self.error = error
-        self.trace = trace
 
     def __reduce__(self) -> Any:
-        from ._task import dumps_exception
-
         return (_loads_raised, (dumps_exception(self.error),))
 
 
 def _loads_raised(text: str) -> "_Raised":
-    return _Raised(_exception(json.loads(base64.b64decode(text))), "")
+    return _Raised(_exception(json.loads(base64.b64decode(text))))
 
 
 def _run_chunk(fn: Callable[..., Any], calls: List[Tuple[Any, ...]]) -> Any:
@@ -246,7 +243,7 @@ def _run_chunk(fn: Callable[..., Any], calls: List[Tuple[Any, ...]]) -> Any:
         try:
             values.append(fn(*args))
         except Exception as error:
-            values.append(_Raised(error, ""))
+            values.append(_Raised(error))
     return values
 
 
@@ -257,9 +254,9 @@ def _values(future: Future, count: int, timeout: Optional[float]) -> List[Any]:
     except FutureTimeout:
         if not future.done():
             raise
-        return [_Raised(future.exception() or FutureTimeout(), "")] * count
+        return [_Raised(future.exception() or FutureTimeout())] * count
     except (Exception, CancelledError) as error:
-        return [_Raised(error, "")] * count
+        return [_Raised(error)] * count
 
 
 def _watch(futures: List[Future], chunks: List[List[Any]], name: str) -> Progress:

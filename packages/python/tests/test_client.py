@@ -98,13 +98,22 @@ class RetryTest(unittest.TestCase):
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                self.answer()
+
+            def do_GET(self):
+                asked.append(self.path)
+                self.answer()
+
+            def answer(self):
                 status, body = answers.pop(0)
                 if status == 0:
                     self.connection.close()
                     return
                 self.send_response(status)
+                if isinstance(body, bytes):
+                    self.send_header("content-length", "1000")
                 self.end_headers()
-                self.wfile.write(json.dumps(body).encode())
+                self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
 
             def log_message(self, *_):
                 pass
@@ -121,6 +130,17 @@ class RetryTest(unittest.TestCase):
         self.assertEqual(client.submit(tasks=[{"sleep": 1}]).id, "a-1")
         self.assertEqual(len(asked), 3)
         self.assertEqual(len({body["key"] for body in asked}), 1)
+
+    def test_an_answer_that_breaks_off_is_asked_for_again(self):
+        client, asked = self.serve([(200, b'{"jobs": ['), (200, {"jobs": []})])
+        self.assertEqual(client.jobs(), [])
+        self.assertEqual(len(asked), 2)
+
+    def test_a_stream_that_the_token_does_not_allow_ends_at_once(self):
+        client, asked = self.serve([(403, {"code": "not-allowed", "message": "no", "hint": ""})])
+        with self.assertRaises(goshawk.Denied):
+            list(client.stream("/v1/jobs/a-1/events"))
+        self.assertEqual(len(asked), 1)
 
     def test_a_refusal_is_not_repeated(self):
         client, asked = self.serve([(400, {"code": "bad-job", "message": "no tasks", "hint": ""})])
