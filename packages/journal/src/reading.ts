@@ -59,11 +59,6 @@ function* sound<Record extends RecordHead>(
   }
 }
 
-/** @throws BadRecordError for one that is none, or of another job than it was filed under */
-export function decodeFiled(bytes: Buffer, job: JobNumber): JobRecord {
-  return ofJob(decodeRecord(bytes), job);
-}
-
 function ofJob<Record extends RecordHead>(record: Record, job: JobNumber): Record {
   if (record.job !== job) throw new BadRecordError(`it is of job ${record.job}`);
   return record;
@@ -77,11 +72,11 @@ function misplaced(record: RecordHead, before: RecordHead | undefined): string |
   return isOver ? `"${record.kind}" follows its end` : undefined;
 }
 
-/** `decodeFiled` for callers that go on without the record. */
+/** Decodes a record of the job; undefined for one that is damaged, missing, or of another job. */
 export function readAgain(bytes: Buffer | undefined, job: JobNumber): JobRecord | undefined {
   if (bytes === undefined) return undefined;
   try {
-    return decodeFiled(bytes, job);
+    return ofJob(decodeRecord(bytes), job);
   } catch (error) {
     if (error instanceof BadRecordError) return undefined;
     throw error;

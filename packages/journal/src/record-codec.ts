@@ -75,19 +75,15 @@ const RECORD_HEAP_SHARE = 0.4;
 /** Fields that every record has. */
 export type RecordHead = Pick<JobRecord, 'kind' | 'job' | 'at'>;
 
-/** @throws BadRecordError for bytes that are no record, or one that takes more than its share of the heap */
-export function decodeRecord(bytes: Buffer): JobRecord {
-  return decodeWithin(bytes, RECORD_HEAP_SHARE * getHeapStatistics().heap_size_limit);
-}
-
-/** @param heapMax estimated bytes that the record may take @throws BadRecordError */
-export function decodeWithin(bytes: Buffer, heapMax: number): JobRecord {
+/**
+ * @param heapMax estimated bytes that the record may take; default: its share of this process's heap
+ * @throws BadRecordError for bytes that are no record, or one that takes more
+ */
+export function decodeRecord(bytes: Buffer, heapMax?: number): JobRecord {
   const packed = checked(bytes);
-  return recordOf(
-    packed.length <= LARGE_BYTES
-      ? unpack(packed)
-      : readingPacked(() => new LargeRecord(packed, unpackPart, heapMax).values(fieldAt)),
-  );
+  if (packed.length <= LARGE_BYTES) return recordOf(unpack(packed));
+  const most = heapMax ?? RECORD_HEAP_SHARE * getHeapStatistics().heap_size_limit;
+  return recordOf(readingPacked(() => new LargeRecord(packed, unpackPart, most).values(fieldAt)));
 }
 
 /** The same without a record that is large: its bytes are looked at, and nothing is made of them. @throws BadRecordError */
