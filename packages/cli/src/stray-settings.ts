@@ -10,7 +10,13 @@ const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN', 'GOSHAWK_DASHB
 const READ_BESIDE_COMMAND = ['GOSHAWK_API', 'GOSHAWK_TOKEN', 'GOSHAWK_NODE'];
 
 /** For docker-compose.yml: somebody who has set them there may run commands in the same shell. */
-const READ_BY_COMPOSE = ['GOSHAWK_IMAGE', 'GOSHAWK_PORT', 'GOSHAWK_PAGE_PORT', 'GOSHAWK_POSTGRES_PASSWORD'];
+const READ_BY_COMPOSE = [
+  'GOSHAWK_IMAGE',
+  'GOSHAWK_PULL_POLICY',
+  'GOSHAWK_PORT',
+  'GOSHAWK_PAGE_PORT',
+  'GOSHAWK_POSTGRES_PASSWORD',
+];
 
 /** For this project's own tests, which start commands: what may not be skipped, and the image to be tested. */
 const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];

@@ -28,7 +28,7 @@ export const DAEMON_OPTIONS = {
     type: 'text',
     value: 'FILE',
     describe:
-      'file with the bearer token for HTTP requests; required beyond loopback (or set GOSHAWK_HTTP_TOKEN)',
+      'file with the bearer token for HTTP requests; required beyond loopback, and in a cluster with keys for all but /livez and /readyz (or set GOSHAWK_HTTP_TOKEN)',
   },
   httpPortFile: {
     type: 'text',
@@ -40,7 +40,7 @@ export const DAEMON_OPTIONS = {
     type: 'text',
     value: 'FILE',
     describe:
-      'append a JSON line to FILE for each submission, cancellation, retry, drain, takeover, change of keys and rejection',
+      'append a JSON line to FILE for each request that changes something, each change of keys, and each rejection',
   },
   drainTimeout: {
     type: 'duration',

@@ -26,7 +26,7 @@ export const logsCommand = defineCommand({
       type: 'count',
       alias: 'n',
       flagOnly: true,
-      describe: 'only the last N lines of stdout and of stderr per task',
+      describe: 'only the last N lines per task, and at least the last N of stderr',
     },
     escapes: {
       type: 'flag',

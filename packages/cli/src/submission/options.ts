@@ -179,7 +179,7 @@ const JOB = {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'deadline from now: 30m; only for policies that plan by deadlines (docs/3SIGMA.md)',
+    describe: 'deadline from now: 30m; for `goshawk` and the policies of docs/3SIGMA.md',
   },
   value: { type: 'number', flagOnly: true, rare: true, describe: 'value of meeting the deadline [10]' },
   require: {

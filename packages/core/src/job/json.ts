@@ -137,7 +137,7 @@ export interface TaskResult<Value = unknown> {
   readonly state: JobState;
   /** Number of its last attempt, from 1; 0: none was made. */
   readonly attempt: number;
-  /** Return value: null for commands, and until the task has completed. */
+  /** Return value, or the JSON that a command with `returns` wrote; null otherwise and until the task has completed. */
   readonly value: Value | null;
   /** Why it failed or was cancelled. */
   readonly error: {

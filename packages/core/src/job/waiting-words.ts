@@ -61,7 +61,7 @@ export const WAITING_WORDS: Readonly<
   },
   'other-job': {
     why: 'their job depends on another job that has not ended (--after, --after-ok)',
-    helps: 'nothing: it starts then; `goshawk why ID` names the job and its progress',
+    helps: 'nothing; if that job failed, `goshawk retry` it or cancel this one (`goshawk why ID` names it)',
   },
   required: {
     why: 'no worker has the attributes they require and enough room',

@@ -31,7 +31,7 @@ const OPTIONS = {
     default: 0,
     min: 0,
     max: 8,
-    help: 'half the number of virtual queue types (J); 0: as many as the smallest task needs, at most 16',
+    help: 'half the number of virtual queue types (J); 0: as many as the smallest task needs, at most 8',
   },
   stall: {
     default: false,
