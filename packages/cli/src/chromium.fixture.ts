@@ -26,3 +26,13 @@ export async function launchChromium(program: string): Promise<Browser> {
   // Tests run as root in containers, where Chromium has no sandbox; it opens nothing but the page.
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
+
+/** Closes a browser. One that does not end within 20 s is left to Playwright, which kills it as this process ends. */
+export async function closeChromium(browser: Browser): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, 20_000);
+  });
+  await Promise.race([browser.close(), late]);
+  clearTimeout(timer);
+}

@@ -17,6 +17,7 @@ export class TestCluster {
   /** URL of the page, with `--dashboard`. */
   readonly dashboard: string | undefined;
   readonly #up: RunningGoshawk;
+  #leftOver: string | undefined;
 
   private constructor(
     folder: string,
@@ -77,12 +78,26 @@ export class TestCluster {
     return this.#up.says(pattern);
   }
 
-  /** @returns what `up` ended with */
+  /**
+   * @returns what `up` ended with
+   * @throws where it has not ended after a minute, with what still runs; all of it is killed
+   */
   async stop(): Promise<Finished> {
     this.#up.kill('SIGINT');
+    const timer = setTimeout(() => this.#giveUp(), 60_000);
     const finished = await this.#up.finished;
+    clearTimeout(timer);
     await removeFolder(this.folder);
+    if (this.#leftOver !== undefined) throw new Error(this.#leftOver);
     return finished;
+  }
+
+  #giveUp(): void {
+    const running = this.children();
+    const list = running.map(({ pid, command }) => `${pid} ${command}`).join('; ');
+    this.#leftOver = `goshawk up did not end after SIGINT; it ran ${list}; it said: ${this.#up.stderr()}`;
+    this.#up.kill('SIGKILL');
+    for (const { pid } of running) process.kill(pid, 'SIGKILL');
   }
 }
 

@@ -4,8 +4,8 @@ import {
   type JobSummary,
   LIMITS,
   type MessageOf,
-  mergedRanges,
   parseTaskRanges,
+  requestedRanges,
   type TaskRange,
   UnreachableError,
 } from '@goshawk/core';
@@ -65,7 +65,7 @@ export function rangesOf(tasks: TaskChoice): TaskRange[] {
         `tasks: ${first} to ${last} is not a range of tasks`,
         'tasks are numbered from 0',
       );
-  return mergedRanges(ranges);
+  return requestedRanges(ranges);
 }
 
 function isTask(number: number): boolean {

@@ -1,5 +1,12 @@
 import { resolve } from 'node:path';
-import type { ClusterSettings, ClusterShares, DrainAnswer, TakeoverAnswer, TaskResult } from '@goshawk/core';
+import {
+  type ClusterSettings,
+  type ClusterShares,
+  type DrainAnswer,
+  LIMITS,
+  type TakeoverAnswer,
+  type TaskResult,
+} from '@goshawk/core';
 import { type CancelJobsOptions, type CancelledJobs, cancelJobs } from './cancelling.js';
 import { type ClusterView, clusterSettings, describeCluster } from './cluster-view.js';
 import { type ClusterCounters, type CountersOptions, readClusterCounters } from './counters.js';
@@ -97,7 +104,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Actual and fair shares of jobs.
+   * Actual and fair shares of jobs. Under policies without shares central does not know the users: their schedulers do.
    * @throws UnreachableError if central is away
    */
   async shares(options: CallOptions = {}): Promise<ClusterShares> {
@@ -106,7 +113,17 @@ export class Cluster implements AsyncDisposable {
       { what: 'who has what', build: (request) => ({ type: 'describeShares', request }) },
       options,
     );
-    return value;
+    if (value.jobs.every(({ user }) => user !== '')) return value;
+    const { jobs } = await this.jobs({
+      ...options,
+      states: ['waiting', 'running'],
+      limit: LIMITS.jobsListedMax,
+    });
+    const users = new Map(jobs.map(({ id, user = '' }) => [id, user]));
+    return {
+      ...value,
+      jobs: value.jobs.map((job) => ({ ...job, user: job.user || (users.get(job.id) ?? '') })),
+    };
   }
 
   /** Settings alone, of a cluster of many workers; undefined when central does not answer soon. */

@@ -1,4 +1,5 @@
 import {
+  grown,
   isFinal,
   type JobEvent,
   type JobState,
@@ -136,11 +137,7 @@ class AttemptsYielded {
 
   isNew({ task, state, attempt }: ResultRow): boolean {
     if (!isFinal(state as JobState)) return false;
-    if (task >= this.#attempts.length) {
-      const wider = new Uint32Array(Math.max(2 * this.#attempts.length, task + 1));
-      wider.set(this.#attempts);
-      this.#attempts = wider;
-    }
+    if (task >= this.#attempts.length) this.#attempts = grown(this.#attempts, task + 1);
     // A task that was cancelled may have had no attempt.
     if (this.#attempts[task]! > attempt) return false;
     this.#attempts[task] = attempt + 1;

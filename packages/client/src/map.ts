@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import {
   Deque,
   GoshawkError,
+  grown,
   InputError,
   isFinal,
   type JobDetail,
@@ -394,11 +395,7 @@ class Marks {
 
   /** @returns false where it is there */
   add(number: number): boolean {
-    if (number >= this.#bytes.length) {
-      const wider = new Uint8Array(Math.max(2 * this.#bytes.length, number + 1));
-      wider.set(this.#bytes);
-      this.#bytes = wider;
-    }
+    if (number >= this.#bytes.length) this.#bytes = grown(this.#bytes, number + 1);
     if (this.#bytes[number] === 1) return false;
     this.#bytes[number] = 1;
     this.count++;

@@ -1,5 +1,6 @@
-import { formatDuration, type LostWorker, seconds } from '@goshawk/core';
+import { type LostWorker, seconds } from '@goshawk/core';
 import type { ClusterView, WorkerView } from './cluster-view.js';
+import { missingTitle } from './roster.js';
 
 /** Some of the workers; `next` is the `from` of the following page. */
 interface Part {
@@ -47,10 +48,7 @@ export function workerJson(worker: WorkerView) {
 export function silentSchedulers({ schedulersAway, schedulersMissing }: ClusterView): string[] {
   return [
     ...schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`),
-    ...schedulersMissing.map(
-      ({ name, missingMs }) =>
-        `scheduler ${name}, away since before this central was started (${formatDuration(missingMs)} ago)`,
-    ),
+    ...schedulersMissing.map(missingTitle),
   ];
 }
 

@@ -137,8 +137,8 @@ const JOURNALS = {
   },
 } as const;
 
-function someOf(names: readonly string[]): string {
-  return `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
+function someOf(names: readonly string[], total = names.length): string {
+  return `${names.slice(0, NAMES_SHOWN).join(', ')}${total > NAMES_SHOWN ? ', …' : ''}`;
 }
 
 function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
@@ -178,8 +178,8 @@ function failures(seen: Seen | undefined): Attention[] {
       tasks.total === 1 ? '' : `: ${formatCount(tasks.failed)} of ${counted(tasks.total, 'task')}`;
     return `${name} (${id}${words})`;
   });
-  const what = `${counted(total, 'job')} failed within the last hour: ${names.slice(0, NAMES_SHOWN).join(', ')}${total > NAMES_SHOWN ? ', …' : ''}`;
+  const what = `${counted(total, 'job')} failed within the last hour: ${someOf(names, total)}`;
   const link = total === 1 ? `#/jobs/${jobs[0]!.id}` : '#/jobs?q=state:failed+since:1h';
-  const hint = `\`goshawk logs ID --failed\` shows their output; \`goshawk retry ID\` runs the failed tasks again`;
+  const hint = `\`goshawk logs ID --failed\` shows their output; \`goshawk retry ID --failed\` runs the failed tasks again`;
   return [{ level: 'warning', what, hint, link }];
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromiumProgram, launchChromium } from '../chromium.fixture.js';
+import { chromiumProgram, closeChromium, launchChromium } from '../chromium.fixture.js';
 import type { RunningGoshawk } from '../goshawk-process.fixture.js';
 import { TestCluster } from '../test-cluster.fixture.js';
 
@@ -46,7 +46,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   });
 
   afterAll(async () => {
-    await browser?.close();
+    if (browser !== undefined) await closeChromium(browser);
     dashboard?.kill('SIGKILL');
     extra?.kill('SIGKILL');
     await cluster?.stop();

@@ -1,8 +1,7 @@
-import type { Cluster, ClusterShares } from '@goshawk/client';
+import type { ClusterShares } from '@goshawk/client';
 import {
   counted,
   formatResources,
-  LIMITS,
   largestShare,
   type Resources,
   type ShareHolder,
@@ -33,7 +32,7 @@ export const sharesCommand = defineCommand({
   },
   async run(context, options) {
     await using cluster = await openCluster(context);
-    const shares = await withUsers(cluster, context.interrupted);
+    const shares = await cluster.shares({ signal: context.interrupted });
     const by = options.by ?? shares.by ?? 'job';
     const all = by === 'user' ? sharesByUser(shares.jobs) : shares.jobs.map((job) => ({ ...job, jobs: 1 }));
     all.sort(
@@ -65,17 +64,6 @@ export const sharesCommand = defineCommand({
     context.note(summary(shares));
   },
 });
-
-/** Under policies that share nothing central is not told whose the jobs are; their owners know. */
-async function withUsers(cluster: Cluster, signal: AbortSignal): Promise<ClusterShares> {
-  const shares = await cluster.shares({ signal });
-  if (shares.jobs.every(({ user }) => user !== '')) return shares;
-  const limit = LIMITS.jobsListedMax;
-  const { jobs } = await cluster.jobs({ states: ['waiting', 'running'], limit, signal });
-  const users = new Map(jobs.map(({ id, user = '' }) => [id, user]));
-  const named = shares.jobs.map((job) => (job.user === '' ? { ...job, user: users.get(job.id) ?? '' } : job));
-  return { ...shares, jobs: named };
-}
 
 function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[] {
   return [

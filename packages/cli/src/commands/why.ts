@@ -1,7 +1,7 @@
-import type { Cluster, ClusterView } from '@goshawk/client';
-import { isFinal, present, UnreachableError, waitingJson, whyJson } from '@goshawk/core';
+import { waitingJson, whyJson } from '@goshawk/core';
 import { openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
+import { explainJob } from '../jobs/explain-job.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
@@ -31,27 +31,11 @@ export const whyCommand = defineCommand({
     }
     const { task } = asked;
     const id = await jobNamed(context, cluster, asked.id);
-    const job = cluster.job(id);
-    const [explained, view] = await Promise.all([
-      job.explain({ ...present({ task }), signal }),
-      viewOf(cluster, signal),
-    ]);
-    const cutoff = view?.settings.policy;
-    const isEnded = isFinal(explained.job.state) && !context.global.json;
-    const ended = isEnded ? await job.describe({ signal }) : undefined;
-    context.show(whyJson(explained, cutoff, Date.now()), () =>
-      whyPage(explained, { cutoff, workers: view?.workers, ended }, paint),
+    const { json } = context.global;
+    const { explained, background } = await explainJob(cluster, id, { task, withEnd: !json, signal });
+    context.show(whyJson(explained, background.cutoff, Date.now()), () =>
+      whyPage(explained, background, paint),
     );
     return ExitCode.done;
   },
 });
-
-/** Undefined while central, which has the settings and knows the workers, does not answer. */
-async function viewOf(cluster: Cluster, signal: AbortSignal): Promise<ClusterView | undefined> {
-  try {
-    return await cluster.describe({ signal });
-  } catch (error) {
-    if (error instanceof UnreachableError) return undefined;
-    throw error;
-  }
-}

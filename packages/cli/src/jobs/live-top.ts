@@ -20,7 +20,7 @@ export interface TopState {
   readonly filter: string;
   /** The filter while it is typed. */
   readonly typing: string | undefined;
-  /** A page over the list, its first shown line, and how to make it anew. */
+  /** A page over the list, and its first shown line. */
   readonly detail: { readonly title: string; readonly text: string; readonly from: number } | undefined;
   /** Asked before it is done. */
   readonly confirm: { readonly question: string; readonly action: TopAction } | undefined;
@@ -57,7 +57,7 @@ const HELP = [
   'c                cancel the job          d            drain or resume the worker',
   '/                filter; jobs: name:etl* user:ann state:failed since:1h',
   'r                refresh                 Esc          back',
-  'q, Ctrl-C        quit',
+  'q, Ctrl-C        quit (q on a page: back)',
 ].join('\n');
 
 /** The state after a key, and what is to be done. */

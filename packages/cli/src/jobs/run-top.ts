@@ -3,9 +3,11 @@ import { counted, formatCount, isFinal, parseJobQuery, sharesByUser } from '@gos
 import type { ClusterWatch } from '@goshawk/gateway';
 import type { Context } from '../context.js';
 import { painter, plain } from '../terminal/paint.js';
+import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';
 import { keysIn, press, screen, TOP_START, type TopAction, type TopList, type TopState } from './live-top.js';
+import { wholeLines } from './task-output.js';
 import { topPage } from './top-page.js';
 import { whyPage } from './why-page.js';
 
@@ -42,7 +44,9 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   const act = async (action: TopAction): Promise<void> => {
     if (action.kind === 'quit') return quit.abort();
     try {
-      state = await done(cluster, action, state, signal);
+      // Keys may have changed the state meanwhile.
+      const change = await done(cluster, action, state.view, signal);
+      state = { ...state, ...change };
     } catch (error) {
       state = { ...state, message: (error as Error).message };
     }
@@ -92,8 +96,10 @@ async function bodyOf(
     case 'reasons':
       return reasons(watch);
     case 'jobs': {
-      const { id: _, ...query } = parseJobQuery(filter, Date.now());
-      const { jobs } = await cluster.jobs({ ...query, all: filter !== '', limit: LISTED, signal });
+      const { id, ...query } = parseJobQuery(filter, Date.now());
+      const asked = { ...query, all: filter !== '', limit: LISTED, signal };
+      const { jobs } =
+        id === undefined ? await cluster.jobs(asked) : { jobs: [await cluster.job(id).describe({ signal })] };
       const [head = '', ...lines] = jobs.length === 0 ? [] : jobsTable(jobs, Date.now(), paint).split('\n');
       const rows = jobs.map(({ id, state, tasks }, index) => ({
         name: id,
@@ -148,25 +154,25 @@ function reasons({ overview: { waiting } }: ClusterWatch): string {
     .join('\n');
 }
 
-/** @returns the state after the action, with its result as a page or message */
+/** @returns what the action changes: a page to show, or a message */
 async function done(
   cluster: Cluster,
   action: TopAction,
-  state: TopState,
+  view: TopState['view'],
   signal: AbortSignal,
-): Promise<TopState> {
-  if (!('of' in action)) return state;
+): Promise<Partial<TopState>> {
+  if (!('of' in action)) return {};
   const { of } = action;
   const paint = painter({ color: false, columns: process.stdout.columns || 80 });
-  const page = (title: string, text: string): TopState => ({ ...state, detail: { title, text, from: 0 } });
+  const page = (title: string, text: string) => ({ detail: { title, text, from: 0 } });
   switch (action.kind) {
     case 'details': {
-      if (state.view === 'jobs') {
+      if (view === 'jobs') {
         const detail = await cluster.job(of).describe({ signal });
         return page(`job ${of}`, jobPage(detail, Date.now(), paint));
       }
       const worker = (await cluster.describe({ signal })).workers.find(({ name }) => name === of);
-      if (worker === undefined) return { ...state, message: `${of} is not in the cluster` };
+      if (worker === undefined) return { message: `${of} is not in the cluster` };
       const rows = Object.entries({
         ...worker,
         ...worker.capacity,
@@ -179,32 +185,30 @@ async function done(
       return page(`worker ${of}`, lines.join('\n'));
     }
     case 'why': {
-      const [explained, view] = await Promise.all([
-        cluster.job(of).explain({ signal }),
-        cluster.describe({ signal }),
-      ]);
-      const shown = { cutoff: view.settings.policy, workers: view.workers, ended: undefined };
-      return page(`why ${of} waits`, whyPage(explained, shown, paint));
+      const { explained, background } = await explainJob(cluster, of, { signal });
+      return page(`why ${of} waits`, whyPage(explained, background, paint));
     }
     case 'logs': {
       const lines: string[] = [];
       const decoder = new TextDecoder();
-      for await (const { task, bytes } of cluster.job(of).logs({ signal })) {
-        for (const line of decoder.decode(bytes).replace(/\n$/, '').split('\n'))
-          lines.push(`${task}: ${plain(line)}`);
+      const sink = wholeLines(({ task, bytes }) => {
+        lines.push(`${task}: ${plain(decoder.decode(bytes).replace(/\n$/, ''))}`);
         if (lines.length > 2 * LOG_LINES) lines.splice(0, lines.length - LOG_LINES);
-      }
+      });
+      for await (const chunk of cluster.job(of).logs({ signal })) sink.write(chunk);
+      sink.end();
       const shown = lines.slice(-LOG_LINES);
       return page(`output of ${of}`, shown.length === 0 ? 'nothing was printed' : shown.join('\n'));
     }
     case 'cancel': {
       const { state: now } = await cluster.job(of).cancel({ signal });
-      return { ...state, message: `${of} is ${now}` };
+      return {
+        message: isFinal(now) ? `${of} is ${now}` : `${of} is being cancelled: running tasks are killed`,
+      };
     }
     default: {
       const { state: now, running } = await cluster.drain(of, action.kind === 'drain', { signal });
       return {
-        ...state,
         message: `${of} is ${now}${running > 0 ? `, ${counted(running, 'task')} running` : ''}`,
       };
     }

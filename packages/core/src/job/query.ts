@@ -14,7 +14,7 @@ export interface JobQuery {
 }
 
 export const JOB_QUERY_HINT =
-  'for example `name:etl* user:ann state:failed since:1h`; a word alone is part of a name, or an id';
+  'for example `name:etl* user:ann state:failed since:1h`; a word alone is part of a name';
 
 /** Short for several states. */
 const STATE_GROUPS: Readonly<Record<string, readonly JobState[]>> = {

@@ -57,16 +57,19 @@ export function sharesByUser(jobs: readonly JobShare[]): ShareHolder[] {
   const users = new Map<string, ShareHolder>();
   for (const { id: _, ...job } of jobs) {
     const known = users.get(job.user);
-    const both = known && {
-      user: job.user,
-      jobs: known.jobs + 1,
-      weight: known.weight,
-      running: known.running + job.running,
-      waiting: known.waiting + job.waiting,
-      has: sumOf(known.has, job.has),
-      ...(known.due === undefined || job.due === undefined ? {} : { due: sumOf(known.due, job.due) }),
-    };
-    users.set(job.user, both ?? { ...job, weight: job.userWeight ?? 1, jobs: 1 });
+    if (known === undefined) {
+      users.set(job.user, { ...job, weight: job.userWeight ?? 1, jobs: 1 });
+      continue;
+    }
+    const { due, ...rest } = known;
+    users.set(job.user, {
+      ...rest,
+      jobs: rest.jobs + 1,
+      running: rest.running + job.running,
+      waiting: rest.waiting + job.waiting,
+      has: sumOf(rest.has, job.has),
+      ...(due === undefined || job.due === undefined ? {} : { due: sumOf(due, job.due) }),
+    });
   }
   return [...users.values()];
 }

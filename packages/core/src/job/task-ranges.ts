@@ -24,6 +24,15 @@ export function parseTaskRanges(text: string): TaskRange[] {
       );
     return range;
   });
+  return requestedRanges(ranges);
+}
+
+/**
+ * The same tasks in the fewest ranges, as one request may name them.
+ *
+ * @throws InputError for too many ranges
+ */
+export function requestedRanges(ranges: readonly TaskRange[]): TaskRange[] {
   const merged = mergedRanges(ranges);
   if (merged.length <= LIMITS.taskRangesMax) return merged;
   throw new InputError(

@@ -278,7 +278,7 @@ export function placeOfJob({
   submittedAt,
   endedMs = 0,
 }: Pick<JobSummary, 'id' | 'state' | 'submittedAt' | 'endedMs'>): JobPlace {
-  const ended = state !== 'waiting' && state !== 'running';
+  const ended = isFinal(state);
   return { ended, at: ended ? submittedAt + endedMs : submittedAt, id };
 }
 

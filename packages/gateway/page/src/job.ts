@@ -238,7 +238,6 @@ function actionsOf({ state, held, tasks, priority, beginAt }: Job): Action[] {
     {
       words: 'Retry…',
       path: 'retry',
-      body: { key: crypto.randomUUID() },
       confirm: `Run ${counted(again, 'task')} of this job again? ${count(tasks.completed)} completed ones are kept.`,
     },
   ];
@@ -247,7 +246,7 @@ function actionsOf({ state, held, tasks, priority, beginAt }: Job): Action[] {
 /** Buttons, each with its confirmation and its error beside it. They stay while what they do stays the same. */
 function offer(place: Place, actions: HTMLElement, job: Job, done: () => void): void {
   if (!may(place, 'submit')) {
-    fill(actions, h('p', { class: 'hint' }, 'Read-only: your access token does not allow changes.'));
+    fill(actions, h('p', { class: 'hint' }, 'Read-only: this page may not change anything.'));
     return;
   }
   const all = actionsOf(job);

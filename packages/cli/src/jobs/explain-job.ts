@@ -1,0 +1,31 @@
+import type { Cluster, ClusterView } from '@goshawk/client';
+import { isFinal, present, UnreachableError } from '@goshawk/core';
+
+/** Explains a job's waiting, with what a page about it needs: settings and workers, and its story once it has ended. */
+export async function explainJob(
+  cluster: Cluster,
+  id: string,
+  {
+    task,
+    withEnd = true,
+    signal,
+  }: { readonly task?: number | undefined; readonly withEnd?: boolean; readonly signal: AbortSignal },
+) {
+  const job = cluster.job(id);
+  const [explained, view] = await Promise.all([
+    job.explain({ ...present({ task }), signal }),
+    viewOf(cluster, signal),
+  ]);
+  const ended = withEnd && isFinal(explained.job.state) ? await job.describe({ signal }) : undefined;
+  return { explained, background: { cutoff: view?.settings.policy, workers: view?.workers, ended } };
+}
+
+/** Undefined while central, which has the settings and knows the workers, does not answer. */
+async function viewOf(cluster: Cluster, signal: AbortSignal): Promise<ClusterView | undefined> {
+  try {
+    return await cluster.describe({ signal });
+  } catch (error) {
+    if (error instanceof UnreachableError) return undefined;
+    throw error;
+  }
+}
