@@ -633,7 +633,7 @@ describe('hold, release and update', () => {
     expect(await jsonOf('why', id)).toMatchObject({ waiting: [{ reason: 'begin', tasks: 1 }] });
     await stdoutOf(['release', id]);
     await cluster.job(id).wait();
-    const running = await submit({ tasks: { count: 25, run: { sleep: 300 } }, maxRunning: 5 });
+    const running = await submit({ tasks: { count: 10, run: { sleep: 1_500 } }, maxRunning: 5 });
     await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(5);
     expect(await stdoutOf(['hold', running])).toMatch(/is held: 5 tasks run to the end, \d+ tasks wait for/);
     await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(0);
