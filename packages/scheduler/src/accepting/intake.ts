@@ -23,6 +23,7 @@ export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined
   const decision = decide(judgement, cluster.policy);
   const hold = holdOf(spec, now, now + s.config.wallOffsetMs);
   const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
+  job.history.shareCrashes(s.crashes.known(() => job.history.program));
   if (judgement.kind === 'sample') sampler.start(job, judgement);
   job.heardAt = now;
   // First, since a record that cannot be encoded throws: nothing is known of the job then.

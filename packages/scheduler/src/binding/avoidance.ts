@@ -25,7 +25,8 @@ export class Avoidance {
     const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
     const hasOther = (besides: readonly Address[]) =>
       hasBesides(this.#s.cluster.members, besides, scope, spec);
-    return (task) => blame.mayGo(task, worker, hasOther, now);
+    const failing = this.#s.unfit.failingFor(job.spec.user);
+    return (task) => blame.mayGo(task, worker, failing, hasOther, now);
   }
 
   /**

@@ -208,7 +208,7 @@ export class JobViews {
   }
 }
 
-/** What a task runs, as a shell would take it. */
+/** Formats the command of a task as a shell would take it. */
 function commandOf(job: Job, task: TaskIndex): string {
   const payload = job.dag.payloadOf(task);
   const words =

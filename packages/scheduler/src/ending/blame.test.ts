@@ -258,6 +258,101 @@ describe('a task that ends its workers', () => {
   });
 });
 
+describe('where half of the workers fail everything at once', () => {
+  const workers = Array.from({ length: 8 }, (_, place) => 11 + place) as Address[];
+  const isBad = (worker: Address): boolean => worker % 2 === 0;
+
+  /** Bad workers fail three tasks while a good one completes one. @returns tasks that failed for good */
+  function failures(jobs: readonly { readonly job: number; readonly tasks: number }[]): number {
+    const bench = new DurableBench();
+    bench.members(...workers);
+    for (const { job, tasks } of jobs)
+      bench.submit(
+        { user: 'ann', retries: 2, tasks: { count: tasks, run: { exec: ['x'] } } },
+        `k${job}`,
+        job,
+      );
+    const details = () => jobs.map(({ job }) => detail(bench, job));
+    for (let round = 0; round < 300; round++) {
+      bench.now += 1_000;
+      const open = jobs.filter(({ job }) => !['failed', 'completed'].includes(detail(bench, job).state));
+      if (open.length === 0) break;
+      const taskFor = (worker: Address) => {
+        for (const { job } of open) {
+          const run = ask(bench, worker, job);
+          if (run !== undefined) return run;
+        }
+        return undefined;
+      };
+      const running = workers
+        .filter((worker) => !isBad(worker))
+        .map((worker) => [worker, taskFor(worker)] as const);
+      for (let turn = 0; turn < 3; turn++) {
+        for (const worker of workers.filter(isBad)) {
+          const run = taskFor(worker);
+          if (run !== undefined) bench.end(worker, run, FAILED);
+        }
+      }
+      for (const [worker, run] of running) if (run !== undefined) bench.end(worker, run, COMPLETED);
+    }
+    return details().reduce((sum, { tasks }) => sum + tasks.failed, 0);
+  }
+
+  test('two retries are enough for the tasks of a job', () => {
+    // One task can meet three of them before anything is known.
+    expect(failures([{ job: 1, tasks: 120 }])).toBeLessThanOrEqual(1);
+  });
+
+  test('two retries are enough for jobs of one task', () => {
+    const jobs = Array.from({ length: 40 }, (_, place) => ({ job: place + 1, tasks: 1 }));
+    expect(failures(jobs)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('jobs of one task that end their workers', () => {
+  /** Submits jobs, and loses each worker that runs a task of them. @returns workers lost until all have failed */
+  function lostBy(bench: DurableBench, jobs: readonly number[], spec: (job: number) => object): number {
+    for (const job of jobs) bench.submit(spec(job) as never, `k${job}`, job);
+    const workers = Array.from({ length: 12 }, (_, place) => 100 * jobs[0]! + place) as Address[];
+    let next = 100 * jobs[0]! + 12;
+    let version = 10 * jobs[0]!;
+    let lost = 0;
+    bench.receive(CENTRAL, { ...joined(version, workers, 1), since: 0 } as never);
+    for (let round = 0; round < 100; round++) {
+      bench.now += 31_000;
+      const open = jobs.filter((job) => detail(bench, job).state !== 'failed');
+      if (open.length === 0) return lost;
+      const free = [...workers];
+      const hit: Address[] = [];
+      for (const job of open) {
+        const worker = free.pop();
+        if (worker !== undefined && ask(bench, worker, job) !== undefined) hit.push(worker);
+      }
+      for (const worker of hit) {
+        lost++;
+        workers[workers.indexOf(worker)] = next as Address;
+        lose(bench, ++version, worker, next++ as Address);
+      }
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  const crash = (job: number, user = 'ann') => ({ user, tasks: [{ exec: ['crash', `--seed=${job}`] }] });
+
+  test('cost few workers together, and later ones of the same program one each', () => {
+    const bench = new DurableBench();
+    expect(lostBy(bench, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], (job) => crash(job))).toBeLessThanOrEqual(28);
+    expect(lostBy(bench, [11], () => crash(11))).toBe(1);
+  });
+
+  test('are held against no other user and no other program', () => {
+    const bench = new DurableBench();
+    lostBy(bench, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], (job) => crash(job));
+    expect(lostBy(bench, [11], () => crash(11, 'bob'))).toBe(8);
+    expect(lostBy(bench, [12], () => ({ user: 'ann', tasks: [{ exec: ['other'] }] }))).toBe(8);
+  });
+});
+
 describe('what was given up', () => {
   test('is cancelled where it may run, at once and when its worker is heard of again', () => {
     const bench = submitted(1, 0, W1, W2);

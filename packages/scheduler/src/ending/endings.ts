@@ -20,7 +20,6 @@ import type { Sampler } from '../sampling/sampler.js';
 import type { SchedulerState } from '../state.js';
 import type { AbandonedAttempts } from './abandoned-attempts.js';
 import { clearTimers, openUntil, watchOpen, watchRest } from './job-timers.js';
-import { UnfitWorkers } from './unfit-workers.js';
 
 const NO_ROOM =
   'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
@@ -43,7 +42,6 @@ export class Endings {
   readonly #sampler: Sampler;
   readonly #abandoned: AbandonedAttempts;
   readonly #events: JobEvents;
-  readonly #unfit: UnfitWorkers;
   readonly #hasEnded: (job: Job, now: Millis) => void;
   #isFailingAlike = false;
   /** Its tasks fail one after another: none of them is to be given out meanwhile. */
@@ -64,7 +62,6 @@ export class Endings {
     this.#abandoned = abandoned;
     this.#events = events;
     this.#hasEnded = hasEnded;
-    this.#unfit = new UnfitWorkers(s.env, s.cluster.members);
   }
 
   /** Judges a reported end by other workers' reports about the job and by the available memory. */
@@ -120,10 +117,11 @@ export class Endings {
         now,
       );
     if (how === 'completed') {
-      this.#unfit.completed(job, tasks.workerOf(task), failedAt);
+      this.#s.unfit.completed(job, tasks.workerOf(task), failedAt);
+      if (history.blame === undefined) this.#s.crashes.completed(() => history.program);
       this.#s.usage.worked(job.class === 'long', runMs);
     } else if (how === 'excused' || how === 'lost') this.#s.counters.lost++;
-    if (how === 'excused' || how === 'failed') this.#unfit.failed(job, task);
+    if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
     if (state === TaskState.waiting) {
       if (how === 'failed') this.#s.counters.retries++;
       this.#tryAgain(job, task, how === 'failed' ? job.restMsOf(task) : 0, now);

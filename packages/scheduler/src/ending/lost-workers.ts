@@ -24,6 +24,8 @@ export function loseTasks(s: SchedulerParts, workers: ReadonlySet<Address>, now:
       s.endings.declined(job, task, now);
       continue;
     }
+    const { program } = job.history;
+    if (program !== undefined) job.history.shareCrashes(s.crashes.of(program));
     const others = suspects.get(worker);
     const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
     const gang = job.gangStageOf(task)?.gang;

@@ -8,6 +8,10 @@ import type { Members } from '../joining/members.js';
 const TOLD_AT = 5;
 /** Counts are kept of so many workers, the latest. */
 const WORKERS_MAX = 1_000;
+/** Users whose failures are kept by worker, the latest. */
+const USERS_MAX = 1_000;
+
+const NONE: ReadonlySet<Address> = new Set();
 
 const ANYTHING = { demand: NO_RESOURCES };
 
@@ -19,6 +23,8 @@ export class UnfitWorkers {
   readonly #env: SchedulerEnvironment;
   readonly #members: Members;
   readonly #disproved = new Map<Address, number>();
+  /** By user, workers at which a task of theirs failed and none completed since. */
+  readonly #failing = new Map<string, Set<Address>>();
 
   constructor(env: SchedulerEnvironment, members: Members) {
     this.#env = env;
@@ -28,7 +34,10 @@ export class UnfitWorkers {
   /** The task's attempt came to nothing at its worker, which is no worse than others where no other could run it. */
   failed(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
-    if (worker <= NOBODY || !job.history.isUnfit(worker)) return;
+    if (worker <= NOBODY) return;
+    const { user = '' } = job.spec;
+    setLatest(this.#failing, user, (this.#failing.get(user) ?? new Set()).add(worker), USERS_MAX);
+    if (!job.history.isUnfit(worker)) return;
     if (!hasBesides(this.#members, [worker], 'all', job.dag.stageOf(task).spec)) return;
     this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here but complete elsewhere` });
   }
@@ -36,12 +45,23 @@ export class UnfitWorkers {
   /** A task completed at the worker. @param failedAt workers that it came to nothing at before */
   completed(job: Job, worker: Address, failedAt: readonly Address[] | undefined): void {
     if (this.#disproved.size > 0) this.#disproved.delete(worker);
+    if (this.#failing.size > 0) this.#completedAt(worker, job.spec.user ?? '');
     if (failedAt === undefined) return;
     const reason = `tasks fail here but complete elsewhere, including one of ${job.id}`;
     for (const other of failedAt) {
       if (other > NOBODY && other !== worker && this.#disprove(other) && !this.#isLast(other))
         this.#env.send(other, { type: 'unfit', reason });
     }
+  }
+
+  /** Workers at which a task of the user failed and none completed since: a retry avoids them. */
+  failingFor(user = ''): ReadonlySet<Address> {
+    return this.#failing.get(user) ?? NONE;
+  }
+
+  #completedAt(worker: Address, user: string): void {
+    const failing = this.#failing.get(user);
+    if (failing?.delete(worker) && failing.size === 0) this.#failing.delete(user);
   }
 
   #disprove(worker: Address): boolean {

@@ -161,15 +161,15 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   });
 }
 
-/** Workers at which attempts of the job failed, and that no task of the batch may go to. */
+/** Workers at which attempts of the job or its user failed, and that no task of the batch may go to. */
 function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Address[] | undefined {
   const { blame } = job.history;
   if (blame === undefined || batch.waiting === 0) return undefined;
   const avoidance = new Avoidance(s);
   const avoided: Address[] = [];
-  for (const worker of blame.workers) {
+  for (const worker of new Set([...blame.workers, ...s.unfit.failingFor(job.spec.user)])) {
     if (avoided.length === LIMITS.avoidedWorkersMax) break;
-    // Of an attempt that never was sent nobody knows the worker, and one that has left is not offered.
+    // The worker of an attempt that was never sent is unknown, and one that has left is not offered.
     if (s.cluster.members.has(worker) && !avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
   }
   return avoided.length === 0 ? undefined : avoided;

@@ -11,6 +11,7 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 import { Blame, StartFaults } from './blame.js';
+import { Crashes, programOf } from './crashes.js';
 import { LOST } from './outcomes.js';
 import { isWorthARetry } from './retrying.js';
 import { TaskReports } from './task-reports.js';
@@ -45,6 +46,8 @@ export class AttemptHistory {
   // Made when there is something to be in them: most jobs have none of these.
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
+  #crashes = new Crashes();
+  #program: { readonly text: string | undefined } | undefined;
 
   constructor(
     job: {
@@ -93,6 +96,20 @@ export class AttemptHistory {
     this.#failedStarts = 0;
     this.#startFaults = undefined;
     this.#blame = undefined;
+    this.#crashes.forget();
+  }
+
+  /** Names the work of the job, to compare crashes between jobs; undefined if it could end no worker. */
+  get program(): string | undefined {
+    this.#program ??= { text: programOf(this.#job.spec) };
+    return this.#program.text;
+  }
+
+  /** Lost workers count for all jobs of the program from now on. */
+  shareCrashes(crashes: Crashes | undefined): void {
+    if (crashes === undefined || crashes === this.#crashes) return;
+    this.#crashes = crashes;
+    this.#blamed().crashes = crashes;
   }
 
   /** An attempt that runs, or has run, was given out by an earlier incarnation of the owner. */
@@ -224,7 +241,7 @@ export class AttemptHistory {
   }
 
   #blamed(): Blame {
-    this.#blame ??= new Blame();
+    this.#blame ??= new Blame(this.#crashes);
     return this.#blame;
   }
 

@@ -1,4 +1,5 @@
-import { type Address, type AttemptNumber, LIMITS, type Millis, type TaskIndex } from '@goshawk/core';
+import type { Address, AttemptNumber, Millis, TaskIndex } from '@goshawk/core';
+import type { Crashes } from './crashes.js';
 
 /** A retry waits for so long for a worker that it has not failed on, where there is any. */
 const AVOIDED_MS = 120_000;
@@ -16,8 +17,6 @@ const [APART_MIN_MS, APART_MAX_MS] = [10_000, 300_000];
 const [FIRST_PAUSE_MS, PAUSE_MAX_MS] = [1_000, 30_000];
 /** Interval between searches for other workers after one was skipped. */
 const LOOK_PAUSE_MS = 200;
-/** A completed task makes up for so much of a worker that was lost. */
-const AMENDS = 1 / 8;
 
 const NOWHERE: readonly Address[] = [];
 
@@ -58,8 +57,11 @@ export class Blame {
   #isOnProbation = false;
   #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #lookedAt: Millis = Number.NEGATIVE_INFINITY;
-  /** Workers that were lost with a task that ran apart, less what tasks that completed make up for. */
-  #charged = 0;
+  crashes: Crashes;
+
+  constructor(crashes: Crashes) {
+    this.crashes = crashes;
+  }
 
   /** Those at which attempts of the job came to nothing. */
   get workers(): Iterable<Address> {
@@ -76,9 +78,9 @@ export class Blame {
     return this.#trial;
   }
 
-  /** The job has ended too many workers. */
+  /** The job, and others that run the same program, have ended too many workers. */
   get isTooMuch(): boolean {
-    return this.#charged >= LIMITS.lossesPerJobMax;
+    return this.crashes.isTooMuch;
   }
 
   /** How often the task has failed by its own fault. */
@@ -136,7 +138,7 @@ export class Blame {
     if (failing !== undefined) failing.inARow = 0;
     this.#lostInARow = 0;
     this.#isOnProbation = false;
-    this.#charged = Math.max(0, this.#charged - AMENDS);
+    this.crashes.completed();
     this.#tasks.delete(task);
   }
 
@@ -150,7 +152,7 @@ export class Blame {
   lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
     const trouble = this.#troubleOf(task);
     const losses = ++trouble.losses;
-    if (trouble.apart?.attempt === attempt) this.#charged++;
+    this.crashes.lost(trouble.apart?.attempt === attempt);
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
     if (losses < APART_AT) return;
     trouble.pausedUntil = now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT));
@@ -163,7 +165,7 @@ export class Blame {
 
   /** The attempt is given out: apart, if its task was lost too often, or the job is on probation. */
   started(task: TaskIndex, attempt: AttemptNumber): void {
-    if (this.lossesOf(task) < APART_AT && !this.#isOnProbation) return;
+    if (this.lossesOf(task) < APART_AT && !this.#isOnProbation && !this.crashes.isSuspect) return;
     const forMs = Math.min(APART_MAX_MS, Math.max(APART_MIN_MS, 2 * this.#longestLostMs));
     this.#troubleOf(task).apart = { attempt, forMs };
     this.#trial = { task, attempt };
@@ -181,12 +183,19 @@ export class Blame {
     if (runMs <= (this.apartMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
     this.#lostInARow = 0;
     this.#isOnProbation = false;
+    this.crashes.outlived();
   }
 
-  /** @param hasOther whether there are workers that could run it besides those */
+  /**
+   * Whether the task may go to the worker. A retry avoids workers that it failed on, and those that fail other tasks.
+   *
+   * @param failing workers at which tasks of the user failed and none completed since
+   * @param hasOther whether there are workers that could run it besides those
+   */
   mayGo(
     task: TaskIndex,
     worker: Address,
+    failing: ReadonlySet<Address>,
     hasOther: (besides: readonly Address[]) => boolean,
     now: Millis,
   ): boolean {
@@ -194,8 +203,11 @@ export class Blame {
     if (trouble === undefined) return true;
     if (now < trouble.pausedUntil) return false;
     const { failedAt, lastFailedAt } = trouble;
-    if (now - lastFailedAt >= AVOIDED_MS) return true;
-    return !failedAt.includes(worker) || !hasOther(failedAt);
+    if (now - lastFailedAt >= AVOIDED_MS || failedAt.length === 0) return true;
+    const hasFailed = failedAt.includes(worker);
+    if (!hasFailed && !failing.has(worker)) return true;
+    if (hasOther([...failedAt, ...failing])) return false;
+    return !hasFailed || !hasOther(failedAt);
   }
 
   /** A worker was passed over: others may be looked for, unless that was done a moment ago. */

@@ -25,8 +25,9 @@ describe('a page', () => {
     const long = new Page<string>();
     expect([half, half, 'x'].map((item) => long.take(item))).toStrictEqual([true, true, false]);
     const many = new Page<number>();
-    for (let i = 0; i < LIMITS.answerValuesMax; i++) expect(many.take(i)).toBe(true);
-    expect(many.take(0)).toBe(false);
+    let taken = 0;
+    while (many.take(taken)) taken++;
+    expect(taken).toBe(LIMITS.answerValuesMax);
   });
 
   it('takes its first item, whatever that is', () => {

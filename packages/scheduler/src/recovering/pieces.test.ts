@@ -11,7 +11,7 @@ const TURN_MAX = 1_000;
 function startedAgain(): { bench: DurableBench; read: () => number } {
   const before = new DurableBench();
   before.members(W1);
-  for (let i = 0; i < JOBS; i++) before.submit({ tasks: [{ sleep: 1 }] }, `k${i}`, i);
+  for (let i = 0; i < JOBS; i++) before.accept({ tasks: [{ sleep: 1 }] });
   before.commit();
   const { entries, ...rest } = before.inheritance();
   let read = 0;
