@@ -9,6 +9,10 @@ const alias = [
     find: /^@goshawk\/([a-z]+)\/testing$/,
     replacement: `${import.meta.dirname}/packages/$1/src/testing.fixture.ts`,
   },
+  {
+    find: /^@goshawk\/([a-z]+)\/([a-z]+)$/,
+    replacement: `${import.meta.dirname}/packages/$1/src/$2/index.ts`,
+  },
 ];
 
 // Where nobody watches, the counts are also written down: `.ci/run` closes with them.

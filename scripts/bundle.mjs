@@ -33,15 +33,23 @@ const ownPlace = {
   },
 };
 
-/** The command asks for the laboratory by a variable, since it need not be there; here it is, and comes along. */
-const laboratory = {
-  name: 'laboratory',
+/** The command imports these by variables, since they need not be installed; the bundle contains them. */
+const OPTIONAL = {
+  laboratory: { PACKAGE: '@goshawk/lab' },
+  papers: { PACKAGE: '@goshawk/papers', SOLVER: '@goshawk/papers/solver' },
+};
+const optional = {
+  name: 'optional',
   transform(code, id) {
-    if (!id.endsWith('/packages/cli/dist/laboratory.js')) return null;
-    const literal = code.replace('import(PACKAGE)', "import('@goshawk/lab')");
-    if (literal === code)
-      throw new Error(`${id} imports the laboratory in another way: change scripts/bundle.mjs`);
-    return { code: literal, map: null };
+    const [, file] = /\/packages\/cli\/dist\/(\w+)\.js$/.exec(id) ?? [];
+    if (!Object.hasOwn(OPTIONAL, file ?? '')) return null;
+    for (const [variable, name] of Object.entries(OPTIONAL[file])) {
+      const literal = code.replace(`import(${variable})`, `import('${name}')`);
+      if (literal === code)
+        throw new Error(`${id} imports ${name} in another way: change scripts/bundle.mjs`);
+      code = literal;
+    }
+    return { code, map: null };
   },
 };
 
@@ -78,7 +86,7 @@ const outside = {
 const build = await rolldown({
   input: { main: `${root}packages/cli/dist/main.js` },
   platform: 'node',
-  plugins: [outside, addon, ownPlace, laboratory],
+  plugins: [outside, addon, ownPlace, optional],
   // Of yargs the parser alone is used; what lays out its help would take 60 ms to load.
   treeshake: { moduleSideEffects: (id) => !/\/node_modules\/(yargs|y18n|cliui|string-width)\//.test(id) },
 });

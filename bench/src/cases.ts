@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { checkFile } from './cases/check.js';
+import { checkFile } from '@goshawk/papers/cases';
 import { fail, readOptions } from './script.js';
 
 /**

@@ -5,7 +5,7 @@ import {
   type PackingName,
   runPacking,
   type SizeDraw,
-} from '@goshawk/policies';
+} from '@goshawk/papers';
 import { type BenchResult, printReport, result } from './bench-report.js';
 import { readOptions } from './script.js';
 

@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { CARBYNE_POLICIES } from '@goshawk/policies';
+import { CARBYNE_POLICIES } from '@goshawk/papers';
 import type { Comparison } from '@goshawk/report';
 import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { GOSHAWK } from './daemons.js';

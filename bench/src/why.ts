@@ -21,12 +21,15 @@ import {
   type StartWait,
   sumOf,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import { type Job, TaskState } from '@goshawk/scheduler';
 import { VirtualCluster } from '@goshawk/simulator';
 import { jobSpecOf, openWorkload, type TraceJob } from '@goshawk/traces';
 import { printReport, result } from './bench-report.js';
 import { readOptions } from './script.js';
+
+addPapers();
 
 const options = readOptions(
   {

@@ -1,7 +1,10 @@
 import { type Address, Random } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { BookedDraft, ClusterBooks, makePolicy } from '@goshawk/policies';
 import { percentile } from '../bench-report.js';
 import type { Measured } from './run.js';
+
+addPapers();
 
 const OWNER = 900 as Address;
 const STAGES = 10_000;

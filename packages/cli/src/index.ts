@@ -17,7 +17,7 @@ export {
   type Resolved,
   whyUnread,
 } from './options.js';
-export { loadOwnEstimator, loadOwnPolicy } from './own-modules.js';
+export { loadOwnEstimator, loadPolicy } from './own-modules.js';
 export { isOwn } from './own-names.js';
 export { POLICY_OPTIONS, type PolicyOptions } from './policy-options.js';
 export {

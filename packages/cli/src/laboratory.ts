@@ -31,10 +31,15 @@ export async function findLaboratory(): Promise<Laboratory | undefined> {
   try {
     return (await import(PACKAGE)) as Laboratory;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${PACKAGE}'`)) return undefined;
+    if (isAbsent(error, PACKAGE)) return undefined;
     throw error;
   }
+}
+
+/** Whether an import failed because the package itself is not installed. */
+export function isAbsent(error: unknown, name: string): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`);
 }
 
 /**

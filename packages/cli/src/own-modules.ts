@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { InputError } from '@goshawk/core';
+import { InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
 import { addOwnPolicy, inOneLine } from '@goshawk/policies';
 import { addOwnEstimator } from '@goshawk/predictor';
 import { isOwn } from './own-names.js';
+import { findPapers } from './papers.js';
 
 /**
  * Loads the policies and estimators of one's own that options name. Estimators have their absolute path from there on,
@@ -20,8 +21,7 @@ export async function withOwnModules<O extends Readonly<Record<string, unknown>>
   const { policy, estimator, shadow } = options;
   if (typeof policy === 'string') {
     for (const entry of listed(policy)) {
-      const name = entry.split(':')[0]!;
-      if (isOwn(name)) await loadOwnPolicy(name, resolve(cwd, name));
+      await loadPolicy(entry.split(':')[0]!, cwd);
     }
   }
   const found: Record<string, string> = {};
@@ -34,8 +34,15 @@ export async function withOwnModules<O extends Readonly<Record<string, unknown>>
   return { ...options, ...found };
 }
 
-/** @throws InputError */
-export async function loadOwnPolicy(name: string, path = name): Promise<void> {
+/**
+ * Loads the policy if it is in a file or in `@goshawk/papers`; others are always there.
+ *
+ * @throws InputError for a file that is no policy
+ */
+export async function loadPolicy(name: string, cwd: string): Promise<void> {
+  if (PAPER_POLICY_NAMES.includes(name)) (await findPapers())?.addPapers();
+  if (!isOwn(name)) return;
+  const path = resolve(cwd, name);
   addOwnPolicy(name, path, await defaultExport(`--policy ${name}`, path));
 }
 

@@ -12,7 +12,7 @@ import {
 } from './context.js';
 import { describeFailure, failureLine } from './failure.js';
 import { type OptionSpecs, readConfigFile, resolveOptions, type Sources } from './options.js';
-import { isOwn } from './own-names.js';
+import { isLoaded } from './own-names.js';
 import { parse } from './parser.js';
 import { checkArguments } from './raw-arguments.js';
 import { checkFileNames, strayVariables } from './stray-settings.js';
@@ -108,7 +108,7 @@ async function runCommand(
 /** Policies and estimators are loaded by the commands that need them. */
 function namesOwn({ policy, estimator, shadow }: Readonly<Record<string, unknown>>): boolean {
   return [policy, estimator, shadow].some(
-    (each) => typeof each === 'string' && each.split(/[,:]/).some(isOwn),
+    (each) => typeof each === 'string' && each.split(/[,:]/).some(isLoaded),
   );
 }
 

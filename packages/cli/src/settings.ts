@@ -12,7 +12,7 @@ import {
   parseDuration,
   type Timings,
 } from '@goshawk/core';
-import { ALL_POLICY_NAMES, decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
+import { decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
 import { estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { PolicyOptions } from './policy-options.js';
 import { scaled, setOptions, setTexts } from './set-options.js';
@@ -113,6 +113,19 @@ function checkOrder(estimator: string, preset: Preset): void {
   );
 }
 
+/** Policies with shares, for hints: most of them are not loaded when a hint is due. */
+export const SHARING_POLICIES = [
+  'goshawk',
+  'goshawk-peer',
+  'carbyne',
+  'carbyne-pack',
+  'carbyne-paper',
+  'drf',
+  'drf-strict',
+];
+/** Policies that place by demands and so need no slots, for hints. */
+export const PACKING_POLICIES = ['goshawk', 'goshawk-peer', 'fifo-ff', 'bfjs', 'vqs', 'vqs-bf'];
+
 /** Values of an order that jobs are served in, by the names that `--estimator` has for them. */
 const ORDERS: Readonly<Record<string, string>> = { las: 'service', fifo: 'arrival' };
 
@@ -140,11 +153,12 @@ function decidingOptions(
 /** @throws InputError where the policy does not share by this unit */
 function checkShareBy(unit: string, policy: string, units: readonly unknown[] | undefined): void {
   if (units?.includes(unit)) return;
-  const sharing = ALL_POLICY_NAMES.filter((name) => 'shareBy' in deciderOf(presetNamed(name)).module.options);
   throw new InputError(
     'bad-option',
     `--share-by ${unit}: policy ${policy} ${units === undefined ? 'gives out no shares' : `shares by ${units.join(' or ')}`}`,
-    units === undefined ? `policies with shares: ${sharing.join(', ')}` : `give ${units.join(' or ')}`,
+    units === undefined
+      ? `policies with shares: ${SHARING_POLICIES.join(', ')}`
+      : `give ${units.join(' or ')}`,
   );
 }
 
@@ -175,11 +189,10 @@ export function checkSlots(
   { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
 ): void {
   if (slots > 0 || preset.packs) return;
-  const packing = ALL_POLICY_NAMES.filter((name) => presetNamed(name).packs);
   throw new InputError(
     'bad-option',
     `--slots none: policy ${policy} needs slots`,
-    `give a number of slots, or a packing policy: ${packing.join(', ')}`,
+    `give a number of slots, or a packing policy: ${PACKING_POLICIES.join(', ')}`,
   );
 }
 

@@ -16,5 +16,5 @@ export const commands: Readonly<Record<string, () => Promise<unknown>>> = {
 /** Lists for `goshawk completion KIND`. */
 export const completions = {
   workloads: async () => Object.keys((await import('@goshawk/traces')).GENERATORS),
-  figures: async () => (await import('@goshawk/figures')).FIGURES.map(({ id }) => id),
+  figures: async () => (await import('@goshawk/papers/figures')).FIGURES.map(({ id }) => id),
 };

@@ -1,5 +1,5 @@
 import { addVector, drawIndex, fitsIn, type Millis, type Vector } from '@goshawk/core';
-import { dominantShare } from './carbyne/amounts.js';
+import { dominantShare } from './amounts.js';
 import type { RunView, StageView, WorkerView } from './contract.js';
 import { fitsEver, togetherOf } from './fitting.js';
 

@@ -3,35 +3,39 @@ import {
   LIMITS,
   type Millis,
   nearest,
+  PAPER_POLICY_NAMES,
   type PolicySettings,
   PRESETS,
   type Preset,
 } from '@goshawk/core';
-import { CARBYNE_POLICIES } from './carbyne/index.js';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
 import { goshawk } from './goshawk/goshawk.js';
-import { gs } from './gs/gs.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
 import { checkedPolicy, inOneLine } from './own.js';
-import { PACKING_MODULES } from './packing/index.js';
-import { THREE_SIGMA_POLICIES } from './three-sigma/index.js';
 
 /** The one table of central policies: a folder and a line here make a new one. */
 // biome-ignore lint/suspicious/noExplicitAny: each has options of its own
 export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   goshawk,
   hawk,
-  gs,
-  ...PACKING_MODULES,
-  ...CARBYNE_POLICIES,
-  ...THREE_SIGMA_POLICIES,
 };
 
-/** Policies of one's own, by the path of their file. A process knows those that it has loaded. */
-const OWN_POLICIES = new Map<string, PolicyModule>();
-/** Presets by local name. */
-const OWN_PRESETS = new Map<string, Preset>();
+/** Policies that this process has loaded: those of the papers by name, those of files by absolute path. */
+const LOADED_POLICIES = new Map<string, PolicyModule>();
+/** Presets of loaded policies by the name that options have for them. */
+const LOADED_PRESETS = new Map<string, Preset>();
+
+/** Registers policies of another package, which are named in `PAPER_POLICY_NAMES` of core. */
+// biome-ignore lint/suspicious/noExplicitAny: each has options of its own
+export function addPolicies(modules: Readonly<Record<string, PolicyModule<any>>>): void {
+  for (const [name, module] of Object.entries(modules)) addPolicy(name, name, module);
+}
+
+function addPolicy(name: string, key: string, module: PolicyModule): void {
+  LOADED_POLICIES.set(key, module);
+  LOADED_PRESETS.set(name, presetOf(key, module));
+}
 
 /**
  * Registers a custom module like other policies: by this name for selection, by its path in settings.
@@ -45,14 +49,12 @@ export function addOwnPolicy(name: string, path: string, exported: unknown): voi
       'bad-policy',
       `--policy ${name}: its path has more than ${LIMITS.nameLengthMax} characters`,
     );
-  const module = checkedPolicy(name, exported);
-  OWN_POLICIES.set(path, module);
-  OWN_PRESETS.set(name, presetOf(path, module));
+  addPolicy(name, path, checkedPolicy(name, exported));
 }
 
 /** Whether a file that somebody has named decides. */
 export function isOwnPolicy({ decidedBy }: Preset): boolean {
-  return decidedBy !== undefined && OWN_POLICIES.has(decidedBy.policy);
+  return decidedBy !== undefined && isFile(decidedBy.policy);
 }
 
 /** Every policy by its name: those of known parts, and those that one of these policies decides. */
@@ -65,13 +67,15 @@ const ALL_PRESETS: Readonly<Record<string, Preset>> = {
   ),
 };
 
-export const ALL_POLICY_NAMES: readonly string[] = Object.keys(ALL_PRESETS);
+/** Names that `--policy` takes; those of the papers are loaded when they are chosen. */
+export const ALL_POLICY_NAMES: readonly string[] = [...Object.keys(ALL_PRESETS), ...PAPER_POLICY_NAMES];
 
 /** @throws InputError that names the policies there are */
 export function presetNamed(name: string): Preset {
   if (Object.hasOwn(ALL_PRESETS, name)) return ALL_PRESETS[name]!;
-  const own = OWN_PRESETS.get(name);
-  if (own !== undefined) return own;
+  const loaded = LOADED_PRESETS.get(name);
+  if (loaded !== undefined) return loaded;
+  if (PAPER_POLICY_NAMES.includes(name)) throw notInstalled(name);
   const guess = nearest(name, ALL_POLICY_NAMES) ?? ALL_POLICY_NAMES.find((known) => known.startsWith(name));
   throw new InputError(
     'unknown-policy',
@@ -128,8 +132,9 @@ export function solverTimeoutMs(preset: Preset): Millis | undefined {
 
 /** @throws InputError that names the policies there are */
 export function policyModule(name: string): PolicyModule {
-  const own = OWN_POLICIES.get(name);
-  if (own !== undefined) return own;
+  const loaded = LOADED_POLICIES.get(name);
+  if (loaded !== undefined) return loaded;
+  if (PAPER_POLICY_NAMES.includes(name)) throw notInstalled(name);
   if (!Object.hasOwn(CENTRAL_POLICIES, name)) {
     const known = Object.keys(CENTRAL_POLICIES);
     throw new InputError(
@@ -139,6 +144,18 @@ export function policyModule(name: string): PolicyModule {
     );
   }
   return CENTRAL_POLICIES[name]!;
+}
+
+function isFile(policy: string): boolean {
+  return LOADED_POLICIES.has(policy) && !PAPER_POLICY_NAMES.includes(policy);
+}
+
+function notInstalled(name: string): InputError {
+  return new InputError(
+    'unknown-policy',
+    `policy ${name} is in @goshawk/papers, which is not installed`,
+    '`npm install @goshawk/papers` beside @goshawk/cli',
+  );
 }
 
 /**
@@ -214,5 +231,5 @@ export function policyOf(
     ...{ reserve, sizesAreGiven, joinMs, random },
   };
   const made = makePolicy(policy, options, context);
-  return OWN_POLICIES.has(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;
+  return isFile(policy) ? new GuardedPolicy(made, preset.gangs, failed) : made;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CentralPolicy } from './contract.js';
-import { PolicyBench } from './trial/policy-bench.fixture.js';
+import { PolicyBench } from './testing.fixture.js';
 import { startable, WorkConservation } from './work-conservation.js';
 
 /** Starts nothing, and has no reason not to. */

@@ -17,6 +17,7 @@ export { formatJobRecords, type JobRecord } from './job-record.js';
 export type { CounterReading, JobResult, MessageTimes } from './job-result.js';
 export { html, Markup } from './markup.js';
 export { duration } from './numbers.js';
+export { inSeconds, planningOf } from './planning.js';
 export type { JudgedJob } from './predictor-tally.js';
 export { finishRun, RunMeter, type RunSeries } from './run.js';
 export { renderScores, renderShadow } from './shadow-table.js';

@@ -2,4 +2,3 @@ export * from './daemons/index.js';
 export type { TimerFired } from './diagnostics/channels.js';
 export { type Alarm, addWorker, type Enter, Host, type HostOptions, type Post } from './driver/index.js';
 export { METRICS, type MetricName, type MetricSpec } from './metrics/index.js';
-export { loadSolver, type Solver } from './solver/highs.js';

@@ -10,10 +10,13 @@ import {
   Random,
   RELIABLE_TIMINGS,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { ALL_POLICY_NAMES, presetNamed } from '@goshawk/policies';
 import type { Job } from '@goshawk/scheduler';
 import { describe, expect, test } from 'vitest';
 import { VirtualCluster } from './virtual-cluster.js';
+
+addPapers();
 
 const WORKERS = 24;
 const JOBS = 60;

@@ -1,7 +1,10 @@
 import { DEFAULT_POLICY, type JobInput, parseJobSpec, Random, RELIABLE_TIMINGS } from '@goshawk/core';
-import { CARBYNE_POLICIES, presetNamed } from '@goshawk/policies';
+import { addPapers, CARBYNE_POLICIES } from '@goshawk/papers';
+import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { type SimulatedEnd, Simulation } from './simulation.js';
+
+addPapers();
 
 const SEED = 'staged';
 

@@ -1,3 +1,4 @@
+export { arrivingJobOf } from './arriving.js';
 export { convertTrace } from './convert.js';
 export { NormalDraws, normalCdf } from './draws.js';
 export { WorkloadError } from './errors.js';

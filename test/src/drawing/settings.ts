@@ -5,12 +5,15 @@ import {
   POLICY_NAMES,
   type PolicySettings,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import type { Draw } from './draw.js';
 
 /** Central hears of whole jobs, and plans by their stages. */
 const OF_WHOLE_JOBS = ['carbyne', 'carbyne', 'drf'] as const;
 const ESTIMATORS_OF_GS = ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl'] as const;
+
+addPapers();
 
 /** From this mean task run time on a job is long. */
 export const CUTOFF_MS = 400;
@@ -23,6 +26,7 @@ export function drawSettings(
   // Our own have more parts that may fail each other than all others together.
   const policy = draw.pick([
     ...POLICY_NAMES,
+    'gs',
     'goshawk',
     'goshawk',
     'goshawk-peer',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Daemon, TestDaemons, WITH_HTTP } from '@goshawk/cli/testing';
 import type { Cluster } from '@goshawk/client';
 import { Random } from '@goshawk/core';
-import { PACKING_NAMES } from '@goshawk/policies';
+import { PACKING_NAMES } from '@goshawk/papers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 const GIB = 2 ** 30;

@@ -6,15 +6,18 @@ import {
   type PolicySettings,
   parseJobSpec,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import {
   addOwnPolicy,
-  CENTRAL_POLICIES,
   type ClusterView,
   type PolicyModule,
+  policyModule,
   presetNamed,
 } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Stage } from '../transcripts/stage.js';
+
+addPapers();
 
 const WORKERS = ['w1', 'w2', 'w3', 'w4'];
 const SLOTS = 2;
@@ -36,7 +39,7 @@ function watched(
   options: Record<string, string | number>,
   seen: (books: Books) => void,
 ): PolicySettings {
-  const module: PolicyModule = CENTRAL_POLICIES[name]!;
+  const module: PolicyModule = policyModule(name);
   const own = `./watched-${name}.js`;
   addOwnPolicy(own, own, {
     ...module,

@@ -10,11 +10,14 @@ import {
   parseJobSpec,
   type Resources,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { decidedWith, deciderOf, presetNamed } from '@goshawk/policies';
 import { outcomeOf } from '../stepped/outcome.js';
 import { nextIncarnation, type Party } from '../stepped/stepped-cluster.js';
 import type { Command } from './script.js';
 import type { Stage } from './stage.js';
+
+addPapers();
 
 /** Until everybody has joined. ms */
 const JOINING_MS = 500;

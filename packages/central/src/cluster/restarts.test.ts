@@ -6,9 +6,12 @@ import {
   type MessageOf,
   type Millis,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
+
+addPapers();
 
 const [OLD, NEW, CLIENT, W] = [1, 2, 3, 11] as [Address, Address, Address, Address];
 

@@ -7,11 +7,14 @@ import {
   Random,
   type Resources,
 } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { type CentralPolicy, makePolicy, type News, type RunView, type StageView } from '@goshawk/policies';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { Dispatcher } from './dispatcher.js';
+
+addPapers();
 
 const [OWNER, OTHER] = [900, 901] as [Address, Address];
 const TIMINGS = { retryMs: 1_000, leaseMs: 5_000 };

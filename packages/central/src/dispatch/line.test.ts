@@ -1,7 +1,10 @@
 import { type Address, LIMITS } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { WaitingLine } from './line.js';
+
+addPapers();
 
 test('a job of very many waiting stages has as many in its line as an answer holds', () => {
   const books = new ClusterBooks();

@@ -1,7 +1,10 @@
 import type { Address } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { ClusterBooks, makePolicy } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { sharesOf } from './shares.js';
+
+addPapers();
 
 const OWNER = 900 as Address;
 const CONTEXT = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
+import { solverTimeoutMs } from '@goshawk/policies';
 import { defineCommand } from '../command.js';
 import { expandNames } from '../expand-names.js';
 import { keysFor } from '../keys.js';
-import { isOwn } from '../own-names.js';
+import { isLoaded } from '../own-names.js';
+import { findSolver } from '../papers.js';
 import { POLICY_OPTIONS } from '../policy-options.js';
 import { clusterSettings, policyNames, policySettings } from '../settings.js';
 import {
@@ -54,6 +56,8 @@ export const centralCommand = defineCommand({
     const keys = await keysFor('central', context);
     const usersFile =
       options.users === undefined ? undefined : readUsersFile(resolve(context.cwd, options.users));
+    const timeoutMs = solverTimeoutMs(policy.preset);
+    const solver = timeoutMs === undefined ? undefined : await findSolver(timeoutMs);
     const daemon = await startCentral({
       ...options,
       http: await httpOptions(context, options),
@@ -61,6 +65,7 @@ export const centralCommand = defineCommand({
       keys,
       settings: clusterSettings(policy),
       usersFile,
+      solver,
       expectedSchedulers: expandNames(options.expectSchedulers ?? ''),
       logger,
     });
@@ -84,6 +89,6 @@ async function parseSettings(text: string, cwd: string): Promise<PolicySettings>
     throw new InputError('bad-option', '--settings: these are no policy settings', '', { cause: error });
   }
   const { policy } = settings.preset.decidedBy;
-  if (isOwn(policy)) await (await import('../own-modules.js')).loadOwnPolicy(policy, resolve(cwd, policy));
+  if (isLoaded(policy)) await (await import('../own-modules.js')).loadPolicy(policy, cwd);
   return settings;
 }

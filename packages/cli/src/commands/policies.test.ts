@@ -1,7 +1,12 @@
-import { ALL_POLICY_NAMES, CENTRAL_POLICIES, presetNamed } from '@goshawk/policies';
-import { describe, expect, it } from 'vitest';
+import type { Preset } from '@goshawk/core';
+import { addPapers, PAPER_POLICIES } from '@goshawk/papers';
+import { ALL_POLICY_NAMES, deciderOf, presetNamed } from '@goshawk/policies';
+import { describe, expect, it, test } from 'vitest';
 import { POLICY_OPTIONS, settingsUsedBy } from '../policy-options.js';
+import { PACKING_POLICIES, SHARING_POLICIES } from '../settings.js';
 import { runHere } from '../terminal.fixture.js';
+
+addPapers();
 
 const goshawk = (...argv: string[]) => runHere(['policies', ...argv], { cwd: '/', environment: {} });
 
@@ -17,7 +22,7 @@ describe('goshawk policies', () => {
     const { stdout } = await goshawk('gs', '--json');
     const { policies } = JSON.parse(stdout) as { policies: { name: string; options: { name: string }[] }[] };
     expect(policies.map(({ name }) => name)).toEqual(['gs']);
-    expect(policies[0]!.options.map(({ name }) => name)).toEqual(Object.keys(CENTRAL_POLICIES.gs!.options));
+    expect(policies[0]!.options.map(({ name }) => name)).toEqual(Object.keys(PAPER_POLICIES.gs!.options));
     expect(policies[0]!.options).toContainEqual({
       name: 'weightRatio',
       flag: '--set weightRatio=',
@@ -50,4 +55,11 @@ describe('goshawk policies', () => {
       'goshawk: unknown policy "3sigma"; did you mean "3sigma-sched"?\n',
     );
   });
+});
+
+test('hints name the policies that share and those that pack', () => {
+  const having = (is: (preset: Preset) => boolean) =>
+    ALL_POLICY_NAMES.filter((name) => is(presetNamed(name)));
+  expect(SHARING_POLICIES).toEqual(having((preset) => 'shareBy' in deciderOf(preset).module.options));
+  expect(PACKING_POLICIES).toEqual(having(({ packs }) => packs));
 });

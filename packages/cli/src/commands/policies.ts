@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
+import { PAPER_POLICY_NAMES } from '@goshawk/core';
 import type { PolicyOption } from '@goshawk/policies';
 import { defineCommand, wholeList } from '../command.js';
 import { flagOf, type OptionSpec } from '../options.js';
-import { isOwn } from '../own-names.js';
+import { findPapers } from '../papers.js';
 import { settingsUsedBy } from '../policy-options.js';
 import { painter } from '../terminal/paint.js';
 import { renderTable } from '../terminal/table.js';
@@ -20,9 +20,11 @@ export const policiesCommand = defineCommand({
   options: {},
   async run(context, _, { words }) {
     const { ALL_POLICY_NAMES, deciderOf, presetNamed } = await import('@goshawk/policies');
-    if (words[0] !== undefined && isOwn(words[0]))
-      await (await import('../own-modules.js')).loadOwnPolicy(words[0], resolve(context.cwd, words[0]));
-    const names = words[0] === undefined ? ALL_POLICY_NAMES : [words[0]];
+    const { loadPolicy } = await import('../own-modules.js');
+    const asked = words[0] === undefined ? ALL_POLICY_NAMES : [words[0]];
+    for (const name of asked) await loadPolicy(name, context.cwd);
+    const installed = await findPapers();
+    const names = asked.filter((name) => installed !== undefined || !PAPER_POLICY_NAMES.includes(name));
     const policies = names.map((name) => {
       const preset = presetNamed(name);
       const { title } = preset;

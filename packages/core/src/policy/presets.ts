@@ -118,23 +118,36 @@ export const PRESETS = {
     stealing: false,
     ...BY_HAWK,
   },
-  gs: {
-    title: 'SLearn’s generic scheduler: central places every job, in priority queues by estimated size',
-    short: { by: 'matching', over: 'all' },
-    long: { by: 'matching', over: 'all' },
-    partition: false,
-    stealing: false,
-    decidedBy: { policy: 'gs', options: {} },
-    byClass: false,
-    declares: false,
-    gangs: false,
-    abandons: false,
-    packs: false,
-  },
 } as const satisfies Record<string, Preset>;
 
 export type PolicyName = keyof typeof PRESETS;
 export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
+
+/** Policies of `@goshawk/papers`, which a process loads when one of them is chosen. */
+export const PAPER_POLICY_NAMES: readonly string[] = [
+  'gs',
+  'fifo-ff',
+  'bfjs',
+  'vqs',
+  'vqs-bf',
+  'carbyne',
+  'carbyne-pack',
+  'carbyne-paper',
+  'drf',
+  'drf-strict',
+  'tetris',
+  'tetris-fair',
+  'pack',
+  'sjf',
+  'srtf',
+  '3sigma-sched',
+  '3sigma-nodist',
+  '3sigma-nooe',
+  '3sigma-noadapt',
+  'point-perf',
+  'point-real',
+  'prio',
+];
 
 /** The parts of a preset that can be disabled: Hawk's ablations (§4.4), and the matching of short jobs. */
 export interface Ablations {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunHere, runHere } from '@goshawk/cli/testing';
-import type { FigureResult } from '@goshawk/figures';
+import type { FigureResult } from '@goshawk/papers/figures';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 // The first of them loads the simulator and the charts.

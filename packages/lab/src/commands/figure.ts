@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { defineCommand } from '@goshawk/cli';
-import type { FigureResult } from '@goshawk/figures';
+import type { FigureResult } from '@goshawk/papers/figures';
 import { FIGURE_OPTIONS } from '../figure/options.js';
 import { checkOutFolder } from '../output/files.js';
 
@@ -25,6 +25,7 @@ export const figureCommand = defineCommand({
       listFigures(context);
       return;
     }
+    (await import('@goshawk/papers')).addPapers();
     const chosen = chooseFigures(words, options);
     const { filesOf, make, tell, write } = await import('../figure/make.js');
     const { RunStore } = await import('../figure/making.js');
@@ -48,7 +49,7 @@ export const figureCommand = defineCommand({
       tell(context, result, options);
     }
     if (!context.global.json && results.length > 1) {
-      const { addVerdicts, verdictLine } = await import('@goshawk/figures');
+      const { addVerdicts, verdictLine } = await import('@goshawk/papers/figures');
       const verdicts = addVerdicts(results.map((result) => result.verdicts));
       context.out(`\n${results.length} figures: ${verdictLine(verdicts)}`);
     }

@@ -125,6 +125,7 @@ export const whatifCommand = defineCommand({
   ],
   options: OPTIONS,
   async run(context, options, { words }) {
+    (await import('@goshawk/papers')).addPapers();
     const past =
       options.trace === undefined
         ? await pastOfCluster(context, options, words)

@@ -1,5 +1,5 @@
 import { InputError, LIMITS } from '@goshawk/core';
-import { type Axis, type Figure, figuresNamed, timeAxis, workersAxis } from '@goshawk/figures';
+import { type Axis, type Figure, figuresNamed, timeAxis, workersAxis } from '@goshawk/papers/figures';
 import type { FigureOptions } from './options.js';
 
 /** A figure as it was asked for. */

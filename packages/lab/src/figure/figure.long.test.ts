@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runGoshawk, startGoshawk } from '@goshawk/cli/testing';
-import type { FigureResult } from '@goshawk/figures';
+import type { FigureResult } from '@goshawk/papers/figures';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 let cwd = '';

@@ -1,6 +1,6 @@
 import { type Context, painter, renderTable } from '@goshawk/cli';
 import { formatCount } from '@goshawk/core';
-import { FIGURES, type Figure, GROUPS } from '@goshawk/figures';
+import { FIGURES, type Figure, GROUPS } from '@goshawk/papers/figures';
 
 /** Every figure, for people or as JSON. */
 export function listFigures(context: Context): void {

@@ -1,5 +1,5 @@
 import { optionsGiven } from '@goshawk/cli';
-import type { Figure, FinishedRun, RunSettings, Tick, Variant } from '@goshawk/figures';
+import type { Figure, FinishedRun, RunSettings, Tick, Variant } from '@goshawk/papers/figures';
 import type { Workload } from '@goshawk/report';
 import { packed } from '@goshawk/traces';
 import type { PolicyRun } from '../replay/contract.js';

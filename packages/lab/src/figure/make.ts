@@ -7,7 +7,7 @@ import {
   renderFigurePage,
   renderFigureSvg,
   renderFigureText,
-} from '@goshawk/figures';
+} from '@goshawk/papers/figures';
 import { writeTogether } from '../output/files.js';
 import { runLive } from './live.js';
 import type { Making } from './making.js';

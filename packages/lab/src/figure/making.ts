@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
 import { counted } from '@goshawk/core';
-import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/figures';
+import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/papers/figures';
 import type { Workload } from '@goshawk/report';
 import { configureGenerator, openWorkload, packed } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sumOf } from '@goshawk/core';
-import type { Figure } from '@goshawk/figures';
-import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/policies';
+import { drawJobs, meanSize, type PackingJob, type PackingName, runPacking, sizeOf } from '@goshawk/papers';
+import type { Figure } from '@goshawk/papers/figures';
 import { readTaskRuns } from '@goshawk/traces';
 import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
 

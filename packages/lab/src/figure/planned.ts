@@ -1,10 +1,10 @@
 import { setOptions } from '@goshawk/cli';
-import { type Planned, plannedOf, type RunSettings } from '@goshawk/figures';
-import { presetNamed, type SolveProgram, type ThreeSigmaOptions } from '@goshawk/policies';
-import { loadSolver } from '@goshawk/runtime';
+import type { ThreeSigmaOptions } from '@goshawk/papers';
+import { type Planned, plannedOf, type RunSettings } from '@goshawk/papers/figures';
+import { loadSolver } from '@goshawk/papers/solver';
+import { type GangPolicy, normalBelief, runGangExperiment } from '@goshawk/papers/trials';
+import { presetNamed, type SolveProgram } from '@goshawk/policies';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
-import { type GangPolicy, runGangExperiment } from '../trials/gangs.js';
-import { normalBelief } from '../trials/normal-belief.js';
 import { type Making, runTrials } from './making.js';
 
 const RACKS = 8;

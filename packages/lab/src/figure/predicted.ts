@@ -10,7 +10,7 @@ import {
   SLEARN_SETTINGS,
 } from '@goshawk/predictor';
 import type { TraceJob } from '@goshawk/traces';
-import { arrivingJobOf } from '../predict/arriving.js';
+import { arrivingJobOf } from '@goshawk/traces';
 import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict/past.js';
 import { byEnd, drawInOrder, drawJobs, endOf, readExtracted } from './extract.js';
 import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';

@@ -1,6 +1,6 @@
 import { optionsGiven, untilInterrupted } from '@goshawk/cli';
 import { counted, Random } from '@goshawk/core';
-import type { FinishedRun, RunSettings } from '@goshawk/figures';
+import type { FinishedRun, RunSettings } from '@goshawk/papers/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { Workload } from '@goshawk/report';
 import { packed, type TraceJob } from '@goshawk/traces';

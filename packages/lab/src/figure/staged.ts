@@ -1,9 +1,9 @@
 import { meanOf, nearestRank } from '@goshawk/core';
-import type { RunSettings, Staged } from '@goshawk/figures';
-import { policyModule, trialPolicy } from '@goshawk/policies';
+import type { RunSettings, Staged } from '@goshawk/papers/figures';
+import { runStagedTrial, type StagedTrial, trialPolicy } from '@goshawk/papers/trials';
+import { policyModule } from '@goshawk/policies';
 import { slowdownsOf } from '@goshawk/report';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
-import { runStagedTrial, type StagedTrial } from '../trials/stages.js';
 import { type Making, runTrials } from './making.js';
 
 /** All runs of a staged figure; of each seed the first variant is what the others are compared with, job by job. */

@@ -6,8 +6,7 @@ import {
   makeEstimator,
   type ScoreboardSettings,
 } from '@goshawk/predictor';
-import { type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
-import { arrivingJobOf } from './arriving.js';
+import { arrivingJobOf, type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
 
 /** A job that ended before a workload begins, as estimators learn from it. */
 export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;

@@ -2,8 +2,8 @@ import type { Millis } from '@goshawk/core';
 import { type EstimatorScore, Scoreboard } from '@goshawk/predictor';
 import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
 import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';
-import { arrivingJobOf } from './arriving.js';
 
 /**
  * The scoreboard that a run was asked for; undefined for none.

@@ -1,7 +1,6 @@
 import { type Millis, Random } from '@goshawk/core';
 import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
-import { type TraceJob, withStageEstimates } from '@goshawk/traces';
-import { arrivingJobOf } from '../predict/arriving.js';
+import { arrivingJobOf, type TraceJob, withStageEstimates } from '@goshawk/traces';
 
 /** A job as it is submitted: what its stages say, and the mean task run time that the cluster gets, if any. */
 export interface Submitted {

@@ -1,8 +1,7 @@
 import { type PolicyOptions, policyRecord, policySettings } from '@goshawk/cli';
 import { countTasks, parseJobSpec, sumOf } from '@goshawk/core';
-import { openWorkload, packed } from '@goshawk/traces';
+import { arrivingJobOf, openWorkload, packed } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
-import { arrivingJobOf } from '../predict/arriving.js';
 import { survey } from '../simulate/survey.js';
 import { plannedJob } from './ended-job.fixture.js';
 import { type PlanOptions, planReplay } from './plan.js';

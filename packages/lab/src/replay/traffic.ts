@@ -2,7 +2,7 @@ import type { Cluster, ClusterCounters, ClusterView, Counters } from '@goshawk/c
 import { isOfClients, sumOf } from '@goshawk/core';
 import type { PlanningTimes } from '@goshawk/policies';
 import type { Messages, PlanningResults, Steals } from '@goshawk/report';
-import { planningOf } from '../planning.js';
+import { planningOf } from '@goshawk/report';
 
 /** Counters of all processes since their start. */
 export interface Reading {

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import {
   isOwn,
   loadOwnEstimator,
-  loadOwnPolicy,
+  loadPolicy,
   parseAttributes,
   schedulersEstimator,
   timesAll,
@@ -18,10 +18,10 @@ import {
   startsGangs,
   sumOf,
 } from '@goshawk/core';
-import type { JobDetails } from '@goshawk/figures';
+import type { JobDetails } from '@goshawk/papers/figures';
+import type { Solver } from '@goshawk/papers/solver';
 import { solverTimeoutMs } from '@goshawk/policies';
-import { type JobResult, type JudgedJob, RunMeter } from '@goshawk/report';
-import type { Solver } from '@goshawk/runtime';
+import { type JobResult, type JudgedJob, planningOf, RunMeter } from '@goshawk/report';
 import { dealtByStart, type SimulatedEnd, Simulation } from '@goshawk/simulator';
 import {
   columnBlocks,
@@ -33,7 +33,6 @@ import {
   unpackedJobs,
   withoutGangs,
 } from '@goshawk/traces';
-import { planningOf } from '../planning.js';
 import { trainedBy } from '../predict/past.js';
 import { type SimulatedShadow, shadowFor } from '../predict/shadow.js';
 import { jobSeed, type Submitted, submissionEstimates } from '../replay/estimates.js';
@@ -148,8 +147,7 @@ export async function perform(
 
 /** In a thread nothing has been loaded yet. */
 async function loadOwn({ policy, estimator, shadow = [], from = '' }: RunRequest): Promise<void> {
-  const decider = policy.preset.decidedBy.policy;
-  if (isOwn(decider)) await loadOwnPolicy(decider, resolve(from, decider));
+  await loadPolicy(policy.preset.decidedBy.policy, from);
   for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
 }
 
@@ -257,6 +255,6 @@ function messagesOf(simulation: Simulation): { total: number; byType: Record<str
 /** Policies that plan ahead have a solver, which takes a moment to load. */
 async function solverFor({ policy }: RunRequest): Promise<Solver | undefined> {
   if (solverTimeoutMs(policy.preset) === undefined) return undefined;
-  const { loadSolver } = await import('@goshawk/runtime');
+  const { loadSolver } = await import('@goshawk/papers/solver');
   return loadSolver();
 }

@@ -1,5 +1,5 @@
 import type { PolicySettings, Resources } from '@goshawk/core';
-import type { JobDetails } from '@goshawk/figures';
+import type { JobDetails } from '@goshawk/papers/figures';
 import type { JobRecord, JobTimes, OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';

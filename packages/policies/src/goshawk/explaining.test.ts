@@ -2,7 +2,7 @@ import { Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { BookedStage } from '../books/entries.js';
 import type { PolicyExplanation, WorkerView } from '../contract.js';
-import { OWNER, PolicyBench } from '../trial/policy-bench.fixture.js';
+import { OWNER, PolicyBench } from '../testing.fixture.js';
 
 const SEEDS = 500;
 const NAMES = ['cpu', 'gpu', 'memory'] as const;

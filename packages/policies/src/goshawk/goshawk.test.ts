@@ -1,8 +1,8 @@
-import { ONE_SLOT, parseUsers } from '@goshawk/core';
+import { ONE_SLOT } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BookedDraft } from '../books/draft.js';
-import { type BenchSettings, OWNER, PolicyBench } from '../trial/policy-bench.fixture.js';
+import { type BenchSettings, OWNER, PolicyBench, sharesOverNewWeights } from '../testing.fixture.js';
 
 const SECOND = 1_000;
 
@@ -224,26 +224,10 @@ describe('users', () => {
   });
 
   test('have other shares as soon as the operator changes their weights', () => {
-    for (const policy of ['goshawk', 'drf']) {
-      const options = policy === 'drf' ? { shareBy: 'user', quantumMs: 0 } : {};
-      const bench = new PolicyBench(policy, 8, { options });
-      bench.books.grant(parseUsers('{"ann": {"weight": 1}, "ben": {"weight": 3}}', 'users.json'));
-      bench.say(1, { tasks: 200, user: 'ann' });
-      bench.say(2, { tasks: 200, user: 'ben' });
-      bench.settle();
-      const turnOver = (): void => {
-        for (let end = 0; end < 30; end++) {
-          bench.now += 1;
-          bench.endAny(end);
-        }
-      };
-      turnOver();
-      expect([policy, bench.count(1), bench.count(2)]).toEqual([policy, 2, 6]);
-      bench.books.grant(parseUsers('{"ann": {"weight": 3}}', 'users.json'));
-      bench.settle();
-      turnOver();
-      expect([policy, bench.count(1), bench.count(2)]).toEqual([policy, 6, 2]);
-    }
+    expect(sharesOverNewWeights(new PolicyBench('goshawk', 8))).toEqual([
+      [2, 6],
+      [6, 2],
+    ]);
   });
 
   test('are charged for what runs also where it was found before its owner said whose it is', () => {

@@ -1,6 +1,6 @@
 import { type Millis, SLACK, type Vector } from '@goshawk/core';
+import { dominantShare } from '../amounts.js';
 import { type Beliefs, quantileMs } from '../beliefs.js';
-import { dominantShare } from '../carbyne/amounts.js';
 import type { JobView, StageView } from '../contract.js';
 
 /** A job is due so many times the time that the whole cluster would need for it after its arrival. */

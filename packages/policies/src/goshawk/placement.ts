@@ -1,5 +1,5 @@
 import { type Millis, meetsWishes } from '@goshawk/core';
-import { alignment } from '../carbyne/amounts.js';
+import { alignment } from '../amounts.js';
 import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
 import { countIn, fitsNow, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';

@@ -1,8 +1,7 @@
 import { Central } from '@goshawk/central';
 import { type ClusterSettings, LIMITS, type Machine, present } from '@goshawk/core';
-import { inOneLine, isOwnPolicy, PlanningTimes, type Program, solverTimeoutMs } from '@goshawk/policies';
+import { inOneLine, isOwnPolicy, PlanningTimes, type Program, type ProgramSolution } from '@goshawk/policies';
 import { centralReadings } from '../metrics/index.js';
-import { ThreadedSolver } from '../solver/threaded.js';
 import { PlacementTracing } from '../tracing/index.js';
 import { clusterLog } from './cluster-log.js';
 import type { Daemon } from './daemon.js';
@@ -10,6 +9,15 @@ import { disputeLine, ifThereIsAnother, lookForOtherCentrals, ownPlaces } from '
 import { FIRST_PARTY, openProcess, type ProcessOptions } from './process.js';
 import { watchForStalls } from './stall-watch.js';
 import { followUsersFile, type UsersFile } from './users-file.js';
+
+export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
+
+/** Solves the problems of policies that plan ahead; `@goshawk/papers` has one. */
+export interface ProblemSolver {
+  /** @param answer called once, unless a later program replaces this one */
+  solve(program: Program, answer: (reply: SolverReply) => void): void;
+  close(): void;
+}
 
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
@@ -19,6 +27,8 @@ export interface CentralOptions extends ProcessOptions {
   readonly expectedSchedulers?: readonly string[] | undefined;
   /** What users are granted; followed while central runs. */
   readonly usersFile?: UsersFile | undefined;
+  /** For policies that plan ahead; closed with the process. */
+  readonly solver?: ProblemSolver | undefined;
 }
 
 /**
@@ -34,8 +44,8 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const tracing = process.tracing && new PlacementTracing(process.tracing);
   let central!: Central;
   const times = new PlanningTimes(() => performance.now());
-  const solver = new ThreadedSolver(solverTimeoutMs(options.settings.policy.preset) ?? 0);
-  void process.ended.then(() => solver.close());
+  const { solver } = options;
+  void process.ended.then(() => solver?.close());
   const { enter } = process.host.add({ index: FIRST_PARTY, name, role: 'central' }, (environment, enter) => {
     const at = own.slice(0, LIMITS.centralPlacesMax).map((place) => process.centralAt(place));
     const config = {
@@ -52,7 +62,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
       counted: () => ({ ...environment.counted?.(), planningMs: times.read() ?? {} }),
       solve: (id, { version, model }) => {
         times.asked();
-        solver.solve(model as Program, (reply) => {
+        solver?.solve(model as Program, (reply) => {
           if ('error' in reply) options.logger.warn({ error: reply.error }, 'planned without the solver');
           const answer =
             'error' in reply

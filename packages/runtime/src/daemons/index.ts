@@ -4,7 +4,7 @@ import type { SchedulerOptions } from './scheduler.js';
 import type { WorkersOptions } from './workers.js';
 
 export type { HttpOptions } from '../http/index.js';
-export type { CentralOptions } from './central.js';
+export type { CentralOptions, ProblemSolver, SolverReply } from './central.js';
 export type { Daemon } from './daemon.js';
 export { type JournalPlace, newTag } from './journal-port.js';
 export { createLogger } from './logging.js';

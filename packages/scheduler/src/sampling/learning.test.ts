@@ -8,6 +8,14 @@ import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
 import type { SchedulerState } from '../state.js';
 import { Sampler } from './sampler.js';
 
+/** Central decides by sizes, as SLearn's generic scheduler does. */
+const BY_SIZE = {
+  ...PRESETS.goshawk,
+  decidedBy: { policy: 'gs', options: {} },
+  byClass: false,
+  packs: false,
+};
+
 const HISTORY: PolicySettings = { ...DEFAULT_POLICY, estimator: 'history' };
 const arriving: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 2, startable: 2, submittedAt: 0 };
 
@@ -123,7 +131,7 @@ describe('what a scheduler learns of run times', () => {
   });
 
   test('of the stages of a job is believed by its next owner, who has learnt nothing', () => {
-    const policy = { estimator: 'slearn-dag', preset: { ...PRESETS.gs, declares: true } };
+    const policy = { estimator: 'slearn-dag', preset: BY_SIZE };
     const joins = (bench: DurableBench) => {
       bench.receive(CENTRAL, welcome(policy));
       bench.members(W1);

@@ -15,6 +15,14 @@ import type { Job } from '../job/job.js';
 import { CENTRAL, joined, loneScheduler, welcome } from '../lone-scheduler.fixture.js';
 import type { Scheduler } from '../scheduler.js';
 
+/** Central decides by sizes, as SLearn's generic scheduler does. */
+const BY_SIZE = {
+  ...PRESETS.goshawk,
+  decidedBy: { policy: 'gs', options: {} },
+  byClass: false,
+  packs: false,
+};
+
 const worker = (index: number): Address => (100 + index) as Address;
 const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'x', errorMessage: 'x' };
 
@@ -319,7 +327,7 @@ describe('where central matches', () => {
 });
 
 test('a central that plans whole jobs hears the priority of a job in its weight', () => {
-  const bench = new Bench({ preset: { ...PRESETS.gs, declares: true } });
+  const bench = new Bench({ preset: BY_SIZE });
   const weights = (['low', 'normal', 'high'] as const).map((priority) => {
     bench.submit(2, { priority, weight: 2 });
     return bench.take('declare').at(-1)!.weight;
@@ -328,7 +336,7 @@ test('a central that plans whole jobs hears the priority of a job in its weight'
 });
 
 test('a central that plans whole jobs hears what pilots tell of each stage, and goes by the stage', () => {
-  const preset = { ...PRESETS.gs, declares: true };
+  const preset = BY_SIZE;
   const bench = new Bench({ preset, estimator: 'slearn-dag' });
   const stages: JobInput['stages'] = [
     { name: 'map', tasks: { count: 5, run: { sleep: 1 } } },
@@ -349,7 +357,7 @@ test('a central that plans whole jobs hears what pilots tell of each stage, and 
 });
 
 test('a stage that says itself how long it runs is needed for so long', () => {
-  const bench = new Bench({ preset: { ...PRESETS.gs, declares: true }, estimator: 'given' });
+  const bench = new Bench({ preset: BY_SIZE, estimator: 'given' });
   const stages: JobInput['stages'] = [
     { name: 'map', tasks: { count: 5, run: { sleep: 1 } }, estimate: 7_000 },
     { name: 'reduce', after: ['map'], tasks: { count: 5, run: { sleep: 1 } } },

@@ -1,0 +1,36 @@
+import type { ProblemSolver } from '@goshawk/runtime';
+import { isAbsent } from './laboratory.js';
+
+/** The exports of `@goshawk/papers` and `@goshawk/papers/solver` that the command uses. */
+interface Papers {
+  addPapers(): void;
+}
+
+interface PapersSolver {
+  readonly ThreadedSolver: new (timeoutMs: number) => ProblemSolver;
+}
+
+/** Variables: the papers are built after this package, and need not be installed. */
+const PACKAGE: string = '@goshawk/papers';
+const SOLVER: string = '@goshawk/papers/solver';
+
+/** @returns undefined where it is not installed */
+export async function findPapers(): Promise<Papers | undefined> {
+  try {
+    return (await import(PACKAGE)) as Papers;
+  } catch (error) {
+    if (isAbsent(error, PACKAGE)) return undefined;
+    throw error;
+  }
+}
+
+/** @param timeoutMs for one problem. @returns undefined where it is not installed: policies then plan without a solver */
+export async function findSolver(timeoutMs: number): Promise<ProblemSolver | undefined> {
+  try {
+    const { ThreadedSolver } = (await import(SOLVER)) as PapersSolver;
+    return new ThreadedSolver(timeoutMs);
+  } catch (error) {
+    if (isAbsent(error, PACKAGE)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,1 @@
+export { checkFile } from './check.js';

@@ -1,0 +1,23 @@
+import { addPolicies, type PolicyModule } from '@goshawk/policies';
+import { CARBYNE_POLICIES } from './policies/carbyne/index.js';
+import { gs } from './policies/gs/gs.js';
+import { PACKING_MODULES } from './policies/packing/index.js';
+import { THREE_SIGMA_POLICIES } from './policies/three-sigma/index.js';
+
+export * from './policies/carbyne/index.js';
+export * from './policies/packing/index.js';
+export * from './policies/three-sigma/index.js';
+
+/** The table of the papers' policies: a folder and a line here make a new one. */
+// biome-ignore lint/suspicious/noExplicitAny: each has options of its own
+export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
+  gs,
+  ...PACKING_MODULES,
+  ...CARBYNE_POLICIES,
+  ...THREE_SIGMA_POLICIES,
+};
+
+/** Registers the papers' policies, so that `presetNamed` and `makePolicy` find them. Repeated calls have no effect. */
+export function addPapers(): void {
+  addPolicies(PAPER_POLICIES);
+}

@@ -1,0 +1,38 @@
+import type { Millis } from '@goshawk/core';
+import type { RunView, StageView } from '@goshawk/policies';
+
+/** Estimate before any run has ended. */
+const FIRST_GUESS_MS = 1_000;
+/** The mean follows about so many runs that ended last. */
+const MEAN_OVER = 100;
+
+/** How long a task of a stage runs: as its owner believes; else the mean of its tasks so far, else of the cluster's. */
+export class Durations {
+  #meanMs = FIRST_GUESS_MS;
+  #count = 0;
+
+  /** @returns whole ms, at least 1 */
+  of(stage: StageView, own: MeanRun): Millis {
+    if (stage.estimateMs > 0) return wholeMs(stage.estimateMs);
+    return wholeMs(own.count > 0 ? own.sumMs / own.count : this.#meanMs);
+  }
+
+  ended({ startedAt }: RunView, own: MeanRun, now: Millis): void {
+    const ranMs = Math.max(0, now - startedAt);
+    own.count++;
+    own.sumMs += ranMs;
+    this.#count = Math.min(MEAN_OVER, this.#count + 1);
+    this.#meanMs += (ranMs - this.#meanMs) / this.#count;
+  }
+}
+
+/** Ended runs of one stage. */
+interface MeanRun {
+  count: number;
+  sumMs: Millis;
+}
+
+/** Plans count in whole ms, so that times that should be equal are. */
+export function wholeMs(ms: Millis): Millis {
+  return Math.max(1, Math.round(ms));
+}

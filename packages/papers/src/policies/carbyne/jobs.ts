@@ -1,0 +1,196 @@
+import type { Millis } from '@goshawk/core';
+import type { JobView, RunEnd, RunView, StageView, WorkerView } from '@goshawk/policies';
+import { type Amounts, addAmounts, dominantShare, sumOfShares } from '@goshawk/policies';
+import { type Durations, wholeMs } from './durations.js';
+import type { PlanProblem } from './forward.js';
+import type { KeptPlan } from './kept-plan.js';
+import { depths, pathsToEnd } from './plan.js';
+
+/** State of a stage besides the books. */
+export class StageState {
+  readonly view: StageView;
+  readonly job: JobState;
+  readonly place: number;
+  parents: readonly number[] = [];
+  /** How far in the log of workers with more room it was tried in vain; −1: never. */
+  triedUpTo = -1;
+  /** Its owner had no task for them when one was started there last. */
+  declinedBy: Set<WorkerView> | undefined;
+  durationMs: Millis = 1;
+  /** Ended runs. */
+  readonly ran = { count: 0, sumMs: 0 };
+
+  constructor(view: StageView, job: JobState, place: number) {
+    this.view = view;
+    this.job = job;
+    this.place = place;
+  }
+
+  /** Tasks that have not started, whether they may or not. */
+  unstarted(): number {
+    const { tasks, ended, running, waiting } = this.view;
+    return Math.max(waiting, tasks - ended - running);
+  }
+}
+
+export class JobState {
+  readonly view: JobView;
+  readonly stages: StageState[] = [];
+  readonly #byIndex = new Map<number, StageState>();
+  /** Stages by depth, then place. */
+  breadthFirst: readonly StageState[] = [];
+  /** By stage: longest path to the end of the job. ms */
+  paths: Float64Array = new Float64Array();
+  /** Critical path of the whole job at its arrival. ms */
+  criticalPathMs: Millis = 0;
+  plan: KeptPlan | undefined;
+  /** Something of it has changed since it was last looked at. */
+  isChanged = true;
+  /** Tasks that started or ended since it was planned last, and those of them that did otherwise than planned. */
+  changes = 0;
+  drift = 0;
+  #used = new Float64Array();
+  #whole: Amounts = [];
+  #dominantShare = 0;
+
+  constructor(view: JobView) {
+    this.view = view;
+  }
+
+  stage(view: StageView): StageState {
+    const known = this.#byIndex.get(view.index);
+    if (known !== undefined) return known;
+    // Ties go by place, so all that are known come in their own order, whichever of them is heard of first.
+    for (const each of this.view.stages) if (!this.#byIndex.has(each.index)) this.#add(each);
+    return this.#byIndex.get(view.index) ?? this.#add(view);
+  }
+
+  #add(view: StageView): StageState {
+    const stage = new StageState(view, this, this.stages.length);
+    this.stages.push(stage);
+    this.#byIndex.set(view.index, stage);
+    this.isChanged = true;
+    return stage;
+  }
+
+  stageOf(view: StageView): StageState {
+    return this.#byIndex.get(view.index)!;
+  }
+
+  /** Brings what follows from the books up to date. */
+  refresh(durations: Durations, whole: Amounts): void {
+    if (this.isChanged) {
+      for (const view of this.view.stages) this.stage(view);
+      for (const stage of this.stages) {
+        stage.durationMs = durations.of(stage.view, stage.ran);
+        stage.parents = stage.view.after.flatMap((index) => this.#byIndex.get(index)?.place ?? []);
+      }
+      const depth = depths(this.stages);
+      this.breadthFirst = [...this.stages].sort(
+        (a, b) => depth[a.place]! - depth[b.place]! || a.place - b.place,
+      );
+      this.paths = pathsToEnd(this.stages);
+      if (this.criticalPathMs === 0) this.criticalPathMs = Math.max(0, ...this.paths);
+    }
+    if (this.isChanged || whole !== this.#whole) {
+      this.#used = new Float64Array(whole.length);
+      for (const { view } of this.stages) {
+        if (view.running > 0) addAmounts(this.#used, view.demand, view.running);
+      }
+      this.#dominantShare = dominantShare(this.#used, whole);
+      this.#whole = whole;
+    }
+    this.isChanged = false;
+  }
+
+  /** One more task runs. */
+  started(stage: StageState, startedAt: Millis): void {
+    this.changes++;
+    if (this.plan?.take(stage.place, startedAt) !== true) this.drift++;
+    addAmounts(this.#used, stage.view.demand, 1);
+    this.#dominantShare = dominantShare(this.#used, this.#whole);
+  }
+
+  /** One task less runs. */
+  ended(stage: StageState, { startedAt, worker }: RunView, now: Millis, how: RunEnd): void {
+    const isDone = how === 'done';
+    if (how !== 'declined') stage.declinedBy = undefined;
+    else stage.declinedBy = (stage.declinedBy ?? new Set()).add(worker);
+    this.isChanged = true;
+    this.changes++;
+    // A task that waits again is not in the plan.
+    if (!isDone) this.drift = Number.POSITIVE_INFINITY;
+    else if (Math.abs(startedAt + stage.durationMs - now) > 1) this.drift++;
+  }
+
+  get used(): Amounts {
+    return this.#used;
+  }
+
+  /** Over its weight. */
+  weightedShare(): number {
+    return this.#dominantShare / this.view.weight;
+  }
+
+  /** Work of tasks that have not ended: fractions of all resources, summed, times ms. */
+  remainingWork(now: Millis): number {
+    const ofRuns = new Float64Array(this.stages.length);
+    for (const { stage: view, startedAt } of this.view.runs) {
+      const { place, durationMs } = this.stageOf(view);
+      ofRuns[place]! += startedAt + durationMs - now;
+    }
+    let work = 0;
+    for (const stage of this.stages) {
+      // Sums the runs of a stage, so that one that takes longer than estimated is compensated by the others.
+      const ms = stage.unstarted() * stage.durationMs + Math.max(stage.view.running, ofRuns[stage.place]!);
+      if (ms > 0) work += ms * sumOfShares(stage.view.demand, this.#whole);
+    }
+    return work;
+  }
+
+  /** Resource time of the tasks that have not ended. */
+  needs(): Float64Array {
+    const needs = new Float64Array(this.#whole.length);
+    for (const { view, durationMs } of this.stages) {
+      const tasks = Math.max(view.waiting + view.running, view.tasks - view.ended);
+      if (tasks > 0) addAmounts(needs, view.demand, tasks * durationMs);
+    }
+    return needs;
+  }
+
+  /** By stage: tasks that have not started. */
+  unstarted(): number[] {
+    return this.stages.map((stage) => stage.unstarted());
+  }
+
+  problem(share: Amounts, now: Millis): PlanProblem {
+    return {
+      stages: this.stages.map((stage) => ({
+        unstarted: stage.unstarted(),
+        demand: stage.view.demand,
+        durationMs: stage.durationMs,
+        parents: stage.parents,
+      })),
+      running: [...this.view.runs].map(({ stage: view, startedAt }) => {
+        const stage = this.stageOf(view);
+        return { stage: stage.place, remainingMs: wholeMs(startedAt + stage.durationMs - now) };
+      }),
+      share,
+      whole: this.#whole,
+    };
+  }
+
+  /** A task has run for longer than it was believed to. */
+  hasOutlived(now: Millis): boolean {
+    for (const { stage, startedAt } of this.view.runs) {
+      // Plans count in whole ms, and news of an end at this time may come after this.
+      if (startedAt + this.stageOf(stage).durationMs + 1 < now) return true;
+    }
+    return false;
+  }
+}
+
+/** Orders jobs by arrival. */
+export function byArrival(a: JobState, b: JobState): number {
+  return a.view.arrivedAt - b.view.arrivedAt || a.view.id - b.view.id;
+}

@@ -1,0 +1,108 @@
+import type { Millis } from '@goshawk/core';
+import type { Amounts } from '@goshawk/policies';
+import type { Plan, Start } from './plan.js';
+
+/** Sums of times that should be equal differ by less. */
+const ROUNDING_MS = 1e-3;
+
+/** A plan that a job follows: its times are those of the clock. */
+export class KeptPlan {
+  /** The job's share when the plan was made or last compared with a newer share. */
+  readonly share: Amounts;
+  checkedShare: Amounts;
+  readonly endAt: Millis;
+  /** A job that is not altruistic starts all that it can. */
+  isAltruistic = true;
+  drawnAt = 0;
+  /** Tasks that were planned. */
+  readonly unstarted: number;
+  readonly #madeAt: Millis;
+  readonly #starts: readonly (readonly Start[])[];
+  /** By stage: used places, and how many of the next one. */
+  readonly #next: Int32Array;
+  readonly #taken: Int32Array;
+  /** By stage: tasks that a job that yields nothing would have started, less those started since. */
+  #greedy: Int32Array;
+
+  constructor(plan: Plan, share: Amounts, now: Millis) {
+    this.share = share;
+    this.checkedShare = share;
+    this.endAt = now + plan.endMs;
+    this.#madeAt = now;
+    this.#starts = plan.starts;
+    this.unstarted = plan.starts.reduce(
+      (sum, starts) => starts.reduce((ofStage, { count }) => ofStage + count, sum),
+      0,
+    );
+    this.#greedy = plan.greedyNow;
+    this.#next = new Int32Array(plan.starts.length);
+    this.#taken = new Int32Array(plan.starts.length);
+  }
+
+  /** A task of the stage has started: it takes the earliest place. @returns whether that is when it was to start */
+  take(stage: number, now: Millis): boolean {
+    if (this.#greedy[stage]! > 0) this.#greedy[stage]!--;
+    const place = this.#starts[stage]?.[this.#next[stage]!];
+    if (place === undefined) return false;
+    this.#taken[stage]!++;
+    if (this.#taken[stage]! === place.count) {
+      this.#next[stage]!++;
+      this.#taken[stage] = 0;
+    }
+    return Math.abs(this.#madeAt + place.atMs - now) <= ROUNDING_MS;
+  }
+
+  /** A newer plan, for what is due now, has an end that is not as good: only what could start now is taken from it. */
+  outdo(plan: Plan, share: Amounts): void {
+    this.#greedy = plan.greedyNow;
+    this.checkedShare = share;
+  }
+
+  /** The previous plan's random draw stays valid. */
+  inherit({ isAltruistic, drawnAt }: KeptPlan): void {
+    this.isAltruistic = isAltruistic;
+    this.drawnAt = drawnAt;
+  }
+
+  /** Tasks of the stage that have to start now; with a margin, those that might as well wait that long. */
+  mustStart(stage: number, now: Millis, holdMs: Millis): number {
+    if (!this.isAltruistic) return this.#greedy[stage] ?? 0;
+    const must = this.#plannedUntil(stage, now);
+    if (holdMs === 0) return must;
+    return Math.max(must, Math.min(this.#greedy[stage] ?? 0, this.#plannedUntil(stage, now + holdMs)));
+  }
+
+  /** When the next task of the stage is to start; Infinity: none is left. */
+  firstStart(stage: number): Millis {
+    const next = this.#starts[stage]?.[this.#next[stage]!];
+    return next === undefined ? Number.POSITIVE_INFINITY : this.#madeAt + next.atMs;
+  }
+
+  /** The earliest planned start after now; Infinity: none. */
+  nextStart(now: Millis): Millis {
+    let next = Number.POSITIVE_INFINITY;
+    this.#starts.forEach((starts, stage) => {
+      for (let i = this.#next[stage]!; i < starts.length; i++) {
+        const at = this.#madeAt + starts[i]!.atMs;
+        if (at <= now + ROUNDING_MS) continue;
+        next = Math.min(next, at);
+        break;
+      }
+    });
+    return next;
+  }
+
+  /** It has a place for each task that has not started. */
+  covers(unstarted: readonly number[]): boolean {
+    return unstarted.every((tasks, stage) => this.#plannedUntil(stage, Number.POSITIVE_INFINITY) >= tasks);
+  }
+
+  #plannedUntil(stage: number, time: Millis): number {
+    const starts = this.#starts[stage] ?? [];
+    let count = -(this.#taken[stage] ?? 0);
+    let i = this.#next[stage] ?? 0;
+    for (; i < starts.length && this.#madeAt + starts[i]!.atMs <= time + ROUNDING_MS; i++)
+      count += starts[i]!.count;
+    return Math.max(0, count);
+  }
+}

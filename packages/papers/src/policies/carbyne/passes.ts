@@ -1,0 +1,194 @@
+import { IndexedHeap, type Millis } from '@goshawk/core';
+import type { WorkerView } from '@goshawk/policies';
+import { addAmounts, alignment, dominantShare, fitsNow, fitsWithin } from '@goshawk/policies';
+import { byArrival, type JobState, type StageState } from './jobs.js';
+import type { Rooms } from './rooms.js';
+import { type Party, partiesOf, type ShareRules, type Shares } from './shares.js';
+
+/** Ways in which free resources are given out. Each starts what fits, until nothing does. */
+
+export interface Turn {
+  readonly now: Millis;
+  readonly rooms: Rooms;
+  /** Capacity by resource. */
+  readonly whole: Float64Array;
+  /** Jobs of which a task waits and fits somewhere, in order of arrival. */
+  readonly jobs: readonly JobState[];
+  /** All there are. */
+  readonly allJobs: Iterable<JobState>;
+  /** Fair share of each job. */
+  readonly shares: () => Shares;
+  /** Starts one task. @returns whether it could */
+  readonly start: (stage: StageState, worker: WorkerView) => boolean;
+}
+
+/** Jobs one after another; of each, all that fits, breadth first. */
+export function inOrder(turn: Turn, key: (job: JobState) => number): void {
+  const keys = new Map(turn.jobs.map((job) => [job, key(job)]));
+  const jobs = [...turn.jobs].sort((a, b) => keys.get(a)! - keys.get(b)! || byArrival(a, b));
+  for (const job of jobs) for (const stage of job.breadthFirst) while (startOne(turn, stage)) {}
+}
+
+/** @returns false where nothing of the stage waits, or fits anywhere */
+export function startOne(turn: Turn, stage: StageState): boolean {
+  if (stage.view.waiting === 0) return false;
+  const worker = turn.rooms.best(stage);
+  return worker !== undefined && turn.start(stage, worker);
+}
+
+/**
+ * The job or user of the least weighted dominant share starts a task, until nothing fits (Ghodsi et al., NSDI '11,
+ * Algorithm 1, except that one whose tasks do not fit is set aside in place of ending it for all).
+ *
+ * @param startFor starts one task of the job, the one that comes next by its own order
+ */
+export function progressiveFilling(
+  turn: Turn,
+  by: ShareRules['by'],
+  startFor: (job: JobState) => boolean = (job) => job.breadthFirst.some((stage) => startOne(turn, stage)),
+): void {
+  const hasRoom = new Set(turn.jobs);
+  const parties = partiesOf(by === 'job' ? turn.jobs : turn.allJobs, by).map((party) => ({
+    ...party,
+    // Among equals the older one goes first, as in the list.
+    left: party.jobs.filter((job) => hasRoom.has(job)),
+  }));
+  const shareOf = ({ jobs, weight }: Party) =>
+    by === 'job'
+      ? jobs[0]!.weightedShare()
+      : dominantShare(sumOfUsed(jobs, turn.whole.length), turn.whole) / weight;
+  const order = new IndexedHeap();
+  parties.forEach((party, place) => {
+    if (party.left.length > 0) order.set(place, shareOf(party));
+  });
+  while (order.size > 0) {
+    const place = order.top();
+    const party = parties[place]!;
+    const job = leastOf(party.left, (each) => each.weightedShare());
+    if (startFor(job)) {
+      order.set(place, shareOf(party));
+      continue;
+    }
+    party.left.splice(party.left.indexOf(job), 1);
+    if (party.left.length === 0) order.delete(place);
+  }
+}
+
+function sumOfUsed(jobs: readonly JobState[], resources: number): Float64Array {
+  const used = new Float64Array(resources);
+  for (const job of jobs) addAmounts(used, job.used, 1);
+  return used;
+}
+
+/** The first of those of least key. */
+function leastOf<T extends object>(items: readonly T[], key: (item: T) => number): T {
+  let least: T = items[0]!;
+  let leastKey = key(least);
+  for (const item of items) {
+    const itemKey = key(item);
+    if (itemKey >= leastKey) continue;
+    least = item;
+    leastKey = itemKey;
+  }
+  return least;
+}
+
+/** As progressive filling, but nobody gets more than is its fair share, except one task. */
+export function strictFilling(turn: Turn, by: ShareRules['by']): void {
+  const shares = turn.shares();
+  progressiveFilling(turn, by, (job) => {
+    const due = shares.of(job);
+    return job.breadthFirst.some((stage) => {
+      const left = due.map((amount, r) => amount - job.used[r]!);
+      const isDue = job.view.running === 0 || fitsWithin(stage.view.demand, left, turn.whole);
+      return isDue && startOne(turn, stage);
+    });
+  });
+}
+
+interface ScoreRules {
+  /** Weight of remaining work: 1 in Tetris, 0 for packing alone. */
+  readonly workWeight: number;
+  /** Only the jobs furthest below their share are considered: 1 less this fraction of them, and one at least. */
+  readonly fairness: number;
+}
+
+/** How free resources are given out once everybody has started what it must. */
+export type Leftover =
+  | { readonly kind: 'drf' | 'drf-strict' | 'srtf' | 'sjf' | 'none' }
+  | ({ readonly kind: 'score' } & ScoreRules);
+
+/**
+ * Worker by worker, the task of the best score: alignment less remaining work, the latter scaled so that both weigh the
+ * same on average (Tetris, SIGCOMM '14).
+ */
+export function byScore(turn: Turn, rules: ScoreRules): void {
+  const stages = turn.jobs.flatMap((job) => job.stages.filter(({ view }) => view.waiting > 0));
+  const workers = new Set<WorkerView>();
+  for (const stage of stages) {
+    for (const worker of turn.rooms.candidates(stage)) {
+      if (worker.open && fitsNow(stage.view, worker)) workers.add(worker);
+    }
+  }
+  const work = new Map<JobState, number>();
+  if (rules.workWeight > 0) for (const job of turn.jobs) work.set(job, job.remainingWork(turn.now));
+  const inOrderOfJoining = [...workers].sort((a, b) => a.id - b.id);
+  // Stages whose owner recently declined this worker are tried last.
+  const refused = stages.filter(({ declinedBy }) => declinedBy !== undefined);
+  fill(inOrderOfJoining, (worker) => stages.filter(({ declinedBy }) => declinedBy?.has(worker) !== true));
+  if (refused.length > 0) fill(inOrderOfJoining, () => refused);
+  for (const stage of stages) if (stage.view.waiting > 0) turn.rooms.hasRoom(stage);
+
+  function fill(
+    order: readonly WorkerView[],
+    candidates: (worker: WorkerView) => readonly StageState[],
+  ): void {
+    for (const worker of order) {
+      let fitting = candidates(worker);
+      for (;;) {
+        // A task that does not fit now will not fit later in this turn.
+        fitting = fitting.filter(({ view }) => view.waiting > 0 && fitsNow(view, worker));
+        if (fitting.length === 0) break;
+        const stage = best(considered(fitting, rules.fairness), worker, rules.workWeight, work);
+        if (!turn.start(stage, worker)) break;
+      }
+    }
+  }
+}
+
+function considered(fitting: readonly StageState[], fairness: number): readonly StageState[] {
+  if (fairness === 0) return fitting;
+  const jobs = [...new Set(fitting.map(({ job }) => job))];
+  jobs.sort((a, b) => a.weightedShare() - b.weightedShare() || byArrival(a, b));
+  const kept = new Set(jobs.slice(0, Math.max(1, Math.ceil((1 - fairness) * jobs.length))));
+  return fitting.filter(({ job }) => kept.has(job));
+}
+
+/** Ties: by arrival, then stage, which is the order of the list. */
+function best(
+  fitting: readonly StageState[],
+  worker: WorkerView,
+  workWeight: number,
+  work: ReadonlyMap<JobState, number>,
+): StageState {
+  const alignments = fitting.map(({ view }) => alignment(view.demand, worker.free, worker.capacity));
+  let scale = 0;
+  if (workWeight > 0) {
+    let ofAlignments = 0;
+    let ofWork = 0;
+    fitting.forEach(({ job }, i) => {
+      ofAlignments += alignments[i]!;
+      ofWork += work.get(job)!;
+    });
+    if (ofWork > 0) scale = (workWeight * ofAlignments) / ofWork;
+  }
+  let bestStage = fitting[0]!;
+  let bestScore = Number.NEGATIVE_INFINITY;
+  fitting.forEach((stage, i) => {
+    const score = alignments[i]! - (scale === 0 ? 0 : scale * work.get(stage.job)!);
+    if (score <= bestScore) return;
+    bestScore = score;
+    bestStage = stage;
+  });
+  return bestStage;
+}

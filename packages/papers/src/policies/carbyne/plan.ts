@@ -1,0 +1,120 @@
+import type { Amounts } from '@goshawk/policies';
+import type { PlanProblem } from './forward.js';
+import { type ForwardRules, forward, type Placement } from './forward.js';
+import { Profile } from './profile.js';
+
+export interface Plan {
+  /** When the last task ends if the job has its share and no more. ms from now */
+  readonly endMs: number;
+  /** By stage: tasks that a job that yields nothing starts now. */
+  readonly greedyNow: Int32Array;
+  /** Latest starts that keep the end, by stage, ascending. */
+  readonly starts: readonly (readonly Start[])[];
+}
+
+export interface Start {
+  /** ms from now */
+  atMs: number;
+  count: number;
+}
+
+/**
+ * Determines what a job must start now, and what can wait, so that it ends as early as with its share alone
+ * (Carbyne §3.3.2). The forward schedule is right-justified: each task, last first, moves to the latest time
+ * at which it fits before its children. The paper packs the reversed graph again, which can be longer than
+ * the forward schedule.
+ */
+export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
+  const { placements, endMs } = forward(problem, rules);
+  const { stages } = problem;
+  const greedyNow = new Int32Array(stages.length);
+  for (const { stage, startMs, count } of placements) if (startMs === 0) greedyNow[stage]! += count;
+  return { endMs, greedyNow, starts: rightJustified(problem, placements, endMs) };
+}
+
+/**
+ * A task's own place in the forward schedule is always free: what is placed before it ended later there, and has only
+ * moved later, so it overlapped there already. No task passes the end, therefore, and none starts before its forward start.
+ */
+function rightJustified(
+  { stages, running, share, whole }: PlanProblem,
+  placements: readonly Placement[],
+  endMs: number,
+): Start[][] {
+  const profile = new Profile(share, whole);
+  const needs = stages.map(({ demand }) => profile.needOf(demand));
+  for (const { stage, remainingMs } of running) profile.add(0, remainingMs, needs[stage]!, 1);
+  const childrenStart = new Float64Array(stages.length).fill(endMs);
+  const starts: Start[][] = stages.map(() => []);
+  // Without room later, none appears after more tasks are placed.
+  const latestStart = new Float64Array(stages.length).fill(Number.POSITIVE_INFINITY);
+  const order = [...placements].sort(
+    (a, b) => b.endMs - a.endMs || b.startMs - a.startMs || b.stage - a.stage,
+  );
+  for (const { stage, startMs, count } of order) {
+    const { durationMs, parents } = stages[stage]!;
+    const need = needs[stage]!;
+    let left = count;
+    let latest = Math.min(childrenStart[stage]! - durationMs, latestStart[stage]!);
+    while (left > 0) {
+      const fits = profile.latest(startMs, latest, durationMs, need, left);
+      latest = profile.foundMs;
+      profile.add(latest, latest + durationMs, need, fits);
+      starts[stage]!.push({ atMs: latest, count: fits });
+      for (const parent of parents) childrenStart[parent] = Math.min(childrenStart[parent]!, latest);
+      left -= fits;
+    }
+    latestStart[stage] = latest;
+  }
+  for (const each of starts) each.sort((a, b) => a.atMs - b.atMs);
+  return starts;
+}
+
+/** Longest path from the start of each stage to the end of the job, with resources without end. ms, by stage */
+export function pathsToEnd(
+  stages: readonly { readonly durationMs: number; readonly parents: readonly number[] }[],
+): Float64Array {
+  const below = new Float64Array(stages.length);
+  for (const stage of topological(stages).reverse()) {
+    below[stage]! += stages[stage]!.durationMs;
+    for (const parent of stages[stage]!.parents) below[parent] = Math.max(below[parent]!, below[stage]!);
+  }
+  return below;
+}
+
+/** By stage: 0 without parents, else one more than the deepest parent. */
+export function depths(stages: readonly { readonly parents: readonly number[] }[]): Int32Array {
+  const depth = new Int32Array(stages.length);
+  for (const stage of topological(stages)) {
+    for (const parent of stages[stage]!.parents) depth[stage] = Math.max(depth[stage]!, depth[parent]! + 1);
+  }
+  return depth;
+}
+
+/** Parents before children. */
+function topological(stages: readonly { readonly parents: readonly number[] }[]): number[] {
+  const order: number[] = [];
+  const isSeen = new Uint8Array(stages.length);
+  const visit = (stage: number): void => {
+    if (isSeen[stage] === 1) return;
+    isSeen[stage] = 1;
+    for (const parent of stages[stage]!.parents) visit(parent);
+    order.push(stage);
+  };
+  stages.forEach((_, stage) => {
+    visit(stage);
+  });
+  return order;
+}
+
+/** Minimum need of the unfinished stages, so that a share smaller than one task still gives a plan. */
+export function largestDemand(
+  stages: Iterable<{ readonly demand: Amounts }>,
+  resources: number,
+): Float64Array {
+  const largest = new Float64Array(resources);
+  for (const { demand } of stages) {
+    for (let r = 0; r < resources; r++) largest[r] = Math.max(largest[r]!, demand[r] ?? 0);
+  }
+  return largest;
+}

@@ -1,0 +1,246 @@
+import type { Millis } from '@goshawk/core';
+import { invariant } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  JobView,
+  News,
+  PolicyContext,
+  PolicyExplanation,
+  PolicyShares,
+  RunEnd,
+  RunView,
+  StageView,
+} from '@goshawk/policies';
+import { fitsNow } from '@goshawk/policies';
+import { Altruism, type AltruismRules } from './altruism.js';
+import { Durations } from './durations.js';
+import { explainWait } from './explaining.js';
+import { byArrival, JobState, type StageState } from './jobs.js';
+import { byScore, inOrder, type Leftover, progressiveFilling, strictFilling, type Turn } from './passes.js';
+import { Rooms } from './rooms.js';
+import { type ShareRules, Shares } from './shares.js';
+
+/** All that sets the policies of this family apart. */
+export interface FamilyRules extends ShareRules {
+  /** Jobs plan ahead and start only what they must; undefined: nothing comes before the leftover. */
+  readonly altruism?: AltruismRules;
+  readonly leftover: Leftover;
+  /** Events within this time after a turn wait for the next one. */
+  readonly quantumMs: Millis;
+}
+
+/** One scheduling event after another (Carbyne, Pseudocode 1): what must start, then the leftover. */
+export class CarbyneFamily implements CentralPolicy {
+  readonly #rules: FamilyRules;
+  readonly #jobs = new Map<JobView, JobState>();
+  /** Stages of which a task waits, in the order in which they came. */
+  readonly #waiting = new Set<StageState>();
+  readonly #rooms = new Rooms();
+  readonly #durations = new Durations();
+  readonly #altruism: Altruism | undefined;
+  #whole = new Float64Array();
+  #nextTurnAt: Millis = 0;
+
+  constructor(rules: FamilyRules, context: PolicyContext) {
+    this.#rules = rules;
+    if (rules.altruism !== undefined) this.#altruism = new Altruism(rules.altruism, context);
+  }
+
+  heard(news: readonly News[], now: Millis): void {
+    for (const each of news) this.#hear(each, now);
+  }
+
+  #hear(news: News, now: Millis): void {
+    switch (news.kind) {
+      case 'opened':
+        return this.#rooms.opened(news.worker);
+      case 'freed':
+        return this.#rooms.freed(news.worker);
+      case 'closed':
+      case 'left':
+        return this.#rooms.closed(news.worker);
+      case 'found':
+        return this.#entered(news.run);
+      case 'ended':
+        return this.#ended(news.run, news.how, now);
+      case 'arrived':
+      case 'changed':
+        this.#job(news.job).isChanged = true;
+        return;
+      case 'waiting':
+        return this.#nowWaiting(news.stage);
+      case 'gone':
+        for (const stage of this.#job(news.job).stages) this.#waiting.delete(stage);
+        this.#jobs.delete(news.job);
+        return;
+      case 'solved':
+        return;
+    }
+  }
+
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (now < this.#nextTurnAt) return draft.again(this.#nextTurnAt);
+    this.#measure(cluster);
+    const jobs = this.#jobsWithRoom();
+    if (jobs.length > 0) {
+      this.#nextTurnAt = now + this.#rules.quantumMs;
+      const turn = this.#turn(jobs, draft, now);
+      this.#altruism?.startWhatMust(turn, this.#rules.by);
+      this.#giveOut(turn);
+      if (this.#rules.leftover.kind === 'none') this.#waitForPlans(jobs, draft, now);
+    }
+    this.#rooms.trim();
+  }
+
+  shares(cluster: ClusterView): PolicyShares {
+    this.#measure(cluster);
+    const shares = this.#dueToAll();
+    const dueTo = (view: JobView): ArrayLike<number> => {
+      const job = this.#jobs.get(view);
+      return job === undefined ? [] : shares.of(job);
+    };
+    return { by: this.#rules.by, dueTo };
+  }
+
+  explain(view: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
+    const job = this.#jobs.get(view.job);
+    if (job === undefined || view.waiting === 0) return undefined;
+    this.#measure(cluster);
+    const due = this.#dueToAll().of(job);
+    const stage = job.stage(view);
+    const waiting = new Set([...this.#waiting].map((each) => each.job));
+    waiting.delete(job);
+    return explainWait(stage, {
+      resources: cluster.resources,
+      whole: this.#whole,
+      due,
+      leftover: this.#rules.leftover,
+      hasRoom: this.#rooms.open.some((worker) => fitsNow(view, worker)),
+      others: waiting.size,
+      now,
+    });
+  }
+
+  #dueToAll(): Shares {
+    const all = [...this.#jobs.values()];
+    for (const job of all) job.refresh(this.#durations, this.#whole);
+    return new Shares(all, this.#whole, this.#rules);
+  }
+
+  checkInvariants(cluster: ClusterView): void {
+    let jobs = 0;
+    for (const view of cluster.jobs) {
+      jobs++;
+      const job = this.#jobs.get(view);
+      invariant(job !== undefined, () => `job ${view.number} is in the books and not in the policy's`);
+      for (const stage of job.stages) {
+        const { view: ofStage } = stage;
+        invariant(
+          ofStage.waiting === 0 || this.#waiting.has(stage),
+          () => `${ofStage.waiting} tasks of stage ${ofStage.index} wait unheard`,
+        );
+      }
+    }
+    invariant(jobs === this.#jobs.size, () => `${this.#jobs.size} jobs, ${jobs} in the books`);
+  }
+
+  #job(view: JobView): JobState {
+    let job = this.#jobs.get(view);
+    if (job === undefined) {
+      job = new JobState(view);
+      this.#jobs.set(view, job);
+    }
+    return job;
+  }
+
+  #nowWaiting(view: StageView): void {
+    const job = this.#job(view.job);
+    const stage = job.stage(view);
+    job.isChanged = true;
+    if (view.waiting > 0) this.#waiting.add(stage);
+    else this.#waiting.delete(stage);
+  }
+
+  #entered({ stage }: RunView): void {
+    const job = this.#job(stage.job);
+    job.stage(stage);
+    job.isChanged = true;
+    job.drift = Number.POSITIVE_INFINITY;
+  }
+
+  #ended(run: RunView, how: RunEnd, now: Millis): void {
+    const job = this.#job(run.stage.job);
+    const stage = job.stage(run.stage);
+    job.ended(stage, run, now, how);
+    if (how === 'done') this.#durations.ended(run, stage.ran, now);
+  }
+
+  /** The same array for as long as the amounts are the same. */
+  #measure({ capacity, resources }: ClusterView): void {
+    const whole = this.#whole;
+    let isSame = whole.length === resources.length;
+    for (let r = 0; r < resources.length; r++) isSame &&= whole[r] === (capacity[r] ?? 0);
+    if (!isSame) this.#whole = Float64Array.from(resources, (_, r) => capacity[r] ?? 0);
+  }
+
+  #jobsWithRoom(): JobState[] {
+    const jobs = new Set<JobState>();
+    for (const stage of this.#waiting)
+      if (!jobs.has(stage.job) && this.#rooms.hasRoom(stage)) jobs.add(stage.job);
+    return [...jobs].sort(byArrival);
+  }
+
+  #turn(jobs: readonly JobState[], draft: Draft, now: Millis): Turn {
+    const all = [...this.#jobs.values()];
+    const { by, shares } = this.#rules;
+    for (const job of shares === 'work' || by === 'user' ? all : jobs)
+      job.refresh(this.#durations, this.#whole);
+    let due: Shares | undefined;
+    return {
+      now,
+      rooms: this.#rooms,
+      whole: this.#whole,
+      jobs,
+      allJobs: all,
+      shares: () => {
+        due ??= new Shares(all, this.#whole, this.#rules);
+        return due;
+      },
+      start: (stage, worker) => {
+        const run = draft.start(stage.view, worker);
+        if (run === undefined) return false;
+        stage.job.started(stage, run.startedAt);
+        if (stage.view.waiting === 0) this.#waiting.delete(stage);
+        return true;
+      },
+    };
+  }
+
+  #giveOut(turn: Turn): void {
+    const { leftover, by } = this.#rules;
+    switch (leftover.kind) {
+      case 'srtf':
+        return inOrder(turn, (job) => job.remainingWork(turn.now));
+      case 'sjf':
+        return inOrder(turn, (job) => job.criticalPathMs);
+      case 'drf':
+        return progressiveFilling(turn, by);
+      case 'drf-strict':
+        return strictFilling(turn, by);
+      case 'score':
+        return byScore(turn, leftover);
+      case 'none':
+        return;
+    }
+  }
+
+  /** Room is left idle, so nothing but the time tells that a task has to start. */
+  #waitForPlans(jobs: readonly JobState[], draft: Draft, now: Millis): void {
+    for (const { plan } of jobs) {
+      const at = plan?.nextStart(now) ?? Number.POSITIVE_INFINITY;
+      if (at < Number.POSITIVE_INFINITY) draft.again(at);
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import { PolicyBench } from '@goshawk/policies/testing';
+import { expect, test } from 'vitest';
+import { addPapers } from '../../index.js';
+
+addPapers();
+
+test('what remains of a job follows from when its tasks started, also where that was learned later', () => {
+  const bench = new PolicyBench('srtf', 1, { options: { quantumMs: 0 } });
+  bench.say(1, { tasks: 0, jobTasks: 1, estimateMs: 100 });
+  bench.say(2, { tasks: 1, estimateMs: 150 });
+  bench.say(1, { tasks: 1, estimateMs: 100 });
+  bench.now = 500;
+  const run = bench.books.find(bench.stage(1), bench.worker(0), 500)!;
+  bench.settle();
+  // Its worker says again what it runs: for longer than was believed.
+  run.startedAt = 0;
+  bench.end(1);
+  expect(bench.take()).toEqual([1]);
+});

@@ -1,0 +1,76 @@
+import type { WorkerView } from '@goshawk/policies';
+import { alignment, fitsNow } from '@goshawk/policies';
+import type { StageState } from './jobs.js';
+
+/**
+ * Workers with room. A stage that found none needs to try only workers whose room has grown since, so each
+ * stage remembers its position in the log of those.
+ */
+export class Rooms {
+  /** Workers that take work, by id. */
+  #open: WorkerView[] = [];
+  /** Workers that have had more room, in order; the first has number `#logStart`. */
+  #log: WorkerView[] = [];
+  #logStart = 0;
+
+  get open(): readonly WorkerView[] {
+    return this.#open;
+  }
+
+  opened(worker: WorkerView): void {
+    this.closed(worker);
+    const after = this.#open.findIndex((other) => other.id > worker.id);
+    this.#open.splice(after < 0 ? this.#open.length : after, 0, worker);
+    this.#log.push(worker);
+  }
+
+  closed(worker: WorkerView): void {
+    this.#open = this.#open.filter((other) => other !== worker);
+  }
+
+  freed(worker: WorkerView): void {
+    if (worker.open) this.#log.push(worker);
+  }
+
+  /** Forgets what no stage needs to know any more, or what is longer than to try everywhere again. */
+  trim(): void {
+    if (this.#log.length <= 4 * this.#open.length) return;
+    this.#logStart += this.#log.length;
+    this.#log = [];
+  }
+
+  hasRoom(stage: StageState): boolean {
+    if (this.candidates(stage).some((worker) => worker.open && fitsNow(stage.view, worker))) return true;
+    stage.triedUpTo = this.#logStart + this.#log.length;
+    return false;
+  }
+
+  /**
+   * The worker with room that aligns best with the demand (Tetris); of equals the one that joined first. Workers for which
+   * the owner had no task lately come after all others.
+   */
+  best(stage: StageState): WorkerView | undefined {
+    const { declinedBy, view } = stage;
+    let best: WorkerView | undefined;
+    let bestScore = Number.NEGATIVE_INFINITY;
+    for (const worker of this.candidates(stage)) {
+      if (!worker.open || !fitsNow(view, worker)) continue;
+      const fit = alignment(view.demand, worker.free, worker.capacity);
+      const score = declinedBy?.has(worker) === true ? fit - LAST : fit;
+      if (score < bestScore || (score === bestScore && worker.id >= best!.id)) continue;
+      best = worker;
+      bestScore = score;
+    }
+    if (best === undefined) stage.triedUpTo = this.#logStart + this.#log.length;
+    return best;
+  }
+
+  /** All workers where a task of the stage may fit. */
+  candidates(stage: StageState): readonly WorkerView[] {
+    if (stage.triedUpTo < this.#logStart) return this.#open;
+    return stage.triedUpTo === this.#logStart ? this.#log : this.#log.slice(stage.triedUpTo - this.#logStart);
+  }
+}
+
+/** More than any alignment: each resource adds 1 at most. */
+const LAST = 1e6;

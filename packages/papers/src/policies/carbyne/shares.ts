@@ -1,0 +1,129 @@
+import { type Amounts, addAmounts, dominantShare, isCounted } from '@goshawk/policies';
+import type { JobState } from './jobs.js';
+
+/** One who shares: a job or a user. */
+interface Sharer {
+  readonly weight: number;
+  /** Needs in proportion, by resource. */
+  readonly demand: Amounts;
+}
+
+interface ClosedForm {
+  /** Weighted dominant share of everybody. */
+  readonly level: number;
+  /** By sharer, by resource. */
+  readonly shares: readonly Float64Array[];
+}
+
+/**
+ * Dominant resource fairness in closed form (Carbyne §3.3.1): everybody gets its needs in proportion, up to the same
+ * weighted dominant share, at which some resource is used up. Who needs nothing gets nothing.
+ */
+export function closedForm(sharers: readonly Sharer[], whole: Amounts): ClosedForm {
+  const scaled = sharers.map(({ weight, demand }) => {
+    const dominant = dominantShare(demand, whole);
+    return Float64Array.from({ length: whole.length }, (_, r) =>
+      dominant > 0 && isCounted(whole[r]!) ? (weight * (demand[r] ?? 0)) / (whole[r]! * dominant) : 0,
+    );
+  });
+  let fullest = 0;
+  for (let r = 0; r < whole.length; r++) {
+    let sum = 0;
+    for (const each of scaled) sum += each[r]!;
+    fullest = Math.max(fullest, sum);
+  }
+  const level = fullest > 0 ? 1 / fullest : 0;
+  return {
+    level,
+    shares: scaled.map((each) =>
+      each.map((fraction, r) => (isCounted(whole[r]!) ? level * fraction * whole[r]! : whole[r]!)),
+    ),
+  };
+}
+
+export const SHARE_RULES = ['equal', 'work'] as const;
+export const SHARED_BY = ['job', 'user'] as const;
+
+export interface ShareRules {
+  /** `equal`: as much of every resource. `work`: dominant resource fairness by the work that is left. */
+  readonly shares: (typeof SHARE_RULES)[number];
+  /** Unit of equal shares, apart from weights: jobs, or users, whose jobs divide the user's share. */
+  readonly by: (typeof SHARED_BY)[number];
+}
+
+/** Those who share: one job each, or one user each. */
+export interface Party {
+  readonly jobs: JobState[];
+  weight: number;
+  /** Sum over its jobs. */
+  jobsWeight: number;
+}
+
+/** Jobs by user, or one job a party where jobs share; then the party has the job's weight. */
+export function partiesOf(jobs: Iterable<JobState>, by: ShareRules['by']): Party[] {
+  const parties = new Map<unknown, Party>();
+  for (const job of jobs) {
+    const key = by === 'user' ? job.view.user : job;
+    const { weight, userWeight } = job.view;
+    const party = parties.get(key);
+    if (party === undefined)
+      parties.set(key, { jobs: [job], weight: by === 'user' ? userWeight : weight, jobsWeight: weight });
+    else {
+      party.jobs.push(job);
+      party.jobsWeight += weight;
+    }
+  }
+  return [...parties.values()];
+}
+
+/** Fair share of each job, by resource. */
+export class Shares {
+  readonly #whole: Amounts;
+  readonly #ofJob = new Map<JobState, { party: Float64Array | undefined; part: number }>();
+  readonly #jobs: number;
+
+  constructor(jobs: Iterable<JobState>, whole: Amounts, { shares, by }: ShareRules) {
+    const parties = partiesOf(jobs, by);
+    const closed = shares === 'work' ? closedForm(parties.map(sharerOf), whole).shares : undefined;
+    let weights = 0;
+    for (const { weight } of parties) weights += weight;
+    parties.forEach((party, place) => {
+      const ofParty = closed?.[place];
+      const part = ofParty === undefined ? party.weight / weights : 1;
+      for (const job of party.jobs) {
+        this.#ofJob.set(job, { party: ofParty, part: (part * job.view.weight) / party.jobsWeight });
+      }
+    });
+    this.#whole = whole;
+    this.#jobs = this.#ofJob.size;
+  }
+
+  of(job: JobState): Float64Array {
+    const { party, part } = this.#ofJob.get(job)!;
+    return Float64Array.from(party ?? this.#whole, (amount) => part * amount);
+  }
+
+  /** The shares differ by more than a tenth of what a job has on average. */
+  haveMoved(from: Amounts, to: Amounts): boolean {
+    for (let r = 0; r < this.#whole.length; r++) {
+      if (Math.abs((from[r] ?? 0) - to[r]!) > (MOVED * this.#whole[r]!) / this.#jobs) return true;
+    }
+    return false;
+  }
+
+  hasShrunk(from: Amounts, to: Amounts): boolean {
+    for (let r = 0; r < this.#whole.length; r++) {
+      if (to[r]! < (from[r] ?? 0) - ROUNDING * this.#whole[r]!) return true;
+    }
+    return false;
+  }
+}
+
+const MOVED = 0.1;
+const ROUNDING = 1e-9;
+
+function sharerOf({ jobs, weight }: Party): Sharer {
+  const demand = new Float64Array(jobs[0]!.used.length);
+  for (const job of jobs) addAmounts(demand, job.needs(), 1);
+  return { weight, demand };
+}

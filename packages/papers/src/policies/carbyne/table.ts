@@ -1,0 +1,137 @@
+import type { PolicyModule, PolicyOption, PolicyOptions } from '@goshawk/policies';
+import type { AltruismRules } from './altruism.js';
+import type { Leftover } from './passes.js';
+import { CarbyneFamily, type FamilyRules } from './policy.js';
+import { SHARE_RULES, SHARED_BY } from './shares.js';
+
+/** Carbyne and what it was compared with (OSDI '16, §5.1): one skeleton, and what sets each apart as data. */
+
+const SCORE = { kind: 'score', workWeight: 1, fairness: 0 } as const;
+const LEFTOVERS = {
+  srtf: { kind: 'srtf' },
+  score: SCORE,
+  pack: { ...SCORE, workWeight: 0 },
+  drf: { kind: 'drf' },
+  none: { kind: 'none' },
+} as const satisfies Record<string, Leftover>;
+
+/** Events of so long are one turn: a job's tasks that end together are answered together. */
+const QUANTUM: PolicyOption<number> = {
+  default: 100,
+  min: 0,
+  max: 60_000,
+  help: 'events within this many ms are handled together',
+};
+
+const SHARE_BY: PolicyOption<(typeof SHARED_BY)[number]> = {
+  default: 'job',
+  choices: SHARED_BY,
+  help: 'who gets equal shares: jobs, or users, whose jobs divide the user’s share',
+};
+
+const FAIRNESS: PolicyOption<number> = {
+  default: 0.99,
+  min: 0,
+  max: 1,
+  help: 'fraction of jobs to skip, those with the largest shares; at least one job stays eligible',
+};
+
+type Leftovers = keyof typeof LEFTOVERS;
+
+export const CARBYNE_POLICIES = {
+  carbyne: carbyne(
+    'jobs give up resources they do not need now; the shortest jobs use them',
+    { shares: 'equal', hold: 1.5, leftover: 'srtf' },
+    { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
+  ),
+  'carbyne-pack': carbyne(
+    'as carbyne, but leftover resources go to the tasks that pack best',
+    { shares: 'equal', hold: 1.5, leftover: 'score' },
+    { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
+  ),
+  'carbyne-paper': carbyne(
+    'Carbyne as published, without the margin and kept promises',
+    { shares: 'work', hold: 0, leftover: 'srtf' },
+    { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
+  ),
+  drf: sharing('dominant resource fairness: the job with the smallest share is next', 'drf'),
+  'drf-strict': sharing('as drf, but no job gets more than its fair share', 'drf-strict'),
+  tetris: plain('tasks that pack best, preferring jobs with little work left', LEFTOVERS.score),
+  'tetris-fair': family(
+    'as tetris, among the jobs furthest below their share',
+    { fairness: FAIRNESS },
+    ({ fairness }) => ({
+      leftover: { ...SCORE, fairness },
+    }),
+  ),
+  pack: plain('what packs best', LEFTOVERS.pack),
+  sjf: plain('the job with the shortest critical path', { kind: 'sjf' }),
+  srtf: plain('the job with the least work left', LEFTOVERS.srtf),
+} as const satisfies Record<string, PolicyModule>;
+
+function carbyne(
+  title: string,
+  defaults: {
+    readonly shares: (typeof SHARE_RULES)[number];
+    readonly hold: number;
+    readonly leftover: Leftovers;
+  },
+  rules: Pick<AltruismRules, 'isDrawnEachTurn' | 'keepsPromises' | 'order'>,
+) {
+  const options = {
+    shareBy: SHARE_BY,
+    shares: {
+      default: defaults.shares,
+      choices: SHARE_RULES,
+      help: 'how shares are divided: equally for every resource, or by the needs of the remaining work',
+    },
+    altruism: {
+      default: 1,
+      min: 0,
+      max: 1,
+      help: 'probability that a job gives up resources it does not need now',
+    },
+    hold: {
+      default: defaults.hold,
+      min: 0,
+      max: 100,
+      help: 'how many median run times before its latest start a task starts',
+    },
+    leftover: {
+      default: defaults.leftover,
+      choices: Object.keys(LEFTOVERS) as Leftovers[],
+      help: 'who gets leftover resources: the least work left, the best score, the best fit, the smallest share, or nobody',
+    },
+  };
+  return family(title, options, ({ shareBy, shares, altruism, hold, leftover }) => ({
+    by: shareBy,
+    shares,
+    altruism: { ...rules, probability: altruism, holdMedians: hold },
+    leftover: LEFTOVERS[leftover],
+  }));
+}
+
+function sharing(title: string, kind: 'drf' | 'drf-strict') {
+  return family(title, { shareBy: SHARE_BY }, ({ shareBy }) => ({ by: shareBy, leftover: { kind } }));
+}
+
+function plain(title: string, leftover: Leftover) {
+  return family(title, {}, () => ({ leftover }));
+}
+
+/** @param rulesOf what the options say, beside the rules of who shares nothing and yields nothing */
+function family<Own extends PolicyOptions>(
+  title: string,
+  options: PolicyModule<Own>['options'],
+  rulesOf: (own: Own) => Pick<FamilyRules, 'leftover'> & Partial<FamilyRules>,
+): PolicyModule {
+  return {
+    title,
+    declares: true,
+    options: { quantumMs: QUANTUM, ...options },
+    make: (values, context) => {
+      const quantumMs = values.quantumMs as number;
+      return new CarbyneFamily({ shares: 'equal', by: 'job', quantumMs, ...rulesOf(values as Own) }, context);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { Millis } from '@goshawk/core';
+import type { Beliefs, PolicyContext, StageOrder, StageView, WorkerView } from '@goshawk/policies';
+import {
+  type FreeWorkers,
+  fitsNow,
+  isDemanding,
+  needsOf,
+  RESERVATIONS_MAX,
+  type Reservations,
+  sampleOf,
+} from '@goshawk/policies';
+
+/** State of a policy that serves one stage after another. */
+export interface Serving {
+  /** All of its orders. */
+  readonly orders: readonly StageOrder[];
+  readonly free: FreeWorkers;
+  readonly reservations: Reservations;
+  readonly beliefs: Beliefs;
+  readonly context: PolicyContext;
+  /** The order whose first stage is next; undefined: nothing may run. */
+  next(): StageOrder | undefined;
+  /** @returns whether a task of the stage has started there */
+  start(stage: StageView, worker: WorkerView): boolean;
+}
+
+/**
+ * Starts what comes next on a worker with room for it, again and again. What fits nowhere is passed over, with all that need
+ * the same; if it has waited for longer than it will run, it has a place reserved.
+ *
+ * @param waiting stages that wait
+ */
+export function serve(
+  serving: Serving,
+  waiting: Iterable<StageView>,
+  workers: Iterable<WorkerView>,
+  now: Millis,
+): void {
+  const { orders, free, reservations, context } = serving;
+  reserve(serving, waiting, workers, now);
+  /** No worker has room for such tasks. While tasks start that stays so. */
+  const fitNowhere = new Set<string>();
+  while (free.size > 0) {
+    const order = serving.next();
+    if (order === undefined) break;
+    const stage = order.first()!;
+    const needs = needsOf(stage);
+    const worker = fitNowhere.has(needs)
+      ? undefined
+      : free.find(stage, context, (each) => reservations.admits(stage, each, now));
+    if (worker === undefined && reservations.size === 0 && stage.declinedBy === undefined)
+      fitNowhere.add(needs);
+    if (worker === undefined || !serving.start(stage, worker)) order.passOverFirst();
+    else reservations.started(stage, worker, now);
+  }
+  for (const order of orders) order.takeBack();
+}
+
+/** The stages that have waited longest of those that fit nowhere have the places where they will fit first. */
+function reserve(
+  { free, reservations, beliefs, context }: Serving,
+  waiting: Iterable<StageView>,
+  workers: Iterable<WorkerView>,
+  now: Millis,
+): void {
+  reservations.renew();
+  if (free.size === 0) return;
+  const stuck: StageView[] = [];
+  for (const stage of waiting) {
+    if (!isDemanding(stage) || now - stage.waitsSince < beliefs.taskMs(stage, now)) continue;
+    if (!free.all.some((worker) => fitsNow(stage, worker))) stuck.push(stage);
+  }
+  if (stuck.length === 0) return;
+  const all = [...workers];
+  stuck.sort((one, other) => one.waitsSince - other.waitsSince || one.id - other.id);
+  for (const stage of stuck.slice(0, RESERVATIONS_MAX)) {
+    const reservation = reservations.placeFor(stage, sampleOf(all, context), now);
+    if (reservation !== undefined) reservations.add(reservation);
+  }
+}

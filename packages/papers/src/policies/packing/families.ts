@@ -1,0 +1,126 @@
+import { type Attributes, fitsIn, mayRun, sumOf, type Vector } from '@goshawk/core';
+import type { StageView } from '@goshawk/policies';
+import type { ServerClass } from './configurations.js';
+import { CAPACITY } from './partition.js';
+
+/** A server of 2^-n of another's capacity shares its virtual queues up to this n. */
+const SHIFT_MAX = 4;
+
+const ROUNDING = 1e-6;
+
+/** A server as families know it, and those like it. */
+interface ServerLike {
+  readonly capacity: Vector;
+  readonly attributes: Attributes;
+}
+
+type Needs = Pick<StageView, 'demand' | 'requires'>;
+
+/**
+ * Sizes of tasks of several resources at servers that differ (§VIII): the largest share of what the largest server of a
+ * family has.
+ */
+export class Families {
+  /** Reference server of each family, of which sizes are shares, and who may use such servers. */
+  readonly #largest: (ServerLike & { readonly meets: string })[] = [];
+  readonly #servers: ServerLike[];
+  readonly #required: readonly Attributes[];
+  readonly #classes = new Map<string, ServerClass>();
+  readonly #isOne: boolean;
+
+  /**
+   * @param isOne all servers are of one family, the largest amounts of any; else those of 1, 1/2, 1/4 … are that may run the
+   *   same
+   * @param required by what waits, each once
+   */
+  constructor(servers: Iterable<ServerLike>, isOne: boolean, required: readonly Attributes[] = []) {
+    this.#isOne = isOne;
+    this.#required = required;
+    const distinct = new Map<string, ServerLike>();
+    for (const server of servers) distinct.set(this.#keyOf(server), server);
+    this.#servers = [...distinct.values()].sort((one, other) => sumOf(other.capacity) - sumOf(one.capacity));
+    if (isOne && distinct.size > 0) {
+      const capacity = greatest(this.#servers.map((server) => server.capacity));
+      this.#largest.push({ capacity, attributes: {}, meets: '' });
+    }
+    for (const server of this.#servers) this.#classes.set(this.#keyOf(server), this.#classFor(server));
+  }
+
+  /** The most that any server has of each resource, where all are of one family. */
+  get largest(): Vector {
+    return this.#largest[0]?.capacity ?? [];
+  }
+
+  /** The greatest shift of any class. */
+  get shift(): number {
+    return Math.max(0, ...[...this.#classes.values()].map(({ shift }) => shift));
+  }
+
+  get count(): number {
+    return this.#largest.length;
+  }
+
+  classOf(server: ServerLike): ServerClass | undefined {
+    return this.#classes.get(this.#keyOf(server));
+  }
+
+  /** Whether a server of any class would hold the task, and may run it. */
+  holds(needs: Needs): boolean {
+    return this.#servers.some((server) => fitsIn(needs.demand, server.capacity) && mayRun(server, needs));
+  }
+
+  /** Units of the family's largest server; undefined: it holds no such task, or may not run it. */
+  sizeIn(family: number, needs: Needs): number | undefined {
+    const { demand } = needs;
+    const server = this.#largest[family];
+    if (server === undefined || !fitsIn(demand, server.capacity)) return undefined;
+    if (!this.#isOne && !mayRun(server, needs)) return undefined;
+    const largest = server.capacity;
+    let share = 0;
+    for (let index = 0; index < demand.length; index++) {
+      if (demand[index] !== 0 && Number.isFinite(largest[index]))
+        share = Math.max(share, demand[index]! / largest[index]!);
+    }
+    // Rounded down, or seven tasks of 1/7 would not fit; that they do fit is looked at apart.
+    return Math.max(1, Math.floor(share * CAPACITY + ROUNDING));
+  }
+
+  #classFor(server: ServerLike): ServerClass {
+    const { capacity } = server;
+    if (this.#isOne)
+      return { family: 0, shift: Math.min(SHIFT_MAX, shiftOf(capacity, this.#largest[0]!.capacity)) };
+    const meets = this.#meets(server);
+    for (const [family, largest] of this.#largest.entries()) {
+      if (largest.meets !== meets) continue;
+      for (let shift = 0; shift <= SHIFT_MAX; shift++) {
+        if (largest.capacity.every((amount, index) => amount === capacity[index]! * 2 ** shift))
+          return { family, shift };
+      }
+    }
+    return { family: this.#largest.push({ capacity, attributes: server.attributes, meets }) - 1, shift: 0 };
+  }
+
+  #keyOf(server: ServerLike): string {
+    return `${server.capacity} ${this.#meets(server)}`;
+  }
+
+  /** Which of what is required the server has. */
+  #meets(server: ServerLike): string {
+    return this.#required.map((requires) => (mayRun(server, { requires }) ? '1' : '0')).join('');
+  }
+}
+
+function greatest(capacities: readonly Vector[]): Vector {
+  const length = Math.max(...capacities.map((capacity) => capacity.length));
+  return Array.from({ length }, (_, index) =>
+    Math.max(...capacities.map((capacity) => capacity[index] ?? 0)),
+  );
+}
+
+/** How often the largest is halved until it is at most the capacity in some resource. */
+function shiftOf(capacity: Vector, largest: Vector): number {
+  const ratios = largest.flatMap((amount, index) =>
+    Number.isFinite(amount) && capacity[index]! > 0 ? [amount / capacity[index]!] : [],
+  );
+  return ratios.length === 0 ? 0 : Math.ceil(Math.log2(Math.max(...ratios)) - ROUNDING);
+}

@@ -1,0 +1,308 @@
+import { type Attributes, fitsIn, mayRun, type PointSearch, Points, type Vector } from '@goshawk/core';
+import { needsOf } from '@goshawk/policies';
+import { ArrivalOrder } from './arrival-order.js';
+import type { Fit } from './fit.js';
+import type { Group, Needs } from './group.js';
+
+/** A server of several resources, as its books have it. */
+export interface VectorServer {
+  readonly capacity: Vector;
+  readonly free: Vector;
+  readonly attributes?: Attributes;
+}
+
+/** Groups of one demand that require the same, in order of arrival. */
+interface Shape {
+  readonly id: number;
+  readonly key: string;
+  readonly needs: Needs;
+  readonly size: number;
+  readonly order: ArrivalOrder;
+}
+
+/**
+ * Several resources (§VIII). A task fits where it fits in each. The score of a task at a server is Σ demand · occupied, both
+ * as shares of the server (Tetris): of high score is what leaves the least over. There is no one order to search, so servers
+ * are found by where their rooms lie, and tasks by what they need.
+ */
+export class VectorFit implements Fit {
+  readonly #serverAt: (server: number) => VectorServer;
+  readonly #resources: number;
+  /** Free amounts and capacities of open servers. */
+  readonly #servers: Points;
+  readonly #serverFor: ServerSearch;
+  /** Demand and size of each. */
+  readonly #shapes: Points;
+  readonly #groupFor: ShapeSearch;
+  readonly #largestOf: SizeSearch;
+  readonly #shapeByKey = new Map<string, Shape>();
+  /** Shape by id. */
+  readonly #shapeAt: (Shape | undefined)[] = [];
+  readonly #freeIds: number[] = [];
+  readonly #shapeOf = new Map<Group, Shape>();
+
+  /** @param largest the most that any server has of each resource */
+  constructor(rule: 'first' | 'best', serverAt: (server: number) => VectorServer, largest: Vector) {
+    this.#serverAt = serverAt;
+    this.#resources = largest.length;
+    this.#servers = new Points(2 * largest.length, rule === 'first' ? [] : largest);
+    this.#serverFor = new ServerSearch(rule, largest.length, serverAt);
+    this.#shapes = new Points(largest.length + 1, largest);
+    const shapeAt = (id: number): Shape => this.#shapeAt[id]!;
+    this.#groupFor = new ShapeSearch(shapeAt);
+    this.#largestOf = new SizeSearch(shapeAt);
+  }
+
+  open(server: number): void {
+    const { capacity, free } = this.#serverAt(server);
+    const resources = this.#resources;
+    const point = Array.from({ length: 2 * resources }, (_, column) =>
+      column < resources ? (free[column] ?? 0) : (capacity[column - resources] ?? 0),
+    );
+    this.#servers.set(server, point);
+  }
+
+  close(server: number): void {
+    this.#servers.delete(server);
+  }
+
+  add(group: Group): void {
+    const { needs, size } = group;
+    const key = needsOf(needs);
+    let shape = this.#shapeByKey.get(key);
+    if (shape === undefined) {
+      const id = this.#freeIds.pop() ?? this.#shapeAt.length;
+      shape = { id, key, needs, size, order: new ArrivalOrder() };
+      this.#shapeByKey.set(key, shape);
+      this.#shapeAt[id] = shape;
+      const point = Array.from({ length: this.#resources }, (_, column) => needs.demand[column] ?? 0);
+      this.#shapes.set(id, [...point, size]);
+    }
+    shape.order.add(group);
+    this.#shapeOf.set(group, shape);
+  }
+
+  remove(group: Group): void {
+    const { id, key, order } = this.#shapeOf.get(group)!;
+    this.#shapeOf.delete(group);
+    order.remove(group);
+    if (order.head() !== undefined) return;
+    this.#shapeByKey.delete(key);
+    this.#shapeAt[id] = undefined;
+    this.#freeIds.push(id);
+    this.#shapes.delete(id);
+  }
+
+  // Rooms are the books'.
+  used(server: number): void {
+    if (this.#servers.has(server)) this.open(server);
+  }
+
+  serverFor({ needs }: Group): number {
+    this.#serverFor.begin(needs);
+    this.#servers.search(this.#serverFor);
+    return this.#serverFor.found;
+  }
+
+  groupFor(server: number): Group | undefined {
+    return this.#search(server, this.#groupFor);
+  }
+
+  largestOf(server: number, above: number, upTo: number): Group | undefined {
+    this.#largestOf.within(above, upTo);
+    return this.#search(server, this.#largestOf);
+  }
+
+  #search(server: number, search: TaskSearch): Group | undefined {
+    if (!this.#servers.has(server)) return undefined;
+    search.begin(this.#serverAt(server));
+    this.#shapes.search(search);
+    return search.found?.order.head();
+  }
+}
+
+/** The server that a task goes to: the first that fits, or that of highest score; of equal ones the first. */
+class ServerSearch implements PointSearch {
+  readonly #rule: 'first' | 'best';
+  readonly #resources: number;
+  readonly #serverAt: (server: number) => VectorServer;
+  #needs: Needs = { demand: [], requires: undefined };
+  best = Number.NEGATIVE_INFINITY;
+  bestTie = 0;
+  found = -1;
+
+  constructor(rule: 'first' | 'best', resources: number, serverAt: (server: number) => VectorServer) {
+    this.#rule = rule;
+    this.#resources = resources;
+    this.#serverAt = serverAt;
+  }
+
+  begin(needs: Needs): void {
+    this.#needs = needs;
+    this.best = Number.NEGATIVE_INFINITY;
+    this.found = -1;
+  }
+
+  // The same sums as of a score, so that rounding does not part them.
+  bound(lows: Float64Array, highs: Float64Array): number {
+    const resources = this.#resources;
+    const { demand } = this.#needs;
+    let score = 0;
+    for (let index = 0; index < resources && index < demand.length; index++) {
+      const amount = demand[index]!;
+      if (highs[index]! < amount) return Number.NEGATIVE_INFINITY;
+      const least = lows[resources + index]!;
+      if (amount === 0 || least === Number.POSITIVE_INFINITY) continue;
+      const free = lows[index]! > amount ? lows[index]! : amount;
+      const occupied = 1 - free / highs[resources + index]!;
+      if (occupied > 0) score += (amount / least) * occupied;
+    }
+    if (this.#rule === 'first') return 0;
+    return resources === 1 ? -Math.max(lows[0]!, demand[0]!) : score;
+  }
+
+  tieBound(_lows: Float64Array, _highs: Float64Array, leastId: number): number {
+    return -leastId;
+  }
+
+  look(server: number): void {
+    const at = this.#serverAt(server);
+    const { demand } = this.#needs;
+    if (!fitsIn(demand, at.free) || !mayRun(at, this.#needs)) return;
+    const score = this.#rule === 'first' ? 0 : placeScore(demand, at);
+    if (score < this.best || (score === this.best && -server < this.bestTie)) return;
+    this.best = score;
+    this.bestTie = -server;
+    this.found = server;
+  }
+}
+
+/** The best task for a server with room, of equal ones the oldest. */
+abstract class TaskSearch implements PointSearch {
+  protected readonly shapeAt: (id: number) => Shape;
+  protected server: VectorServer = { capacity: [], free: [] };
+  best = Number.NEGATIVE_INFINITY;
+  bestTie = 0;
+  found: Shape | undefined;
+
+  constructor(shapeAt: (id: number) => Shape) {
+    this.shapeAt = shapeAt;
+  }
+
+  begin(server: VectorServer): void {
+    this.server = server;
+    this.best = Number.NEGATIVE_INFINITY;
+    this.found = undefined;
+  }
+
+  abstract bound(lows: Float64Array, highs: Float64Array): number;
+  abstract tieBound(lows: Float64Array, highs: Float64Array): number;
+  abstract look(id: number): void;
+
+  protected fits({ needs }: Shape): boolean {
+    return fitsIn(needs.demand, this.server.free) && mayRun(this.server, needs);
+  }
+
+  protected take(shape: Shape, score: number, tie: number): void {
+    if (score < this.best || (score === this.best && tie < this.bestTie)) return;
+    if (score === this.best && tie === this.bestTie && !isOlder(shape, this.found!)) return;
+    this.best = score;
+    this.bestTie = tie;
+    this.found = shape;
+  }
+}
+
+/** Highest score; among equals the largest sum of demands. */
+class ShapeSearch extends TaskSearch {
+  bound(lows: Float64Array, highs: Float64Array): number {
+    const { capacity, free } = this.server;
+    let score = 0;
+    for (let index = 0; index < highs.length - 1; index++) {
+      const room = free[index] ?? 0;
+      if (lows[index]! > room) return Number.NEGATIVE_INFINITY;
+      const all = capacity[index]!;
+      const most = highs[index]! < room ? highs[index]! : room;
+      const occupied = 1 - room / all;
+      if (most > 0 && all > 0 && all < Number.POSITIVE_INFINITY && occupied > 0)
+        score += (most / all) * occupied;
+    }
+    return score;
+  }
+
+  tieBound(_lows: Float64Array, highs: Float64Array): number {
+    const { capacity, free } = this.server;
+    let sum = 0;
+    for (let index = 0; index < highs.length - 1; index++) {
+      const most = Math.min(highs[index]!, free[index] ?? 0);
+      if (most > 0) sum += most / capacity[index]!;
+    }
+    return sum;
+  }
+
+  look(id: number): void {
+    const shape = this.shapeAt(id);
+    if (!this.fits(shape)) return;
+    const { demand } = shape.needs;
+    this.take(shape, tetrisScore(demand, this.server), sumOf(demand, this.server));
+  }
+}
+
+/** The largest within bounds of its size. */
+class SizeSearch extends TaskSearch {
+  #above = 0;
+  #upTo = 0;
+
+  within(above: number, upTo: number): void {
+    this.#above = above;
+    this.#upTo = upTo;
+  }
+
+  bound(lows: Float64Array, highs: Float64Array): number {
+    const { free } = this.server;
+    const resources = highs.length - 1;
+    const largest = highs[resources]!;
+    if (largest <= this.#above || lows[resources]! > this.#upTo) return Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < resources; index++)
+      if (lows[index]! > (free[index] ?? 0)) return Number.NEGATIVE_INFINITY;
+    return largest < this.#upTo ? largest : this.#upTo;
+  }
+
+  // Bounds say nothing of ages.
+  tieBound(): number {
+    return 0;
+  }
+
+  look(id: number): void {
+    const shape = this.shapeAt(id);
+    if (shape.size > this.#above && shape.size <= this.#upTo && this.fits(shape))
+      this.take(shape, shape.size, 0);
+  }
+}
+
+/** Σ demand · occupied over resources, both as shares of the server, before the task is placed. */
+export function tetrisScore(demand: Vector, { capacity, free }: VectorServer): number {
+  let score = 0;
+  for (let index = 0; index < demand.length; index++) {
+    const all = capacity[index]!;
+    if (demand[index] !== 0 && all > 0 && Number.isFinite(all))
+      score += (demand[index]! / all) * (1 - free[index]! / all);
+  }
+  return score;
+}
+
+/** With one resource the least remaining room is the best fit, for any server sizes. */
+function placeScore(demand: Vector, server: VectorServer): number {
+  return server.capacity.length === 1 ? -server.free[0]! : tetrisScore(demand, server);
+}
+
+/** Sum of demands as shares of the server's capacity. */
+function sumOf(demand: Vector, { capacity }: VectorServer): number {
+  let sum = 0;
+  for (let index = 0; index < demand.length; index++)
+    if (demand[index] !== 0) sum += demand[index]! / capacity[index]!;
+  return sum;
+}
+
+function isOlder(one: Shape, other: Shape): boolean {
+  return one.order.head()!.sequence < other.order.head()!.sequence;
+}

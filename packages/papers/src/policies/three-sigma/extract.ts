@@ -1,0 +1,156 @@
+import { invariant } from '@goshawk/core';
+import { objectiveOf } from '@goshawk/policies';
+import { chosenColumns, type Formulated } from './formulate.js';
+import type { GangStart, Option, Plan, Problem, Space } from './problem.js';
+import { type PartitionSet, setOf } from './sets.js';
+
+/** A plan; or, where the program lacked rows (`UNIONS_MAX`), the union of partitions that what starts now overfills. */
+export type Extracted =
+  | { readonly kind: 'plan'; readonly plan: Plan }
+  | { readonly kind: 'overfull'; readonly union: PartitionSet; readonly jobs: readonly number[] };
+
+/**
+ * Turns a solution into a plan: starting gangs are spread over partitions, and preemptions that are not
+ * needed are dropped, the most expensive first.
+ * @param values of the program's variables
+ */
+export function extract(problem: Problem, formulated: Formulated, values: Float64Array): Extracted {
+  const { options, candidates, capacity, program } = formulated;
+  const chosen = chosenColumns(values, options.length + candidates.length);
+  const placed = chosen.filter((column) => column < options.length).map((column) => options[column]!);
+  const now = placed.filter(({ slot }) => slot === 0);
+  // Current use is known, so these are whole numbers.
+  const free = capacity[0]!.map(Math.round);
+  const asked = chosen
+    .filter((column) => column >= options.length)
+    .map((column) => candidates[column - options.length]!);
+  const needed = neededPreempts(problem, now, free, asked);
+  if ('union' in needed) return { kind: 'overfull', union: needed.union, jobs: needed.jobs };
+  return {
+    kind: 'plan',
+    plan: {
+      preempts: needed.preempts,
+      starts: needed.starts,
+      planned: placed.filter(({ slot }) => slot !== 0),
+      objective: objectiveOf(program, values),
+    },
+  };
+}
+
+function neededPreempts(
+  { running, pending }: Problem,
+  now: readonly Option[],
+  free: readonly number[],
+  asked: readonly number[],
+): (Spread & { readonly preempts: readonly number[] }) | Overfull {
+  const gangs = now.map(({ job, space }) => ({
+    job,
+    nodes: pending[job]!.nodes,
+    space: pending[job]!.spaces[space]!,
+  }));
+  const freedBy = (preempts: readonly number[]) =>
+    free.map((nodes, x) => preempts.reduce((sum, index) => sum + running[index]!.nodes[x]!, nodes));
+  let preempts = asked.toSorted((a, b) => running[b]!.preemptCost! - running[a]!.preemptCost! || a - b);
+  let spread = spreadOver(gangs, freedBy(preempts));
+  if ('union' in spread) return spread;
+  for (const index of preempts) {
+    const without = preempts.filter((other) => other !== index);
+    const narrower = spreadOver(gangs, freedBy(without));
+    if ('union' in narrower) continue;
+    preempts = without;
+    spread = narrower;
+  }
+  return { ...spread, preempts };
+}
+
+interface Gang {
+  readonly job: number;
+  readonly nodes: number;
+  readonly space: Space;
+}
+
+interface Spread {
+  readonly starts: readonly GangStart[];
+}
+
+interface Overfull {
+  readonly union: PartitionSet;
+  readonly jobs: readonly number[];
+}
+
+/**
+ * Nodes for each gang by augmenting paths, those partitions first that have most left. Where they do not all fit, the
+ * partitions that those reach which take part in the shortage (the minimum cut).
+ */
+function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
+  const left = [...free];
+  const taken = gangs.map(() => free.map(() => 0));
+  for (const [index, gang] of gangs.entries()) {
+    for (let missing = gang.nodes; missing > 0; ) {
+      const path = pathFrom(index, gangs, taken, left);
+      if ('reached' in path) {
+        const jobs = path.reached.map((each) => gangs[each]!);
+        return {
+          union: jobs.reduce((union, { space }) => union | setOf(space.partitions), 0n),
+          jobs: jobs.map(({ job }) => job),
+        };
+      }
+      missing -= augment(path.steps, taken, left, missing);
+    }
+  }
+  return { starts: gangs.map(({ job }, index) => ({ job, nodes: taken[index]! })) };
+}
+
+/** A gang takes nodes of a partition, in place of the next gang of the path, or free ones at its end. */
+interface Step {
+  readonly gang: number;
+  readonly partition: number;
+}
+
+function pathFrom(
+  from: number,
+  gangs: readonly Gang[],
+  taken: readonly (readonly number[])[],
+  left: readonly number[],
+): { readonly steps: readonly Step[] } | { readonly reached: readonly number[] } {
+  /** How each gang was reached: by giving up nodes of that partition to the gang before. */
+  const reachedBy = new Map<number, Step | undefined>([[from, undefined]]);
+  const seen = new Set<number>();
+  // A map is walked with what is added meanwhile: breadth first.
+  for (const gang of reachedBy.keys()) {
+    const { partitions } = gangs[gang]!.space;
+    const best = partitions.reduce((most, x) => (most < 0 || left[x]! > left[most]! ? x : most), -1);
+    invariant(best >= 0, 'a space of no partitions has no options');
+    if (left[best]! > 0) return { steps: stepsTo(gang, best, reachedBy) };
+    for (const x of partitions) {
+      if (seen.has(x)) continue;
+      seen.add(x);
+      for (let other = 0; other < gangs.length; other++) {
+        if (taken[other]![x]! > 0 && !reachedBy.has(other)) reachedBy.set(other, { gang, partition: x });
+      }
+    }
+  }
+  return { reached: [...reachedBy.keys()] };
+}
+
+function stepsTo(gang: number, partition: number, reachedBy: ReadonlyMap<number, Step | undefined>): Step[] {
+  const steps: Step[] = [{ gang, partition }];
+  for (let by = reachedBy.get(gang); by !== undefined; by = reachedBy.get(by.gang)) steps.unshift(by);
+  return steps;
+}
+
+function augment(steps: readonly Step[], taken: number[][], left: number[], missing: number): number {
+  const end = steps.at(-1)!;
+  let amount = Math.min(missing, left[end.partition]!);
+  for (const [at, { partition }] of steps.entries()) {
+    const next = steps[at + 1];
+    if (next !== undefined) amount = Math.min(amount, taken[next.gang]![partition]!);
+  }
+  for (const [at, { gang, partition }] of steps.entries()) {
+    taken[gang]![partition]! += amount;
+    const next = steps[at + 1];
+    if (next !== undefined) taken[next.gang]![partition]! -= amount;
+  }
+  left[end.partition]! -= amount;
+  return amount;
+}

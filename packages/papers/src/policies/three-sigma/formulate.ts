@@ -1,0 +1,205 @@
+import { invariant, sumOf } from '@goshawk/core';
+import { type Program, type ProgramLimits, RowBuilder } from '@goshawk/policies';
+import { expectedHold, scale, survival } from './distribution.js';
+import { DEFERRED, type Option, type PendingGang, type Problem, type Space } from './problem.js';
+import { has, isWithin, type PartitionSet, setOf, unionsOf } from './sets.js';
+import { expectedUtility } from './utility.js';
+
+export interface Formulated {
+  readonly program: Program;
+  /** By column, from the first. */
+  readonly options: readonly Option[];
+  /** Indices in `running` of those that may be preempted; their columns follow those of the options. */
+  readonly candidates: readonly number[];
+  /** Expected free nodes, by place of the grid and partition, where nothing is preempted or started. */
+  readonly capacity: readonly (readonly number[])[];
+}
+
+/** More unions than these are not all written down: `extract` finds one that was missed. */
+const UNIONS_MAX = 128;
+const SLACK = 1e-9;
+
+/**
+ * From a problem to an integer program (3Sigma §4.3.3, §4.3.5). Demands that may each use a set of partitions fit where they fit
+ * the unions of these sets (Hall). So there is a variable for each option, and a row for each time and union: fewer than in
+ * the paper (`formulateAsPublished`), and as exact for what starts now.
+ *
+ * @param moreUnions to hold to where there are too many to write down
+ */
+export function formulate(
+  problem: Problem,
+  limits: ProgramLimits,
+  moreUnions: readonly PartitionSet[] = [],
+): Formulated {
+  const parts = partsOf(problem);
+  const rows = new RowBuilder();
+  jobRows(rows, parts.options);
+  unionRows(rows, parts, moreUnions);
+  return formulated(parts, rows, [], limits);
+}
+
+/** @param furtherUpper bounds of variables behind those of options and candidates, which cost nothing */
+export function formulated(
+  { problem, options, candidates, capacity }: Parts,
+  { rows }: RowBuilder,
+  furtherUpper: readonly number[],
+  limits: ProgramLimits,
+): Formulated {
+  const cost = [
+    ...options.map(({ utility, slot }) => utility - problem.tieBreak * Math.max(slot, 0)),
+    ...candidates.map((index) => -problem.running[index]!.preemptCost!),
+    ...furtherUpper.map(() => 0),
+  ];
+  const upper = [...options.map(() => 1), ...candidates.map(() => 1), ...furtherUpper];
+  const program: Program = {
+    columns: cost.length,
+    cost: Float64Array.from(cost),
+    upper: Float64Array.from(upper),
+    ...rows,
+    seed: undefined,
+    limits,
+  };
+  return { program, options, candidates, capacity };
+}
+
+/** Smaller values are omitted (§4.3.6: terms of zero are dropped). */
+const LEAST_UTILITY = 1e-9;
+
+/** Every way to start every job, job by job, those of a job by space and time. */
+function optionsOf(problem: Problem): Option[] {
+  const { pending, partitions } = problem;
+  const nodesOf = (space: Space) => sumOf(space.partitions, (x) => partitions[x]!.nodes);
+  return pending.flatMap((gang, job) => {
+    const options = gang.spaces.flatMap((space, index) =>
+      gang.nodes > nodesOf(space) ? [] : optionsIn(problem, gang, job, index),
+    );
+    if (gang.deferral > LEAST_UTILITY)
+      options.push({ job, space: 0, slot: DEFERRED, utility: gang.deferral });
+    return options;
+  });
+}
+
+function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, space: number): Option[] {
+  const distribution = scale(gang.distribution, gang.spaces[space]!.slowdown);
+  const options: Option[] = [];
+  for (let slot = 0; slot < starts.length; slot++) {
+    const start = now + starts[slot]!;
+    if (start >= gang.startsBefore || (gang.onlyNow && slot > 0)) break;
+    const utility = expectedUtility(gang.utility, distribution, start);
+    if (utility > LEAST_UTILITY) options.push({ job, space, slot, utility });
+  }
+  return options;
+}
+
+/** Components of the rows. */
+export interface Parts extends Omit<Formulated, 'program'> {
+  readonly problem: Problem;
+  /** Share of its nodes that a running gang holds, by place of the grid, by index in `running`. */
+  readonly holds: readonly (readonly number[])[];
+}
+
+export function partsOf(problem: Problem): Parts {
+  const candidates = problem.running.flatMap(({ preemptCost }, index) =>
+    preemptCost === undefined ? [] : [index],
+  );
+  return { problem, options: optionsOf(problem), candidates, ...expectations(problem) };
+}
+
+function expectations({ running, starts, partitions, cycle }: Problem): Pick<Parts, 'capacity' | 'holds'> {
+  const holds = running.map(({ distribution, elapsed }) =>
+    starts.map((start) => expectedHold(distribution, elapsed, start, cycle)),
+  );
+  const capacity = starts.map((_, slot) =>
+    partitions.map(({ nodes }, x) =>
+      running.reduce((left, gang, index) => left - gang.nodes[x]! * holds[index]![slot]!, nodes),
+    ),
+  );
+  return { capacity, holds };
+}
+
+/** Each job starts once at most. */
+export function jobRows(rows: RowBuilder, options: readonly Option[]): void {
+  for (const [column, { job }] of options.entries()) {
+    rows.add(column, 1);
+    if (options[column + 1]?.job !== job) rows.end(Number.NEGATIVE_INFINITY, 1);
+  }
+}
+
+/** Nodes that an option is expected to hold at a place of the grid. */
+export class Demands {
+  readonly #problem: Problem;
+  /** By job, space, and the two places. */
+  readonly #known = new Map<string, number>();
+
+  constructor(problem: Problem) {
+    this.#problem = problem;
+  }
+
+  at({ job, space, slot }: Option, later: number): number {
+    const { pending, starts } = this.#problem;
+    const gang = pending[job]!;
+    if (slot === later) return gang.nodes;
+    const key = `${job} ${space} ${starts[later]! - starts[slot]!}`;
+    let held = this.#known.get(key);
+    if (held === undefined) {
+      const distribution = scale(gang.distribution, gang.spaces[space]!.slowdown);
+      held = gang.nodes * survival(distribution, starts[later]! - starts[slot]!);
+      this.#known.set(key, held);
+    }
+    return held;
+  }
+}
+
+function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly PartitionSet[]): void {
+  const { problem, options, candidates, capacity, holds } = parts;
+  const { pending, running, partitions, starts } = problem;
+  const demands = new Demands(problem);
+  const placed = options.flatMap((option, column) =>
+    option.slot === DEFERRED
+      ? []
+      : [{ option, column, set: setOf(pending[option.job]!.spaces[option.space]!.partitions) }],
+  );
+  const present = [...new Set(placed.map(({ set }) => set))];
+  const all = setOf(partitions.map((_, x) => x));
+  const unions = unionsOf(present, UNIONS_MAX) ?? [...new Set([...present, all, ...moreUnions])];
+  for (const union of unions) {
+    const within = new Map(present.map((set) => [set, isWithin(set, union)]));
+    const able = placed.filter(({ set }) => within.get(set));
+    const members = partitions.map((_, x) => has(union, x));
+    const nodesIn = (of: readonly number[]) => of.reduce((sum, n, x) => (members[x] ? sum + n : sum), 0);
+    const freed = candidates.map((index) => nodesIn(running[index]!.nodes));
+    for (let slot = 0; slot < starts.length; slot++) {
+      const free = nodesIn(capacity[slot]!);
+      const entries: [column: number, nodes: number][] = [];
+      let most = 0;
+      let ofJob = 0;
+      for (const [place, { option, column }] of able.entries()) {
+        const nodes = option.slot > slot ? 0 : demands.at(option, slot);
+        if (nodes > 0) entries.push([column, nodes]);
+        ofJob = Math.max(ofJob, nodes);
+        if (able[place + 1]?.option.job === option.job) continue;
+        most += ofJob;
+        ofJob = 0;
+      }
+      // A constraint that all jobs together cannot violate needs no row.
+      if (most <= free + SLACK) continue;
+      for (const [column, nodes] of entries) rows.add(column, nodes);
+      for (const [place, nodes] of freed.entries()) {
+        const credit = nodes * holds[candidates[place]!]![slot]!;
+        if (credit > 0) rows.add(options.length + place, -credit);
+      }
+      rows.end(Number.NEGATIVE_INFINITY, free);
+    }
+  }
+}
+
+/** The columns that a plan chooses, checked to be whole. */
+export function chosenColumns(values: Float64Array, count: number): number[] {
+  const chosen: number[] = [];
+  for (let column = 0; column < count; column++) {
+    const value = values[column]!;
+    invariant(Math.abs(value - Math.round(value)) < 1e-4, `variable ${column} is ${value}, not whole`);
+    if (value > 0.5) chosen.push(column);
+  }
+  return chosen;
+}

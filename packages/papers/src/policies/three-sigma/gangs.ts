@@ -1,0 +1,176 @@
+import { invariant, type Millis, mayRun } from '@goshawk/core';
+import type { JobView, StageView } from '@goshawk/policies';
+import {
+  hasPreference,
+  isInTime,
+  isPreferred,
+  isRemnant,
+  type RunningStage,
+  slowdownOf,
+  type WorkerGroup,
+} from './cluster.js';
+import { atom, type Distribution, longest, mean, scale } from './distribution.js';
+import type { PendingGang, RunningGang, Space } from './problem.js';
+import type { Beliefs, ThreeSigmaOptions } from './settings.js';
+import {
+  chanceWithin,
+  expectedUtility,
+  extendedUtility,
+  fallingUtility,
+  stepUtility,
+  type Utility,
+} from './utility.js';
+
+/** Jobs and runs of the books as a plan sees them: their estimates and values. */
+export class Gangs {
+  readonly #options: ThreeSigmaOptions;
+  readonly #beliefs: Beliefs;
+  /** Jobs that are worth something after their deadline; decided once, as each is first seen (§4.2.3). */
+  readonly #lateWorth = new Map<JobView, boolean>();
+
+  constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
+    this.#options = options;
+    this.#beliefs = beliefs;
+  }
+
+  forget(job: JobView): void {
+    this.#lateWorth.delete(job);
+  }
+
+  /** Run times of the stage on workers that it prefers. */
+  believed({ distribution, estimateMs }: StageView): Distribution {
+    if (this.#beliefs.estimates === 'distribution' && distribution !== undefined) return distribution;
+    return atom(estimateMs > 0 ? estimateMs : this.#options.defaultRuntimeMs);
+  }
+
+  /** It waits for a deadline that it can make no more: worth nothing, so that no plan has it. */
+  isTooLate(stage: StageView, now: Millis): boolean {
+    const { job } = stage;
+    if (isRemnant(stage) || !isInTime(job, now)) return false;
+    const distribution = this.believed(stage);
+    return expectedUtility(this.#utility(job, distribution, true), distribution, now) <= 0;
+  }
+
+  /** @param windowEnd when the plan ends */
+  pending(stage: StageView, groups: readonly WorkerGroup[], now: Millis, windowEnd: Millis): PendingGang {
+    const { job } = stage;
+    const distribution = this.believed(stage);
+    const inTime = isInTime(job, now);
+    const whole = !isRemnant(stage);
+    return {
+      nodes: stage.waiting,
+      spaces: whole ? this.#spaces(stage, groups) : [{ partitions: allowed(stage, groups), slowdown: 1 }],
+      utility: whole ? this.#utility(job, distribution, inTime) : alwaysWorth(this.#valueOf(job)),
+      distribution,
+      startsBefore: whole && inTime ? job.deadlineAt : Number.POSITIVE_INFINITY,
+      onlyNow: !whole,
+      deferral:
+        whole && inTime
+          ? this.#options.deferral *
+            this.#valueOf(job) *
+            chanceWithin(distribution, job.deadlineAt - windowEnd)
+          : 0,
+    };
+  }
+
+  running(
+    stage: RunningStage,
+    groupOf: ReadonlyMap<object, number>,
+    groups: number,
+    now: Millis,
+  ): RunningGang {
+    const nodes = new Array<number>(groups).fill(0);
+    for (const { worker } of stage.runs) {
+      const group = groupOf.get(worker);
+      if (group !== undefined) nodes[group]! += 1;
+    }
+    const elapsed = Math.max(0, now - stage.startedAt);
+    const distribution = this.believed(stage.stage);
+    // Its room is free as soon as its end is heard.
+    if (stage.runs.some(({ isPreempted }) => isPreempted)) {
+      return { nodes, distribution: atom(elapsed + this.#options.cycleMs), elapsed, preemptCost: undefined };
+    }
+    return {
+      nodes,
+      distribution: scale(distribution, slowdownOf(stage, this.#options.slowdown)),
+      elapsed,
+      preemptCost: isInTime(stage.stage.job, now)
+        ? undefined
+        : this.#options.vBe * (1 + elapsed / (elapsed + mean(distribution))),
+    };
+  }
+
+  #spaces(stage: StageView, groups: readonly WorkerGroup[]): Space[] {
+    const { job } = stage;
+    const anywhere = allowed(stage, groups);
+    if (!hasPreference(job)) return [{ partitions: anywhere, slowdown: 1 }];
+    const preferred = anywhere.filter((index) => isPreferred(job.prefers, groups[index]!.workers[0]!));
+    const { slowdown } = this.#options;
+    if (preferred.length === anywhere.length) return [{ partitions: anywhere, slowdown: 1 }];
+    if (preferred.length === 0) return [{ partitions: anywhere, slowdown }];
+    return [
+      { partitions: preferred, slowdown: 1 },
+      { partitions: anywhere, slowdown },
+    ];
+  }
+
+  #valueOf({ value, deadlineAt }: JobView): number {
+    if (!Number.isFinite(deadlineAt)) return this.#options.vBe;
+    return value > 0 ? value : this.#options.vSlo;
+  }
+
+  #utility(job: JobView, distribution: Distribution, inTime: boolean): Utility {
+    const { vBe, beLengthMs, beFloor, tail, slowdown } = this.#options;
+    const { arrivedAt, deadlineAt } = job;
+    if (!inTime) {
+      const since = Number.isFinite(deadlineAt) ? deadlineAt : arrivedAt;
+      return fallingUtility(since, beLengthMs, vBe, beFloor);
+    }
+    if (!this.#isWorthLate(job, distribution)) return stepUtility(deadlineAt, this.#valueOf(job));
+    const slowest = longest(distribution) * (hasPreference(job) ? slowdown : 1);
+    const zero = deadlineAt + Math.max(deadlineAt - arrivedAt, slowest);
+    return extendedUtility(deadlineAt, zero, this.#valueOf(job), tail);
+  }
+
+  #isWorthLate(job: JobView, distribution: Distribution): boolean {
+    let worth = this.#lateWorth.get(job);
+    if (worth === undefined) {
+      worth = this.#decideLateWorth(job, distribution);
+      this.#lateWorth.set(job, worth);
+    }
+    return worth;
+  }
+
+  /** The time from submission to deadline is a proxy for the longest run time that its owner thinks of (§4.2.3). */
+  #decideLateWorth({ deadlineAt, arrivedAt }: JobView, distribution: Distribution): boolean {
+    switch (this.#beliefs.lateWorth) {
+      case 'never':
+        return false;
+      case 'always':
+        return true;
+      case 'adaptive':
+        return chanceWithin(distribution, deadlineAt - arrivedAt) < this.#options.oeThreshold;
+    }
+  }
+}
+
+/** Groups where the stage may run. */
+function allowed(stage: StageView, groups: readonly WorkerGroup[]): number[] {
+  return [...groups.keys()].filter((index) => mayRun(groups[index]!.workers[0]!, stage));
+}
+
+function alwaysWorth(value: number): Utility {
+  return [{ until: Number.POSITIVE_INFINITY, at: value, slope: 0 }];
+}
+
+/**
+ * Best-effort stages that a plan thinks of: half of them those that wait longest, half those of fewest tasks among the
+ * rest, else a few wide old ones would leave small gaps empty.
+ */
+export function pruned(bestEffort: readonly StageView[], most: number): StageView[] {
+  invariant(most >= 2, 'a plan considers at least two best-effort jobs');
+  if (bestEffort.length <= most) return [...bestEffort];
+  const oldest = Math.ceil(most / 2);
+  const narrow = bestEffort.slice(oldest).sort((a, b) => a.waiting - b.waiting);
+  return [...bestEffort.slice(0, oldest), ...narrow.slice(0, most - oldest)];
+}

@@ -1,0 +1,87 @@
+import { type ByColumn, byColumn } from '@goshawk/policies';
+import type { Formulated } from './formulate.js';
+import { DEFERRED, type Option, type Problem } from './problem.js';
+
+const SLACK = 1e-9;
+
+/**
+ * A plan made without a solver: jobs by the best utility for the root of their nodes, and each takes its best option
+ * that still fits. Nothing is preempted. Only for programs whose options are all that they choose (`unions`).
+ *
+ * @param first columns to begin with, where these fit together
+ * @returns x, by column
+ */
+export function greedyPlan(
+  { program, options }: Formulated,
+  problem: Problem,
+  first: readonly number[],
+): Float64Array {
+  const filling = new Filling(program.rowUpper, byColumn(program), program.columns);
+  for (const column of first) filling.take(column);
+  for (const columns of inTurn(options, problem, program.cost)) {
+    if (columns.some((column) => filling.values[column]! > 0)) continue;
+    columns.some((column) => filling.take(column));
+  }
+  return filling.values;
+}
+
+/** The options of each job, best first; the job that is worth most comes first. */
+function inTurn(options: readonly Option[], { pending }: Problem, cost: Float64Array): number[][] {
+  const ofJob = new Map<number, number[]>();
+  for (const [column, { job }] of options.entries()) {
+    const columns = ofJob.get(job);
+    if (columns === undefined) ofJob.set(job, [column]);
+    else columns.push(column);
+  }
+  const jobs = Array.from(ofJob, ([job, columns]) => {
+    columns.sort((a, b) => cost[b]! - cost[a]! || a - b);
+    return { columns, worth: cost[columns[0]!]! / Math.sqrt(pending[job]!.nodes) };
+  });
+  return jobs
+    .sort((a, b) => b.worth - a.worth || a.columns[0]! - b.columns[0]!)
+    .map(({ columns }) => columns);
+}
+
+/** Remaining capacity of each row as columns are chosen. */
+class Filling {
+  readonly values: Float64Array;
+  readonly #left: Float64Array;
+  readonly #entries: ByColumn;
+
+  constructor(rowUpper: Float64Array, entries: ByColumn, columns: number) {
+    this.values = new Float64Array(columns);
+    this.#left = rowUpper.slice();
+    this.#entries = entries;
+  }
+
+  /** @returns false where it does not fit */
+  take(column: number): boolean {
+    const { starts, rows, values } = this.#entries;
+    const end = starts[column + 1]!;
+    for (let at = starts[column]!; at < end; at++) {
+      if (values[at]! > this.#left[rows[at]!]! + SLACK) return false;
+    }
+    for (let at = starts[column]!; at < end; at++) this.#left[rows[at]!]! -= values[at]!;
+    this.values[column] = 1;
+    return true;
+  }
+}
+
+/** The previous plan as current columns: the same job and space at the nearest grid time. */
+export function shiftedPlan(
+  { options }: Formulated,
+  { now, starts, pending }: Problem,
+  planned: ReadonlyMap<number, { readonly at: number; readonly space: number }>,
+): number[] {
+  const nearest = new Map<number, { column: number; distance: number }>();
+  for (const [column, { job, space, slot }] of options.entries()) {
+    const plan = planned.get(job);
+    if (plan === undefined || pending[job] === undefined) continue;
+    if ((plan.at === Number.POSITIVE_INFINITY) !== (slot === DEFERRED)) continue;
+    if (slot !== DEFERRED && space !== plan.space) continue;
+    const distance = slot === DEFERRED ? 0 : Math.abs(now + starts[slot]! - plan.at);
+    const known = nearest.get(job);
+    if (known === undefined || distance < known.distance) nearest.set(job, { column, distance });
+  }
+  return Array.from(nearest.values(), ({ column }) => column);
+}

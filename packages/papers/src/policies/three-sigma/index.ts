@@ -1,0 +1,22 @@
+export { formulateAsPublished } from './as-published.js';
+export { type Distribution, expectedHold, longest, scale, survival, takenToEndAt } from './distribution.js';
+export { type Extracted, extract } from './extract.js';
+export { formulate } from './formulate.js';
+export { greedyPlan } from './greedy.js';
+export { THREE_SIGMA_POLICIES } from './policies.js';
+export { ThreeSigma } from './policy.js';
+export {
+  DEFERRED,
+  type Option,
+  type Plan,
+  type Problem,
+  type Space,
+} from './problem.js';
+export type { ThreeSigmaOptions } from './settings.js';
+export {
+  expectedUtility,
+  extendedUtility,
+  fallingUtility,
+  stepUtility,
+  type Utility,
+} from './utility.js';

@@ -1,0 +1,51 @@
+import type { CentralPolicy, PolicyModule } from '@goshawk/policies';
+import { ThreeSigma } from './policy.js';
+import { Prio } from './prio.js';
+import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
+
+/** The systems that 3Sigma compares (Table 1): one program; what is believed of jobs sets them apart. */
+export const THREE_SIGMA_POLICIES = {
+  '3sigma-sched': planning('deadlines, by distributions of run times, planned ahead (3Sigma)', {
+    estimates: 'distribution',
+    lateWorth: 'adaptive',
+  }),
+  '3sigma-nodist': planning('3sigma-sched by point estimates', { estimates: 'point', lateWorth: 'adaptive' }),
+  '3sigma-nooe': planning('3sigma-sched without value after the deadline', {
+    estimates: 'distribution',
+    lateWorth: 'never',
+  }),
+  '3sigma-noadapt': planning('3sigma-sched with some value after every deadline', {
+    estimates: 'distribution',
+    lateWorth: 'always',
+  }),
+  'point-perf': planning('deadlines, by true run times (run it with --estimator oracle)', {
+    estimates: 'point',
+    lateWorth: 'never',
+  }),
+  'point-real': planning('deadlines, by point estimates of the run time', {
+    estimates: 'point',
+    lateWorth: 'never',
+  }),
+  prio: module(
+    'jobs with deadlines go first, and other jobs are killed for them',
+    (options) => new Prio(options),
+  ),
+} as const satisfies Record<string, PolicyModule<ThreeSigmaOptions>>;
+
+function planning(title: string, beliefs: Beliefs): PolicyModule<ThreeSigmaOptions> {
+  return { ...module(title, (options) => new ThreeSigma(options, beliefs)), solves: true };
+}
+
+function module(
+  title: string,
+  make: (options: ThreeSigmaOptions) => CentralPolicy,
+): PolicyModule<ThreeSigmaOptions> {
+  return {
+    title,
+    declares: true,
+    gangs: true,
+    abandons: ({ afterDeadline }) => afterDeadline === 'abandon',
+    options: THREE_SIGMA_OPTIONS,
+    make,
+  };
+}

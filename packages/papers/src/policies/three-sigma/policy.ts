@@ -1,0 +1,374 @@
+import { formatAttributes, InputError, type Millis, sumOf } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  News,
+  PolicyExplanation,
+  SolverAnswer,
+  StageView,
+} from '@goshawk/policies';
+import { objectiveOf, type ProgramSolution } from '@goshawk/policies';
+import {
+  freeWorkers,
+  groupWorkers,
+  isInTime,
+  isRemnant,
+  pendingStages,
+  preemptedRuns,
+  type RunningStage,
+  runningStages,
+  type WorkerGroup,
+} from './cluster.js';
+import { survival } from './distribution.js';
+import { extract } from './extract.js';
+import { type Formulated, formulate } from './formulate.js';
+import { Gangs, pruned } from './gangs.js';
+import { greedyPlan, shiftedPlan } from './greedy.js';
+import { DEFERRED, type Plan, type Problem, type RunningGang } from './problem.js';
+import type { PartitionSet } from './sets.js';
+import type { Beliefs, ThreeSigmaOptions } from './settings.js';
+
+/** A plan is made anew after so long, though nothing has changed: what runs has come nearer to its end. */
+const UNCHANGED_MS = 30_000;
+/** Programs that lack rows are solved again so often with those that were missed. */
+const ROUNDS_MAX = 3;
+const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_MAX).fill(0n);
+
+/** How it has gone so far. */
+export interface ThreeSigmaTally extends Record<string, number> {
+  cycles: number;
+  /** Plans for which there was no answer of the solver. */
+  greedy: number;
+  /** Plans for which the seed was better than what the solver had. */
+  seeds: number;
+  /** Answers that came too late. */
+  stale: number;
+  /** Gangs that could not start where they were meant to. */
+  refused: number;
+}
+
+/** A plan in the making: the cluster as it was, and the program made of it. */
+interface Question {
+  readonly id: number;
+  readonly askedAt: Millis;
+  readonly problem: Problem;
+  readonly formulated: Formulated;
+  readonly seed: Float64Array;
+  readonly groups: readonly WorkerGroup[];
+  /** By index in the problem. */
+  readonly pending: readonly StageView[];
+  readonly running: readonly RunningStage[];
+  readonly unions: readonly PartitionSet[];
+}
+
+/** A gang that starts as soon as there is room: for what was killed to make it, that has to be heard. */
+interface Awaited {
+  readonly stage: StageView;
+  readonly nodes: number;
+  /** Nodes by group. */
+  readonly shares: readonly (readonly [group: WorkerGroup, count: number])[];
+}
+
+interface Planned {
+  /** Infinity: after the plan. */
+  readonly at: Millis;
+  readonly space: number;
+  /** That it ends by its deadline, as far as its run times are known; undefined without one. */
+  readonly chance: number | undefined;
+}
+
+/**
+ * 3Sigma: every cycle all jobs are planned together, by what their distributions of run times say, and what is to start
+ * now starts. All jobs are gangs: their tasks start together or not at all.
+ */
+export class ThreeSigma implements CentralPolicy {
+  readonly tally: ThreeSigmaTally = { cycles: 0, greedy: 0, seeds: 0, stale: 0, refused: 0 };
+  readonly #options: ThreeSigmaOptions;
+  readonly #grid: readonly Millis[];
+  readonly #gangs: Gangs;
+  #planned = new Map<StageView, Planned>();
+  #question: Question | undefined;
+  #answer: { readonly id: number; readonly answer: SolverAnswer } | undefined;
+  #awaited: Awaited[] = [];
+  #lastCycle = Number.NEGATIVE_INFINITY;
+  #hasChanged = false;
+
+  /** @throws InputError for a grid that is none */
+  constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
+    this.#options = options;
+    this.#grid = gridOf(options.startGrid);
+    this.#gangs = new Gangs(options, beliefs);
+  }
+
+  heard(news: readonly News[]): void {
+    for (const each of news) {
+      if (each.kind === 'solved') {
+        this.#answer = each;
+        continue;
+      }
+      this.#hasChanged = true;
+      if (each.kind === 'gone') {
+        this.#gangs.forget(each.job);
+        for (const stage of each.job.stages) this.#planned.delete(stage);
+      }
+    }
+  }
+
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (this.#answer !== undefined) this.#act(draft, now);
+    this.#giveUp(draft, now);
+    this.#startAwaited(draft);
+    if (this.#question !== undefined) {
+      draft.again(this.#question.askedAt + this.#options.cycleMs);
+      return;
+    }
+    const pending = pendingStages(cluster, this.#options.afterDeadline, now);
+    if (pending.length === 0) return;
+    const due = this.#nextCycle();
+    if (now < due) draft.again(due);
+    else this.#ask(cluster, pending, draft, now);
+  }
+
+  explain(stage: StageView, _cluster: ClusterView, now: Millis): PolicyExplanation {
+    const planned = this.#planned.get(stage);
+    if (planned === undefined) {
+      const sentence = this.#gangs.isTooLate(stage, now)
+        ? this.#tooLate
+        : 'The current plan has no room for it.';
+      return { reason: 'matching', sentence };
+    }
+    const seconds = Math.max(0, Math.round((planned.at - now) / 1_000));
+    const when = Number.isFinite(seconds)
+      ? `is planned to start in about ${seconds} s`
+      : 'waits for more urgent jobs, and starts after the current plan';
+    const chance =
+      planned.chance === undefined
+        ? ''
+        : `, and meets its deadline with a probability of ${Math.round(100 * planned.chance)}%`;
+    return { reason: 'matching', sentence: `It ${when}${chance}.` };
+  }
+
+  get #tooLate(): string {
+    const then = this.#options.afterDeadline === 'abandon' ? 'it fails' : 'it is best effort';
+    return `Judging by its known run times, it cannot meet its deadline, so it gets no resources; after the deadline ${then}.`;
+  }
+
+  // ---- when
+
+  /** When to plan next: a cycle after the last plan, and later where nothing has changed that it could take notice of. */
+  #nextCycle(): Millis {
+    const soonest = this.#lastCycle + this.#options.cycleMs;
+    if (this.#hasChanged || this.#awaited.length > 0) return soonest;
+    let due = this.#lastCycle + UNCHANGED_MS;
+    for (const { at } of this.#planned.values()) if (at > this.#lastCycle) due = Math.min(due, at);
+    return Math.max(soonest, due);
+  }
+
+  // ---- asking
+
+  #ask(cluster: ClusterView, all: readonly StageView[], draft: Draft, now: Millis): void {
+    this.#lastCycle = now;
+    this.#hasChanged = false;
+    this.#awaited = [];
+    // Preempted a cycle ago and still running: the message may be lost.
+    for (const run of preemptedRuns(cluster)) draft.preempt(run);
+    const worthFull = (stage: StageView) => isRemnant(stage) || isInTime(stage.job, now);
+    const urgent = all.filter(worthFull);
+    const bestEffort = pruned(
+      all.filter((stage) => !worthFull(stage)),
+      this.#options.beMax,
+    );
+    const pending = [...urgent, ...bestEffort];
+    const groups = groupWorkers(cluster, pending);
+    if (groups.length === 0) return;
+    this.tally.cycles++;
+    const running = runningStages(cluster.jobs);
+    const problem = this.#problemOf(pending, running, groups, now);
+    this.#solve({ askedAt: now, problem, groups, pending, running, unions: [] }, draft, cluster.version);
+    draft.again(now + this.#options.cycleMs);
+  }
+
+  #problemOf(
+    pending: readonly StageView[],
+    running: readonly RunningStage[],
+    groups: readonly WorkerGroup[],
+    now: Millis,
+  ): Problem {
+    const { cycleMs, tieBreak, vBe } = this.#options;
+    const groupOf = new Map<object, number>();
+    for (const [index, { workers }] of groups.entries())
+      for (const worker of workers) groupOf.set(worker, index);
+    const windowEnd = now + this.#grid.at(-1)! + cycleMs;
+    const gangs = running.map((stage) => this.#gangs.running(stage, groupOf, groups.length, now));
+    return {
+      now,
+      cycle: cycleMs,
+      starts: this.#grid,
+      tieBreak: tieBreak * vBe,
+      partitions: groups.map(({ name, nodes }) => ({ id: name, nodes })),
+      running: this.#withFewCandidates(gangs),
+      pending: pending.map((stage) => this.#gangs.pending(stage, groups, now, windowEnd)),
+    };
+  }
+
+  /** Only those that cost least for each node may be killed. */
+  #withFewCandidates(gangs: readonly RunningGang[]): RunningGang[] {
+    const costOf = ({ preemptCost, nodes }: RunningGang) => preemptCost! / sumOf(nodes);
+    const cheapest = gangs
+      .filter((gang) => gang.preemptCost !== undefined && gang.nodes.some((nodes) => nodes > 0))
+      .sort((a, b) => costOf(a) - costOf(b))
+      .slice(0, this.#options.preemptCandidatesMax);
+    const few = new Set(cheapest);
+    return gangs.map((gang) => (few.has(gang) ? gang : { ...gang, preemptCost: undefined }));
+  }
+
+  #solve(asked: Omit<Question, 'id' | 'formulated' | 'seed'>, draft: Draft, version: number): void {
+    const { lpIterationsMax, mipRelGap } = this.#options;
+    const { problem, pending, unions } = asked;
+    const formulated = formulate(problem, { lpIterationsMax, relativeGap: mipRelGap }, unions);
+    if (formulated.options.length === 0) {
+      this.#planned.clear();
+      return;
+    }
+    const seed = this.#seedOf(formulated, problem, pending);
+    const id = draft.solve({ version, model: { ...formulated.program, seed } });
+    this.#question = { ...asked, id, formulated, seed };
+  }
+
+  /** The plan of last time moved on and filled up, or the greedy one, whichever is worth more. */
+  #seedOf(formulated: Formulated, problem: Problem, pending: readonly StageView[]): Float64Array {
+    const greedy = greedyPlan(formulated, problem, []);
+    if (this.#planned.size === 0) return greedy;
+    const planned = new Map<number, Planned>();
+    for (const [index, stage] of pending.entries()) {
+      const plan = this.#planned.get(stage);
+      if (plan !== undefined) planned.set(index, plan);
+    }
+    const shifted = greedyPlan(formulated, problem, shiftedPlan(formulated, problem, planned));
+    const { program } = formulated;
+    return objectiveOf(program, shifted) > objectiveOf(program, greedy) ? shifted : greedy;
+  }
+
+  // ---- acting
+
+  #act(draft: Draft, now: Millis): void {
+    const { id, answer } = this.#answer!;
+    const question = this.#question;
+    this.#answer = undefined;
+    if (question?.id !== id) {
+      this.tally.stale++;
+      return;
+    }
+    this.#question = undefined;
+    const plan = this.#planOf(question, this.#valuesOf(question, answer), draft, answer.version);
+    if (plan !== undefined) this.#carryOut(question, plan, draft, now);
+  }
+
+  /** A plan is made within the cycle: without a reply, the plan made without a solver is used. */
+  #giveUp(draft: Draft, now: Millis): void {
+    const question = this.#question;
+    if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
+    this.#question = undefined;
+    this.tally.greedy++;
+    // Missing rows stay missing, because it will not be solved again.
+    const plan = this.#planOf({ ...question, unions: NO_MORE_UNIONS }, question.seed, draft, 0);
+    if (plan !== undefined) this.#carryOut(question, plan, draft, now);
+  }
+
+  #valuesOf({ formulated, seed }: Question, answer: SolverAnswer): Float64Array {
+    if (answer.kind === 'none') {
+      this.tally.greedy++;
+      return seed;
+    }
+    const { values } = answer.solution as ProgramSolution;
+    const { program } = formulated;
+    if (values.length === program.columns && objectiveOf(program, values) >= objectiveOf(program, seed))
+      return values;
+    this.tally.seeds++;
+    return seed;
+  }
+
+  /** @returns undefined where the program lacked rows and is being solved again */
+  #planOf(question: Question, values: Float64Array, draft: Draft, version: number): Plan | undefined {
+    const { problem, formulated, unions } = question;
+    const held = Float64Array.from(values);
+    for (;;) {
+      const extracted = extract(problem, formulated, held);
+      if (extracted.kind === 'plan') return extracted.plan;
+      if (unions.length < ROUNDS_MAX && !unions.includes(extracted.union)) {
+        this.#solve({ ...question, unions: [...unions, extracted.union] }, draft, version);
+        return undefined;
+      }
+      // The one that is worth least of those that are too many stays.
+      const over = formulated.options
+        .map((option, column) => ({ ...option, column }))
+        .filter(({ slot, column, job }) => slot === 0 && held[column]! > 0.5 && extracted.jobs.includes(job));
+      held[over.reduce((least, each) => (each.utility < least.utility ? each : least)).column] = 0;
+    }
+  }
+
+  #carryOut(question: Question, plan: Plan, draft: Draft, now: Millis): void {
+    const { problem, pending, running, groups } = question;
+    for (const index of plan.preempts) for (const run of running[index]!.runs) draft.preempt(run);
+    this.#awaited = plan.starts.map(({ job, nodes }) => ({
+      stage: pending[job]!,
+      nodes: problem.pending[job]!.nodes,
+      shares: nodes.flatMap((count, index) => (count > 0 ? [[groups[index]!, count] as const] : [])),
+    }));
+    this.#planned = new Map(
+      plan.planned.map(({ job, space, slot }) => {
+        const stage = pending[job]!;
+        const at = slot === DEFERRED ? Number.POSITIVE_INFINITY : problem.now + problem.starts[slot]!;
+        return [stage, { at, space, chance: this.#chanceOf(stage, problem, job, space, at) }];
+      }),
+    );
+    for (const [{ job }, { at, space }] of this.#planned) {
+      if (Number.isFinite(at))
+        draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
+    }
+    this.#startAwaited(draft);
+    // Could not start although nothing had to be preempted: another task was faster.
+    if (plan.preempts.length === 0) {
+      this.tally.refused += this.#awaited.length;
+      this.#awaited = [];
+    }
+    if (this.#awaited.length > 0) draft.again(now + this.#options.cycleMs);
+  }
+
+  #chanceOf(stage: StageView, problem: Problem, job: number, space: number, at: Millis): number | undefined {
+    const { deadlineAt } = stage.job;
+    if (!Number.isFinite(deadlineAt)) return undefined;
+    const { distribution, spaces } = problem.pending[job]!;
+    const start = Number.isFinite(at) ? at : problem.now + problem.starts.at(-1)! + problem.cycle;
+    return 1 - survival(distribution, Math.max(0, deadlineAt - start) / spaces[space]!.slowdown);
+  }
+
+  #startAwaited(draft: Draft): void {
+    this.#awaited = this.#awaited.filter(({ stage, nodes, shares }) => {
+      if (stage.waiting !== nodes) return false;
+      const workers = shares.flatMap(([group, count]) => freeWorkers(group, stage, count));
+      if (workers.length < nodes) return true;
+      return draft.gang(workers.map((worker) => ({ stage, worker }))) === undefined;
+    });
+  }
+}
+
+/**
+ * @param text seconds, joined by commas
+ * @returns ms
+ * @throws InputError
+ */
+export function gridOf(text: string): Millis[] {
+  const seconds = text.split(',').map((each) => (each.trim() === '' ? Number.NaN : Number(each)));
+  const rises = seconds.every(
+    (at, place) => at > (seconds[place - 1] ?? Number.NEGATIVE_INFINITY) && at < Infinity,
+  );
+  if (seconds[0] !== 0 || !rises)
+    throw new InputError(
+      'bad-option',
+      `startGrid: "${text}" is no grid`,
+      'write seconds from 0 on, rising: 0,10,20',
+    );
+  return seconds.map((at) => at * 1_000);
+}

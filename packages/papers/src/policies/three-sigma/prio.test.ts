@@ -1,0 +1,46 @@
+import { OWNER, PolicyBench } from '@goshawk/policies/testing';
+import { expect, test } from 'vitest';
+import { addPapers } from '../../index.js';
+
+addPapers();
+
+test('nothing is killed for a gang that the freed slots would not help: its GPU is in use', () => {
+  const bench = new PolicyBench('prio', 1, {
+    slots: 4,
+    capacity: { cpu: 4, gpu: 1 },
+    options: { cycleMs: 100 },
+  });
+  const say = bench.books.declare.bind(bench.books);
+  bench.books.declare = (owner, number, facts) =>
+    say(owner, number, { ...facts, ...(number < 10 ? { deadlineAt: 1_000_000 } : {}) });
+  bench.need(1, { demand: { gpu: 1 } });
+  for (const job of [10, 11]) {
+    bench.now += 1_000;
+    bench.need(job, {});
+  }
+  expect(bench.busy).toBe(3);
+  bench.now += 1_000;
+  bench.need(2, { demand: { gpu: 1 } });
+  bench.now += 1_000;
+  bench.settle();
+  const victims = [10, 11].filter((job) =>
+    [...bench.books.job(OWNER, job)!.runs].some((run) => run.isPreempted),
+  );
+  expect(victims).toEqual([]);
+  bench.end(1);
+  bench.now += 1_000;
+  bench.settle();
+  expect([2, 10, 11].map((job) => bench.count(job))).toEqual([1, 1, 1]);
+});
+
+test('what failed at a worker that its owner declines goes to another', () => {
+  const bench = new PolicyBench('prio', 2, { slots: 4, options: { cycleMs: 100 } });
+  const say = bench.books.declare.bind(bench.books);
+  bench.books.declare = (owner, number, facts) => say(owner, number, { ...facts, isDeclared: true });
+  bench.need(1, {});
+  const [[, first]] = bench.takePlaces() as [[number, number]];
+  bench.books.end(bench.runOf(1), 'declined', bench.now);
+  bench.now += 1_000;
+  bench.need(1, {});
+  expect(bench.takePlaces()).toEqual([[1, 1 - first]]);
+});

@@ -1,0 +1,132 @@
+import { addVector, type Millis, mayRun } from '@goshawk/core';
+import type {
+  CentralPolicy,
+  ClusterView,
+  Draft,
+  News,
+  RunView,
+  StageView,
+  WorkerView,
+} from '@goshawk/policies';
+import { countIn } from '@goshawk/policies';
+import {
+  freeWorkers,
+  groupWorkers,
+  hasPreference,
+  isInTime,
+  isPreferred,
+  pendingStages,
+  preemptedRuns,
+  runningStages,
+  type WorkerGroup,
+} from './cluster.js';
+import type { ThreeSigmaOptions } from './settings.js';
+
+/**
+ * Jobs with a deadline before all others (3Sigma §5, `Prio`): by arrival, where they fit; else best-effort jobs are
+ * killed for them, the latest start first. Nothing is estimated, and nothing waits for workers that it prefers.
+ */
+export class Prio implements CentralPolicy {
+  readonly #options: ThreeSigmaOptions;
+  /** For which others were killed. */
+  #awaited: StageView[] = [];
+  #lastCycle = Number.NEGATIVE_INFINITY;
+  #hasChanged = false;
+
+  constructor(options: ThreeSigmaOptions) {
+    this.#options = options;
+  }
+
+  heard(news: readonly News[]): void {
+    this.#hasChanged ||= news.length > 0;
+  }
+
+  plan(cluster: ClusterView, draft: Draft, now: Millis): void {
+    const pending = pendingStages(cluster, this.#options.afterDeadline, now);
+    if (pending.length === 0 || !this.#hasChanged) return;
+    const groups = groupWorkers(cluster, pending);
+    this.#awaited = this.#awaited.filter(
+      (stage) => pending.includes(stage) && !startIn(stage, groups, draft),
+    );
+    const due = this.#lastCycle + this.#options.cycleMs;
+    if (now < due) {
+      draft.again(due);
+      return;
+    }
+    this.#lastCycle = now;
+    this.#hasChanged = false;
+    const preempted = preemptedRuns(cluster);
+    if (preempted.length === 0) this.#awaited = [];
+    // Preempted a cycle ago and still running: the message may be lost.
+    for (const run of preempted) draft.preempt(run);
+    const urgent = pending.filter(({ job }) => isInTime(job, now));
+    for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);
+    for (const stage of pending) {
+      const isLeft = stage.waiting > 0 && !isInTime(stage.job, now);
+      if (isLeft && this.#roomFor(stage, groups, cluster) >= stage.waiting) startIn(stage, groups, draft);
+    }
+  }
+
+  /** Free nodes and those that are being made free, less what is awaited. */
+  #roomFor(stage: StageView, groups: readonly WorkerGroup[], cluster: ClusterView): number {
+    const free = roomWith(preemptedRuns(cluster), stage, groups);
+    return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
+  }
+
+  /** If it does not fit, best-effort jobs are killed, latest first: as many as needed, or none. */
+  #startUrgent(
+    stage: StageView,
+    groups: readonly WorkerGroup[],
+    cluster: ClusterView,
+    draft: Draft,
+    now: Millis,
+  ): void {
+    if (stage.waiting === 0 || this.#awaited.includes(stage)) return;
+    const room = this.#roomFor(stage, groups, cluster);
+    if (room >= stage.waiting && startIn(stage, groups, draft)) return;
+    const ending = preemptedRuns(cluster);
+    const before = roomWith(ending, stage, groups);
+    let missing = stage.waiting - room;
+    const victims: RunView[] = [];
+    const latestFirst = runningStages(cluster.jobs)
+      .filter(({ stage: { job }, runs }) => !isInTime(job, now) && !runs[0]!.isPreempted)
+      .sort((a, b) => b.startedAt - a.startedAt);
+    for (const { runs } of latestFirst) {
+      if (missing <= 0) break;
+      victims.push(...runs);
+      missing = stage.waiting - room - (roomWith([...ending, ...victims], stage, groups) - before);
+    }
+    if (missing > 0) return;
+    this.#awaited.push(stage);
+    for (const run of victims) draft.preempt(run);
+  }
+}
+
+/** Tasks of the stage for which there will be room when the runs have ended: a slot without what the stage demands is none. */
+function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly WorkerGroup[]): number {
+  const freed = new Map<WorkerView, number[]>();
+  for (const { worker, stage: ended } of ending) {
+    const free = freed.get(worker) ?? [...worker.free];
+    addVector(free, ended.demand, 1);
+    freed.set(worker, free);
+  }
+  let room = 0;
+  for (const { workers } of groups) {
+    if (!mayRun(workers[0]!, stage)) continue;
+    for (const worker of workers)
+      room += countIn(stage, freed.get(worker) ?? worker.free, Number.POSITIVE_INFINITY);
+  }
+  return room;
+}
+
+/** On workers that it prefers, else anywhere, at once. */
+function startIn(stage: StageView, groups: readonly WorkerGroup[], draft: Draft): boolean {
+  const { job, waiting } = stage;
+  const preferred = groups.filter(({ workers }) => isPreferred(job.prefers, workers[0]!));
+  return (hasPreference(job) ? [preferred, groups] : [groups]).some((within) => {
+    const workers = within.flatMap((group) => freeWorkers(group, stage, waiting)).slice(0, waiting);
+    return (
+      workers.length === waiting && draft.gang(workers.map((worker) => ({ stage, worker }))) !== undefined
+    );
+  });
+}

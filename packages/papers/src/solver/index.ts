@@ -1,0 +1,2 @@
+export { loadSolver, type Solver } from './highs.js';
+export { ThreadedSolver } from './threaded.js';

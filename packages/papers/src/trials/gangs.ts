@@ -1,0 +1,158 @@
+import { type Millis, ONE_SLOT, present } from '@goshawk/core';
+import { optionsOf, PlanningTimes, type SolveProgram, spreadOf } from '@goshawk/policies';
+import { History } from '@goshawk/predictor';
+import {
+  type DeadlineResults,
+  DeadlineTally,
+  inSeconds,
+  type PlanningResults,
+  planningOf,
+} from '@goshawk/report';
+import type { TraceJob } from '@goshawk/traces';
+import { arrivingJobOf } from '@goshawk/traces';
+import { THREE_SIGMA_POLICIES, ThreeSigma, type ThreeSigmaOptions } from '../policies/three-sigma/index.js';
+import { runTrial, type TrialBelief, type TrialJob, trialPolicy } from './trial.js';
+
+/** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
+interface GangExperiment {
+  readonly policy: GangPolicy;
+  readonly options?: Partial<ThreeSigmaOptions>;
+  readonly jobs: readonly TraceJob[];
+  /** History of the predictor. */
+  readonly past: readonly TraceJob[];
+  /** So many of each program's past runs are known, and the jobs add none. */
+  readonly samples?: number;
+  /** Belief that replaces the prediction from history. */
+  readonly belief?: ((job: number, runMs: Millis) => TrialBelief) | undefined;
+  readonly nodes: number;
+  readonly racks: number;
+}
+
+export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES;
+
+export interface GangRun {
+  readonly deadlines: DeadlineResults;
+  readonly planning?: PlanningResults;
+  /** Wall time of the prediction for a job. */
+  readonly predictionSeconds: ReturnType<typeof inSeconds>;
+}
+
+/** The paper's clusters take the same time for a cycle as ours take to plan it in, in virtual time. */
+const CYCLE_MS = 10_000;
+/** Features of 3σPredict (§4.1) that a job of these workloads has. */
+export const SIGMA_FEATURES = [
+  'name',
+  'logical',
+  'user',
+  'class',
+  'resources',
+  'user+logical',
+  'user+hour',
+  'all',
+] as const;
+
+const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
+
+export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangRun {
+  const { policy: name, jobs, past, nodes, racks, samples } = experiment;
+  const given = { cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options } as const;
+  const options = optionsOf(name, THREE_SIGMA_POLICIES[name], given) as ThreeSigmaOptions;
+  const policy = trialPolicy(name, options);
+  const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
+  const known = samples === undefined ? past : sampled(past, samples);
+  for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));
+  const times = new PlanningTimes(() => performance.now());
+  const predictions: Millis[] = [];
+  /** Last start of each job. */
+  const startedMs: Millis[] = [];
+  const { completedMs, preemptions } = runTrial({
+    jobs: jobs.map((job) => gangOf(job, options.slowdown)),
+    workers: Array.from({ length: nodes }, (_, node) => ({
+      capacity: ONE_SLOT,
+      attributes: { rack: `r${1 + (node % racks)}` },
+    })),
+    policy,
+    solve,
+    abandons: options.afterDeadline === 'abandon',
+    believe: (number) => {
+      const job = jobs[number]!;
+      const began = performance.now();
+      const belief = experiment.belief?.(number, runMsOf(job)) ?? beliefIn(job, name, history);
+      predictions.push(performance.now() - began);
+      return belief;
+    },
+    started: ({ stage }, now) => {
+      startedMs[stage.job.number] = now;
+    },
+    completed: (number) => {
+      const job = jobs[number]!;
+      if (samples === undefined) history.learn(arrivingJobOf(job), runMsOf(job));
+    },
+    times,
+  });
+  const tally = policy instanceof ThreeSigma ? policy.tally : {};
+  return {
+    deadlines: deadlinesOf(jobs, startedMs, completedMs),
+    ...present({ planning: planningOf({ ...tally, preemptions }, times.read()) }),
+    predictionSeconds: inSeconds(spreadOf(predictions)),
+  };
+}
+
+/** The first runs of each program. */
+function sampled(past: readonly TraceJob[], samples: number): TraceJob[] {
+  const seen = new Map<string, number>();
+  return past.filter(({ user, logicalName }) => {
+    const program = `${user} ${logicalName}`;
+    const count = seen.get(program) ?? 0;
+    seen.set(program, count + 1);
+    return count < samples;
+  });
+}
+
+function beliefIn(job: TraceJob, policy: GangPolicy, history: History): TrialBelief {
+  if (policy === 'point-perf') return { estimateMs: runMsOf(job) };
+  const prediction = history.predict(arrivingJobOf(job));
+  return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };
+}
+
+/** All tasks of a job run for as long as the job does. */
+function gangOf(job: TraceJob, slowdown: number): TrialJob {
+  const { submitSeconds, durationsSeconds, deadlineSeconds, prefer: prefers } = job;
+  const stage = {
+    tasks: durationsSeconds.length,
+    demand: ONE_SLOT,
+    durationMs: runMsOf(job),
+    parents: [],
+  };
+  return {
+    arriveMs: submitSeconds * 1_000,
+    ...present({ deadlineMs: deadlineSeconds && deadlineSeconds * 1_000, prefers }),
+    slowdown,
+    stages: [stage],
+  };
+}
+
+function runMsOf({ meanSeconds }: TraceJob): Millis {
+  return meanSeconds * 1_000;
+}
+
+function deadlinesOf(
+  jobs: readonly TraceJob[],
+  startedMs: readonly Millis[],
+  completedMs: ArrayLike<Millis>,
+): DeadlineResults {
+  const tally = new DeadlineTally();
+  for (const [index, { submitSeconds, deadlineSeconds, durationsSeconds }] of jobs.entries()) {
+    const endMs = completedMs[index]!;
+    const isCompleted = !Number.isNaN(endMs);
+    const ranSeconds = isCompleted ? (endMs - startedMs[index]!) / 1_000 : 0;
+    tally.add({
+      ...present({ deadlineSeconds }),
+      outcome: isCompleted ? 'completed' : 'failed',
+      submitSeconds,
+      runtimeSeconds: (endMs - submitSeconds * 1_000) / 1_000,
+      taskRunSeconds: durationsSeconds.map(() => ranSeconds),
+    });
+  }
+  return tally.read(jobs.at(-1)!.submitSeconds)!;
+}

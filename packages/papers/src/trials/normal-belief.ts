@@ -1,0 +1,53 @@
+import { type Millis, Random, type Segment } from '@goshawk/core';
+import { NormalDraws, normalCdf } from '@goshawk/traces';
+import type { TrialBelief } from './trial.js';
+
+/** Equal parts of a distribution, as many as a histogram has bins. */
+const PARTS = 80;
+/** Standard deviation of how far estimates are off, beside what all of them are (3Sigma §6.3). */
+const SHIFT_DEVIATION = 0.1;
+/** Between the ends of a part that has none, in standard deviations. */
+const OUTERMOST = 4;
+
+/**
+ * Run times that are believed to be normal, off by a share on the mean, and cut off at 0 (3Sigma §6.3, Fig. 9).
+ *
+ * @param spread standard deviation over the mean; 0: one number
+ */
+export function normalBelief({
+  shift,
+  spread,
+  seed,
+}: {
+  readonly shift: number;
+  readonly spread: number;
+  readonly seed: number;
+}): (job: number, runMs: Millis) => TrialBelief {
+  return (job, runMs) => {
+    const draws = new NormalDraws(Random.seeded(seed).fork(`shift ${job}`));
+    const estimateMs = Math.max(1, runMs * (1 + shift + SHIFT_DEVIATION * draws.next()));
+    if (spread === 0) return { estimateMs };
+    return { estimateMs, distribution: normalParts(estimateMs, spread * runMs) };
+  };
+}
+
+/** Parts of equal chance of a normal distribution that is cut off at 0. */
+export function normalParts(meanMs: Millis, deviationMs: Millis): Segment[] {
+  const below = normalCdf(-meanMs / deviationMs);
+  const at = (share: number) => meanMs + deviationMs * normalQuantile(below + share * (1 - below));
+  return Array.from({ length: PARTS }, (_, part) => ({
+    from: Math.max(0, at(part / PARTS)),
+    to: at((part + 1) / PARTS),
+    p: 1 / PARTS,
+  }));
+}
+
+function normalQuantile(share: number): number {
+  let [low, high] = [-OUTERMOST, OUTERMOST];
+  for (let step = 0; step < 50; step++) {
+    const middle = (low + high) / 2;
+    if (normalCdf(middle) < share) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}

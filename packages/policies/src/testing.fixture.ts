@@ -1,0 +1,184 @@
+import {
+  type Address,
+  type BatchPart,
+  type Millis,
+  NO_RESOURCES,
+  type Priority,
+  parseUsers,
+  present,
+  Random,
+  type Resources,
+} from '@goshawk/core';
+import { ClusterBooks } from './books/books.js';
+import { BookedDraft } from './books/draft.js';
+import type { BookedRun, BookedStage, BookedWorker } from './books/entries.js';
+import type { CentralPolicy, PolicyContext, PolicyOptions, RunEnd } from './contract.js';
+import { makePolicy } from './table.js';
+
+export const OWNER = 900 as Address;
+
+/** An owner's report about a job's waiting tasks. */
+export interface Need {
+  readonly stage?: number;
+  readonly tasks?: number;
+  readonly estimateMs?: Millis;
+  readonly long?: boolean;
+  readonly part?: BatchPart;
+  readonly demand?: Resources;
+  readonly jobTasks?: number;
+  readonly ageMs?: Millis;
+  readonly estimateFollows?: boolean;
+  readonly priority?: Priority;
+  readonly user?: string;
+}
+
+export interface BenchSettings {
+  readonly slots?: number;
+  /** Capacity per worker. */
+  readonly capacity?: Resources;
+  readonly options?: PolicyOptions;
+  readonly context?: Partial<PolicyContext>;
+}
+
+/** Books, a policy that plans after each change, and workers that run what they get until they are told to end it. */
+export class PolicyBench {
+  readonly books = new ClusterBooks();
+  readonly policy: CentralPolicy;
+  now: Millis = 0;
+  /** When the policy asked to be asked again. */
+  againAt: Millis = Number.POSITIVE_INFINITY;
+  /** Starts that it asked for and that could not be made. */
+  refused = 0;
+  #started: BookedRun[] = [];
+
+  constructor(name: string, workers: number, settings: BenchSettings = {}) {
+    const { slots = 1, capacity = NO_RESOURCES, options = {}, context = {} } = settings;
+    const random = Random.seeded('policy-bench');
+    this.policy = makePolicy(name, options, {
+      cutoffMs: 1_000,
+      sizesAreGiven: true,
+      reserve: 0,
+      random: () => random.next(),
+      ...context,
+    });
+    for (let at = 0; at < workers; at++) this.join(at, slots, capacity);
+    this.settle();
+  }
+
+  join(address: number, slots = 1, capacity: Resources = NO_RESOURCES): void {
+    const worker = this.books.addWorker(address as Address, this.books.names.capacityOf(slots, capacity));
+    this.books.setOpen(worker, true);
+  }
+
+  worker(address: number): BookedWorker {
+    return this.books.worker(address as Address)!;
+  }
+
+  stage(job: number, index = 0): BookedStage {
+    return this.books.job(OWNER, job)!.stageAt(index)!;
+  }
+
+  /** As an owner's `need`, and what follows from it. */
+  need(job: number, need: Need): void {
+    this.say(job, need);
+    this.settle();
+  }
+
+  /** The same, with more to come in this turn. */
+  say(job: number, need: Need): void {
+    const { stage: index = 0, tasks = 1, estimateMs = 100, long = false, part = 'judged' } = need;
+    const {
+      demand = NO_RESOURCES,
+      jobTasks = tasks,
+      ageMs = 0,
+      estimateFollows = false,
+      priority,
+      user,
+    } = need;
+    const { books } = this;
+    const booked = books.declare(OWNER, job, {
+      arrivedAt: this.now - ageMs,
+      long,
+      tasks: jobTasks,
+      ...present({ priority, user }),
+    });
+    const facts = { part, estimateMs, estimateFollows, demand: books.names.demandOf(demand) };
+    books.setWaiting(books.stage(booked, index, facts), tasks, this.now);
+    books.forgetIfOver(booked);
+  }
+
+  withdraw(job: number): void {
+    this.books.withdraw(this.books.job(OWNER, job)!, this.now);
+    this.settle();
+  }
+
+  /** One task of the job ends; `at` tells where, or else it is where the job was started first. */
+  end(job: number, how: RunEnd = 'done', at?: number): void {
+    this.books.end(this.runOf(job, at), how, this.now);
+    this.settle();
+  }
+
+  /** A worker on which the job runs is gone. */
+  lose(job: number): void {
+    this.books.removeWorker(this.runOf(job).worker, this.now);
+    this.settle();
+  }
+
+  runOf(job: number, at?: number): BookedRun {
+    const runs = [...this.books.job(OWNER, job)!.runs];
+    return runs.find(({ worker }) => at === undefined || worker.address === at)!;
+  }
+
+  /** One of all tasks that run ends. */
+  endAny(draw: number): void {
+    const runs = [...this.books.workers].flatMap((worker) => worker.runs);
+    this.books.end(runs[draw % runs.length]!, 'done', this.now);
+    this.settle();
+  }
+
+  /** The turn is over: the policy hears what has changed, and plans. */
+  settle(): void {
+    this.policy.heard(this.books.takeNews(), this.now);
+    const draft = new BookedDraft(this.books, 1, this.now);
+    this.policy.plan(this.books, draft, this.now);
+    this.againAt = draft.againAt;
+    this.refused += draft.refused;
+    this.#started.push(...draft.started);
+    this.books.checkInvariants();
+    this.policy.checkInvariants?.(this.books);
+  }
+
+  /** Tasks of the job that run. */
+  count(job: number): number {
+    return this.books.job(OWNER, job)?.running ?? 0;
+  }
+
+  get busy(): number {
+    return this.books.runCount;
+  }
+
+  /** Jobs in the order in which their tasks were started since this was asked last. */
+  take(): number[] {
+    return this.takePlaces().map(([job]) => job);
+  }
+
+  /** The same with the worker of each. */
+  takePlaces(): (readonly [job: number, worker: number])[] {
+    return this.#started.splice(0).map(({ stage, worker }) => [stage.job.number, worker.address] as const);
+  }
+}
+
+/** Running tasks of two users of weights 1 and 3, then of 3 and 1, as the operator changes them. */
+export function sharesOverNewWeights(bench: PolicyBench): [first: number, second: number][] {
+  bench.say(1, { tasks: 200, user: 'ann' });
+  bench.say(2, { tasks: 200, user: 'ben' });
+  return ['{"ann": {"weight": 1}, "ben": {"weight": 3}}', '{"ann": {"weight": 3}}'].map((users) => {
+    bench.books.grant(parseUsers(users, 'users.json'));
+    bench.settle();
+    for (let end = 0; end < 30; end++) {
+      bench.now += 1;
+      bench.endAny(end);
+    }
+    return [bench.count(1), bench.count(2)];
+  });
+}
