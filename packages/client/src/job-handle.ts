@@ -53,6 +53,8 @@ export interface RetryOptions extends CallOptions {
   readonly tasks?: TaskChoice | undefined;
   /** Leaves out tasks that were cancelled, unless a failed task kept their stage from running. */
   readonly failed?: boolean | undefined;
+  /** Runs them as a new job that keeps their numbers and names this one as `retryOf`; this job stays as it is. */
+  readonly asNew?: boolean | undefined;
   /** The same key again is the same retry. */
   readonly key?: string | undefined;
 }
@@ -295,10 +297,11 @@ export class JobHandle<Value = unknown> {
    * that failed or were cancelled; with `failed`, only those that failed and the stages that could not run because of them.
    *
    * @throws InputError `not-ended` while the job continues, `nothing-failed` when all chosen tasks completed, `unknown-task`,
-   *   `stage-not-completed` where a chosen task runs after a stage that has failed
+   *   `stage-not-completed` where a chosen task runs after a stage that has failed, and `missing-inputs` where a new job
+   *   would need return values of this one
    */
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
-    const { key = randomName(), tasks, failed } = options;
+    const { key = randomName(), tasks, failed, asNew } = options;
     checkKey(key);
     const ranges = tasks === undefined ? undefined : rangesOf(tasks);
     let sentAtMs: Millis | undefined;
@@ -307,7 +310,8 @@ export class JobHandle<Value = unknown> {
         what: 'to retry a job',
         build: (request) => {
           sentAtMs ??= performance.now();
-          return { type: 'retryJob', request, key, id: this.id, failedOnly: failed, tasks: ranges };
+          const chosen = { failedOnly: failed, tasks: ranges, asNew };
+          return { type: 'retryJob', request, key, id: this.id, ...chosen };
         },
       },
       options,

@@ -90,7 +90,9 @@ export async function* eachResult(
         // Another process of the scheduler may list the tasks in another order.
         if (order === 'completed' && owner !== undefined && owner !== page.from && from > 0) from = 0;
         else {
-          from += page.tasks.length;
+          // A job that retries some tasks has gaps in its numbers.
+          const last = page.tasks.at(-1);
+          if (last !== undefined) from = order === 'index' ? last.task + 1 : from + page.tasks.length;
           pace.took(page.tasks.length);
           hasMore = page.next !== undefined;
           for (const row of page.tasks) if (yielded.isNew(row)) yield resultJson(id, row);

@@ -305,6 +305,10 @@ export const ROUTES: readonly Route[] = [
         .optional()
         .describe('only these tasks, such as 3,7-9; by default all that did not complete'),
       failed: z.boolean().optional().describe('omit cancelled tasks'),
+      asNew: z
+        .boolean()
+        .optional()
+        .describe('run them as a new job that keeps their numbers and names this one as `retryOf`'),
     }),
     answer: shapes.retried,
     errors: { ...NO_JOB, 409: 'the job continues, or all chosen tasks have completed' },

@@ -39,6 +39,8 @@ const summary = z.object({
   held: z.boolean(),
   /** Nothing of it starts before; null once that time has come. */
   beginAt: time.nullable(),
+  /** The job of which it retries tasks, under the same numbers. */
+  retryOf: z.string().nullable(),
   tasks: taskCounts,
   submittedAt: time,
   startedAt: time.nullable(),

@@ -284,12 +284,19 @@ class Job:
         return self.client.request("POST", self._path("/cancel"), _given(tasks=tasks, stage=stage))
 
     def retry(
-        self, tasks: Optional[str] = None, failed: Optional[bool] = None, key: Optional[str] = None
+        self,
+        tasks: Optional[str] = None,
+        failed: Optional[bool] = None,
+        key: Optional[str] = None,
+        as_new: Optional[bool] = None,
     ) -> "Job":
-        """Runs tasks again that did not complete: the same tasks of the same job."""
-        body = _given(tasks=tasks, failed=failed, key=key or str(uuid.uuid4()))
-        self.client.request("POST", self._path("/retry"), body)
-        return self
+        """
+        Runs tasks again that did not complete: the same tasks of the same job. With `as_new` they run as a new job, which
+        keeps their numbers and is returned; this one stays as it is.
+        """
+        body = _given(tasks=tasks, failed=failed, asNew=as_new, key=key or str(uuid.uuid4()))
+        again = self.client.request("POST", self._path("/retry"), body)
+        return Job(self.client, again["job"]) if as_new else self
 
     def why(self, task: Optional[int] = None) -> str:
         """Why the job or a task waits, or where its time went, in a sentence."""

@@ -61,6 +61,17 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(job.retry().wait(60)["state"], "completed")
         self.assertEqual([result.attempt for result in job.results()], [2, 1])
 
+    def test_retry_as_a_new_job_keeps_the_numbers_of_the_tasks(self):
+        flag = os.path.join(os.environ["GOSHAWK_TEST_FOLDER"], "fixed as new")
+        tasks = [command("true"), command("test", "-e", flag)]
+        job = self.client.submit(tasks=tasks)
+        self.assertEqual(job.wait(60)["state"], "failed")
+        open(flag, "w").close()
+        again = job.retry(as_new=True)
+        self.assertEqual(again.wait(60)["retryOf"], job.id)
+        self.assertEqual([(result.index, result.attempt) for result in again.results()], [(1, 1)])
+        self.assertEqual(job.describe()["state"], "failed")
+
     def test_events_end_with_the_job(self):
         job = self.client.submit(tasks=[{"sleep": 50}])
         events = list(job.events())

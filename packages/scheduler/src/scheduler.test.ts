@@ -241,6 +241,7 @@ describe('clients', () => {
       id: job.id,
       failedOnly: undefined,
       tasks: undefined,
+      asNew: undefined,
     } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
   });
@@ -384,6 +385,7 @@ describe('clients', () => {
       id: failed.id,
       failedOnly: undefined,
       tasks: undefined,
+      asNew: undefined,
     } as const;
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });

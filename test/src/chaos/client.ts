@@ -190,6 +190,7 @@ export class Client implements Machine {
           id: retryOf,
           failedOnly: undefined,
           tasks: undefined,
+          asNew: undefined,
         });
       }
       return;

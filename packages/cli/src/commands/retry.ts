@@ -13,6 +13,7 @@ export const retryCommand = defineCommand({
     ['goshawk retry $id', 'all tasks that failed or were cancelled'],
     ['goshawk retry $id 3,7-9', 'these tasks'],
     ['goshawk retry $id --wait', 'and wait for the whole job to end'],
+    ['goshawk retry $id --as-new', 'as a new job, whose tasks keep their numbers'],
   ],
   options: {
     failed: {
@@ -20,31 +21,37 @@ export const retryCommand = defineCommand({
       flagOnly: true,
       describe: 'skip cancelled tasks, unless a failed task kept their stage from running',
     },
+    asNew: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'run them as a new job that keeps their numbers; this job stays as it is',
+    },
     wait: {
       type: 'flag',
       flagOnly: true,
       describe: 'wait for the job to end, and exit as `goshawk wait` does',
     },
   },
-  async run(context, { failed, wait }, { words }) {
+  async run(context, { failed, wait, asNew }, { words }) {
     const signal = context.interrupted;
     const [name, tasks] = words;
     await using cluster = await openCluster(context);
     const job = cluster.job(await jobNamed(context, cluster, name!));
-    const again = await job.retry({ tasks, failed, signal });
+    const again = await job.retry({ tasks, failed, asNew, signal });
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {
       context.json({ schema: 'goshawk.retry/1', job: id, state, tasks: tasksAgain, completed });
-      return wait ? await awaitEnds(context, [job]) : undefined;
+      return wait ? await awaitEnds(context, [again]) : undefined;
     }
     context.out(id);
     const run = tasksAgain === 1 ? '1 task runs again' : `${formatCount(tasksAgain)} tasks run again`;
+    const as = asNew ? ` as ${id}` : '';
     const skipped =
       completed === 0
         ? ''
         : `; ${counted(completed, 'chosen task')} had completed and ${completed === 1 ? 'does' : 'do'} not`;
     const hint = wait ? '' : `; \`goshawk wait ${id}\` waits for it to end`;
-    context.note(`${run}${skipped}${hint}`);
-    return wait ? await awaitEnds(context, [job]) : undefined;
+    context.note(`${run}${as}${skipped}${hint}`);
+    return wait ? await awaitEnds(context, [again]) : undefined;
   },
 });

@@ -31,6 +31,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
     ...section('command', commandLines(job)),
     ...section('priority', job.priority === 'normal' ? undefined : job.priority),
     ['submitted', submission(job, now)],
+    ...section('retries', job.retryOf && `tasks of ${plain(job.retryOf)}, under the same numbers`),
     ...section('held', holdLine(job, now)),
     ...section('deadline', deadlineLine(job, now)),
     ...section('limit', timeLimitLine(job, now)),

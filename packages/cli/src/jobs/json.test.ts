@@ -15,6 +15,7 @@ it('a job in a list: ISO times, seconds, null for what is not known', () => {
     classifiedBy: 'given',
     estimateSeconds: null,
     state: 'running',
+    retryOf: null,
     held: false,
     beginAt: null,
     tasks: { total: 200, waiting: 0, running: 0, completed: 200, failed: 0, cancelled: 0 },

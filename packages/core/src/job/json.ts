@@ -29,6 +29,7 @@ export function summaryJson(job: JobSummary, now: Millis): Record<string, unknow
     state: job.state,
     held: job.held ?? false,
     beginAt: job.beginAt === undefined ? null : new Date(job.beginAt).toISOString(),
+    retryOf: job.retryOf ?? null,
     tasks: job.tasks,
     submittedAt: at(job, 0),
     startedAt: at(job, job.startedMs),

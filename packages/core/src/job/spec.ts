@@ -9,6 +9,7 @@ import { parseBytes } from './bytes.js';
 import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
 import { exitCodeOfSignal } from './signals.js';
+import type { TaskRange } from './task-ranges.js';
 
 /**
  * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text
@@ -331,6 +332,8 @@ export interface JobSpec {
   readonly slowdown?: number;
   /** The submitter's span, as W3C Trace Context writes it. */
   readonly traceparent?: string;
+  /** Retries these tasks of an ended job, under the same numbers; it has no others. Set by schedulers alone. */
+  readonly retryOf?: { readonly job: string; readonly tasks: readonly TaskRange[] };
 }
 
 export type JobInput = z.input<typeof jobSpecSchema>;

@@ -115,7 +115,7 @@ const summaryFields = {
   deadlineMs: optional(ms),
 };
 
-/** Changes that the user made since submission; the last fields of summaries and details. */
+/** Changes that the user made since submission; among the last fields of summaries and details. */
 const standingFields = {
   /** Nothing of it starts until it is released. */
   held: optional(flag),
@@ -123,7 +123,10 @@ const standingFields = {
   beginAt: optional(ms),
 };
 
-export const jobSummary = view({ ...summaryFields, ...standingFields });
+/** The job of which it retries tasks. */
+const retryOf = optional(name);
+
+export const jobSummary = view({ ...summaryFields, ...standingFields, retryOf });
 export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
 /** Whether a job has met its deadline; undefined where it has none, or has neither ended nor missed it. */
@@ -205,6 +208,7 @@ export const jobDetail = view({
   ...standingFields,
   /** Clients append tasks to it. */
   open: optional(flag),
+  retryOf,
 });
 export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 

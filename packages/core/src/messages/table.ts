@@ -448,6 +448,8 @@ export const MESSAGES = {
     key: name,
     id: name,
     ...retryChoiceFields,
+    /** As a new job, which keeps the numbers of the tasks. */
+    asNew: optional(flag),
   }),
   findSchedulers: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
   drainWorker: message('client', 'central', 'Sent again until answered; draining twice is once.', {

@@ -174,7 +174,7 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
 }
 
 function title(job: Job): Node[] {
-  const { user, submittedAt, classifiedBy, priority, deadlineAt, deadlineMet, stages } = job;
+  const { user, submittedAt, classifiedBy, priority, deadlineAt, deadlineMet, stages, retryOf } = job;
   const by = classifiedBy === 'given' ? 'estimate at submission' : classifiedBy;
   const known = classifiedBy === 'pilots, not yet' ? `taken for ${job.class}` : `${job.class} (${by})`;
   const deadline =
@@ -197,6 +197,9 @@ function title(job: Job): Node[] {
         ? []
         : [['demand', demandWords(single)] as const]),
       ['priority', priority],
+      ...(retryOf === null
+        ? []
+        : [['retries', h('span', {}, 'tasks of ', h('a', { href: `#/jobs/${retryOf}` }, retryOf))] as const]),
       ...(deadline === null ? [] : [['deadline', deadline] as const]),
     ]),
   ];
@@ -240,6 +243,12 @@ function actionsOf({ state, held, tasks, priority, beginAt }: Job): Action[] {
       path: 'retry',
       confirm: `Run ${counted(again, 'task')} of this job again? ${count(tasks.completed)} completed ones are kept.`,
     },
+    {
+      words: 'Retry as new job…',
+      path: 'retry',
+      body: { asNew: true },
+      confirm: `Run ${counted(again, 'task')} in a new job, under the same numbers? This job stays as it is.`,
+    },
   ];
 }
 
@@ -257,7 +266,8 @@ function offer(place: Place, actions: HTMLElement, job: Job, done: () => void): 
   const run = async ({ path, body }: Action): Promise<void> => {
     fill(outcome);
     try {
-      await post(`/v1/jobs/${encodeURIComponent(job.id)}/${path}`, body);
+      const answer = await post<{ job?: string }>(`/v1/jobs/${encodeURIComponent(job.id)}/${path}`, body);
+      if (answer.job !== undefined && answer.job !== job.id) location.hash = `#/jobs/${answer.job}`;
       done();
     } catch (error) {
       const { message, hint } = error as ApiError;

@@ -410,6 +410,7 @@ describe('a message on which a machine throws', () => {
       id: 's-1',
       failedOnly: undefined,
       tasks: undefined,
+      asNew: undefined,
     } as Message);
     expect(post.sent.map(({ message }) => (message as { hint: string }).hint.match(/\d+/)![0])).toEqual([
       ...new Array(100).fill('1'),

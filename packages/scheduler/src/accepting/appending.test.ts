@@ -61,9 +61,46 @@ function restart(): void {
   bench.take();
 }
 
+/** Appends and asks before the disk has it. */
+function appendUnwritten(first: number, input: string): void {
+  const message = {
+    ...CONTEXT,
+    request: ++request,
+    first,
+    each: [{ input }],
+    digest: `${first + 1}`,
+    close: false,
+  };
+  bench.receive(CLIENT, { type: 'appendTasks', ...message });
+}
+
 const value = (of: unknown): Outcome => ({ ...COMPLETED, value: of });
 
 describe('an open job', () => {
+  test('gives out no task before it is on the disk, for the next one with its index would have its attempts', () => {
+    append(0, ['a']);
+    appendUnwritten(1, 'b');
+    appendUnwritten(2, 'c');
+    expect(run()).toMatchObject({ task: 0 });
+    expect([run(), run()]).toMatchObject([
+      { task: 1, payload: { input: 'b' } },
+      { task: 2, payload: { input: 'c' } },
+    ]);
+    appendUnwritten(3, 'd');
+    expect(bench.ask(W1, 1)).toBeUndefined();
+    bench.commit();
+    expect(bench.ask(W1, 1)).toMatchObject({ task: 3 });
+  });
+
+  test('ends what is not on the disk yet when it is cancelled', () => {
+    append(0, ['a']);
+    appendUnwritten(1, 'b');
+    bench.receive(CLIENT, { type: 'cancelJob', request: 99, id: 's-1' });
+    bench.commit();
+    expect(detail()).toMatchObject({ state: 'cancelled', tasks: { total: 2, cancelled: 2 } });
+    expect(bench.ask(W1, 1)).toBeUndefined();
+  });
+
   test('runs what is appended, and ends when it is closed and all has ended', () => {
     expect(detail()).toMatchObject({ state: 'waiting', open: true, tasks: { total: 0 } });
     expect(append(0, ['a', 'b'])).toEqual({ tasks: 2, digest: '2', closed: false, state: 'waiting' });
@@ -152,7 +189,7 @@ describe('an open job', () => {
     for (const outcome of [COMPLETED, FAILED, COMPLETED]) run(outcome);
     expect(detail().state).toBe('failed');
     restart();
-    const choice = { failedOnly: true, tasks: undefined };
+    const choice = { failedOnly: true, tasks: undefined, asNew: undefined };
     bench.receive(CLIENT, { type: 'retryJob', request: 60, key: 'again', id: 's-1', ...choice });
     bench.commit();
     bench.take();

@@ -66,7 +66,12 @@ function appended(
   if (tasks.length > 0) job.digest = digest;
   job.isOpen = !close;
   heard(s, job, taken, now);
-  s.routing.appended(job, tasks.length, now);
+  const count = job.taskCount;
+  s.ledger.whenDurable((then) => {
+    if (s.jobs.byNumber(job.number) !== job || job.hasEnded) return;
+    const written = job.appendedAreWritten(count);
+    if (written > 0) s.routing.appended(job, written, then);
+  }, now);
   s.endings.endIfDone(job, now);
   return undefined;
 }

@@ -37,7 +37,7 @@ function detail(id: string) {
 }
 
 function retry(id: string): void {
-  const choice = { failedOnly: undefined, tasks: undefined };
+  const choice = { failedOnly: undefined, tasks: undefined, asNew: undefined };
   bench.receive(CLIENT, {
     type: 'retryJob',
     request: 50,

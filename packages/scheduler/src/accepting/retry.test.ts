@@ -54,13 +54,13 @@ function cancel(id = 's-1'): void {
 }
 
 function retry(
-  choice: Partial<RetryChoice> = {},
+  choice: Partial<RetryChoice> & { readonly asNew?: boolean } = {},
   key = `retry ${++requests}`,
   id = 's-1',
 ): MessageOf<'accepted'>['value'] | MessageOf<'refused'> {
-  const { failedOnly, tasks } = choice;
+  const { failedOnly, tasks, asNew } = choice;
   bench.take();
-  bench.receive(CLIENT, { type: 'retryJob', request: 90, key, id, failedOnly, tasks });
+  bench.receive(CLIENT, { type: 'retryJob', request: 90, key, id, failedOnly, tasks, asNew });
   bench.commit();
   const answer = bench.take().find(({ type }) => type === 'accepted' || type === 'refused');
   return answer?.type === 'accepted' ? answer.value : (answer as MessageOf<'refused'>);
@@ -212,7 +212,7 @@ describe('a retry', () => {
     runAll(({ task }) => task === 7);
     bench.receive(CLIENT, {
       ...{ type: 'retryJob', request: 91, key: 'r', id: 's-1' },
-      ...{ failedOnly: undefined, tasks: undefined },
+      ...{ failedOnly: undefined, tasks: undefined, asNew: undefined },
     });
     expect(bench.ask(W1, 1)).toBeUndefined();
     expect(bench.take().some(({ type }) => type === 'accepted')).toBe(false);
@@ -392,5 +392,108 @@ describe('attempt numbers', () => {
     expect(detail().failures).toMatchObject([{ attempts: 1 }]);
     retry();
     expect(bench.ask(W1, 1)).toMatchObject({ execution: 2 });
+  });
+});
+
+describe('a retry as a new job', () => {
+  const SAME: JobInput = { tasks: { count: 10, run: { exec: ['x'], env: { BIG: 'x'.repeat(8_000) } } } };
+
+  test('runs the failed tasks under their numbers, and leaves the old job as it is', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 3 || task === 7);
+    const before = detail();
+    expect(retry({ asNew: true }, 'again')).toMatchObject({ job: 's-2', state: 'waiting', again: 2 });
+    expect(detail('s-2')).toMatchObject({ retryOf: 's-1', tasks: { total: 2, waiting: 2 } });
+    const runs = runAll(undefined, 2);
+    expect(runs).toMatchObject([
+      { task: 3, attempt: 1, jobId: 's-2', payload: { sleep: 4 } },
+      { task: 7, attempt: 1, jobId: 's-2', payload: { sleep: 8 } },
+    ]);
+    expect(detail('s-2')).toMatchObject({
+      state: 'completed',
+      retryOf: 's-1',
+      tasks: { total: 2, completed: 2, cancelled: 0 },
+    });
+    expect(detail()).toEqual(before);
+  });
+
+  test('is made once for a key', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 3);
+    expect(retry({ asNew: true }, 'again')).toMatchObject({ job: 's-2' });
+    expect(retry({ asNew: true }, 'again')).toMatchObject({ job: 's-2' });
+    restart();
+    expect(retry({ asNew: true }, 'again')).toMatchObject({ job: 's-2' });
+    expect(retry({ asNew: true }, 'k')).toMatchObject({ code: 'key-conflict' });
+    expect(retry({ asNew: true }, 'another')).toMatchObject({
+      job: expect.not.stringMatching(/^s-2$/),
+      again: 1,
+    });
+  });
+
+  test('goes on with the stages after the one that failed, across a restart', () => {
+    submit(STAGED);
+    runAll(({ task }) => task === 1);
+    expect(retry({ asNew: true })).toMatchObject({ job: 's-2', again: 4 });
+    restart();
+    expect(detail('s-2')).toMatchObject({ retryOf: 's-1', tasks: { total: 4, waiting: 4 } });
+    expect(runAll(undefined, 2).map(({ task }) => task)).toEqual([1, 3, 4, 5]);
+    expect(detail('s-2')).toMatchObject({
+      state: 'completed',
+      stages: [{ tasks: 1 }, { tasks: 2 }, { tasks: 1 }],
+    });
+  });
+
+  test('takes part of a later stage alone', () => {
+    submit(STAGED);
+    runAll(({ task }) => task === 4);
+    expect(retry({ asNew: true, tasks: [{ first: 4, last: 4 }] })).toMatchObject({ again: 2 });
+    expect(runAll(undefined, 2).map(({ task }) => task)).toEqual([4, 5]);
+  });
+
+  test('lists and returns its own tasks alone, and can be retried itself', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 3 || task === 7);
+    retry({ asNew: true });
+    runAll(({ task }) => task === 7, 2);
+    const asked = { request: 5, id: 's-2', from: 0 };
+    bench.receive(CLIENT, { type: 'listTasks', ...asked, states: [], stage: undefined, limit: 10 });
+    bench.receive(CLIENT, { type: 'readResults', ...asked, order: 'index' });
+    bench.commit();
+    const answers = bench.take();
+    expect(answers.find((answer) => answer.type === 'taskPage')!.value).toMatchObject({
+      total: 2,
+      tasks: [
+        { index: 3, state: 'completed' },
+        { index: 7, state: 'failed' },
+      ],
+    });
+    expect(answers.find((answer) => answer.type === 'resultPage')!.value).toMatchObject({
+      tasks: [{ task: 3 }, { task: 7 }],
+    });
+    expect(retry({ tasks: [{ first: 5, last: 5 }] }, 'other', 's-2')).toMatchObject({
+      code: 'nothing-failed',
+    });
+    expect(retry({ asNew: true }, 'more', 's-2')).toMatchObject({ job: 's-3', again: 1 });
+    expect(runAll(undefined, 3)).toMatchObject([{ task: 7, payload: { sleep: 8 } }]);
+    expect(detail('s-3')).toMatchObject({ state: 'completed', retryOf: 's-2' });
+  });
+
+  test('copies no payload for each task', () => {
+    submit({ ...SAME, tasks: { ...(SAME.tasks as object), count: 100_000 } } as JobInput);
+    cancel();
+    expect(retry({ asNew: true })).toMatchObject({ again: 100_000 });
+    const record = bench.records.findLast(({ kind }) => kind === 'accepted') as JobRecord & {
+      kind: 'accepted';
+    };
+    expect(JSON.stringify(record).length).toBeLessThan(9_000);
+  });
+
+  test('is refused where it would need return values of the old job', () => {
+    const taking = { ...STAGED.stages![1]!, inputs: ['extract'] };
+    submit({ stages: [STAGED.stages![0]!, taking] });
+    runAll(({ task }) => task === 4);
+    expect(retry({ asNew: true })).toMatchObject({ code: 'missing-inputs' });
+    expect(retry()).toMatchObject({ job: 's-1', again: 1 });
   });
 });

@@ -20,12 +20,13 @@ import {
 } from '@goshawk/core';
 import { refused } from '../clients/answers.js';
 import { Job } from '../job/job.js';
-import { findReopening } from '../job/reopening.js';
+import { findReopening, type Reopening } from '../job/reopening.js';
 import { bytesOf } from '../keeping/job-bytes.js';
 import { NOT_READY, type Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 import { whatIsMissing, whyImpossible } from './admission.js';
 import { accept, reopen } from './intake.js';
+import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
 // Jobs that clients bring, or want tried again: taken, known by their keys, or refused.
@@ -43,7 +44,7 @@ export function submit(
   reply(s, from, message.request, submitted(s, from, message, owner, now));
 }
 
-/** Runs tasks of an ended job again: the same tasks of the same job, as further attempts. */
+/** Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers. */
 export function retry(
   s: SchedulerParts,
   from: Address,
@@ -116,10 +117,12 @@ function retried(
   job: Job,
   now: Millis,
 ): Accepted | Refusal {
-  const { key, tasks, failedOnly } = message;
+  const { key, tasks, failedOnly, asNew } = message;
   if (!s.cluster.isReady) return NOT_READY;
   if (key === '') return NO_KEY;
   if (job.retryKeys.includes(key)) return accepted(s, job);
+  const known = asNew === true ? retryWithKey(s, key, job) : undefined;
+  if (known !== undefined) return known;
   if (!isFinal(job.state)) {
     const problem = `${job.id} is still ${job.state}`;
     return { code: 'not-ended', message: problem, hint: 'wait for it to end, or cancel it' };
@@ -142,6 +145,7 @@ function retried(
   }
   const { count, completed } = reopening;
   if (count === 0) return { code: 'nothing-failed', message: nothingToRetry(job, choice), hint: '' };
+  if (asNew === true) return retriedAsNew(s, key, job, reopening, now);
   const { overload } = s;
   const refusal =
     s.ledger.refusal ??
@@ -153,7 +157,40 @@ function retried(
   return { ...accepted(s, job), again: count, ...(completed > 0 ? { completed } : {}) };
 }
 
-function nothingToRetry({ id, state }: Job, { tasks, failedOnly }: RetryChoice): string {
+/** What an earlier request with this key has come to. */
+function retryWithKey(s: SchedulerParts, key: string, { id, spec }: Job): Accepted | Refusal | undefined {
+  const known = s.jobs.byKey(key, spec.user);
+  if (known !== undefined)
+    return known.spec.retryOf?.job === id ? accepted(s, known) : keyConflict(key, known.id);
+  const trace = s.jobs.traceOf(key, spec.user);
+  return trace && { job: s.jobs.idOf(trace.number), state: trace.state };
+}
+
+function retriedAsNew(
+  s: SchedulerParts,
+  key: string,
+  job: Job,
+  reopening: Reopening,
+  now: Millis,
+): Accepted | Refusal {
+  if (s.config.adopted === true) return { ...DRAINING, hint: 'retry it in place, as the same job' };
+  const missing = missingInputs(job, reopening);
+  if (missing !== undefined) {
+    const message = `stage ${missing.stage} takes return values of stage ${missing.of}, which only ${job.id} has`;
+    return { code: 'missing-inputs', message, hint: 'retry it in place, as the same job' };
+  }
+  const spec = retrySpecOf(job, reopening);
+  const refusal = s.ledger.refusal ?? s.overload.refusal() ?? whyTooMuch(s, spec);
+  if (refusal !== undefined) return refusal;
+  const made = refusedIfInvalid(() => accept(s, spec, key, now));
+  if ('code' in made) return made;
+  const { count, completed } = reopening;
+  return { ...accepted(s, made), again: count, ...(completed > 0 ? { completed } : {}) };
+}
+
+function nothingToRetry({ id, state, spec }: Job, { tasks, failedOnly }: RetryChoice): string {
+  if (spec.retryOf !== undefined && tasks !== undefined)
+    return `none of these tasks failed in ${id}, which retries tasks of ${spec.retryOf.job}`;
   if (tasks !== undefined) {
     const named = formatTaskRanges(tasks);
     return tasksInRanges(tasks) === 1
@@ -199,8 +236,9 @@ function statedUser(spec: unknown): string | undefined {
 
 /** One user may have so much, and so much fits into memory. */
 function whyTooMuch(s: SchedulerParts, spec: JobSpec): Refusal | undefined {
-  const { user, stages } = spec;
-  const tasks = sumOf(stages, (stage) => countTasks(stage.tasks));
+  const { user, stages, retryOf } = spec;
+  const tasks =
+    retryOf === undefined ? sumOf(stages, (stage) => countTasks(stage.tasks)) : tasksInRanges(retryOf.tasks);
   return s.overload.refusalOf(user, tasks) ?? s.overload.refusalOfBytes(user, bytesOf(spec));
 }
 

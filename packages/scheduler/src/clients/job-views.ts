@@ -58,6 +58,7 @@ export class JobViews {
       endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
       deadlineMs: job.spec.deadlineMs,
       ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
+      ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
     };
   }
 
@@ -84,13 +85,13 @@ export class JobViews {
         return {
           name: stage.spec.name,
           state: stateOf(job, stage, counts),
-          tasks: stage.count,
+          tasks: counts.total,
           unfinished: stage.unfinished,
           after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
           estimateMs: job.estimateOf(stage) ?? job.estimateMs,
           counts,
           ...(meanRunMs === undefined ? {} : { meanRunMs }),
-          ...(stage.count === 0 ? {} : { command: commandOf(job, stage.first) }),
+          ...commandOf(job, stage),
           demand: stage.spec.demand,
         };
       }),
@@ -169,6 +170,7 @@ export class JobViews {
     for (let at = from; ; at++) {
       const task = order === 'ended' ? tasks.ended.at(at) : at < tasks.count ? at : undefined;
       if (task === undefined || (order === 'prefix' && !tasks.isFinal(task))) break;
+      if (tasks.stateOf(task) === TaskState.skipped) continue;
       if (!page.take(this.#resultOf(job, task))) return { values: [], tasks: page.items, next: at };
     }
     return { values: [], tasks: page.items, next: undefined };
@@ -208,8 +210,11 @@ export class JobViews {
   }
 }
 
-/** Formats the command of a task as a shell would take it. */
-function commandOf(job: Job, task: TaskIndex): string {
+/** Formats the command of the stage's first task as a shell would take it. */
+function commandOf(job: Job, { first, count }: Stage): { command?: string } {
+  let task = first;
+  while (task < first + count && job.tasks.stateOf(task) === TaskState.skipped) task++;
+  if (task === first + count) return {};
   const payload = job.dag.payloadOf(task);
   const words =
     'exec' in payload
@@ -220,7 +225,7 @@ function commandOf(job: Job, task: TaskIndex): string {
         ? [`sleep ${formatDuration(payload.sleep)}`]
         : [`module ${payload.module}`];
   const text = words.join(' ');
-  return text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…`;
+  return { command: text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…` };
 }
 
 /** How the job's pilots stand; undefined where it has none. */
@@ -253,14 +258,16 @@ function stageSums(job: Job): { counts: TaskCounts; meanRunMs: Millis | undefine
       byState[state]!++;
       if (state === TaskState.completed) workedMs += tasks.runMs[task]!;
     }
-    const [running, completed, failed, cancelled] = byState.slice(TaskState.running) as [
+    const [running, completed, failed, cancelled, skipped] = byState.slice(TaskState.running) as [
+      number,
       number,
       number,
       number,
       number,
     ];
-    const waiting = count - running - completed - failed - cancelled;
-    const counts = { total: count, waiting, running, completed, failed, cancelled };
+    const total = count - skipped;
+    const waiting = total - running - completed - failed - cancelled;
+    const counts = { total, waiting, running, completed, failed, cancelled };
     return { counts, meanRunMs: meanOf(completed, workedMs) };
   });
 }

@@ -28,6 +28,8 @@ export const SHOWN: readonly JobState[] = [
   'completed',
   'failed',
   'cancelled',
+  // Skipped tasks are shown nowhere.
+  'cancelled',
 ];
 
 /** Lists tasks by index, as many as fit into one answer. Filters come before limits. */
@@ -48,7 +50,9 @@ export function taskPage(
   if (name !== undefined && only === undefined) return noSuchStage(job, name);
   const first = only?.first ?? 0;
   const end = only === undefined ? job.taskCount : only.first + only.count;
-  const isWanted = SHOWN.map((state) => states.length === 0 || states.includes(state));
+  const isWanted = SHOWN.map(
+    (state, of) => of !== TaskState.skipped && (states.length === 0 || states.includes(state)),
+  );
   const page = new Page<TaskRow>();
   let recalled = 0;
   let next: number | undefined;
@@ -84,7 +88,6 @@ export function noSuchStage(job: Job, name: string): Refusal {
 const STAGES_NAMED = 10;
 
 function countOf(job: Job, first: number, end: number, isWanted: readonly boolean[]): number {
-  if (!isWanted.includes(false)) return end - first;
   const { states } = job.tasks;
   let count = 0;
   for (let task = first; task < end; task++) if (isWanted[states[task]!]) count++;

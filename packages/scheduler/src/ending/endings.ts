@@ -280,7 +280,9 @@ export class Endings {
     this.#routing.takeBack(job);
     for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
       const state = job.tasks.stateOf(task);
-      if (job.tasks.isFinal(task) || (state === TaskState.blocked && !job.resting.has(task))) continue;
+      const isUnwritten = task >= job.stages[0]!.written && job.stages.length === 1;
+      const isRun = state !== TaskState.blocked || job.resting.has(task) || isUnwritten;
+      if (job.tasks.isFinal(task) || !isRun) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#abandoned.add(job, task);
       else job.tasks.setWorker(task, NOBODY);

@@ -150,7 +150,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     estimateMs: arePilots ? 0 : ((declares(s) ? job.estimateOf(batch) : undefined) ?? job.believedMs),
     demand: batch.spec.demand,
     part: partOf(job, batch),
-    jobTasks: job.taskCount,
+    jobTasks: job.tasks.included,
     ageMs: now - job.arrivedAt,
     estimateFollows: job.sample?.estimateFollows || undefined,
     priority: job.priority === 'normal' ? undefined : job.priority,

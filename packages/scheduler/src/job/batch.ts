@@ -69,6 +69,8 @@ export class Stage extends Batch {
   /** Its tasks are first … first + count − 1. */
   readonly first: number;
   count: number;
+  /** So many of them are on the disk, and may be given out: an index that is lost would be appended, and run, again. */
+  written: number;
   /** When its tasks might start; of a job of an earlier incarnation, when that was accepted. */
   releasedAt: Millis;
   /** Stages before it that have not completed. Infinity: it has no task that may run. */
@@ -97,6 +99,7 @@ export class Stage extends Batch {
     this.blockers = spec.after.length;
     this.unfinished = this.count;
     this.#specified = this.count;
+    this.written = this.count;
     this.nextFresh = first;
     this.gang = spec.gang === true ? new Gang() : undefined;
   }
@@ -113,6 +116,7 @@ export class Stage extends Batch {
   /** Takes tasks appended to the same stage before a retry. */
   takeAppended(before: Stage): void {
     this.grow(before.#appended);
+    this.written = this.count;
   }
 
   payloadOf(task: TaskIndex): Payload {

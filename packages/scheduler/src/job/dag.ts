@@ -2,8 +2,10 @@ import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
 import { type Stage, stagesOf } from './batch.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
+/** Whether the stages after this one may start: skipped tasks do not count. */
 function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolean {
-  for (let task = first; task < first + count; task++) if (states[task] !== TaskState.completed) return false;
+  for (let task = first; task < first + count; task++)
+    if (states[task] !== TaskState.completed && states[task] !== TaskState.skipped) return false;
   return true;
 }
 

@@ -137,6 +137,10 @@ export class Job {
       fields.number,
       sumOf(this.#dag.stages, ({ count }) => count),
     );
+    if (fields.spec.retryOf !== undefined) {
+      this.tasks.skipAllBut(fields.spec.retryOf.tasks);
+      this.#dag = this.#dag.reopened(this.tasks, fields.acceptedAt);
+    }
     this.isOpen = fields.spec.openMs !== undefined;
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
     this.history = new AttemptHistory(fields, this.tasks);
@@ -310,7 +314,7 @@ export class Job {
   /** Nothing of it runs, is on its way to a worker, or has ended. */
   get isWhole(): boolean {
     const { tasks } = this;
-    return tasks.countOf(TaskState.blocked) + tasks.countOf(TaskState.waiting) === tasks.count;
+    return tasks.countOf(TaskState.blocked) + tasks.countOf(TaskState.waiting) === tasks.included;
   }
 
   get state(): JobState {
@@ -323,7 +327,7 @@ export class Job {
   get counts(): TaskCounts {
     const { tasks } = this;
     return {
-      total: tasks.count,
+      total: tasks.included,
       waiting: tasks.waiting,
       running: tasks.countOf(TaskState.running),
       completed: tasks.countOf(TaskState.completed),
@@ -359,13 +363,20 @@ export class Job {
     if (state === TaskState.completed && this.spec.openMs !== undefined) this.stages[0]!.completed(task);
   }
 
-  /** More tasks of its only stage. They may start as soon as the stage may. */
+  /** More tasks of its only stage, which wait until they are on the disk. */
   append(payloads: readonly Payload[]): void {
-    const stage = this.stages[0]!;
-    const { count } = this.tasks;
     this.tasks.grow(payloads.length);
-    stage.grow(payloads);
-    if (!this.isAwaiting) this.waiting.release(stage, count);
+    this.stages[0]!.grow(payloads);
+  }
+
+  /** So many tasks are on the disk: they may start as soon as their stage may. @returns how many are new */
+  appendedAreWritten(count: number): number {
+    const stage = this.stages[0]!;
+    const { written } = stage;
+    if (count <= written) return 0;
+    stage.written = count;
+    if (!this.isAwaiting && !this.cancelling) this.waiting.release(stage, written);
+    return count - written;
   }
 
   /**

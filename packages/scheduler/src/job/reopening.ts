@@ -41,7 +41,7 @@ export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): 
     let left = 0;
     for (let task = first; task < first + size; task++) {
       const state = states[task]!;
-      if (state === TaskState.completed) continue;
+      if (state === TaskState.completed || state === TaskState.skipped) continue;
       const isMember = isGang || isChosen(task);
       if (isMember && broken !== undefined) {
         if (choice.tasks !== undefined) return { task, stage: dag.stages[broken]!.spec.name };
@@ -73,6 +73,7 @@ function markChosen(marks: Uint8Array, states: Uint8Array, ranges: readonly Task
   let completed = 0;
   for (const { first, last } of ranges) {
     for (let task = first; task <= last && task < states.length; task++) {
+      if (states[task] === TaskState.skipped) continue;
       if (states[task] === TaskState.completed) completed++;
       else marks[task] = 1;
     }

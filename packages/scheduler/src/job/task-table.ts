@@ -6,6 +6,7 @@ import {
   type Millis,
   NOBODY,
   type TaskIndex,
+  type TaskRange,
 } from '@goshawk/core';
 import type { TaskPlaces } from './task-places.js';
 
@@ -16,6 +17,7 @@ import type { TaskPlaces } from './task-places.js';
  *                 ↓  ↑       ↓
  *               placing → placed → running …      (placed by central)
  *     and from any of them to failed or cancelled
+ *     skipped from the start                        (a retry as a new job)
  */
 export const TaskState = {
   /** Its stage waits for another stage, or it has failed and rests before it is tried again. */
@@ -30,6 +32,8 @@ export const TaskState = {
   completed: 5,
   failed: 6,
   cancelled: 7,
+  /** Never run: the job is a retry of other tasks. */
+  skipped: 8,
 } as const;
 export type TaskState = (typeof TaskState)[keyof typeof TaskState];
 
@@ -226,8 +230,25 @@ export class TaskTable {
   get unfinished(): number {
     const counts = this.#counts;
     return (
-      this.count - counts[TaskState.completed]! - counts[TaskState.failed]! - counts[TaskState.cancelled]!
+      this.included - counts[TaskState.completed]! - counts[TaskState.failed]! - counts[TaskState.cancelled]!
     );
+  }
+
+  /** Tasks without those that are skipped. */
+  get included(): number {
+    return this.count - this.#counts[TaskState.skipped]!;
+  }
+
+  /** Skips all tasks but these, before any of them is released. */
+  skipAllBut(ranges: readonly TaskRange[]): void {
+    this.states.fill(TaskState.skipped);
+    let kept = 0;
+    for (const { first, last } of ranges) {
+      this.states.fill(TaskState.blocked, first, last + 1);
+      kept += last - first + 1;
+    }
+    this.#counts[TaskState.blocked] = kept;
+    this.#counts[TaskState.skipped] = this.count - kept;
   }
 
   /** Tasks that no worker has started. */

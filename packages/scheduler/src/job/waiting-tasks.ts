@@ -40,12 +40,8 @@ export class WaitingTasks {
       this.set(task, TaskState.waiting);
       this.#sample!.pilots.queue.push(task);
     }
-    const moved = this.#tasks.moveAll(
-      from,
-      stage.first + stage.count,
-      [TaskState.blocked],
-      TaskState.waiting,
-    );
+    const end = stage.first + stage.written;
+    const moved = this.#tasks.moveAll(from, end, [TaskState.blocked], TaskState.waiting);
     stage.waiting += moved[TaskState.blocked]!;
   }
 
@@ -112,7 +108,7 @@ export class WaitingTasks {
     if (stage.waiting === 0) return -1;
     const returned = this.#takeFrom(stage.returned, mayGo);
     if (returned >= 0) return returned;
-    const end = stage.first + stage.count;
+    const end = stage.first + stage.written;
     while (stage.nextFresh < end) {
       const task = stage.nextFresh++;
       if (this.#tasks.states[task] === TaskState.waiting && !sample?.holds(task)) return task;

@@ -10,8 +10,8 @@ export const TASK_BYTES = 64;
  * Bytes.
  */
 export function bytesOf(spec: JobSpec): number {
-  const awaited = heapBytes([spec.after ?? [], spec.afterOk ?? []]);
-  return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES + awaited);
+  const listed = heapBytes([spec.after ?? [], spec.afterOk ?? [], spec.retryOf?.tasks ?? []]);
+  return spec.stages.reduce((sum, { tasks }) => sum + taskListBytes(tasks), JOB_BYTES + listed);
 }
 
 function taskListBytes(tasks: TaskList): number {

@@ -95,6 +95,7 @@ describe('with a journal', () => {
       id: 's-1',
       failedOnly: undefined,
       tasks: undefined,
+      asNew: undefined,
     });
     expect(bench.take()).toMatchObject([{ type: 'refused', request: 9, code: 'not-ready' }]);
   });

@@ -154,6 +154,7 @@ class Rebuild {
     const { job } = this;
     if (!job.isOpen || first !== job.taskCount) return;
     job.append(tasks);
+    job.appendedAreWritten(job.taskCount);
     job.digest = digest;
     job.isOpen = !close;
   }

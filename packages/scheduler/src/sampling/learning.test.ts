@@ -26,7 +26,7 @@ function endedJob(...runMs: number[]): Job {
     spec: {},
     judgement: { kind: 'unknown' },
     isUndecided: false,
-    counts: { completed: runMs.length },
+    counts: { completed: runMs.length, total: runMs.length },
     taskCount: runMs.length,
     acceptedAt: 0,
     endedAt: 9_000,

@@ -78,11 +78,15 @@ export class Sampler {
     }
   }
 
-  /** An open job and a gang have no tasks that could run before the others, as pilots. */
-  judge(arriving: ArrivingJob, spec: Partial<Pick<JobSpec, 'openMs' | 'stages'>> = {}): Judgement {
+  /** An open job and a gang have no tasks that could run before the others, as pilots; a retry of some tasks may have few. */
+  judge(
+    arriving: ArrivingJob,
+    spec: Partial<Pick<JobSpec, 'openMs' | 'stages' | 'retryOf'>> = {},
+  ): Judgement {
     const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
-    const { openMs, stages = [] } = spec;
-    const hasPilots = openMs === undefined && !hasGangs({ stages }) && !this.#policy?.preset.gangs;
+    const { openMs, stages = [], retryOf } = spec;
+    const mayWait = openMs === undefined && retryOf === undefined;
+    const hasPilots = mayWait && !hasGangs({ stages }) && !this.#policy?.preset.gangs;
     return hasPilots ? judgement : withoutPilots(judgement);
   }
 
@@ -170,11 +174,11 @@ export class Sampler {
   /** The job has ended. */
   learn(job: Job): void {
     if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
-    const { completed } = job.counts;
-    const isCompleted = completed === job.taskCount;
+    const { completed, total } = job.counts;
+    const isCompleted = completed === total;
     const ran = completed === 0 ? NO_RUNS : this.#asPreferred(job);
     const runsMs =
-      isCompleted || completed === 0
+      completed === job.taskCount || completed === 0
         ? ran
         : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
     let sum = 0;
