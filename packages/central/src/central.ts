@@ -162,6 +162,8 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.drain(from, message, now);
       case 'journals':
         return this.#members.seesJournals(from, message, now);
+      case 'remember':
+        return this.#members.remembers(from, message, now);
       case 'takeOverFrom':
         return this.#members.takeOver(from, message, now);
       case 'readCounters':

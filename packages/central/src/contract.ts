@@ -62,6 +62,7 @@ export type ClusterEvent =
       readonly jobs: readonly string[];
       readonly tasks: number;
     }
+  | { readonly kind: 'worker-missing'; readonly worker: string }
   | { readonly kind: 'worker-left'; readonly worker: string; readonly address: string }
   | { readonly kind: 'worker-quarantined'; readonly worker: string; readonly reason: string }
   | { readonly kind: 'worker-cured'; readonly worker: string }

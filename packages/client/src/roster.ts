@@ -1,4 +1,5 @@
 import {
+  counted,
   formatDuration,
   type Millis,
   type MissingScheduler,
@@ -265,8 +266,10 @@ export class Roster {
 }
 
 /** As for people, after `no answer from`. */
-export function missingTitle({ name, missingMs }: MissingScheduler): string {
-  return `scheduler ${name}, away since before central started (${formatDuration(missingMs)} ago)`;
+export function missingTitle({ name, jobs, missingMs }: MissingScheduler): string {
+  return jobs === undefined
+    ? `scheduler ${name}, away since before central started (${formatDuration(missingMs)} ago)`
+    : `scheduler ${name}, lost ${formatDuration(missingMs)} ago with ${counted(jobs, 'job')}`;
 }
 
 /** It, or another one that has come in its place. */

@@ -20,6 +20,8 @@ export interface JournalMetrics {
   readonly usedBytes: number;
   /** Free space of the disk; undefined if it is not monitored. */
   readonly freeBytes: number | undefined;
+  /** Time since the last backup; undefined: none is known. */
+  readonly backupAgeMs: Millis | undefined;
   readonly recordsAppended: number;
   readonly recordsWritten: number;
   readonly commits: number;

@@ -12,6 +12,8 @@ type JournalErrorCode =
   | 'journal-folder'
   /** The URL of a journal in PostgreSQL cannot be used. */
   | 'journal-url'
+  /** A backup cannot be read back. */
+  | 'backup-failed'
   /** PostgreSQL does not answer, or does not let us in. */
   | 'journal-unreachable';
 

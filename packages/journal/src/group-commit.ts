@@ -193,7 +193,7 @@ export abstract class GroupCommit {
 
   /** @param sizes of where groups go */
   protected metricsWith(
-    sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes'>,
+    sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes' | 'backupAgeMs'>,
   ): JournalMetrics {
     return {
       state: this.state.kind,

@@ -1,6 +1,7 @@
 import { type JournalReader, OfflineJournal } from './offline.js';
 import { isJournalUrl } from './postgres/url.js';
 
+export { type Backup, backUp, backupAgeOf, markBackedUp } from './backup.js';
 export type { JournalCommitted } from './channels.js';
 export type { Journal, JournalListener, JournalMetrics } from './contract.js';
 export { JournalError } from './errors.js';

@@ -1,4 +1,5 @@
 import { type JobNumber, type JobRecord, sumOf } from '@goshawk/core';
+import { backupAgeOf } from './backup.js';
 import type { Journal, JournalMetrics } from './contract.js';
 import { claimFolder, type FolderClaim } from './folder-claim.js';
 import { type Entry, GroupCommit } from './group-commit.js';
@@ -73,6 +74,7 @@ class LmdbJournal extends GroupCommit implements Journal {
   readonly #store: LmdbStore;
   readonly #claim: FolderClaim;
   readonly #version: string;
+  readonly #folder: string;
   readonly #room: Room;
   #identity: Identity;
 
@@ -81,6 +83,7 @@ class LmdbJournal extends GroupCommit implements Journal {
     this.#store = store;
     this.#claim = claim;
     this.#version = options.version;
+    this.#folder = options.folder;
     this.#identity = identity;
     this.tag = identity.tag;
     this.previousIncarnations = identity.formers;
@@ -140,7 +143,8 @@ class LmdbJournal extends GroupCommit implements Journal {
   }
 
   metrics(): JournalMetrics {
-    return this.metricsWith({ ...this.#store.sizes(), freeBytes: this.#room.free });
+    const backupAgeMs = backupAgeOf(this.#folder, Date.now());
+    return this.metricsWith({ ...this.#store.sizes(), freeBytes: this.#room.free, backupAgeMs });
   }
 
   close(onWritten?: () => void): Promise<void> {

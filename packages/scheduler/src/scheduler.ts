@@ -102,6 +102,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
         return;
       case 'members':
         return membersChanged(s, from, message, now);
+      case 'remember':
+        return s.cluster.remember(from, message);
       case 'welcome':
         return welcomed(s, from, message, now);
       case 'heartbeatAck':

@@ -105,23 +105,18 @@ export function describeDrain(worker: WorkerRecord): DrainAnswer {
 }
 
 /** Nobody can take over from that scheduler. */
-export function noTakeover(
-  request: number,
-  name: string,
-  known: SchedulerRecord | undefined,
-): MessageOf<'refused'> {
-  const lines =
-    known === undefined
-      ? {
-          code: 'unknown-scheduler',
-          message: `there is no scheduler ${name}, and none with that name is away`,
-          hint: 'give the name it was started with (`goshawk scheduler --name`)',
-        }
-      : {
-          code: 'not-shared',
-          message: `the journal of ${name} is local: no other scheduler can read it`,
-          hint: 'only schedulers with --journal postgres://… can take over from each other',
-        };
+export function noTakeover(request: number, name: string, isKnown: boolean): MessageOf<'refused'> {
+  const lines = !isKnown
+    ? {
+        code: 'unknown-scheduler',
+        message: `there is no scheduler ${name}, and none with that name is away`,
+        hint: 'give the name it was started with (`goshawk scheduler --name`)',
+      }
+    : {
+        code: 'not-shared',
+        message: `the journal of ${name} is local: no other scheduler can read it`,
+        hint: `start ${name} again with its data folder; only schedulers with --journal postgres://… can take over from each other`,
+      };
   return { type: 'refused', request, ...lines, retryMs: undefined };
 }
 

@@ -1,8 +1,17 @@
-import type { MessageOf, Millis, MissingScheduler } from '@goshawk/core';
+import type { Address, MessageOf, Millis, MissingScheduler } from '@goshawk/core';
 import type { AwayOwners } from './away-owners.js';
-import type { Registry } from './registry.js';
+import type { Registry, SchedulerRecord } from './registry.js';
 
 type SharedJournal = MessageOf<'journals'>['journals'][number];
+
+/** A scheduler with a local journal, as another one remembers it. */
+export type Remembered = MessageOf<'remember'>['schedulers'][number];
+
+interface Missed extends Remembered {
+  readonly since: Millis;
+  /** Undefined if this central has never seen it. */
+  readonly jobs: number | undefined;
+}
 
 interface Expected {
   readonly name: string;
@@ -14,8 +23,9 @@ interface Expected {
 const UNOWNED_MS = 5 * 60_000;
 
 /**
- * Schedulers that should be there and have not come since this central was started: those that its options name, and
- * owners of journals that other schedulers see in their database. Central itself keeps nothing across a restart.
+ * Schedulers that should be there and are not: those that central's options name, those that other schedulers remember
+ * from the central before, and owners of journals that they see in their database. Central itself keeps nothing across a
+ * restart.
  */
 export class ExpectedSchedulers {
   readonly #registry: Registry;
@@ -24,6 +34,8 @@ export class ExpectedSchedulers {
   readonly #named: readonly string[];
   /** Journals by tag. */
   readonly #journals = new Map<string, Expected>();
+  /** Schedulers with local journals that have not come, by tag. */
+  readonly #missed = new Map<string, Missed>();
   /** Tags whose owners have left for good: what is in their journals has ended. */
   readonly #retired = new Set<string>();
   #startedAt: Millis = 0;
@@ -52,27 +64,61 @@ export class ExpectedSchedulers {
     }
   }
 
+  /** Another scheduler remembers it from the central before. */
+  remembers(scheduler: Remembered): void {
+    const { name, tag } = scheduler;
+    if (this.#retired.has(tag) || this.#missed.has(tag) || this.#isOwned(tag) || this.#isKnown(name)) return;
+    this.#missed.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
+  }
+
+  /** It was away for so long that its keys go to others; its jobs are still in its journal. */
+  gaveUp({ name, tag, address, jobs, heardAt }: SchedulerRecord): void {
+    if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: heardAt, jobs });
+  }
+
+  /** Schedulers with local journals that are missing. */
+  get missed(): Iterable<Remembered> {
+    return this.#missed.values();
+  }
+
+  /** The last known incarnation of a missing scheduler. */
+  lastAddressOf(tag: string): Address | undefined {
+    return this.#missed.get(tag)?.address;
+  }
+
   /** Its owner has left, and nobody is to go on with its jobs. */
   retired(tag: string): void {
     this.#retired.add(tag);
     this.#journals.delete(tag);
+    this.#missed.delete(tag);
   }
 
-  enlisted(tag: string): void {
+  /** One that is started under the name of a missing one, with another journal, replaces it. */
+  enlisted(tag: string, name: string): void {
     this.#retired.delete(tag);
+    for (const [other, missed] of this.#missed)
+      if (other === tag || missed.name === name) this.#missed.delete(other);
   }
 
   missing(now: Millis): MissingScheduler[] {
     const journals = this.#unowned(now);
-    const withJournal = new Set(journals.map(({ name }) => name));
-    const named = this.#named.filter((name) => !withJournal.has(name) && !this.#isKnown(name));
     const hasGrace = now - this.#startedAt < this.#graceMs;
+    const missed = hasGrace ? [] : [...this.#missed.values()];
+    const listed = new Set([...journals, ...missed].map(({ name }) => name));
+    const named = this.#named.filter((name) => !listed.has(name) && !this.#isKnown(name));
     return [
       ...journals.map(({ name, since, journal }) => ({
         name,
         tag: journal!.tag,
         jobs: undefined,
         shared: true,
+        missingMs: now - since,
+      })),
+      ...missed.map(({ name, tag, jobs, since }) => ({
+        name,
+        tag,
+        jobs,
+        shared: false,
         missingMs: now - since,
       })),
       ...(hasGrace ? [] : named).map((name) => ({

@@ -11,6 +11,10 @@ export class LostWorkers {
     setLatest(this.#byName, lost.name, lost, LOST_WORKERS_MAX);
   }
 
+  has(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
   cameBack(name: string): void {
     this.#byName.delete(name);
   }

@@ -2,7 +2,7 @@ import type { Address, JobNumber, MessageOf, Millis, Schedulers } from '@goshawk
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
 import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
-import { ExpectedSchedulers } from './expected-schedulers.js';
+import { ExpectedSchedulers, type Remembered } from './expected-schedulers.js';
 import type { LearnedCutoff } from './learned-cutoff.js';
 import { Leases } from './leases.js';
 import { LostWorkers } from './lost-workers.js';
@@ -47,6 +47,8 @@ export class Membership {
   readonly #names: Names;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
+  /** Journals that were reported as of an earlier time. */
+  readonly #wentBack = new Set<string>();
   /** Names of the schedulers reported as missing. */
   #missing = '';
 
@@ -66,7 +68,7 @@ export class Membership {
     this.#counters = counters;
     this.#books = books;
     const { policy, timings } = cutoff.settings;
-    this.#publisher = new Publisher(env, this.registry, this.away, cutoff.settings);
+    this.#publisher = new Publisher(env, this.registry, this.away, cutoff.settings, () => this.#remembered());
     this.#leases = new Leases(this.registry, this.away, timings);
     this.#names = new Names(env, this.#leases, timings.heartbeatMs);
     this.expected = new ExpectedSchedulers(this.registry, this.away, expected, timings.leaseMs);
@@ -246,7 +248,7 @@ export class Membership {
     known: SchedulerRecord | undefined,
     hadIt: SchedulerRecord | undefined,
   ): void {
-    if (durable) this.expected.enlisted(tag);
+    if (durable) this.expected.enlisted(tag, name);
     else if (known?.durable) this.expected.retired(tag);
     if (known !== undefined) return;
     const address = this.#env.nameOf(from);
@@ -267,9 +269,51 @@ export class Membership {
 
   /** A scheduler with the same journal knows its previous incarnations, unless the journal was reset to an earlier state. */
   #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
-    const last = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
-    if (last === undefined || last.address === from || previousIncarnations.includes(last.address)) return;
+    const known = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
+    const last = known?.address ?? this.expected.lastAddressOf(tag);
+    if (last === undefined || last === from || previousIncarnations.includes(last)) return;
     this.#env.journalWentBack?.(name);
+  }
+
+  /** Schedulers with local journals: without their folders nobody knows their jobs, or that there are any. */
+  #remembered(): Remembered[] {
+    const known = [...this.registry.schedulers.values(), ...this.away.all()]
+      .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
+      .map(({ name, tag, address }) => ({ name, tag, address }));
+    const tags = new Set(known.map(({ tag }) => tag));
+    const missed = Array.from(this.expected.missed, ({ name, tag, address }) => ({ name, tag, address }));
+    return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
+  }
+
+  /** What a scheduler knows from the central before, which this one cannot know. */
+  remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
+    if (!this.registry.schedulers.has(from)) return;
+    for (const scheduler of schedulers) {
+      const present = this.registry.schedulerTagged(scheduler.tag);
+      if (present === undefined) this.expected.remembers(scheduler);
+      else if (this.#isOlder(present, scheduler.address)) this.#env.journalWentBack?.(present.name);
+    }
+    for (const name of workers) {
+      if (this.registry.workerNamed(name) !== undefined || this.#lost.has(name)) continue;
+      this.#counters.workersLost++;
+      this.#env.happened?.({ kind: 'worker-missing', worker: name });
+      this.#lost.add({
+        name,
+        address: '',
+        cause: 'it did not return after central restarted',
+        running: 0,
+        at: now,
+      });
+    }
+  }
+
+  /** Its journal lacks an incarnation. Told once for each. */
+  #isOlder({ tag, address, previousIncarnations }: SchedulerRecord, last: Address): boolean {
+    if (last === address || previousIncarnations.includes(last)) return false;
+    const found = `${tag} ${address} ${last}`;
+    if (this.#wentBack.has(found)) return false;
+    this.#wentBack.add(found);
+    return true;
   }
 
   welcome(party: Address): void {
@@ -354,7 +398,10 @@ export class Membership {
         value: { scheduler: name, jobs: 0, schedulers: unowned.length },
       });
     }
-    if (gone === undefined || gone.epoch === 0) return this.#env.send(from, noTakeover(request, name, gone));
+    if (gone === undefined || gone.epoch === 0) {
+      const isMissing = this.expected.missing(now).some((missing) => missing.name === name);
+      return this.#env.send(from, noTakeover(request, name, gone !== undefined || isMissing));
+    }
     this.#takeovers.want(gone.tag);
     if (present !== undefined) this.#schedulerLost(present.address, 'takeover', now);
     this.#takeovers.look(now);
@@ -453,7 +500,9 @@ export class Membership {
     for (const { address } of schedulers) this.#schedulerLost(address, 'lease', now);
     this.#takeovers.look(now);
     this.#tellOfMissing(now);
-    for (const { address, name, tag, jobs } of givenUp) {
+    for (const scheduler of givenUp) {
+      const { address, name, tag, jobs } = scheduler;
+      this.expected.gaveUp(scheduler);
       this.#env.happened?.({ kind: 'scheduler-given-up', scheduler: name, tag, jobs });
       this.#ownerLost(address);
       this.#publisher.ownersChanged();

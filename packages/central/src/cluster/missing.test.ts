@@ -16,6 +16,7 @@ const [A, B, CLIENT, W, W2] = [1, 2, 3, 11, 12] as [Address, Address, Address, A
 
 class Bench {
   readonly events: ClusterEvent[] = [];
+  readonly wentBack: string[] = [];
   now: Millis = 0;
   #leaseAt = Number.POSITIVE_INFINITY;
   readonly #alive = new Set<Address>();
@@ -39,6 +40,7 @@ class Bench {
         clearTimer() {},
         nameOf: (address) => `tcp://host${address}:1!p/0`,
         happened: (event) => void this.events.push(event),
+        journalWentBack: (scheduler) => void this.wentBack.push(scheduler),
       },
     );
     this.#central.start(0);
@@ -48,10 +50,33 @@ class Bench {
     this.#central.receive(from, message, this.now);
   }
 
-  enlist(from: Address, name: string, tag: string, epoch = 1): void {
+  enlist(
+    from: Address,
+    name: string,
+    tag: string,
+    epoch = 1,
+    previousIncarnations: readonly Address[] = [],
+  ): void {
     const more = { endpoint: '', durable: true, draining: false, http: undefined, adopted: false };
-    this.receive(from, { type: 'enlist', name, tag, epoch, previousIncarnations: [], ...more });
+    this.receive(from, { type: 'enlist', name, tag, epoch, previousIncarnations, ...more });
     this.#alive.add(from);
+  }
+
+  remember(from: Address, schedulers: MessageOf<'remember'>['schedulers'], workers: string[] = []): void {
+    this.receive(from, { type: 'remember', schedulers, workers });
+  }
+
+  /** What central asks a scheduler to remember. */
+  toldTo(scheduler: Address) {
+    this.#said.length = 0;
+    this.#central.wake('publish', 0, this.now);
+    return this.#said.flatMap(({ to, message }) =>
+      to === scheduler && message.type === 'remember' ? message.schedulers.map(({ name }) => name) : [],
+    );
+  }
+
+  takeOverRefusal(scheduler: string) {
+    return this.ask('refused', { type: 'takeOverFrom', request: 1, scheduler });
   }
 
   register(from: Address, name: string): void {
@@ -219,4 +244,88 @@ test('what becomes of members is told once each', () => {
     'worker-left',
     'scheduler-left',
   ]);
+});
+
+test('schedulers tell a restarted central of one that is missing, and it is missed until it comes', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'x', 0);
+  bench.remember(A, [
+    { name: 'a', tag: 'x', address: A },
+    { name: 'b', tag: 'y', address: B },
+  ]);
+  expect(bench.missing).toEqual([]);
+  bench.until(2 * leaseMs);
+  expect(bench.missing).toMatchObject([{ name: 'b', tag: 'y', shared: false, missingMs: 2 * leaseMs }]);
+  expect(bench.standing()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
+  expect(bench.toldTo(A)).toEqual(['a', 'b']);
+  expect(bench.takeOverRefusal('b')).toMatchObject({
+    code: 'not-shared',
+    hint: expect.stringMatching('start b again'),
+  });
+  bench.enlist(B, 'b', 'y', 0, [B]);
+  expect(bench.missing).toEqual([]);
+});
+
+test('a scheduler with another journal replaces a missing one of its name', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'x', 0);
+  bench.remember(A, [{ name: 'b', tag: 'y', address: B }]);
+  bench.until(2 * leaseMs);
+  bench.enlist(B, 'b', 'other', 0);
+  expect(bench.missing).toEqual([]);
+  expect(bench.toldTo(A)).toEqual(['a', 'b']);
+});
+
+test('a scheduler that is given up with jobs stays missing, one without jobs does not', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'x', 0);
+  bench.enlist(B, 'b', 'y', 0);
+  bench.enlist(W, 'idle', 'z', 0);
+  bench.until(leaseMs);
+  bench.receive(W, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.silence(B, W);
+  bench.until(12 * 60_000);
+  expect(bench.events.filter(({ kind }) => kind === 'scheduler-given-up')).toHaveLength(2);
+  expect(bench.missing).toMatchObject([{ name: 'b', tag: 'y', jobs: 1, shared: false }]);
+  expect(bench.toldTo(A)).toEqual(['a', 'b']);
+});
+
+test('what only a member may tell is not believed of others', () => {
+  const bench = new Bench();
+  bench.remember(A, [{ name: 'b', tag: 'y', address: B }], ['w']);
+  bench.until(2 * leaseMs);
+  expect([bench.missing, bench.lost]).toEqual([[], []]);
+});
+
+test('workers that a restarted central has not seen are listed as lost, once', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'x', 0);
+  bench.register(W, 'w1');
+  for (let i = 0; i < 2; i++) bench.remember(A, [], ['w1', 'w2']);
+  expect(bench.lost).toMatchObject([{ name: 'w2', cause: expect.stringMatching('central restarted') }]);
+  expect(bench.events.filter(({ kind }) => kind === 'worker-missing')).toHaveLength(1);
+  bench.register(W2, 'w2');
+  expect(bench.lost).toEqual([]);
+});
+
+test.each(['first', 'last'])(
+  'a journal of an earlier time is reported to a new central, where its scheduler comes %s',
+  (order) => {
+    const [former, latest] = [21, 22] as [Address, Address];
+    const bench = new Bench();
+    const comes = () => bench.enlist(B, 'b', 'y', 0, [former]);
+    if (order === 'first') comes();
+    bench.enlist(A, 'a', 'x', 0);
+    for (let i = 0; i < 2; i++) bench.remember(A, [{ name: 'b', tag: 'y', address: latest }]);
+    if (order === 'last') comes();
+    expect(bench.wentBack).toEqual(['b']);
+  },
+);
+
+test('a scheduler that was restarted while central was away has the journal that it had', () => {
+  const bench = new Bench();
+  bench.enlist(A, 'a', 'x', 0);
+  bench.enlist(B, 'b', 'y', 0, [21 as Address]);
+  bench.remember(A, [{ name: 'b', tag: 'y', address: 21 as Address }]);
+  expect(bench.wentBack).toEqual([]);
 });

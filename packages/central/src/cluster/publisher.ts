@@ -53,6 +53,8 @@ export class Publisher {
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
   readonly #timings: Timings;
+  /** Schedulers of which the next central is to hear. */
+  readonly #remembered: () => MessageOf<'remember'>['schedulers'];
   #armed = false;
 
   constructor(
@@ -60,7 +62,9 @@ export class Publisher {
     registry: Registry,
     away: AwayOwners,
     { policy, timings }: ClusterSettings,
+    remembered: () => MessageOf<'remember'>['schedulers'],
   ) {
+    this.#remembered = remembered;
     this.#env = env;
     this.#registry = registry;
     this.#away = away;
@@ -186,9 +190,13 @@ export class Publisher {
     const isNews = this.#version !== since;
     // Made for the first who gets it, and one object for all: receivers do not change what they receive.
     const members: Record<number, MessageOf<'members'>> = {};
+    const schedulers = this.#remembered();
     for (const scheduler of this.#registry.schedulers.keys()) {
       const known = this.#newcomers.has(scheduler) ? 0 : since;
-      if (known > 0 && !isNews && !this.#hasOtherOwners) continue;
+      const isOwedOwners = known === 0 || this.#hasOtherOwners;
+      if (schedulers.length > 0 && isOwedOwners)
+        this.#env.send(scheduler, { type: 'remember', schedulers, workers: [] });
+      if (!isOwedOwners && !isNews) continue;
       members[known] ??= this.#members(known);
       this.#env.send(scheduler, members[known]);
     }

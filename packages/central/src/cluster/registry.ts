@@ -47,6 +47,8 @@ export interface SchedulerRecord {
   readonly epoch: number;
   /** It looks after the jobs of one that is gone, and takes no others. */
   readonly adopted: boolean;
+  /** Earlier incarnations in its journal. */
+  readonly previousIncarnations: readonly Address[];
   heardAt: Millis;
   /** See worker. */
   brokeAt: Millis | undefined;
@@ -111,8 +113,7 @@ export class Registry {
   }
 
   enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
-    const { name, tag, endpoint, durable, draining, http, epoch, adopted } = message;
-    const said = { name, tag, endpoint, durable, draining, http, epoch, adopted };
+    const { type: _, ...said } = message;
     this.#schedulers.set(from, {
       ...said,
       address: from,

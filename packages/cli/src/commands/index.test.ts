@@ -18,6 +18,7 @@ test('only what a command line may mean is loaded', async () => {
     'journal verify',
     'journal export',
     'journal repair',
+    'journal backup',
     'journal import',
   ]);
   expect(await namesIn('sumbit')).toHaveLength((await allCommands()).length);

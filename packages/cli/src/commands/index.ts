@@ -44,6 +44,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   'journal verify': async () => (await import('./journal.js')).journalVerifyCommand,
   'journal export': async () => (await import('./journal.js')).journalExportCommand,
   'journal repair': async () => (await import('./journal.js')).journalRepairCommand,
+  'journal backup': async () => (await import('./journal.js')).journalBackupCommand,
   'journal import': async () => (await import('./journal.js')).journalImportCommand,
   'config show': async () => (await import('./config-show.js')).configShowCommand(allCommands),
   completion: async () => (await import('./completion.js')).completionCommand(allCommands),

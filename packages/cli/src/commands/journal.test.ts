@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobRecord, parseJobSpec } from '@goshawk/core';
@@ -70,6 +70,26 @@ describe('journal', () => {
       exitCode: 1,
       stdout: expect.stringContaining('abcde-3: record 0: it begins with "ended"'),
     });
+  });
+
+  it('backup writes what import restores, and replaces an earlier backup only by a whole one', async () => {
+    await written(ACCEPTED, ENDED);
+    expect(await journal('backup', 's0', 'safe/place')).toMatchObject({
+      exitCode: 0,
+      stdout: `${join(cwd, 'safe/place/abcde.jsonl')} has 2 records\n`,
+    });
+    const saved = await readFile(join(cwd, 'safe/place/abcde.jsonl'), 'utf8');
+    expect(saved).toBe((await journal('export', 's0')).stdout);
+    await rm(join(cwd, 's0'), { recursive: true });
+    const restored = await runHere(['journal', 'import', 's1'], { cwd, input: saved });
+    expect(restored).toMatchObject({ exitCode: 0 });
+    expect((await journal('verify', 's1')).stdout).toBe('2 records of 1 job can be read, 0 damaged\n');
+
+    const file = join(cwd, 's1', 'journal', 'jobs.mdb');
+    await truncate(file, (await stat(file)).size / 2);
+    expect((await journal('backup', 's1', 'safe/place')).exitCode).not.toBe(0);
+    expect(await readFile(join(cwd, 'safe/place/abcde.jsonl'), 'utf8')).toBe(saved);
+    expect(await readdir(join(cwd, 'safe/place'))).toEqual(['abcde.jsonl']);
   });
 
   it('export prints each record as a line of JSON', async () => {

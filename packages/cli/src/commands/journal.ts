@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { resolve } from 'node:path';
-import { counted, formatBytes, formatCount, InputError } from '@goshawk/core';
+import { counted, formatBytes, formatCount, InputError, makeFolder } from '@goshawk/core';
 import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
 import { defineCommand, ExitCode } from '../command.js';
 import { type Context, writeAll } from '../context.js';
@@ -165,6 +165,44 @@ export const journalExportCommand = defineCommand({
   },
 });
 
+export const journalBackupCommand = defineCommand({
+  words: 'FOLDER|URL TO',
+  name: 'journal backup',
+  describe: 'write a journal to TO/TAG.jsonl and read it back; goshawk journal import restores it',
+  examples: [
+    [
+      'goshawk journal backup /var/lib/goshawk/s0 /backup',
+      'while the scheduler runs; replaces the last backup',
+    ],
+    ['goshawk journal backup postgres://goshawk@db1/goshawk /backup', 'one file for each journal'],
+  ],
+  options: TAG_OPTION,
+  async run(context, { tag }, { words }) {
+    const { backUp, isJournalUrl, markBackedUp } = await import('@goshawk/journal');
+    const [place, to] = words as [string, string];
+    const folder = resolve(context.cwd, to);
+    makeFolder(fs, folder);
+    return withJournals(context, place, tag, async (journals) => {
+      let damaged = 0;
+      for (const journal of journals) {
+        const at = Date.now();
+        const backup = await backUp(journal, folder);
+        damaged += backup.damaged;
+        if (!isJournalUrl(place)) markBackedUp(journalFolder(context, place), at);
+        context.show({ schema: 'goshawk.journal-backup/1', ...backup }, () =>
+          [
+            `${backup.file} has ${counted(backup.records, 'record')}`,
+            ...(backup.damaged === 0
+              ? []
+              : [`${counted(backup.damaged, 'record')} cannot be read and are left out`]),
+          ].join('\n'),
+        );
+      }
+      return damaged === 0 ? ExitCode.done : ExitCode.failed;
+    });
+  },
+});
+
 export const journalRepairCommand = defineCommand({
   words: 'FOLDER',
   name: 'journal repair',
@@ -238,7 +276,7 @@ export const journalImportCommand = defineCommand({
 function journalFolder(context: Context, word: string): string {
   const given = resolve(context.cwd, word);
   const inside = journalIn(given);
-  return existsSync(inside) ? inside : given;
+  return fs.existsSync(inside) ? inside : given;
 }
 
 /** @param tag of several in PostgreSQL this one */

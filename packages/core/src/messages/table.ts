@@ -940,6 +940,19 @@ export const MESSAGES = {
       port: countTo(65_535),
     },
   ),
+
+  // ---- a restarted central learns what is missing
+  remember: message(
+    ['central', 'scheduler'],
+    ['central', 'scheduler'],
+    'Lost: a restarted central learns it from another scheduler, or misses nobody.',
+    {
+      /** Schedulers with local journals, whether present, away or missing; each scheduler tells the next central of them. */
+      schedulers: list(record({ name, tag: text(32), address }), LIMITS.membersMax),
+      /** Workers that have not registered with the new central within a lease. */
+      workers: list(name, LIMITS.membersMax),
+    },
+  ),
 } as const;
 
 /** Successful reply to each type of client request. */

@@ -365,7 +365,8 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   }
 
   metrics(): JournalMetrics {
-    return this.metricsWith({ fileBytes: this.bytes, usedBytes: this.bytes, freeBytes: undefined });
+    const unknown = { freeBytes: undefined, backupAgeMs: undefined };
+    return this.metricsWith({ fileBytes: this.bytes, usedBytes: this.bytes, ...unknown });
   }
 
   close(onWritten?: () => void): Promise<void> {

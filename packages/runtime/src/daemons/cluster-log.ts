@@ -15,6 +15,7 @@ export function clusterLog(logger: Logger): (event: ClusterEvent) => void {
 
 const WARNINGS: ReadonlySet<ClusterEvent['kind']> = new Set([
   'worker-lost',
+  'worker-missing',
   'worker-quarantined',
   'scheduler-lost',
   'scheduler-given-up',
@@ -27,6 +28,8 @@ function lineOf(event: ClusterEvent): string {
       return `worker ${event.worker} joined`;
     case 'worker-lost':
       return `worker ${event.worker} is lost with ${counted(event.tasks, 'task')}: ${lossOf(event)}`;
+    case 'worker-missing':
+      return `worker ${event.worker} did not return after central restarted`;
     case 'worker-left':
       return `worker ${event.worker} left`;
     case 'worker-quarantined':
@@ -54,7 +57,7 @@ function lineOf(event: ClusterEvent): string {
     case 'schedulers-missing':
       return event.schedulers.length === 0
         ? 'no scheduler is missing'
-        : `missing since before this central started: ${event.schedulers.join(', ')}; their jobs are not listed (see goshawk takeover)`;
+        : `missing: ${event.schedulers.join(', ')}; their jobs are not listed until they start again (with PostgreSQL: goshawk takeover)`;
     case 'cutoff-changed':
       return `the cutoff for long jobs is now ${formatDuration(event.toMs)}; it was ${formatDuration(event.fromMs)}`;
     case 'task-preempted':

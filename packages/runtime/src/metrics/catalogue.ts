@@ -173,6 +173,9 @@ export const METRICS = {
     goshawk_journal_disk_free_bytes: alike(
       'Free space on the journal’s disk; absent if it cannot be determined.',
     ),
+    goshawk_journal_backup_age_seconds: alike(
+      'Time since the last `goshawk journal backup` of the data folder; absent if there was none.',
+    ),
     goshawk_journal_records_appended_total: counter('Records passed to the journal.'),
     goshawk_journal_records_written_total: counter('Durable records.'),
     goshawk_journal_commit_seconds: histogram('Time of a group commit.'),

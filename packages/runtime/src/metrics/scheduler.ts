@@ -45,6 +45,8 @@ export function journalReadings(metrics: JournalMetrics, commitMs: Histogram): R
     goshawk_journal_file_bytes: metrics.fileBytes,
     goshawk_journal_used_bytes: metrics.usedBytes,
     goshawk_journal_disk_free_bytes: metrics.freeBytes,
+    goshawk_journal_backup_age_seconds:
+      metrics.backupAgeMs === undefined ? undefined : metrics.backupAgeMs / 1_000,
     goshawk_journal_records_appended_total: metrics.recordsAppended,
     goshawk_journal_records_written_total: metrics.recordsWritten,
     goshawk_journal_commit_seconds: commitMs,

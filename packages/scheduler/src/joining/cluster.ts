@@ -34,6 +34,8 @@ export class Cluster {
   /** Central has said that it matches no short jobs at present. */
   #isRelieved = false;
   #isCalm = false;
+  /** Schedulers that a central has told of: for the next one, which cannot know who was there. */
+  #remembered: MessageOf<'remember'>['schedulers'] = [];
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#config = config;
@@ -124,7 +126,13 @@ export class Cluster {
     if (settings.timings.heartbeatMs > 0)
       this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
     else this.#env.clearTimer('heartbeat', 0);
+    if (isNew && this.#remembered.length > 0)
+      this.#env.send(from, { type: 'remember', schedulers: this.#remembered, workers: [] });
     return isNew;
+  }
+
+  remember(from: Address, { schedulers }: MessageOf<'remember'>): void {
+    if (from === this.#central) this.#remembered = schedulers;
   }
 
   /** Workers that there are may not have been told yet: central, or this scheduler, was just started. */
@@ -222,7 +230,14 @@ export class Cluster {
   dropMissingWorkers(): readonly Address[] {
     const { leaseMs } = this.timings;
     const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
-    return isEarly ? [] : this.members.dropUnconfirmed(this.#heardAt - leaseMs);
+    const gone = isEarly ? [] : this.members.dropUnconfirmed(this.#heardAt - leaseMs);
+    if (gone.length > 0)
+      this.#env.send(this.#central, {
+        type: 'remember',
+        schedulers: [],
+        workers: gone.map((each) => this.nameOf(each)),
+      });
+    return gone;
   }
 
   get isDraining(): boolean {

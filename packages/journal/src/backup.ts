@@ -1,0 +1,92 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Millis } from '@goshawk/core';
+import { JournalError } from './errors.js';
+import { exportLines, type JournalReader } from './offline.js';
+import type { Damaged } from './reading.js';
+
+export interface Backup {
+  readonly tag: string;
+  readonly file: string;
+  readonly records: number;
+  readonly damaged: number;
+}
+
+/** Its modification time is that of the last backup of the journal beside it. */
+const MARK = 'last-backup';
+
+/**
+ * Writes the readable records of a journal to `TAG.jsonl` in a folder, as `journal export` prints them, and reads them
+ * back. The file of an earlier backup is replaced only then, so a failure leaves the earlier one.
+ *
+ * @throws JournalError `backup-failed` when what was read back differs
+ */
+export async function backUp(journal: JournalReader, folder: string): Promise<Backup> {
+  const { tag } = journal.identity;
+  const file = join(folder, `${tag}.jsonl`);
+  const part = `${file}.part`;
+  const damaged: Damaged[] = [];
+  let written = 0;
+  const fd = openSync(part, 'w', 0o600);
+  try {
+    for (const text of exportLines(journal, (found) => damaged.push(found))) {
+      writeFileSync(fd, text);
+      if (text.endsWith('\n')) written++;
+    }
+    fsyncSync(fd);
+    journal.check();
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+  const records = await countRecords(part);
+  if (records !== written) {
+    rmSync(part, { force: true });
+    throw new JournalError(
+      'backup-failed',
+      `${written} records were written to ${part}, and ${records} can be read`,
+      'check the disk of the backup; an earlier backup is unchanged',
+    );
+  }
+  renameSync(part, file);
+  const parent = openSync(folder, 'r');
+  fsyncSync(parent);
+  closeSync(parent);
+  return { tag, file, records, damaged: damaged.length };
+}
+
+/** Marks the journal in a folder as backed up at a time. ms since 1970 */
+export function markBackedUp(journalFolder: string, at: number): void {
+  const mark = join(journalFolder, MARK);
+  closeSync(openSync(mark, 'a', 0o644));
+  utimesSync(mark, at / 1_000, at / 1_000);
+}
+
+/** Time since the journal in a folder was last backed up; undefined: never. @param now ms since 1970 */
+export function backupAgeOf(journalFolder: string, now: number): Millis | undefined {
+  const at = statSync(join(journalFolder, MARK), { throwIfNoEntry: false })?.mtimeMs;
+  return at === undefined ? undefined : Math.max(0, now - at);
+}
+
+/** @throws SyntaxError for a line that is not JSON */
+async function countRecords(path: string): Promise<number> {
+  let records = 0;
+  const file = await open(path);
+  for await (const line of file.readLines()) {
+    JSON.parse(line);
+    records++;
+  }
+  return records;
+}
