@@ -285,7 +285,7 @@ export class Membership {
     return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
   }
 
-  /** What a scheduler knows from the central before, which this one cannot know. */
+  /** A scheduler tells of parties that it knows from the central before. */
   remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
     if (!this.registry.schedulers.has(from)) return;
     for (const scheduler of schedulers) {

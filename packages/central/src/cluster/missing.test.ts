@@ -66,7 +66,7 @@ class Bench {
     this.receive(from, { type: 'remember', schedulers, workers });
   }
 
-  /** What central asks a scheduler to remember. */
+  /** Returns the names that central asks a scheduler to remember. */
   toldTo(scheduler: Address) {
     this.#said.length = 0;
     this.#central.wake('publish', 0, this.now);
