@@ -23,7 +23,9 @@ beforeAll(async () => {
   await daemons.startWorker('worker', ['--workers', '3', ...WITH_HTTP]);
   await using cluster = await connect(daemons.url);
   await runSomething(cluster);
-  execFileSync(process.execPath, [GOSHAWK, 'journal', 'backup', 'scheduler', 'backup'], { cwd: daemons.folder });
+  execFileSync(process.execPath, [GOSHAWK, 'journal', 'backup', 'scheduler', 'backup'], {
+    cwd: daemons.folder,
+  });
   for (const role of ROLES) texts.set(role, await metricsOf(role));
 });
 
