@@ -54,8 +54,8 @@ export default defineConfig({
           // Files share a process and the modules that it has loaded: half of the time would go into loading them anew.
           isolate: false,
           // Only a test that hangs reaches it: other work on the machine must not fail one.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           expect: { poll: { timeout: 30_000 } },
         },
       },

@@ -72,6 +72,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'bad-job',
   'job-too-large',
   'impossible-demand',
+  'notify-host',
   'unknown-job',
   'unknown-task',
   'unknown-stage',

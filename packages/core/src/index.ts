@@ -149,3 +149,4 @@ export * from './table.js';
 export * from './terminal-text.js';
 export * from './users.js';
 export * from './vector.js';
+export { webHostOf } from './web-address.js';

@@ -101,6 +101,8 @@ export interface SchedulerConfig {
   readonly logBytesMax: number;
   /** Memory budget, as estimated. Bytes; default: half of Node's heap limit. */
   readonly memoryBytes?: number | undefined;
+  /** Hosts that jobs may have notified, as globs. */
+  readonly notifyHosts?: readonly string[] | undefined;
   /** Load limits; default: those of core. */
   readonly load?: Partial<LoadLimits> | undefined;
 }

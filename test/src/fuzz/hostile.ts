@@ -97,6 +97,7 @@ function hostileJob(draw: Draw): unknown {
     ...some('gang', () => draw.pick<unknown>([true, false, 1])),
     ...some('preemptible', () => draw.pick<unknown>([true, false, 'yes'])),
     ...some('weight', quantity),
+    ...some('notify', name),
     ...some('open', quantity),
     ...some('retries', () => draw.pick(NUMBERS)),
     ...some('maxRunning', () => draw.pick(NUMBERS)),

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError, LOG_LEVELS, type Millis, TIMER_MAX_MS } from '@goshawk/core';
-import type { Daemon, HttpOptions } from '@goshawk/runtime';
+import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
@@ -112,6 +112,61 @@ export const QUOTA_OPTION = {
   describe:
     'maximum number of waiting tasks per user and scheduler; further jobs are refused (default: no limit)',
 } as const;
+
+/** How schedulers tell others that jobs have ended. */
+export const NOTIFY_OPTIONS = {
+  notifyHosts: {
+    type: 'text',
+    value: 'HOSTS',
+    rare: true,
+    describe: 'hosts that `submit --notify URL` may name: hooks.example.org,*.corp.example',
+    whenUnset: 'any, and none where the cluster has keys',
+  },
+  notifySecretFile: {
+    type: 'text',
+    value: 'FILE',
+    rare: true,
+    describe: 'file of a secret that signs notifications (HMAC-SHA256 in X-Goshawk-Signature)',
+  },
+  notifyCommand: {
+    type: 'text',
+    value: 'COMMAND',
+    rare: true,
+    describe:
+      'shell command that the scheduler runs when a job has ended, with the notification as JSON on stdin',
+  },
+} as const;
+
+/**
+ * How a scheduler notifies.
+ * @param hasKeys whether the cluster has keys, so that its users need not trust each other
+ * @throws InputError for a file that is missing, empty or readable by others
+ */
+export async function notifyOptions(
+  { cwd }: Context,
+  { notifyHosts, notifySecretFile, notifyCommand: command }: NotifyFlags,
+  hasKeys: boolean,
+): Promise<NotifyOptions> {
+  const hosts = notifyHosts ?? (hasKeys ? '' : '*');
+  const path = notifySecretFile === undefined ? undefined : resolve(cwd, notifySecretFile);
+  const secret = path === undefined ? undefined : (await readSecret(path, '--notify-secret-file')).trim();
+  if (secret === '')
+    throw new InputError(
+      'bad-token',
+      `--notify-secret-file: ${path} is empty`,
+      'write a random text into it',
+    );
+  return {
+    hosts: hosts
+      .split(',')
+      .map((host) => host.trim())
+      .filter((host) => host !== ''),
+    secret,
+    command,
+  };
+}
+
+type NotifyFlags = Readonly<Record<keyof typeof NOTIFY_OPTIONS, string | undefined>>;
 
 /** Option of workers and of a whole local cluster. */
 export const RUN_AS_OPTION = {

@@ -30,6 +30,8 @@ import {
   DAEMON_OPTIONS,
   httpOptions,
   JOURNAL_OPTION,
+  NOTIFY_OPTIONS,
+  notifyOptions,
   QUOTA_OPTION,
   RETENTION_OPTIONS,
   RUN_AS_OPTION,
@@ -80,6 +82,7 @@ export const upCommand = defineCommand({
     shadow: SHADOW_OPTION,
     userWaitingTasksMax: { ...QUOTA_OPTION, rare: true },
     users: USERS_OPTION,
+    ...NOTIFY_OPTIONS,
     ...RETENTION_OPTIONS,
     logLevel: { ...DAEMON_OPTIONS.logLevel, describe: 'minimum log level' },
     ...POLICY_OPTIONS,
@@ -93,6 +96,9 @@ export const upCommand = defineCommand({
     const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
     // Report a mistake in it here, rather than in central's log.
     if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);
+    // Report a mistake here, rather than in the log of a scheduler.
+    await notifyOptions(context, options, options.secure);
+    const { notifySecretFile: secretFile } = options;
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
     const httpAt = http && httpAddress(http.bind);
     const dataFolder = resolve(context.cwd, options.dataFolder);
@@ -111,6 +117,7 @@ export const upCommand = defineCommand({
           journal: true,
           journalUrl: options.journal,
           auditLog: auditLogOf(context, options),
+          notifySecretFile: secretFile && resolve(context.cwd, secretFile),
           policy,
           users,
           keys,

@@ -4,6 +4,7 @@ import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import type { HttpOptions } from '@goshawk/runtime';
 import { connect } from '../cluster.js';
 import { centralCommand } from '../commands/central.js';
+import type { NOTIFY_OPTIONS } from '../commands/daemon-options.js';
 import { schedulerCommand } from '../commands/scheduler.js';
 import { workerCommand } from '../commands/worker.js';
 import type { OptionSpecs, Resolved } from '../options.js';
@@ -17,7 +18,10 @@ interface LocalClusterOptions
   extends Pick<OptionsOf<typeof workerCommand>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
     Partial<Pick<OptionsOf<typeof workerCommand>, 'resources' | 'runAs'>>,
     Partial<
-      Pick<OptionsOf<typeof schedulerCommand>, 'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax'>
+      Pick<
+        OptionsOf<typeof schedulerCommand>,
+        'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax' | keyof typeof NOTIFY_OPTIONS
+      >
     > {
   readonly schedulers: number;
   readonly policy: PolicySettings;
@@ -212,6 +216,9 @@ export class LocalCluster {
         keep: options.keep,
         keepJobs: options.keepJobs,
         userWaitingTasksMax: options.userWaitingTasksMax,
+        notifyHosts: options.notifyHosts,
+        notifySecretFile: options.notifySecretFile,
+        notifyCommand: options.notifyCommand,
         auditLog: options.auditLog,
       });
       const args = () => ['scheduler', ...flags];

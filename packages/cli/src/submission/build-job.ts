@@ -100,6 +100,7 @@ function wholeJob(
     begin,
     gang,
     preemptible,
+    notify,
   } = options;
   const wanted = { ...file.demand, ...demandOf(options) };
   const required = { ...file.require, ...attributesIn(options.require, '--require', 'zone=eu,us') };
@@ -110,7 +111,7 @@ function wholeJob(
     ...(Object.keys(wanted).length === 0 ? {} : { demand: wanted }),
     ...(hold ? { hold } : {}),
     ...(begin === undefined ? {} : { begin: beginOf(begin, '--begin', Date.now()) }),
-    ...present({ priority, maxRunning, deadline, value }),
+    ...present({ priority, maxRunning, deadline, value, notify }),
     ...(gang ? { gang } : {}),
     ...(preemptible ? { preemptible } : {}),
     ...(Object.keys(required).length === 0 ? {} : { require: required }),

@@ -205,6 +205,13 @@ const JOB = {
     choices: PRIORITIES,
     describe: 'priority of the job; policies without priorities ignore it [normal]',
   },
+  notify: {
+    type: 'text',
+    value: 'URL',
+    flagOnly: true,
+    rare: true,
+    describe: 'HTTP address that receives a POST when the job has ended; the scheduler must allow its host',
+  },
   gang: {
     type: 'flag',
     flagOnly: true,

@@ -55,7 +55,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
     ...present({ priority: job.priority, value: job.value }),
     ...(job.prefer === undefined ? {} : { prefer: joinedValues(job.prefer) }),
     ...(job.preemptible === true ? { preemptible: true as const } : {}),
-    ...present({ slowdown: job.slowdown, traceparent: job.traceparent }),
+    ...present({ slowdown: job.slowdown, notify: job.notify, traceparent: job.traceparent }),
   };
 }
 

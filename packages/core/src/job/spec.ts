@@ -4,6 +4,7 @@ import type { InputError } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
+import { webHostOf } from '../web-address.js';
 import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
 import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
@@ -250,6 +251,17 @@ const jobSpecSchema = z.lazy(() =>
         .max(LIMITS.weightMax)
         .default(1)
         .describe('share relative to other jobs, for policies that share by weight'),
+      notify: z
+        .string()
+        .max(LIMITS.argumentLengthMax)
+        .refine(
+          (text) => webHostOf(text) !== undefined,
+          'not an address such as "https://hooks.example.org/goshawk"',
+        )
+        .optional()
+        .describe(
+          'HTTP address that receives a POST when the job has ended, each time if it is retried; the scheduler must allow its host (`--notify-hosts`)',
+        ),
       traceparent: z
         .string()
         .regex(TRACEPARENT, 'not a W3C traceparent: 00-TRACE-SPAN-FLAGS, in lower-case hexadecimal digits')
@@ -330,6 +342,8 @@ export interface JobSpec {
   readonly preemptible?: true;
   /** How many times as long tasks take on workers without what is preferred. */
   readonly slowdown?: number;
+  /** Address that is told of the job's end. */
+  readonly notify?: string;
   /** The submitter's span, as W3C Trace Context writes it. */
   readonly traceparent?: string;
   /** Retries these tasks of an ended job, under the same numbers; it has no others. Set by schedulers alone. */

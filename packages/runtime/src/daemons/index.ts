@@ -8,6 +8,7 @@ export type { CentralOptions, ProblemSolver, SolverReply } from './central.js';
 export type { Daemon } from './daemon.js';
 export { type JournalPlace, newTag } from './journal-port.js';
 export { createLogger } from './logging.js';
+export { type NotifyOptions, signatureOf } from './notifier.js';
 export type { CloseReason } from './process.js';
 export type { SchedulerOptions } from './scheduler.js';
 export { readUsersFile } from './users-file.js';

@@ -4,6 +4,7 @@ import type { PostgresJournals } from '@goshawk/journal';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
   type EstimatorStates,
+  type Job,
   Scheduler,
   type SchedulerConfig,
   type SchedulerEnvironment,
@@ -17,6 +18,7 @@ import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
 import { jobLog } from './job-log.js';
 import { type JournalPlace, JournalPort, newTag, openInFolder, openShared } from './journal-port.js';
 import { NameTaken } from './name-taken.js';
+import { Notifier, type NotifyOptions } from './notifier.js';
 import { nowAndThen } from './now-and-then.js';
 import {
   checkName,
@@ -53,6 +55,8 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly activeJobsMax?: number | undefined;
   /** Tasks of one user that have not started; jobs with more of them are refused. */
   readonly userWaitingTasksMax?: number | undefined;
+  /** Who is told that jobs have ended. */
+  readonly notify?: NotifyOptions | undefined;
 }
 
 /** Until the timings of the cluster are known. ms */
@@ -164,6 +168,7 @@ function configOf(
     estimatorStates,
     memoryBytes: getHeapStatistics().heap_size_limit * HEAP_SHARE,
     logBytesMax: options.logBytesMax ?? LOG_BYTES_MAX,
+    notifyHosts: options.notify?.hosts,
     load: present({ activeJobsMax, userWaitingTasksMax }),
     inheritance: port?.inheritance(process.addressNamed, process.host.now()),
   };
@@ -174,6 +179,7 @@ function jobEffects(
   process: DaemonProcess,
   shadow: ShadowWatch | undefined,
   log: ReturnType<typeof jobLog>,
+  notified: (job: Job) => void,
 ): Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'> {
   const tracing = process.tracing && new JobTracing(process.tracing);
   return {
@@ -198,6 +204,7 @@ function jobEffects(
       shadow?.ended(job);
       tracing?.jobEnded(job);
       log.jobEnded(job);
+      notified(job);
     },
   };
 }
@@ -221,6 +228,8 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     onDrained = resolve;
   });
   const taken = new NameTaken(name, logger);
+  const notifier = options.notify && new Notifier(options.notify, logger, Date.now);
+  void process.ended.then(() => notifier?.close());
   const host: HostScheduler = (role, ends) => {
     const refused = role.adopted ? new NameTaken(role.name, logger) : taken;
     const log = jobLog(logger, (job, task) => hosted.machine.workerName(job.tasks.workerOf(task)));
@@ -242,7 +251,9 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
             ...(role.port && { journal: role.port.journal.metrics() }),
             ...(shadow && !role.adopted && { shadow: shadow.counts() }),
           }),
-          ...jobEffects(process, shadow, log),
+          ...jobEffects(process, shadow, log, (job) =>
+            notifier?.jobEnded(job, Date.now() - process.host.now()),
+          ),
           ...(role.adopted
             ? {}
             : {

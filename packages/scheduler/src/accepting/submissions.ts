@@ -26,6 +26,7 @@ import { NOT_READY, type Refusal } from '../keeping/ledger.js';
 import type { SchedulerParts } from '../parts.js';
 import { whatIsMissing, whyImpossible } from './admission.js';
 import { accept, reopen } from './intake.js';
+import { whyNotNotified } from './notify-hosts.js';
 import { missingInputs, retrySpecOf } from './retry-spec.js';
 import { isSameJob } from './same-job.js';
 
@@ -81,7 +82,7 @@ function submitted(
   });
   if ('code' in spec) return spec;
   if (known !== undefined) return again(s, key, known, spec);
-  const refusal = whyTooMuch(s, spec);
+  const refusal = whyNotNotified(spec, s.config.notifyHosts) ?? whyTooMuch(s, spec);
   if (refusal !== undefined) return refusal;
   const impossible = whyImpossible(spec, s.cluster.policy, s.cluster.members);
   if (impossible !== undefined) {

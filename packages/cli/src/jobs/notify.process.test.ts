@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { signatureOf } from '@goshawk/runtime';
+import { expect, test } from 'vitest';
+import { removeFolder, TestCluster } from '../test-cluster.fixture.js';
+
+test('submit --notify posts a signed notification, and --notify-command runs for every job', async () => {
+  const received: { signature: string; body: string }[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const bytes of request) body += bytes;
+    received.push({ signature: String(request.headers['x-goshawk-signature']), body });
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  const secret = join(folder, 'secret');
+  writeFileSync(secret, 'of this test\n', { mode: 0o600 });
+  const told = join(folder, 'told');
+  const up = await TestCluster.start([
+    ...['--workers', '1', '--schedulers', '1', '--notify-hosts', '127.0.0.1', '--notify-secret-file', secret],
+    ...['--notify-command', `cat >> ${told}`],
+  ]);
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const failed = await up.goshawk([
+      'submit',
+      '--wait',
+      '--notify',
+      url,
+      '--json',
+      '--',
+      'sh',
+      '-c',
+      'exit 3',
+    ]);
+    expect(failed.exitCode).toBe(1);
+    const plain = await up.goshawk(['submit', '--sleep', '1ms', '--wait']);
+    expect(plain.exitCode).toBe(0);
+    await expect.poll(() => received.length).toBe(1);
+    const [{ signature, body }] = received as [(typeof received)[0]];
+    expect(JSON.parse(body)).toMatchObject({ schema: 'goshawk.notification/1', state: 'failed' });
+    const time = Number(/^t=(\d+),/.exec(signature)![1]);
+    expect(signature).toBe(signatureOf('of this test', time, body));
+    const states = () => {
+      try {
+        const lines = readFileSync(told, 'utf8').trimEnd().split('\n');
+        return lines.map((line) => JSON.parse(line).state).sort();
+      } catch {
+        return [];
+      }
+    };
+    await expect.poll(states).toEqual(['completed', 'failed']);
+    const refused = await up.goshawk(['submit', '--sleep', '1ms', '--notify', 'https://elsewhere.example/']);
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('the scheduler sends no notifications to elsewhere.example'),
+    });
+  } finally {
+    await up.stop();
+    server.close();
+    await removeFolder(folder);
+  }
+});

@@ -1,0 +1,124 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Job } from '@goshawk/scheduler';
+import type { Logger } from '@goshawk/transport';
+import { afterEach, expect, test } from 'vitest';
+import { Notifier, type NotifyOptions, signatureOf } from './notifier.js';
+
+const endings: (() => void)[] = [];
+afterEach(() => {
+  for (const end of endings.splice(0)) end();
+});
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A server that answers with these statuses in turn, the last one for good. */
+async function receiver(...statuses: number[]): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes) => {
+      body += bytes;
+    });
+    request.on('end', () => {
+      const status = statuses[Math.min(received.length, statuses.length - 1)]!;
+      received.push({ headers: request.headers, body });
+      response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  endings.push(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
+}
+
+function notifier(options: Partial<NotifyOptions>, pausesMs = [1, 1]): { it: Notifier; warnings: string[] } {
+  const warnings: string[] = [];
+  const logger = { warn: (_: object, line: string) => void warnings.push(line) } as unknown as Logger;
+  const it = new Notifier({ hosts: ['*'], ...options }, logger, () => 1_800_000_000_000, pausesMs);
+  endings.push(() => it.close());
+  return { it, warnings };
+}
+
+const endedJob = (notify?: string): Job =>
+  ({
+    id: 's-1',
+    spec: { name: 'etl', user: 'ann', notify },
+    state: 'failed',
+    counts: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
+    acceptedAt: 0,
+    firstStartAt: 1_000,
+    endedAt: 2_000,
+  }) as unknown as Job;
+
+test('the address of a job gets a signed POST that says how the job has ended', async () => {
+  const { url, received } = await receiver(204);
+  const { it } = notifier({ secret: 'key' });
+  it.jobEnded(endedJob(url), 1_800_000_000_000);
+  await expect.poll(() => received.length).toBe(1);
+  const [{ headers, body }] = received as [Received];
+  expect(headers['x-goshawk-signature']).toBe(signatureOf('key', 1_800_000_000, body));
+  expect(JSON.parse(body)).toEqual({
+    schema: 'goshawk.notification/1',
+    event: 'ended',
+    job: 's-1',
+    name: 'etl',
+    user: 'ann',
+    state: 'failed',
+    tasks: { total: 2, waiting: 0, running: 0, completed: 1, failed: 1, cancelled: 0 },
+    submittedAt: '2027-01-15T08:00:00.000Z',
+    startedAt: '2027-01-15T08:00:01.000Z',
+    endedAt: '2027-01-15T08:00:02.000Z',
+  });
+});
+
+test('an address that is out of order is tried again', async () => {
+  const { url, received } = await receiver(503, 200);
+  const { it, warnings } = notifier({});
+  it.jobEnded(endedJob(url), 0);
+  await expect.poll(() => received.length).toBe(2);
+  expect(received[1]!.body).toBe(received[0]!.body);
+  expect(warnings).toEqual([]);
+});
+
+test.each([
+  [500, 3, 'the answer was 500'],
+  [404, 1, 'the answer was 404'],
+  [302, 1, 'the answer was 302'],
+])(
+  'an address that answers %d is given up after %d attempts, and the log says so',
+  async (status, attempts, said) => {
+    const { url, received } = await receiver(status);
+    const { it, warnings } = notifier({});
+    it.jobEnded(endedJob(url), 0);
+    await expect.poll(() => warnings).toEqual([`the notification was not delivered: ${said}`]);
+    expect(received).toHaveLength(attempts);
+  },
+);
+
+test('the command of the operator gets the notification, whether or not the job names an address', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
+  endings.push(() => rmSync(folder, { recursive: true }));
+  const { it, warnings } = notifier({ command: `cat > ${folder}/all && mv ${folder}/all ${folder}/got` });
+  it.jobEnded(endedJob(), 0);
+  const read = () => {
+    try {
+      return JSON.parse(readFileSync(join(folder, 'got'), 'utf8')).job;
+    } catch {
+      return undefined;
+    }
+  };
+  await expect.poll(read).toBe('s-1');
+  expect(warnings).toEqual([]);
+});
+
+test('a command that fails is told of in the log', async () => {
+  const { it, warnings } = notifier({ command: 'exit 3' });
+  it.jobEnded(endedJob(), 0);
+  await expect.poll(() => warnings).toEqual(['--notify-command failed: it ended with 3']);
+});

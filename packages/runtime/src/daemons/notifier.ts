@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { type Millis, webHostOf } from '@goshawk/core';
+import type { Job } from '@goshawk/scheduler';
+import type { Logger } from '@goshawk/transport';
+
+export interface NotifyOptions {
+  /** Hosts that jobs may have notified, as globs. */
+  readonly hosts: readonly string[];
+  /** Key of the signature; undefined: notifications are not signed. */
+  readonly secret?: string | undefined;
+  /** Shell command that runs for each job that has ended, with the notification on stdin. */
+  readonly command?: string | undefined;
+}
+
+/** Delays before the second attempt and the following ones. ms */
+const PAUSES_MS = [1_000, 5_000, 25_000, 125_000];
+const ANSWER_MS = 10_000;
+const COMMAND_MS = 60_000;
+/** Notifications that are sent or wait for another attempt; further ones are dropped, and the log says so. */
+const PENDING_MAX = 1_000;
+/** Commands that run at a time. */
+const COMMANDS_MAX = 4;
+
+/**
+ * Tells others that jobs have ended: a POST to the address that the job names, and a command of the operator.
+ * An address that does not take it is tried again for some minutes. A notification that is pending when the
+ * scheduler ends is lost.
+ */
+export class Notifier {
+  readonly #options: NotifyOptions;
+  readonly #logger: Logger;
+  readonly #wallNow: () => Millis;
+  readonly #ending = new AbortController();
+  #pending = 0;
+  readonly #commands: (() => void)[] = [];
+  #running = 0;
+
+  readonly #pausesMs: readonly Millis[];
+
+  constructor(options: NotifyOptions, logger: Logger, wallNow: () => Millis, pausesMs = PAUSES_MS) {
+    this.#pausesMs = pausesMs;
+    this.#options = options;
+    this.#logger = logger;
+    this.#wallNow = wallNow;
+  }
+
+  /** @param wallOffsetMs wall clock minus the clock of the job's times */
+  jobEnded(job: Job, wallOffsetMs: Millis): void {
+    const { notify } = job.spec;
+    const { command } = this.#options;
+    if (notify === undefined && command === undefined) return;
+    const body = JSON.stringify(notificationOf(job, wallOffsetMs));
+    if (notify !== undefined) this.#post(job.id, notify, body);
+    if (command !== undefined) this.#queue(job.id, command, body);
+  }
+
+  close(): void {
+    this.#ending.abort();
+    this.#commands.length = 0;
+  }
+
+  #post(job: string, url: string, body: string): void {
+    if (this.#pending >= PENDING_MAX) {
+      this.#logger.warn({ job }, `the notification is dropped: ${PENDING_MAX} others are still being sent`);
+      return;
+    }
+    this.#pending++;
+    void this.#deliver(job, url, body).finally(() => {
+      this.#pending--;
+    });
+  }
+
+  async #deliver(job: string, url: string, body: string): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const problem = await this.#attempt(url, body);
+      if (problem === undefined || this.#ending.signal.aborted) return;
+      const pause = problem.isFinal ? undefined : this.#pausesMs[attempt];
+      if (pause === undefined) {
+        const host = webHostOf(url);
+        this.#logger.warn({ job, host }, `the notification was not delivered: ${problem.message}`);
+        return;
+      }
+      await this.#pause(pause);
+      if (this.#ending.signal.aborted) return;
+    }
+  }
+
+  async #attempt(url: string, body: string): Promise<{ message: string; isFinal: boolean } | undefined> {
+    const { secret } = this.#options;
+    const time = Math.floor(this.#wallNow() / 1_000);
+    const signature = secret === undefined ? undefined : signatureOf(secret, time, body);
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'goshawk',
+          ...(signature !== undefined && { 'x-goshawk-signature': signature }),
+        },
+        body,
+        // A redirect could lead to a host that is not allowed.
+        redirect: 'manual',
+        signal: AbortSignal.any([AbortSignal.timeout(ANSWER_MS), this.#ending.signal]),
+      });
+      await response.body?.cancel();
+      const { status } = response;
+      if (status >= 200 && status < 300) return undefined;
+      return { message: `the answer was ${status}`, isFinal: status < 500 && status !== 429 };
+    } catch (error) {
+      const { message, cause } = error as Error & { cause?: { message?: string } };
+      return { message: cause?.message ?? message, isFinal: false };
+    }
+  }
+
+  #pause(ms: Millis): Promise<void> {
+    const { signal } = this.#ending;
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, ms);
+      timer.unref();
+      signal.addEventListener('abort', done, { once: true });
+      function done(): void {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        resolve();
+      }
+    });
+  }
+
+  #queue(job: string, command: string, body: string): void {
+    if (this.#commands.length >= PENDING_MAX) {
+      this.#logger.warn({ job }, `--notify-command is skipped: ${PENDING_MAX} others wait for it`);
+      return;
+    }
+    this.#commands.push(() => this.#run(job, command, body));
+    this.#runNext();
+  }
+
+  #runNext(): void {
+    if (this.#running >= COMMANDS_MAX || this.#ending.signal.aborted) return;
+    this.#commands.shift()?.();
+  }
+
+  #run(job: string, command: string, body: string): void {
+    this.#running++;
+    const child = spawn('/bin/sh', ['-c', command], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      timeout: COMMAND_MS,
+      killSignal: 'SIGKILL',
+      cwd: '/',
+    });
+    let hasEnded = false;
+    const ended = (problem: string | undefined): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#running--;
+      if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
+      this.#runNext();
+    };
+    child.once('error', (error) => ended(error.message));
+    child.once('exit', (code, signal) => ended(code === 0 ? undefined : `it ended with ${signal ?? code}`));
+    // A command that reads nothing closes the pipe.
+    child.stdin.on('error', () => {});
+    child.stdin.end(`${body}\n`);
+  }
+}
+
+/** The value of `X-Goshawk-Signature`: `t=SECONDS,sha256=HEX`, an HMAC of `SECONDS.BODY`. */
+export function signatureOf(secret: string, seconds: number, body: string): string {
+  return `t=${seconds},sha256=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+function notificationOf(job: Job, wallOffsetMs: Millis): object {
+  const { id, spec, state, counts, acceptedAt, firstStartAt, endedAt } = job;
+  const at = (ms: Millis | undefined): string | null =>
+    ms === undefined ? null : new Date(ms + wallOffsetMs).toISOString();
+  return {
+    schema: 'goshawk.notification/1',
+    event: 'ended',
+    job: id,
+    name: spec.name,
+    user: spec.user ?? null,
+    state,
+    tasks: counts,
+    submittedAt: at(acceptedAt),
+    startedAt: at(firstStartAt),
+    endedAt: at(endedAt),
+  };
+}

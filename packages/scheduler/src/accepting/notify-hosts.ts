@@ -1,0 +1,18 @@
+import { type JobSpec, matchesGlob, webHostOf } from '@goshawk/core';
+import type { Refusal } from '../keeping/ledger.js';
+
+/**
+ * Why a job may not have its address notified; undefined if it may, or names none.
+ *
+ * @param hosts globs of the hosts that are allowed
+ */
+export function whyNotNotified({ notify }: JobSpec, hosts: readonly string[] = []): Refusal | undefined {
+  if (notify === undefined) return undefined;
+  const hostname = webHostOf(notify)!;
+  if (hosts.some((glob) => matchesGlob(glob.toLowerCase(), hostname))) return undefined;
+  return {
+    code: 'notify-host',
+    message: `the scheduler sends no notifications to ${hostname}`,
+    hint: `its operator allows hosts with --notify-hosts${hosts.length === 0 ? '' : `; allowed are ${hosts.join(', ')}`}`,
+  };
+}
