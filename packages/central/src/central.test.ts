@@ -494,6 +494,7 @@ test('short work of which central is only told what came counts in the reserve',
       requires: undefined,
       attainedMs: undefined,
       avoid: undefined,
+      user: undefined,
       gang: undefined,
     };
     bench.receive(OWNER, { type: 'need', ...need });
@@ -586,6 +587,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
     requires: undefined,
     attainedMs: undefined,
     avoid: undefined,
+    user: undefined,
     gang: undefined,
   });
   expect(bench.central.pendingTasks).toBe(0);
@@ -613,6 +615,7 @@ test('an owner that has not been told of a worker hears its name with the match'
     requires: undefined,
     attainedMs: undefined,
     avoid: undefined,
+    user: undefined,
     gang: undefined,
   };
   bench.receive(OWNER, { type: 'need', ...need });

@@ -11,6 +11,7 @@ import {
 } from '@goshawk/core';
 import { policyOf, type SolverAnswer, type StageView } from '@goshawk/policies';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
+import { Holdings } from './cluster/holdings.js';
 import { LearnedCutoff } from './cluster/learned-cutoff.js';
 import { Membership } from './cluster/membership.js';
 import { Rivals } from './cluster/rivals.js';
@@ -46,6 +47,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #shedding = new LoadShedding();
   readonly #rivals: Rivals;
   readonly #cutoff: LearnedCutoff;
+  readonly #holdings = new Holdings();
   /** Workers say what is free there. */
   readonly #pulls: boolean;
 
@@ -65,7 +67,7 @@ export class Central implements Machine<CentralTimer> {
         env.happened?.({ kind: 'task-preempted', job: this.#members.idOf(owner, number), worker: name });
       },
     });
-    if (config.users !== undefined) this.#dispatcher.grant(config.users);
+    if (config.users !== undefined) this.#grant(config.users);
     this.#members = new Membership(
       env,
       this.#counters,
@@ -117,9 +119,13 @@ export class Central implements Machine<CentralTimer> {
         return this.#register(from, message, now);
       case 'enlist':
         this.#members.enlist(from, message, now);
+        this.#tellLimits(from);
         return this.#occupied.schedulerCame(now);
       case 'leave':
         return this.#members.left(from, now);
+      case 'holdings':
+        if (this.#isUnregistered(from)) return;
+        return this.#holdings.heard(from, message.users);
       case 'drained':
         return this.#members.drained(from);
       case 'quarantine':
@@ -217,7 +223,32 @@ export class Central implements Machine<CentralTimer> {
 
   /** The operator has changed what users are granted. */
   grant(grants: UserGrants): void {
+    const wereLimited = this.#holdings.isLimited;
+    this.#grant(grants);
+    if (wereLimited || this.#holdings.isLimited)
+      for (const scheduler of this.#members.registry.schedulers.keys()) this.#sendLimits(scheduler);
+  }
+
+  #grant(grants: UserGrants): void {
     this.#dispatcher.grant(grants);
+    this.#holdings.grant(grants);
+  }
+
+  #tellLimits(to: Address): void {
+    if (this.#holdings.isLimited && this.#members.registry.schedulers.has(to)) this.#sendLimits(to);
+  }
+
+  #sendLimits(to: Address): void {
+    const { schedulers } = this.#members.registry;
+    this.#env.send(
+      to,
+      this.#holdings.limitsFor(to, (each) => schedulers.has(each)),
+    );
+  }
+
+  /** Central matches short jobs: it is not overloaded, or limits on what runs need it to. */
+  get #isMatching(): boolean {
+    return this.#shedding.isMatching || this.#dispatcher.hasLimits;
   }
 
   disconnected(from: Address, now: Millis): void {
@@ -269,7 +300,7 @@ export class Central implements Machine<CentralTimer> {
       pendingTasks: this.#dispatcher.pendingTasks,
       unmatchedTasks: this.#dispatcher.unmatched,
       matches: this.#dispatcher.matches,
-      isMatching: this.#shedding.isMatching,
+      isMatching: this.#isMatching,
     };
   }
 
@@ -321,10 +352,12 @@ export class Central implements Machine<CentralTimer> {
         this.#members.relabel(now);
       }
       // A welcomed worker reports its free slots.
-      const wantsToKnow = this.#pulls && (this.#shedding.isMatching || this.#dispatcher.waitingTasks > 0);
+      const wantsToKnow = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
       if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
-    if (!this.#isUnregistered(from)) this.#members.acknowledge(from, this.#shedding.isMatching);
+    if (this.#isUnregistered(from)) return;
+    this.#members.acknowledge(from, this.#isMatching);
+    this.#tellLimits(from);
   }
 
   #learnCutoff({ completed }: MessageOf<'usage'>): void {

@@ -71,6 +71,7 @@ function describeEnd(job: JobDetail): string {
 const INPUT_CODES: ReadonlySet<string> = new Set([
   'bad-job',
   'job-too-large',
+  'over-limit',
   'impossible-demand',
   'notify-host',
   'unknown-job',

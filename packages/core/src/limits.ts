@@ -91,6 +91,8 @@ export const LIMITS = {
   inputLengthMax: 4 * 1024 * 1024,
   /** Parties in one membership message. */
   membersMax: 200_000,
+  /** Users and projects in a file of `--users`, and users in a report of what they hold. */
+  usersListedMax: 1_000,
   /** Incarnations of one scheduler that workers may still hold tasks of. */
   previousIncarnationsMax: 16,
   /** Tasks that a worker holds of one owner: those that run, and those of which the end is not confirmed. */

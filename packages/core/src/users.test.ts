@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { grantOf, parseUsers } from './users.js';
+import { grantOf, parseUsers, projectGrantOf } from './users.js';
 
 it('gives users their weights, and those who are not listed the weight of *', () => {
   const grants = parseUsers(
@@ -12,7 +12,32 @@ it('gives users their weights, and those who are not listed the weight of *', ()
   expect(grantOf(parseUsers('{}', 'users.json'), 'cleo').weight).toBe(1);
 });
 
+it('gives limits to users and projects, with units', () => {
+  const grants = parseUsers(
+    `{"ann": {"project": "physics", "running": 10, "waiting": 1000, "runTime": "2h"},
+      "@physics": {"weight": 2, "cpus": 64, "memory": "1GiB", "gpus": 0, "journal": 4096}}`,
+    'users.json',
+  );
+  expect(grantOf(grants, 'ann')).toEqual({
+    weight: 1,
+    project: 'physics',
+    limits: { running: 10, waiting: 1_000, runTime: 7_200_000 },
+  });
+  expect(projectGrantOf(grants, 'physics')).toEqual({
+    weight: 2,
+    limits: { cpus: 64, memory: 2 ** 30, gpus: 0, journal: 4_096 },
+  });
+  expect(projectGrantOf(grants, 'chemistry')).toBeUndefined();
+  // A user who takes the name of a project does not get its limits.
+  expect(grantOf(grants, '@physics')).toEqual({ weight: 1 });
+});
+
 it.each([
+  ['{"ann": {"running": 1.5}}', 'line 1, column 21: the running of "ann" is not a whole number of tasks'],
+  ['{"ann": {"cpus": -1}}', 'line 1, column 18: the cpus of "ann" is not a number of CPUs'],
+  ['{"ann": {"memory": "much"}}', 'line 1, column 20: the memory of "ann" is not an amount of memory'],
+  ['{"ann": {"runTime": 7}}', 'line 1, column 21: the runTime of "ann" is not a duration with its unit'],
+  ['{"@p": {"project": "q"}}', 'line 1, column 9: user "@p" has an unknown setting "project"'],
   ['', 'line 1, column 1: expected an object of users, not the end of the file'],
   ['[]', 'line 1, column 1: expected an object of users, not ['],
   ['{"ann": 3}', 'line 1, column 9: expected an object of settings for "ann", not 3'],

@@ -1,13 +1,34 @@
+import { parseDuration } from './durations.js';
 import { InputError } from './errors.js';
+import type { Millis } from './ids.js';
+import { parseBytes } from './job/bytes.js';
 import { LIMITS } from './limits.js';
 
-/** What an operator grants one user. */
+/** An operator's settings for a user, or for a project: all of its users together. */
 export interface UserGrant {
-  /** A user with twice the weight is due twice the share. */
+  /** A user with twice the weight is due twice the share. 0: a project without one, whose users keep their own. */
   readonly weight: number;
+  /** The project that the user works for; none without one. */
+  readonly project?: string;
+  /** Limits that hold in the whole cluster; absent: no limit. */
+  readonly limits?: UserLimits;
 }
 
-/** Grants by user; `*` stands for every user who is not listed. */
+export interface UserLimits {
+  /** Tasks that run at a time, and what they may take together: cores, bytes, GPUs. */
+  readonly running?: number;
+  readonly cpus?: number;
+  readonly memory?: number;
+  readonly gpus?: number;
+  /** Tasks of accepted jobs that have not started. */
+  readonly waiting?: number;
+  /** Bytes of the user's jobs in journals, ended jobs included while they are kept. */
+  readonly journal?: number;
+  /** A task may run this long. ms */
+  readonly runTime?: Millis;
+}
+
+/** Grants by holder: users, `@NAME` for projects, and `*` for every user who is not listed. */
 export type UserGrants = ReadonlyMap<string, UserGrant>;
 
 const OTHERS = '*';
@@ -15,8 +36,15 @@ const DEFAULT_GRANT: UserGrant = { weight: 1 };
 const WEIGHT_MAX = 1e6;
 
 export function grantOf(grants: UserGrants, user: string): UserGrant {
-  return grants.get(user) ?? grants.get(OTHERS) ?? DEFAULT_GRANT;
+  return (user.startsWith(PROJECT) ? undefined : grants.get(user)) ?? grants.get(OTHERS) ?? DEFAULT_GRANT;
 }
+
+/** The grant of a project; undefined where the file does not list it. */
+export function projectGrantOf(grants: UserGrants, project: string | undefined): UserGrant | undefined {
+  return project === undefined ? undefined : grants.get(PROJECT + project);
+}
+
+const PROJECT = '@';
 
 /**
  * Parses the file of `--users`: an object that has an object of settings for each user.
@@ -32,24 +60,105 @@ export function parseUsers(text: string, source: string): UserGrants {
     if (user === '' || user.length > LIMITS.nameLengthMax)
       reader.fail(at, `the name of a user has 1 to ${LIMITS.nameLengthMax} characters`);
     if (grants.has(user)) reader.fail(at, `user ${who} is listed twice`, 'remove one of the two');
-    grants.set(user, readGrant(reader, who));
+    if (grants.size === LIMITS.usersListedMax)
+      reader.fail(
+        at,
+        `more than ${LIMITS.usersListedMax} users are listed`,
+        'use "*" for users who are alike',
+      );
+    grants.set(user, readGrant(reader, user));
   });
   reader.end();
   return grants;
 }
 
-function readGrant(reader: JsonReader, who: string): UserGrant {
-  let weight: number | undefined;
+const SETTINGS = [
+  'weight',
+  'project',
+  'running',
+  'waiting',
+  'cpus',
+  'memory',
+  'gpus',
+  'journal',
+  'runTime',
+] as const;
+type Setting = (typeof SETTINGS)[number];
+
+function readGrant(reader: JsonReader, holder: string): UserGrant {
+  const who = JSON.stringify(holder);
+  const given = new Map<Setting, unknown>();
   reader.object(`an object of settings for ${who}`, (name, at) => {
-    if (name !== 'weight')
-      reader.fail(at, `user ${who} has an unknown setting ${JSON.stringify(name)}`, 'known settings: weight');
-    if (weight !== undefined) reader.fail(at, `the weight of ${who} is given twice`, 'remove one of the two');
-    const number = reader.scalar();
-    if (typeof number.value !== 'number' || !(number.value > 0 && number.value <= WEIGHT_MAX))
-      reader.fail(number.at, `the weight of ${who} is not a number above 0 and up to ${WEIGHT_MAX}`);
-    weight = number.value as number;
+    const setting = SETTINGS.find((each) => each === name);
+    if (setting === undefined || (setting === 'project' && holder.startsWith(PROJECT)))
+      reader.fail(
+        at,
+        `user ${who} has an unknown setting ${JSON.stringify(name)}`,
+        `known settings: ${SETTINGS.join(', ')}`,
+      );
+    if (given.has(setting!)) reader.fail(at, `the ${name} of ${who} is given twice`, 'remove one of the two');
+    const said = reader.scalar();
+    const value = settingOf(setting!, said.value);
+    if (value === undefined) reader.fail(said.at, `the ${name} of ${who} is not ${EXPECTED[setting!]}`);
+    given.set(setting!, value);
   });
-  return weight === undefined ? DEFAULT_GRANT : { weight };
+  const {
+    weight = holder.startsWith(PROJECT) ? 0 : 1,
+    project,
+    ...limits
+  } = Object.fromEntries(given) as { weight?: number; project?: string };
+  return {
+    weight,
+    ...(project === undefined ? {} : { project }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+  };
+}
+
+const EXPECTED: Readonly<Record<Setting, string>> = {
+  weight: `a number above 0 and up to ${WEIGHT_MAX}`,
+  project: 'the name of a project',
+  running: 'a whole number of tasks',
+  waiting: 'a whole number of tasks',
+  cpus: 'a number of CPUs',
+  memory: 'an amount of memory, such as "64GiB"',
+  gpus: 'a number of GPUs',
+  journal: 'an amount of bytes, such as "1GiB"',
+  runTime: 'a duration with its unit, such as "2h"',
+};
+
+/** @returns undefined where the value is not one of the setting */
+function settingOf(setting: Setting, value: unknown): number | string | undefined {
+  switch (setting) {
+    case 'weight':
+      return typeof value === 'number' && value > 0 && value <= WEIGHT_MAX ? value : undefined;
+    case 'project':
+      return typeof value === 'string' && value !== '' && value.length < LIMITS.nameLengthMax
+        ? value
+        : undefined;
+    case 'running':
+    case 'waiting':
+      return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+    case 'cpus':
+    case 'gpus':
+      return isAmount(value) ? value : undefined;
+    case 'memory':
+    case 'journal':
+      return typeof value === 'string' ? parsedOr(parseBytes, value) : isAmount(value) ? value : undefined;
+    case 'runTime':
+      return typeof value === 'string' ? parsedOr(parseDuration, value) : undefined;
+  }
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LIMITS.amountMax;
+}
+
+function parsedOr(parse: (text: string, what: string) => number, text: string): number | undefined {
+  try {
+    return parse(text, '');
+  } catch {
+    return undefined;
+  }
 }
 
 const EXAMPLE = 'such as {"ann": {"weight": 3}, "*": {"weight": 1}}';

@@ -24,6 +24,7 @@ const STATUS: Readonly<Record<string, number>> = {
   'nothing-failed': 409,
   'stage-not-completed': 409,
   'job-too-large': 413,
+  'over-limit': 403,
 };
 
 interface ErrorBody {

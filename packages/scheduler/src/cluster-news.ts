@@ -1,4 +1,4 @@
-import { type Address, LIMITS, type MessageOf, type Millis } from '@goshawk/core';
+import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import { watchDeadline } from './ending/job-timers.js';
 import { loseTasks } from './ending/lost-workers.js';
 import type { SchedulerParts } from './parts.js';
@@ -34,6 +34,8 @@ export function beat(s: SchedulerParts, startedAt: Millis, now: Millis): void {
     return s.env.drained();
   }
   cluster.beat(jobs.activeCount, () => waitingTasks(s), now);
+  if (cluster.central !== NOBODY && s.quotas.areShared)
+    s.env.send(cluster.central, { type: 'holdings', users: s.quotas.holdings() });
   s.routing.doWithoutCentral(now);
 }
 

@@ -390,6 +390,64 @@ describe('clients', () => {
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });
 
+  test('limits of users and projects that central sends are kept, with what other schedulers hold', () => {
+    const bench = new Bench();
+    bench.members(W1);
+    let request = 0;
+    const submit = (user: string, tasks: number, more = {}) =>
+      bench.request({
+        type: 'submit',
+        request: ++request,
+        key: `k${request}`,
+        spec: { user, tasks: { count: tasks, run: { sleep: 1 } }, ...more },
+      });
+    const none = {
+      project: undefined,
+      running: undefined,
+      cpus: undefined,
+      memory: undefined,
+      gpus: undefined,
+      waiting: undefined,
+      journal: undefined,
+      runTime: undefined,
+    };
+    bench.receive(CENTRAL, {
+      type: 'limits',
+      holders: [
+        { ...none, holder: 'ada', project: 'physics', waiting: 5, cpus: 2 },
+        { ...none, holder: '@physics', waiting: 7 },
+        { ...none, holder: 'bob', project: 'physics' },
+        { ...none, holder: '*', journal: 20_000 },
+      ],
+      elsewhere: [{ user: 'ada', waiting: 1, journal: 0 }],
+    });
+    expect(submit('ada', 6)).toMatchObject({
+      code: 'over-limit',
+      message: 'user ada may have 5 waiting tasks, has 1, and this adds 6',
+      hint: 'submit fewer tasks',
+      retryMs: undefined,
+    });
+    expect(submit('ada', 1, { demand: { cpu: 3 } })).toMatchObject({
+      message: 'user ada may have 2 CPUs at a time, and a task of this job takes 3 CPUs',
+    });
+    expect(submit('ada', 3)).toMatchObject({ type: 'accepted' });
+    expect(submit('ada', 2)).toMatchObject({
+      message: 'user ada may have 5 waiting tasks, has 4, and this adds 2',
+      hint: 'wait until some have started, or submit fewer tasks',
+    });
+    expect(submit('bob', 5)).toMatchObject({
+      message: 'project physics may have 7 waiting tasks, has 3, and this adds 5',
+    });
+    expect(submit('bob', 4)).toMatchObject({ type: 'accepted' });
+    expect(submit('cleo', 1)).toMatchObject({ type: 'accepted' });
+    expect(submit('cleo', 1, { tasks: [{ exec: ['true', 'x'.repeat(50_000)] }] })).toMatchObject({
+      code: 'over-limit',
+      message: expect.stringMatching(/^user cleo may have 19.53 KiB in journals, has .*, and this adds /),
+    });
+    bench.receive(CENTRAL, { type: 'limits', holders: [], elsewhere: [] });
+    expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });
+  });
+
   test('a user who has as many waiting tasks as one may have is refused, and the list of jobs says how many', () => {
     const bench = new Bench({}, { userWaitingTasksMax: 3 });
     bench.members(W1);

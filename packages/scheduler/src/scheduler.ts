@@ -109,6 +109,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'heartbeatAck':
         if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.reliefChanged(now);
         return;
+      case 'limits':
+        if (from === s.cluster.central) s.quotas.heard(message);
+        return;
       case 'notRegistered':
         return s.cluster.answeredUnregistered(from, now);
       case 'nameTaken':

@@ -1,4 +1,5 @@
 import { LIMITS, type Millis } from '@goshawk/core';
+import { Quotas } from './accepting/quotas.js';
 import {
   JOB_LENGTHS,
   type SchedulerConfig,
@@ -46,6 +47,7 @@ export class SchedulerState {
   readonly ledger: Ledger;
   readonly jobs: JobStore;
   readonly unwritten = new Unwritten();
+  readonly quotas: Quotas;
   readonly recovery: Recovery;
   readonly sweepTimer: SweepTimer;
 
@@ -63,6 +65,7 @@ export class SchedulerState {
     this.ledger = new Ledger(env, config, this.shares);
     const random = () => env.random();
     this.jobs = new JobStore(config, lastJob, this.shares, this.ledger, random, env.recallJob && recall);
+    this.quotas = new Quotas(this.jobs);
     this.recovery = new Recovery(
       env,
       this.jobs,

@@ -86,6 +86,7 @@ class Bench {
       requires: undefined,
       attainedMs: undefined,
       avoid: undefined,
+      user: undefined,
       gang: undefined,
     };
     this.receive(from, message);

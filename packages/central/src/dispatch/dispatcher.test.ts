@@ -108,6 +108,7 @@ class Bench {
       requires: undefined,
       attainedMs: undefined,
       avoid: undefined,
+      user: undefined,
       gang: undefined,
       ...fields,
     };

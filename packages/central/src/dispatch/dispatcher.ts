@@ -9,6 +9,7 @@ import {
   type MessageOf,
   type Millis,
   placesOf,
+  present,
   requiresOf,
   SLOT,
   type Timings,
@@ -95,6 +96,11 @@ export class Dispatcher {
   /** Planning statistics: the policy's counters, and the outcome of its plans. */
   get planning(): Readonly<Record<string, number>> {
     return { ...this.#policy.tally, preemptions: this.preemptions, refusedStarts: this.refused };
+  }
+
+  /** Some user has a limit on what runs. */
+  get hasLimits(): boolean {
+    return this.books.hasLimits;
   }
 
   /** Tasks that are placed, and have not ended as far as is known. */
@@ -317,6 +323,7 @@ export class Dispatcher {
       priority,
       tasks: jobTasks,
       attainedMs: message.attainedMs ?? 0,
+      ...present({ user: message.user }),
     });
     const stage = this.books.stage(job, index, {
       part,

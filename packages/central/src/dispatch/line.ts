@@ -57,15 +57,16 @@ export class WaitingLine {
   of(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
-    const stages = job === undefined ? [] : waitingStages(job).slice(0, LIMITS.stagesPerJobMax);
-    const needs = stages.map((stage): NeedView => {
+    const stages =
+      job === undefined ? [] : [...job.allStages].filter(({ waiting, held }) => waiting + held > 0);
+    const needs = stages.slice(0, LIMITS.stagesPerJobMax).map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
-      const why = this.#policy.explain?.(stage, this.#books, now)?.sentence;
+      const why = stage.heldBy ?? this.#policy.explain?.(stage, this.#books, now)?.sentence;
       // Without working slots, earlier waits predict nothing.
       const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
-        tasks: stage.waiting,
+        tasks: stage.waiting + stage.held,
         demand: this.#books.names.resourcesOf(stage.demand),
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,

@@ -25,9 +25,9 @@ export function sharesOf(
   const jobs = [...books.jobs].map((job): JobShare => {
     const has: number[] = [];
     let waiting = 0;
-    for (const { demand, running, waiting: more } of job.allStages) {
+    for (const { demand, running, waiting: more, held } of job.allStages) {
       for (let run = 0; run < running; run++) addVector(has, demand, 1);
-      waiting += more;
+      waiting += more + held;
     }
     const due = shares?.dueTo(job);
     return {

@@ -84,7 +84,7 @@ export const USERS_OPTION = {
   type: 'text',
   value: 'FILE',
   describe:
-    'weights of users, as {"ann": {"weight": 3}, "*": {"weight": 1}}; read again when the file changes',
+    'weights and limits of users, as {"ann": {"weight": 3, "running": 8}, "*": {"weight": 1}}; read again when the file changes',
 } as const;
 
 /** How long schedulers keep jobs that have ended. */

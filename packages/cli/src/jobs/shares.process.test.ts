@@ -113,6 +113,41 @@ it('--users gives users their shares, follows the file, and keeps what it had wh
   }
 });
 
+it('--users limits what users run and have waiting in the whole cluster, and why names the limit', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'goshawk-limits-'));
+  const file = join(folder, 'users.json');
+  writeFileSync(file, '{"*": {"running": 2, "waiting": 20, "cpus": 3}}');
+  const other = await TestCluster.start([
+    ...['--workers', '2', '--slots', '4', '--schedulers', '2', '--users', file],
+  ]);
+  try {
+    await using cluster = await connect(other.url);
+    const submit = (user: string, count: number) =>
+      cluster.submit({ user, tasks: { count, run: { sleep: '1h' } }, estimate: '1h' });
+    const ann = await submit('ann', 6);
+    const running = async (job: typeof ann) => (await job.describe()).tasks.running;
+    await expect.poll(() => running(ann), { timeout: 30_000 }).toBe(2);
+    const ben = await submit('ben', 6);
+    await expect.poll(() => running(ben), { timeout: 30_000 }).toBe(2);
+    expect(await running(ann)).toBe(2);
+    await expect
+      .poll(async () => (await other.goshawk(['why', ann.id])).stdout, { timeout: 30_000 })
+      .toContain('user ann has 2 running tasks of the 2 that --users allows at a time');
+    const never = await other.goshawk(['submit', '--cpus', '4', '--', 'true']);
+    expect(never.exitCode).toBe(2);
+    expect(never.stderr).toMatch(/may have 3 CPUs at a time, and a task of this job takes 4 CPUs/);
+    const tooMany = await other.goshawk(['submit', '--tasks', '30', '--', 'true']);
+    expect(tooMany.exitCode).toBe(2);
+    expect(tooMany.stderr).toMatch(/may have 20 waiting tasks, has 0, and this adds 30/);
+    writeFileSync(file, '{"*": {"running": 4}}');
+    await expect.poll(() => running(ann), { timeout: 30_000 }).toBe(4);
+    await Promise.all([ann.cancel(), ben.cancel()]);
+  } finally {
+    await other.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
+
 it('whose jobs have what is told under a policy that shares nothing, too', async () => {
   const other = await TestCluster.start(['--workers', '2', '--schedulers', '1']);
   try {

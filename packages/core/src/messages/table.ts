@@ -86,6 +86,15 @@ function answer<T>(from: Role | readonly Role[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request comes again.', { request, value });
 }
 
+/** Usage that counts against the limits of a user, apart from running tasks. */
+const held = record({
+  user: name,
+  /** Tasks that have not started. */
+  waiting: count,
+  /** Bytes of the user's jobs in journals. */
+  journal: number,
+});
+
 export const PROTOCOL_VERSION = 10;
 
 export const MESSAGES = {
@@ -497,6 +506,8 @@ export const MESSAGES = {
     gang: optional(flag),
     /** Workers that none of the tasks may go to: attempts of them failed there. */
     avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
+    /** User of the job, where users have limits and jobs are not declared. */
+    user: optional(name),
   }),
   pull: message('worker', 'central', 'Sent again while a slot is free; it says all, not what changed.', {
     /**
@@ -953,6 +964,29 @@ export const MESSAGES = {
       workers: list(name, LIMITS.membersMax),
     },
   ),
+  // ---- limits of users
+  limits: message('central', 'scheduler', 'Lost: sent again after the next heartbeat. Doubled: harmless.', {
+    /** Users, `@NAME` for projects, `*` for users who are not listed. Absent amounts have no limit. */
+    holders: list(
+      view({
+        holder: name,
+        project: optional(name),
+        running: optional(count),
+        cpus: optional(number),
+        memory: optional(number),
+        gpus: optional(number),
+        waiting: optional(count),
+        journal: optional(number),
+        runTime: optional(ms),
+      }),
+      LIMITS.usersListedMax,
+    ),
+    /** Usage by jobs of all other schedulers. */
+    elsewhere: list(held, LIMITS.usersListedMax),
+  }),
+  holdings: message('scheduler', 'central', 'Lost: sent again with the next heartbeat. Doubled: harmless.', {
+    users: list(held, LIMITS.usersListedMax),
+  }),
 } as const;
 
 /** Successful reply to each type of client request. */

@@ -6,6 +6,7 @@ import {
   invariant,
   type JobNumber,
   type Millis,
+  projectGrantOf,
   ResourceNames,
   SLOT,
   type StageIndex,
@@ -25,6 +26,7 @@ import {
   type JobFacts,
   type StageFacts,
 } from './entries.js';
+import { RunningLimits } from './user-limits.js';
 
 /**
  * Central's view of the cluster: workers, jobs with their stages, and runs, each in one place. Every change
@@ -42,6 +44,7 @@ export class ClusterBooks implements ClusterView {
   /** The present incarnation of owners that workers may still name by an earlier one. */
   readonly #presentOwners = new Map<Address, Address>();
   #grants: UserGrants = new Map();
+  readonly #limits = new RunningLimits(this.names);
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
   #ended = NO_NEWS;
   #ofWorkers = NO_NEWS;
@@ -200,13 +203,17 @@ export class ClusterBooks implements ClusterView {
       const { long } = known;
       const isNew = known.learn(facts);
       const isReweighed = facts.user !== undefined && this.#weigh(known, facts);
+      if (facts.user !== undefined) this.#divideWeight(known);
       if (isNew || isReweighed) this.#tellOfJob({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
+      if (facts.user !== undefined) this.#limits.came(known);
       return known;
     }
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
     this.#weigh(job, facts);
     this.#jobsBy(owner).set(number, job);
+    this.#limits.came(job);
+    this.#divideWeight(job);
     this.#tellOfJob({ kind: 'arrived', job });
     return job;
   }
@@ -214,13 +221,32 @@ export class ClusterBooks implements ClusterView {
   /** Sets the grants of all users. */
   grant(grants: UserGrants): void {
     this.#grants = grants;
+    this.#limits.grant(grants, this.jobs);
     for (const job of this.jobs) if (this.#weigh(job)) this.#tellOfJob({ kind: 'changed', job });
+    for (const job of this.jobs) this.#divideWeight(job);
+  }
+
+  /** A project with a weight has it divided among its users who have jobs: there is one more, or one less. */
+  #divideWeight({ user }: BookedJob): void {
+    const { project } = grantOf(this.#grants, user);
+    const whole = projectGrantOf(this.#grants, project)?.weight ?? 0;
+    if (whole === 0) return;
+    const jobs = [...this.jobs].filter((job) => grantOf(this.#grants, job.user).project === project);
+    const weights = new Map(jobs.map((job) => [job.user, grantOf(this.#grants, job.user).weight]));
+    const sum = sumOf([...weights.values()], (weight) => weight);
+    for (const job of jobs) {
+      const weight = (whole * weights.get(job.user)!) / sum;
+      if (job.userWeight === weight) continue;
+      job.userWeight = weight;
+      this.#tellOfJob({ kind: 'changed', job });
+    }
   }
 
   /** @returns whether its user has another weight than before */
   #weigh(job: BookedJob, facts?: JobFacts): boolean {
-    const { weight } = grantOf(this.#grants, job.user);
+    const { weight, project } = grantOf(this.#grants, job.user);
     if (facts?.userWeight !== undefined || job.userWeight === weight) return false;
+    if ((projectGrantOf(this.#grants, project)?.weight ?? 0) > 0) return false;
     job.userWeight = weight;
     return true;
   }
@@ -244,11 +270,33 @@ export class ClusterBooks implements ClusterView {
   /** So many of its tasks wait, and their owner will choose which of them runs. */
   setWaiting(stage: BookedStage, waiting: number, now: Millis): void {
     if (stage.named > 0) stage.forgetNamed();
+    if (waiting === stage.waiting + stage.held) return;
+    if (stage.waiting + stage.held === 0) stage.waitsSince = now;
+    const seen = this.#limits.isLimited(stage.job.user) ? Math.min(waiting, stage.waiting) : waiting;
+    stage.held = waiting - seen;
+    this.#limits.changed(stage.job);
+    this.#show(stage, seen);
+  }
+
+  /** So many of its tasks are for the policy to start. */
+  #show(stage: BookedStage, waiting: number): void {
     if (waiting === stage.waiting) return;
-    if (stage.waiting === 0) stage.waitsSince = now;
     this.#waitingTasks += waiting - stage.waiting;
     stage.waiting = waiting;
     this.#tellOfJob({ kind: 'waiting', stage });
+  }
+
+  /** Lets as many waiting tasks of each user start as the limits allow. */
+  #keepLimits(): void {
+    this.#limits.allot(this.workers, (stage, tasks) => {
+      stage.held += stage.waiting - tasks;
+      this.#show(stage, tasks);
+    });
+  }
+
+  /** Some user has a limit on what runs. */
+  get hasLimits(): boolean {
+    return !this.#limits.isEmpty;
   }
 
   /** This very task of the stage waits, also when the others do not. */
@@ -284,6 +332,8 @@ export class ClusterBooks implements ClusterView {
     const ofOwner = this.#jobs.get(job.owner)!;
     ofOwner.delete(job.number);
     if (ofOwner.size === 0) this.#jobs.delete(job.owner);
+    this.#limits.gone(job);
+    this.#divideWeight(job);
     this.#leaving.push(() => {
       this.#ids.job.free(job.id);
       for (const stage of job.allStages) this.#ids.stage.free(stage.id);
@@ -382,6 +432,7 @@ export class ClusterBooks implements ClusterView {
     stage.running--;
     this.#runs--;
     if (how === 'done') stage.ended = Math.min(stage.tasks, stage.ended + 1);
+    this.#limits.changed(stage.job);
     if (stage.job.long) this.longChanges++;
     this.version++;
     // A run found in this turn cannot end before it.
@@ -419,6 +470,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Returns the changes since the last call. */
   takeNews(): readonly News[] {
+    this.#keepLimits();
     let news = this.#ended;
     for (const each of this.#ofWorkers) news = added(news, each);
     for (const each of this.#ofJobs) news = added(news, each);
@@ -530,6 +582,7 @@ export class ClusterBooks implements ClusterView {
     stage.job.addRun(run);
     worker.runs.push(run);
     this.#runs++;
+    this.#limits.changed(stage.job);
     if (stage.job.long) this.longChanges++;
     this.version++;
     return run;

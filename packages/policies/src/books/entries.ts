@@ -100,7 +100,7 @@ export class BookedJob implements JobView {
 
   get isOver(): boolean {
     if (this.runs.size > 0 || this.isDeclared) return false;
-    for (const stage of this.#byIndex.values()) if (stage.waiting > 0) return false;
+    for (const stage of this.#byIndex.values()) if (stage.waiting + stage.held > 0) return false;
     return true;
   }
 
@@ -171,6 +171,10 @@ export class BookedStage implements StageView {
   tasks = 0;
   ended = 0;
   waiting = 0;
+  /** Tasks that could start, and that a limit of their user keeps from the policy. */
+  held = 0;
+  /** The limit that does. */
+  heldBy: string | undefined;
   running = 0;
   estimateMs: Millis = 0;
   estimateFollows = false;

@@ -59,6 +59,8 @@ function appended(
     return { code: error.code, message: error.message, hint: error.hint };
   }
   const bytes = heapBytes(tasks);
+  const overLimit = s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
+  if (tasks.length > 0 && overLimit !== undefined) return overLimit;
   const tooMuch = s.overload.refusalOfBytes(job.spec.user, bytes + tasks.length * TASK_BYTES);
   if (tasks.length > 0 && tooMuch !== undefined) return tooMuch;
   s.ledger.appended(job, { first: job.taskCount, tasks, digest, close }, bytes, now);

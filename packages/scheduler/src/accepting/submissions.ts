@@ -151,6 +151,7 @@ function retried(
   const refusal =
     s.ledger.refusal ??
     overload.refusal() ??
+    s.quotas.refusalOfTasks(job.spec.user, count, 0) ??
     overload.refusalOf(job.spec.user, count) ??
     overload.refusalOfBytes(job.spec.user, job.bytes);
   if (refusal !== undefined) return refusal;
@@ -240,7 +241,12 @@ function whyTooMuch(s: SchedulerParts, spec: JobSpec): Refusal | undefined {
   const { user, stages, retryOf } = spec;
   const tasks =
     retryOf === undefined ? sumOf(stages, (stage) => countTasks(stage.tasks)) : tasksInRanges(retryOf.tasks);
-  return s.overload.refusalOf(user, tasks) ?? s.overload.refusalOfBytes(user, bytesOf(spec));
+  const bytes = bytesOf(spec);
+  return (
+    s.quotas.refusalOf(spec, tasks, bytes) ??
+    s.overload.refusalOf(user, tasks) ??
+    s.overload.refusalOfBytes(user, bytes)
+  );
 }
 
 /** The key was here before: with the same job it is the same job, with another one a mistake. */

@@ -77,7 +77,7 @@ export class Delivery {
     const { index, spec } = job.waiting.batchOf(task);
     const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));
     const long = job.class === 'long';
-    const { timeoutMs } = job.spec;
+    const timeoutMs = shorter(job.spec.timeoutMs, this.#s.quotas.runTimeOf(job.spec.user));
     const { number: jobNumber, id: jobId } = job;
     // Members of a gang may share a worker.
     const apartMs = gang === undefined ? job.history.blame?.apartMsOf(task, attempt) : undefined;
@@ -108,6 +108,10 @@ export class Delivery {
       user: job.spec.user,
     });
   }
+}
+
+function shorter(one: Millis | undefined, other: Millis | undefined): Millis | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 /** How long a task of the job takes, where its end is to be foreseen. */

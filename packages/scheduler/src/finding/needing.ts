@@ -158,6 +158,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
     gang: batch.spec.gang,
     avoid: avoidedBy(s, job, batch, now),
+    user: s.quotas.areSet && !declares(s) ? job.spec.user : undefined,
   });
 }
 

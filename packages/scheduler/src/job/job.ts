@@ -81,6 +81,8 @@ export class Job {
   /** Memory of the submission and of its recorded attempts, as the store counts it. */
   specBytes = 0;
   bytes = 0;
+  /** Its estimated bytes in the journal, as counted for its user. */
+  journalBytes = 0;
   /** Clients append tasks: it does not end before it is closed. */
   isOpen: boolean;
   /** Digest of all tasks by the last appending client. */

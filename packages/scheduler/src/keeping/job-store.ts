@@ -89,6 +89,8 @@ export class JobStore {
   readonly #places = new TaskPlaces();
   readonly #activeByUser = new Map<string | undefined, HeldByUser>();
   readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
+  /** Estimated bytes in the journal, by user. */
+  readonly #journalByUser = new Map<string | undefined, number>();
   readonly #lastJob: number;
   #next: number;
   /** Nothing is forgotten by its age before. */
@@ -175,6 +177,10 @@ export class JobStore {
     return this.#activeByUser;
   }
 
+  get journalByUser(): ReadonlyMap<string | undefined, number> {
+    return this.#journalByUser;
+  }
+
   nextName(): { number: JobNumber; id: string } {
     const number = this.#next++;
     return { number, id: this.idOf(number) };
@@ -188,6 +194,7 @@ export class JobStore {
     this.#active.set(job.number, job);
     measure(job);
     this.#countBytes(job, job.bytes, 0);
+    this.#countJournal(job);
     this.#countActive(job, 1);
     const key = scopedKeyOf(job);
     if (key !== undefined) this.#byKey.set(key, job);
@@ -203,6 +210,7 @@ export class JobStore {
     const key = scopedKeyOf(job);
     if (this.#ended.get(number) === job) this.#drop(job);
     else {
+      job.journalBytes = this.#away.byNumber(number)?.bytes ?? job.journalBytes;
       this.#away.remove(number);
       this.#recalled.delete(number);
     }
@@ -222,6 +230,7 @@ export class JobStore {
     } else this.#drop(job);
     this.logs.forget(number);
     this.#freeKey(job);
+    this.#journalShrinks(job.spec.user, job.journalBytes);
   }
 
   /** The job with the key is in memory no more. */
@@ -269,6 +278,19 @@ export class JobStore {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
     this.#countBytes(job, bytes - job.bytes, 0);
     job.bytes = bytes;
+    this.#countJournal(job);
+  }
+
+  #countJournal(job: Job): void {
+    const bytes = job.bytes + job.history.reports.recordedBytes;
+    this.#journalShrinks(job.spec.user, job.journalBytes - bytes);
+    job.journalBytes = bytes;
+  }
+
+  #journalShrinks(user: string | undefined, bytes: number): void {
+    const left = (this.#journalByUser.get(user) ?? 0) - bytes;
+    if (left > 0) this.#journalByUser.set(user, left);
+    else this.#journalByUser.delete(user);
   }
 
   /** Those that have not ended and of which the worker has tasks, in the order of their numbers. */
@@ -468,6 +490,7 @@ export class JobStore {
     for (let job = this.#ended.first; job !== undefined && isOld(job.endedAt!); job = this.#ended.first) {
       this.#drop(job);
       this.#freeKey(job);
+      this.#journalShrinks(job.spec.user, job.journalBytes);
       this.#forget(job.number, now);
     }
     for (let left = FORGOTTEN_MAX; left > 0; left--) {
@@ -502,13 +525,22 @@ export class JobStore {
 
   /** @param droppedAt when its results went, where memory was short */
   #keepTrace(traces: Traces, job: Job, droppedAt?: Millis): void {
-    const { number, state, endedAt, spec } = job;
+    const { number, state, endedAt, spec, journalBytes: bytes } = job;
     this.#freeKey(job);
-    traces.push({ number, key: scopedKeyOf(job), user: spec.user, state, endedAt: endedAt!, droppedAt });
+    traces.push({
+      number,
+      key: scopedKeyOf(job),
+      user: spec.user,
+      state,
+      endedAt: endedAt!,
+      bytes,
+      droppedAt,
+    });
   }
 
   #dropFirst(traces: Traces, now: Millis): void {
-    const { number } = traces.first!;
+    const { number, user, bytes } = traces.first!;
+    this.#journalShrinks(user, bytes);
     traces.shift();
     this.#recalled.delete(number);
     this.#forget(number, now);

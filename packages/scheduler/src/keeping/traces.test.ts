@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { type Trace, Traces } from './traces.js';
 
 function trace(number: number, fields: Partial<Trace> = {}): Trace {
-  return { number, key: `k${number}`, user: undefined, state: 'completed', endedAt: number, ...fields };
+  const rest = { key: `k${number}`, user: undefined, state: 'completed', bytes: 100 } as const;
+  return { number, ...rest, endedAt: number, ...fields };
 }
 
 const step = fc.oneof(
@@ -17,6 +18,7 @@ const step = fc.oneof(
       user: fc.constantFrom(undefined, 'ada', 'bob'),
       state: fc.constantFrom(...JOB_STATES),
       endedAt: fc.integer({ min: 0, max: 1_000 }),
+      bytes: fc.integer({ min: 0, max: 1_000_000 }),
     }),
   },
   { weight: 2, arbitrary: fc.constant('shift' as const) },

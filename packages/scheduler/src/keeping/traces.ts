@@ -19,6 +19,8 @@ export interface Trace {
   readonly user: string | undefined;
   readonly state: JobState;
   readonly endedAt: Millis;
+  /** Estimated bytes of the job in the journal. */
+  readonly bytes: number;
   /** When it had to make room; undefined where it did not, or that was at the start. */
   readonly droppedAt?: Millis | undefined;
 }
@@ -27,7 +29,7 @@ export interface Trace {
 export type IsOwner = (user: string | undefined) => boolean;
 
 /** Columns, and both indexes at twice as many places as rows. In bytes, beside the texts. */
-const ROW_BYTES = 88;
+const ROW_BYTES = 96;
 /** A text of its own, beside its characters. In bytes. */
 const TEXT_BYTES = 24;
 const ROWS_MIN = 64;
@@ -45,6 +47,7 @@ export class Traces {
   #seed: number | undefined;
   #numbers = new Float64Array(0);
   #endedAt = new Float64Array(0);
+  #journalBytes = new Float64Array(0);
   /** NaN: it did not have to make room. */
   #droppedAt = new Float64Array(0);
   #states = new Uint8Array(0);
@@ -84,11 +87,12 @@ export class Traces {
     return this.#length === 0 ? undefined : this.#at(this.#head);
   }
 
-  push({ number, key, user, state, endedAt, droppedAt }: Trace): void {
+  push({ number, key, user, state, endedAt, bytes, droppedAt }: Trace): void {
     if (this.#length === this.#numbers.length) this.#resize(Math.max(ROWS_MIN, 2 * this.#length));
     const row = this.#rowAt(this.#length++);
     this.#numbers[row] = number;
     this.#endedAt[row] = endedAt;
+    this.#journalBytes[row] = bytes;
     this.#droppedAt[row] = droppedAt ?? Number.NaN;
     this.#states[row] = JOB_STATES.indexOf(state);
     this.#counts[this.#states[row]!]!++;
@@ -173,6 +177,7 @@ export class Traces {
       user: this.#users[row],
       state: JOB_STATES[this.#states[row]!]!,
       endedAt: this.#endedAt[row]!,
+      bytes: this.#journalBytes[row]!,
       droppedAt: Number.isNaN(this.#droppedAt[row]!) ? undefined : this.#droppedAt[row]!,
     };
   }
@@ -201,6 +206,7 @@ export class Traces {
       Array.from({ length: size }, (_, i) => (i < length ? from[order[i]!] : undefined));
     this.#numbers = column(new Float64Array(size), this.#numbers);
     this.#endedAt = column(new Float64Array(size), this.#endedAt);
+    this.#journalBytes = column(new Float64Array(size), this.#journalBytes);
     this.#droppedAt = column(new Float64Array(size), this.#droppedAt);
     this.#states = column(new Uint8Array(size), this.#states);
     this.#hashes = column(new Uint32Array(size), this.#hashes);

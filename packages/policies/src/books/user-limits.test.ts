@@ -1,0 +1,115 @@
+import { amountOf, GPU, parseUsers, Random } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import { OWNER, PolicyBench } from '../testing.fixture.js';
+
+function benchOf(workers: number, users: object, slots = 1): PolicyBench {
+  const capacity = { cpu: slots, memory: 100 * slots, gpu: 1 };
+  const bench = new PolicyBench('goshawk', workers, { slots, capacity });
+  bench.books.grant(parseUsers(JSON.stringify(users), 'users.json'));
+  return bench;
+}
+
+function running(bench: PolicyBench, user: string): number {
+  return [...bench.books.jobs].reduce((sum, job) => sum + (job.user === user ? job.running : 0), 0);
+}
+
+test('the users of a project divide its weight while they have jobs', () => {
+  const of = { project: 'physics' };
+  const bench = benchOf(1, { ann: of, ben: { ...of, weight: 2 }, '@physics': { weight: 6 } });
+  bench.need(1, { tasks: 9, user: 'ann' });
+  expect(bench.stage(1).job.userWeight).toBe(6);
+  bench.need(2, { tasks: 9, user: 'ben' });
+  bench.need(3, { tasks: 9, user: 'cleo' });
+  expect([1, 2, 3].map((job) => bench.stage(job).job.userWeight)).toEqual([2, 4, 1]);
+  bench.withdraw(2);
+  expect(bench.stage(1).job.userWeight).toBe(6);
+});
+
+describe('limits of users', () => {
+  test('hold for all of the user together, and leave the rest to others', () => {
+    const bench = benchOf(8, { ann: { running: 3 } });
+    bench.say(1, { tasks: 2, user: 'ann' });
+    bench.need(2, { tasks: 9, user: 'ann' });
+    bench.need(3, { tasks: 5, user: 'ben' });
+    expect([running(bench, 'ann'), running(bench, 'ben')]).toEqual([3, 5]);
+    bench.end(1);
+    expect(running(bench, 'ann')).toBe(3);
+  });
+
+  test('hold for the users of a project together', () => {
+    const of = { project: 'physics' };
+    const bench = benchOf(8, { ann: of, ben: of, '@physics': { cpus: 4 } });
+    bench.say(1, { tasks: 9, user: 'ann', demand: { cpu: 1 } });
+    bench.say(2, { tasks: 9, user: 'ben', demand: { cpu: 1 } });
+    bench.settle();
+    expect(running(bench, 'ann') + running(bench, 'ben')).toBe(4);
+    bench.say(3, { tasks: 9, user: 'cleo', demand: { cpu: 1 } });
+    bench.settle();
+    expect(running(bench, 'cleo')).toBe(4);
+  });
+
+  test('say which one binds, and stop to when the operator lifts them', () => {
+    const bench = benchOf(4, { ann: { memory: 150, gpus: 1 } });
+    bench.need(1, { tasks: 4, user: 'ann', demand: { memory: 50 } });
+    expect(running(bench, 'ann')).toBe(3);
+    expect(bench.stage(1).heldBy).toBe(
+      'user ann has 150 B of memory of the 150 B that --users allows at a time',
+    );
+    bench.books.grant(parseUsers('{}', 'users.json'));
+    bench.settle();
+    expect(running(bench, 'ann')).toBe(4);
+    expect(bench.stage(1)).toMatchObject({ held: 0, waiting: 0, heldBy: undefined });
+  });
+
+  test('are not used up by tasks that fit no worker', () => {
+    const bench = benchOf(4, { ann: { running: 2 } });
+    bench.need(1, { tasks: 5, user: 'ann', demand: { cpu: 64 } });
+    bench.need(2, { tasks: 5, user: 'ann' });
+    expect(bench.stage(2).running).toBe(2);
+  });
+
+  test('hold through random arrivals, ends and changes of the file, and everything runs in the end', () => {
+    for (let seed = 0; seed < 8; seed++) {
+      const random = Random.seeded(`limits ${seed}`);
+      const draw = (below: number): number => Math.floor(random.next() * below);
+      const limits = { running: 1 + draw(4), cpus: 1 + draw(4), memory: 40 + draw(200), gpus: 1 + draw(3) };
+      const bench = benchOf(3, { ann: limits, ben: { project: 'p' }, '@p': { running: 2 } }, 2);
+      const users = ['ann', 'ben', 'cleo'] as const;
+      for (let step = 0; step < 80; step++) {
+        bench.now += draw(50);
+        const what = draw(3);
+        if (what === 0)
+          bench.need(1 + step, {
+            tasks: 1 + draw(5),
+            user: users[draw(3)]!,
+            demand: [{}, { cpu: 2 }, { memory: 40 }, { gpu: 0.5 }][draw(4)]!,
+          });
+        else if ([...bench.books.workers].some(({ runs }) => runs.length > 0)) bench.endAny(draw(9));
+        const used = { running: 0, cpu: 0, memory: 0, gpu: 0 };
+        for (const job of bench.books.jobs)
+          for (const stage of job.user === 'ann' ? job.allStages : []) {
+            const amounts = bench.books.names.resourcesOf(stage.demand);
+            used.running += stage.running;
+            used.cpu += stage.running * (amountOf(amounts, 'cpu') || 1);
+            used.memory += stage.running * amountOf(amounts, 'memory');
+            used.gpu += stage.running * amountOf(amounts, GPU);
+          }
+        const seen = `seed ${seed}, step ${step}: ${JSON.stringify({ used, limits })}`;
+        expect(used.running <= limits.running, seen).toBe(true);
+        expect(used.cpu <= limits.cpus, seen).toBe(true);
+        expect(used.memory <= limits.memory, seen).toBe(true);
+        expect(used.gpu <= limits.gpus, seen).toBe(true);
+        expect(running(bench, 'ben') <= 2, seen).toBe(true);
+        bench.books.checkInvariants();
+      }
+      bench.books.grant(parseUsers('{"ben": {"running": 1}}', 'users.json'));
+      for (let left = 1_000; left > 0; left--) {
+        bench.now += 10;
+        if (![...bench.books.workers].some(({ runs }) => runs.length > 0)) break;
+        bench.endAny(0);
+      }
+      const left = [...bench.books.jobsOf(OWNER)].map(({ user, number }) => `${user} ${number}`);
+      expect(left, `seed ${seed}`).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,249 @@
+import {
+  formatBytes,
+  GPU,
+  grantOf,
+  projectGrantOf,
+  type ResourceNames,
+  SLOT,
+  type UserGrants,
+  type UserLimits,
+  unitsOf,
+  type Vector,
+} from '@goshawk/core';
+import { fitsEver, hasRoom, needsOf } from '../fitting.js';
+import type { BookedJob, BookedStage, BookedWorker } from './entries.js';
+
+/** Limits on what runs, in the order of `amountsOf`. */
+const LIMITED = ['running', 'cpus', 'memory', 'gpus'] as const satisfies (keyof UserLimits)[];
+type Limited = (typeof LIMITED)[number];
+
+/** Usage and limits of a user, or of a project. */
+interface Account {
+  readonly title: string;
+  readonly limits: UserLimits;
+  /** Usage of tasks that run or may start, by index of `LIMITED`. */
+  readonly used: number[];
+}
+
+/**
+ * Limits on what users and projects run at a time. A policy sees as many waiting tasks of a user as the limits let start,
+ * so that any policy keeps them.
+ */
+export class RunningLimits {
+  readonly #names: ResourceNames;
+  #grants: UserGrants = new Map();
+  /** Jobs by pool: users whose jobs share a limit. */
+  readonly #pools = new Map<string, Set<BookedJob>>();
+  readonly #poolOf = new Map<BookedJob, string>();
+  readonly #changed = new Set<string>();
+  isEmpty = true;
+
+  constructor(names: ResourceNames) {
+    this.#names = names;
+  }
+
+  grant(grants: UserGrants, jobs: Iterable<BookedJob>): void {
+    for (const pool of this.#pools.keys()) this.#changed.add(pool);
+    this.#grants = grants;
+    this.isEmpty = [...grants.values()].every(({ limits }) => !isLimited(limits));
+    for (const job of jobs) this.came(job);
+  }
+
+  /** The job is new, or its user has become known. */
+  came(job: BookedJob): void {
+    if (this.isEmpty && this.#pools.size === 0) return;
+    const pool = this.#poolFor(job.user);
+    const before = this.#poolOf.get(job);
+    if (before !== undefined && before !== pool) this.gone(job);
+    this.#poolOf.set(job, pool);
+    const jobs = this.#pools.get(pool);
+    if (jobs === undefined) this.#pools.set(pool, new Set([job]));
+    else jobs.add(job);
+    this.#changed.add(pool);
+  }
+
+  gone(job: BookedJob): void {
+    const pool = this.#poolOf.get(job);
+    if (pool === undefined) return;
+    this.#poolOf.delete(job);
+    const jobs = this.#pools.get(pool)!;
+    jobs.delete(job);
+    if (jobs.size === 0) this.#pools.delete(pool);
+    this.#changed.add(pool);
+  }
+
+  /** More or less of the job waits or runs. */
+  changed(job: BookedJob): void {
+    if (this.#poolOf.size === 0) return;
+    const pool = this.#poolOf.get(job);
+    if (pool !== undefined) this.#changed.add(pool);
+  }
+
+  /** Whether some limit holds for the jobs of this user. */
+  isLimited(user: string): boolean {
+    return !this.isEmpty && this.#accountsOf(user, new Map()).length > 0;
+  }
+
+  /**
+   * Divides what the limits leave among the waiting tasks of each pool that has changed: first those that fit some worker now,
+   * in order of arrival.
+   *
+   * @param show sets how many of a stage's tasks the policy sees
+   */
+  allot(workers: Iterable<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
+    if (this.#changed.size === 0) return;
+    let known: BookedWorker[] | undefined;
+    for (const pool of this.#changed) {
+      const jobs = this.#pools.get(pool);
+      if (jobs === undefined) continue;
+      known ??= [...workers].filter(({ open }) => open);
+      this.#allotPool(jobs, known, show);
+    }
+    this.#changed.clear();
+  }
+
+  #allotPool(
+    jobs: ReadonlySet<BookedJob>,
+    workers: readonly BookedWorker[],
+    show: (stage: BookedStage, tasks: number) => void,
+  ): void {
+    const accounts = new Map<string, Account>();
+    const waiting: { readonly stage: BookedStage; readonly accounts: readonly Account[] }[] = [];
+    for (const job of jobs) {
+      const of = this.#accountsOf(job.user, accounts);
+      for (const stage of job.allStages) {
+        if (stage.running > 0) charge(of, this.#amountsOf(stage.demand), stage.running);
+        if (stage.waiting + stage.held > stage.named) waiting.push({ stage, accounts: of });
+      }
+    }
+    waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
+    const order = isShort(waiting, (stage) => this.#amountsOf(stage.demand))
+      ? fittingFirst(waiting, workers)
+      : waiting;
+    for (const { stage, accounts: of } of order) {
+      const amounts = this.#amountsOf(stage.demand);
+      const wanted = stage.waiting + stage.held;
+      const room = roomIn(of, amounts);
+      const tasks = stage.gang && room < wanted ? 0 : Math.min(wanted, room);
+      charge(of, amounts, tasks);
+      stage.heldBy = tasks === wanted ? undefined : bindingOf(of, amounts, stage.gang ? wanted : 1);
+      show(stage, tasks);
+    }
+  }
+
+  #poolFor(user: string): string {
+    const { project } = grantOf(this.#grants, user);
+    return isLimited(projectGrantOf(this.#grants, project)?.limits) ? `@${project}` : `user ${user}`;
+  }
+
+  #accountsOf(user: string, known: Map<string, Account>): readonly Account[] {
+    const { limits, project } = grantOf(this.#grants, user);
+    const shared = projectGrantOf(this.#grants, project)?.limits;
+    const accounts: Account[] = [];
+    const add = (title: string, of: UserLimits): void => {
+      let account = known.get(title);
+      if (account === undefined) {
+        account = { title, limits: of, used: LIMITED.map(() => 0) };
+        known.set(title, account);
+      }
+      accounts.push(account);
+    };
+    if (isLimited(limits)) add(user === '' ? 'users without a name' : `user ${user}`, limits);
+    if (isLimited(shared)) add(`project ${project}`, shared);
+    return accounts;
+  }
+
+  /** Amounts of one task by index of `LIMITED`: one CPU if it requests none. */
+  #amountsOf(demand: Vector): readonly number[] {
+    const of = (name: string): number => {
+      const index = this.#names.find(name);
+      return index === undefined ? 0 : (demand[index] ?? 0) / unitsOf(name);
+    };
+    return [demand[SLOT] ?? 1, of('cpu') || 1, of('memory'), of(GPU)];
+  }
+}
+
+function isLimited(limits: UserLimits | undefined): limits is UserLimits {
+  return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
+}
+
+/** Higher priorities first, then in order of arrival. */
+function orderOf(job: BookedJob): number {
+  return job.arrivedAt + PRIORITY_MS[job.priority];
+}
+
+const PRIORITY_MS = { high: -1e15, normal: 0, low: 1e15 } as const;
+
+/** Sums of decimal fractions may be off by this much. */
+const ROUNDING = 1e-6;
+
+function roomIn(accounts: readonly Account[], amounts: readonly number[]): number {
+  let room = Number.POSITIVE_INFINITY;
+  for (const { limits, used } of accounts)
+    for (const [at, name] of LIMITED.entries()) {
+      const limit = limits[name];
+      if (limit !== undefined && amounts[at]! > 0)
+        room = Math.min(room, Math.max(0, Math.floor((limit - used[at]!) / amounts[at]! + ROUNDING)));
+    }
+  return room;
+}
+
+function charge(accounts: readonly Account[], amounts: readonly number[], tasks: number): void {
+  for (const { used } of accounts) for (const [at, amount] of amounts.entries()) used[at]! += tasks * amount;
+}
+
+/** Whether the limits leave less than all that waits. */
+function isShort(
+  waiting: readonly { readonly stage: BookedStage; readonly accounts: readonly Account[] }[],
+  amountsOf: (stage: BookedStage) => readonly number[],
+): boolean {
+  return waiting.some(
+    ({ stage, accounts }) => roomIn(accounts, amountsOf(stage)) < stage.waiting + stage.held,
+  );
+}
+
+/** Tasks that no worker has room for now use no limit that others could. Those that fit no worker at all come last. */
+function fittingFirst<T extends { readonly stage: BookedStage }>(
+  waiting: readonly T[],
+  workers: readonly BookedWorker[],
+): readonly T[] {
+  const ranks = new Map<string, number>();
+  const rankOf = ({ stage }: T): number => {
+    const needs = needsOf(stage);
+    let rank = ranks.get(needs);
+    if (rank === undefined) {
+      const fits = workers.some((worker) => hasRoom(stage, worker));
+      rank = fits ? 0 : workers.some((worker) => fitsEver(stage, worker)) ? 1 : 2;
+      ranks.set(needs, rank);
+    }
+    return rank;
+  };
+  // Stable: within a rank the order stays.
+  return [...waiting].sort((one, other) => rankOf(one) - rankOf(other));
+}
+
+const WORDS: Readonly<Record<Limited, (amount: number) => string>> = {
+  running: (amount) => `${amount} running tasks`,
+  cpus: (amount) => `${round(amount)} CPUs`,
+  memory: (amount) => `${formatBytes(amount)} of memory`,
+  gpus: (amount) => `${round(amount)} GPUs`,
+};
+
+function round(amount: number): number {
+  return Math.round(amount * 1_000) / 1_000;
+}
+
+/** The limit that keeps the next tasks from starting, for `why`. */
+function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
+  for (const { title, limits, used } of accounts)
+    for (const [at, name] of LIMITED.entries()) {
+      const limit = limits[name];
+      if (limit !== undefined && used[at]! + tasks * amounts[at]! > limit * (1 + ROUNDING))
+        return `${title} has ${WORDS[name](used[at]!)} of the ${limitText(name, limit)} that --users allows at a time`;
+    }
+  return 'a limit of --users';
+}
+
+function limitText(name: Limited, limit: number): string {
+  return name === 'memory' ? formatBytes(limit) : String(limit);
+}
