@@ -1,18 +1,44 @@
 /**
  * `npm run bench`: what has got slower (`peers/quick.mjs`); `npm run bench -- NAME`: the measurement of that name.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const BENCHES = [
+  'capacity',
+  'duel',
+  'durability',
+  'fidelity',
+  'fuzz',
+  'hops',
+  'mailbox',
+  'map',
+  'overload',
+  'packing',
+  'page',
+  'peers',
+  'predictor',
+  'retry',
+  'scaling',
+  'scrape',
+  'soak',
+  'staged',
+  'takeover',
+  'why',
+  'worlds',
+];
 
 const [, , name] = process.argv;
-const dist = new URL('dist/', import.meta.url);
 
 if (name === undefined || name.startsWith('-')) await import('./peers/quick.mjs');
-else if (/^[a-z]+$/.test(name) && existsSync(new URL(`${name}.js`, dist))) {
+else if (BENCHES.includes(name)) {
   process.argv.splice(2, 1);
-  await import(new URL(`${name}.js`, dist).href);
+  if (name === 'peers') {
+    const folder = fileURLToPath(new URL('peers', import.meta.url));
+    execFileSync('npm', ['ci', '--prefix', folder, '--no-fund', '--no-audit'], { stdio: 'inherit' });
+    await import('./peers/main.mjs');
+  } else await import(new URL(`dist/${name}.js`, import.meta.url).href);
 } else {
-  const scripts = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  const names = [...scripts.matchAll(/"bench:([a-z]+)"/g)].map(([, each]) => each);
-  console.error(`bench: there is no measurement "${name}"; there are ${names.join(', ')}`);
+  console.error(`bench: there is no measurement "${name}"; there are ${BENCHES.join(', ')}`);
   process.exitCode = 2;
 }

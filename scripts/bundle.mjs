@@ -14,7 +14,7 @@ const folder = `${root}packages/cli/bundle`;
  * Packages of many small files, with what they need themselves, and those of which there are several versions. All
  * others stay where they are: they are native, find files of theirs by path, or are loaded by few commands.
  */
-const BUNDLED = /^(@goshawk\/|(zod|yargs|msgpackr|zeromq|fast-string-truncated-width)(\/|$))/;
+const BUNDLED = /^(@goshawk\/|(zod|yargs|msgpackr|nanoid|zeromq|fast-string-truncated-width)(\/|$))/;
 
 /** @param importer undefined: where it all begins */
 function isExternal(name, importer) {

@@ -187,7 +187,7 @@ if (values.write !== undefined) {
       'calls: 2,000 of a module, and again. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others keep nothing. ' +
       'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina. Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s. ' +
       'Medians of interleaved rounds, ratios within a round.',
-    commands: [`npm run bench:peers -- ${process.argv.slice(2).join(' ')}`],
+    commands: [`npm run bench -- peers -- ${process.argv.slice(2).join(' ')}`],
     notes: names.map((name) => `${name}: ${versions[name]}.`),
     tables,
   });

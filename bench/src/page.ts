@@ -3,7 +3,7 @@
  * ask the gateway what open pages ask and draw nothing, and with the pages in Chromium, which needs processors of its own.
  * And of a cluster of 10,000 workers that change all the time: what a page is sent, and how long its frames take.
  *
- *     npm run bench:page -- [--rounds 10] [--ways nobody,readers,Chromium] [--pages 5] [--workers 20] [--load 0.6]
+ *     npm run bench -- page -- [--rounds 10] [--ways nobody,readers,Chromium] [--pages 5] [--workers 20] [--load 0.6]
  *         [--jobs 2000] [--for 25s] [--cutoff 0.1] [--seed 1] [--shown 10000] [--watch 30] [--write] [--json]
  *
  * A delay is what a short job took beyond its longest task. Ratios are within a round; each begins with another way.

@@ -3,7 +3,7 @@
  * Prometheus's are at its interval, and from that the share of a core which 100 workers take together when they are
  * scraped every 15 s.
  *
- *     npm run bench:scrape -- [--shapes 4x25,10x1] [--scrapes 200] [--every 15] [--json]
+ *     npm run bench -- scrape -- [--shapes 4x25,10x1] [--scrapes 200] [--every 15] [--json]
  *
  * A shape is so many processes of so many workers. Processes say how much processor time they have had, to the µs; what they
  * take when nobody looks is measured before and taken off.

@@ -1,4 +1,4 @@
-import type { Attribute } from './messages/records.js';
+import type { Attribute } from './fields/records.js';
 
 /** Properties of a worker, such as its rack, by name; or what a job wishes for. */
 export type Attributes = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
+import { choice, count, flag, list, optional, parsed, resources, text, view } from './fields/fields.js';
+import { attribute, ms, name, settings, slots } from './fields/records.js';
 import { LIMITS } from './limits.js';
-import { choice, count, flag, list, optional, parsed, resources, text, view } from './messages/fields.js';
-import { attribute, ms, name, settings, slots } from './messages/records.js';
 import { WORKER_STATES } from './states.js';
 
 /** The view of the cluster that clients receive. */

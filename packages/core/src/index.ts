@@ -24,6 +24,23 @@ export * from './deque.js';
 export * from './durations.js';
 export * from './environment.js';
 export * from './errors.js';
+export * from './fields/fields.js';
+export {
+  type Attribute,
+  BATCH_PARTS,
+  type BatchPart,
+  COMPLETED,
+  type HeldRun,
+  LANES,
+  type Lane,
+  type Member,
+  OUTCOMES,
+  type Outcome,
+  type OutcomeKind,
+  type OutputChunk,
+  type Probe,
+  type TaskAttempt,
+} from './fields/records.js';
 export { makeFolder } from './folders.js';
 export { matchesGlob } from './glob.js';
 export * from './gpus.js';
@@ -67,7 +84,6 @@ export {
 export { exitCodeOfSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
-export * from './job/task-ranges.js';
 export {
   type AttemptView,
   COMMAND_LENGTH_MAX,
@@ -109,23 +125,6 @@ export * from './limits.js';
 export * from './linked-lists.js';
 export * from './max-tree.js';
 export { ROLES, type Role } from './messages/declaration.js';
-export * from './messages/fields.js';
-export {
-  type Attribute,
-  BATCH_PARTS,
-  type BatchPart,
-  COMPLETED,
-  type HeldRun,
-  LANES,
-  type Lane,
-  type Member,
-  OUTCOMES,
-  type Outcome,
-  type OutcomeKind,
-  type OutputChunk,
-  type Probe,
-  type TaskAttempt,
-} from './messages/records.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
@@ -146,6 +145,7 @@ export * from './start-fault.js';
 export * from './states.js';
 export * from './sums.js';
 export * from './table.js';
+export * from './task-ranges.js';
 export * from './terminal-text.js';
 export * from './users.js';
 export * from './vector.js';

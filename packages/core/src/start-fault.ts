@@ -1,4 +1,4 @@
-import type { Outcome } from './messages/records.js';
+import type { Outcome } from './fields/records.js';
 
 /** The system has no process, memory or file left, or no commands can be started at all: no task is to blame. */
 const OF_THE_WORKER: ReadonlySet<string> = new Set([

@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { Cluster, ResultOrder } from '@goshawk/client';
 import { jobJson, summaryJson } from '@goshawk/core';
+import { nanoid } from 'nanoid';
 import type { StreamEvent } from './route.js';
 import type { ClusterWatch } from './watch.js';
 
 /** Versions are this process's: of another one's, nothing is known here. */
-const EPOCH = randomUUID().slice(0, 8);
+const EPOCH = nanoid(8);
 
 /** Changes of the cluster after each poll. A slow reader gets fewer events but misses no change. */
 export async function* pageStream(

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { nanoid } from 'nanoid';
 
-/** 128 random bits in 22 of `A-Z a-z 0-9 _ -`. */
+/** 132 random bits in 22 of `A-Z a-z 0-9 _ -`. */
 export function randomName(): string {
-  return randomBytes(16).toString('base64url');
+  return nanoid(22);
 }

@@ -1,4 +1,4 @@
-import { parsed } from '../messages/fields.js';
+import { parsed } from '../fields/fields.js';
 
 /** Amounts by name, sums among them: as large as they come. */
 export const amounts = parsed(readAmounts);

@@ -1,7 +1,7 @@
+import { choice, count, flag, list, optional, record, text, view } from '../fields/fields.js';
+import { line, ms, name, requires, stage, task } from '../fields/records.js';
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
-import { choice, count, flag, list, optional, record, text, view } from '../messages/fields.js';
-import { line, ms, name, requires, stage, task } from '../messages/records.js';
 import { CLASSES } from '../policy/presets.js';
 import { amounts } from './amounts.js';
 import { jobSummary, predecessor, samplingView } from './view.js';

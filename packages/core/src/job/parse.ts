@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { InputError } from '../errors.js';
+import { firstIssue, shown, unknownKeys } from '../issues.js';
 import { LIMITS } from '../limits.js';
 import { nearest } from '../nearest.js';
 import { present } from '../present.js';
@@ -156,56 +157,15 @@ function normalized(path: string): string {
   return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`;
 }
 
-/** The first problem, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */
+/** The first problem of a job, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */
 export function describeIssue(error: z.ZodError): string {
-  let issue = error.issues[0]!;
-  const path = [...issue.path];
-  // A union reports every branch; the branch that matched furthest is the intended one.
-  while (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const branches = issue.errors.filter((branch) => branch.length > 0);
-    if (branches.length === 0) break;
-    const deepest = branches.reduce((a, b) => (branchDepth(b) > branchDepth(a) ? b : a));
-    if (branchDepth(deepest) === 0) break;
-    issue = deepest[0]!;
-    path.push(...issue.path);
-  }
-  const where = path.reduce<string>(
-    (text, part) =>
-      typeof part === 'number'
-        ? `${text}[${part}]`
-        : text === ''
-          ? shown(String(part))
-          : `${text}.${shown(String(part))}`,
-    '',
-  );
-  const what = issue.code === 'unrecognized_keys' ? unknownFields(issue.keys, path) : inWords(issue.message);
-  return where === '' ? what : `${where}: ${what}`;
-}
-
-/** `Too small: expected number to be >=0` as a person would say it. */
-function inWords(message: string): string {
-  return message
-    .replace(/^(Invalid (input|option)|Too (small|big)): /, '')
-    .replace(/^expected int,/, 'expected whole number,')
-    .replace(/ to (have|be) >=/, ' of at least ')
-    .replace(/ to (have|be) <=/, ' of at most ')
-    .replace(/ to be ([<>])/, ' $1 ')
-    .replaceAll('"|"', '", "');
-}
-
-/** How many unknown fields, and how much of a name, error messages show. */
-const KEYS_SHOWN = 5;
-const KEY_SHOWN = 80;
-
-function shown(key: string): string {
-  return key.length > KEY_SHOWN ? `${key.slice(0, KEY_SHOWN)}…` : key;
+  return firstIssue(error, unknownFields);
 }
 
 /** With the field that was meant, if one is close. */
 function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): string {
   const of = path.length === 0 ? 'job' : path.length === 2 && path[0] === 'stages' ? 'stage' : 'task';
-  const some = keys.slice(0, KEYS_SHOWN).map(shown);
-  const [first = ''] = some;
+  const first = shown(keys[0] ?? '');
   const fields = fieldsOf(of);
   // A field of another kind of task than the one that is written beside it.
   if (of === 'task' && fields.includes(first))
@@ -214,32 +174,12 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
     (field) => field.slice(0, STEM) === first.slice(0, STEM) && first.length >= STEM,
   );
   const meant = nearest(first, fields) ?? begun[0];
-  const more = keys.length > some.length ? ` and ${keys.length - some.length} more` : '';
-  const line = `unknown field ${some.map((key) => JSON.stringify(key)).join(', ')}${more}`;
+  const line = unknownKeys(keys);
   return meant === undefined ? line : `${line}; did you mean "${meant}"?`;
 }
 
 /** Letters at the beginning of a word that tell what is meant, as of `retry` and `retries`. */
 const STEM = 4;
-
-/** How far a branch of a union got: a wrong type at its top is 0, a problem within its fields more. */
-function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
-  const issue = branch[0]!;
-  if (issue.code === 'unrecognized_keys') return branch.length === 1 ? 2 : 0.5;
-  if (issue.path.length === 0) return 0;
-  return branch.some(isMissing) ? 0 : issue.path.length + 1;
-}
-
-/** A field of the branch itself that is not there, so that another branch was meant. */
-function isMissing(issue: z.core.$ZodIssue): boolean {
-  if (issue.path.length !== 1) return false;
-  if (issue.code === 'invalid_union') return issue.errors.flat().every(isUndefined);
-  return isUndefined(issue);
-}
-
-function isUndefined({ code, message }: z.core.$ZodIssue): boolean {
-  return code === 'invalid_type' && message.endsWith('received undefined');
-}
 
 function orderStages(job: ParsedJob, source: string): StageSpec[] {
   const written = job.stages ?? [

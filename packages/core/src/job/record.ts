@@ -1,11 +1,11 @@
+import type { Outcome } from '../fields/records.js';
 import type { AttemptNumber, JobNumber, Millis, TaskIndex } from '../ids.js';
-import type { Outcome } from '../messages/records.js';
 import type { JobClass, Route } from '../policy/presets.js';
+import type { TaskRange } from '../task-ranges.js';
 import type { Payload } from './payload.js';
 import type { Priority } from './priority.js';
 import type { RetryChoice } from './retry-choice.js';
 import type { JobSpec } from './spec.js';
-import type { TaskRange } from './task-ranges.js';
 import type { JobState } from './view.js';
 
 /**

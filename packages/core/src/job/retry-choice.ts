@@ -1,6 +1,6 @@
+import { flag, list, optional, record } from '../fields/fields.js';
+import { taskRange } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
-import { flag, list, optional, record } from '../messages/fields.js';
-import { taskRange } from '../messages/records.js';
 
 export const retryChoiceFields = {
   /** Only tasks that failed, and stages that could not run because of them. Otherwise also tasks that were cancelled. */

@@ -1,5 +1,5 @@
-import { choice, count, list, number, optional, view } from '../messages/fields.js';
-import { line, name } from '../messages/records.js';
+import { choice, count, list, number, optional, view } from '../fields/fields.js';
+import { line, name } from '../fields/records.js';
 import { addTo, type Resources } from '../resources.js';
 import { amounts } from './amounts.js';
 

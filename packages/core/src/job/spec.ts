@@ -4,13 +4,13 @@ import type { InputError } from '../errors.js';
 import { JOB_ID } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import type { Resources } from '../resources.js';
+import type { TaskRange } from '../task-ranges.js';
 import { webHostOf } from '../web-address.js';
 import { type Begin, parseBegin } from './begin.js';
 import { parseBytes } from './bytes.js';
 import { type Payload, passableText, payloadFields, payloadSchema, withUnit } from './payload.js';
 import { PRIORITIES, type Priority } from './priority.js';
 import { exitCodeOfSignal } from './signals.js';
-import type { TaskRange } from './task-ranges.js';
 
 /**
  * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text

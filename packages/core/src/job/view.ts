@@ -1,4 +1,3 @@
-import { LIMITS } from '../limits.js';
 import {
   bytes,
   choice,
@@ -14,8 +13,9 @@ import {
   signed,
   text,
   view,
-} from '../messages/fields.js';
-import { attempt, line, ms, name, OUTCOMES, task } from '../messages/records.js';
+} from '../fields/fields.js';
+import { attempt, line, ms, name, OUTCOMES, task } from '../fields/records.js';
+import { LIMITS } from '../limits.js';
 import { CLASSES } from '../policy/presets.js';
 import { PRIORITIES } from './priority.js';
 

@@ -1,5 +1,5 @@
 /** How a message of the protocol is declared. */
-import type { Field } from './fields.js';
+import type { Field } from '../fields/fields.js';
 
 export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;
 export type Role = (typeof ROLES)[number];

@@ -15,6 +15,48 @@ import {
   takeover,
   workerPage,
 } from '../cluster-view.js';
+import {
+  address,
+  bytes,
+  choice,
+  count,
+  countTo,
+  type Field,
+  flag,
+  type Infer,
+  list,
+  number,
+  open,
+  optional,
+  record,
+  resources,
+  text,
+  view,
+} from '../fields/fields.js';
+import {
+  attempt,
+  attribute,
+  BATCH_PARTS,
+  heldRun,
+  job,
+  lane,
+  line,
+  member,
+  ms,
+  name,
+  outcome,
+  outputChunk,
+  probe,
+  request,
+  requires,
+  settings,
+  slots,
+  stage,
+  task,
+  taskAttempt,
+  taskRange,
+  wish,
+} from '../fields/records.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
 import { PRIORITIES } from '../job/priority.js';
 import { retryChoiceFields } from '../job/retry-choice.js';
@@ -39,48 +81,6 @@ import { LIMITS } from '../limits.js';
 import { LENGTHS_MAX } from '../policy/job-lengths.js';
 import { CLASSES } from '../policy/presets.js';
 import { message, type Role } from './declaration.js';
-import {
-  address,
-  bytes,
-  choice,
-  count,
-  countTo,
-  type Field,
-  flag,
-  type Infer,
-  list,
-  number,
-  open,
-  optional,
-  record,
-  resources,
-  text,
-  view,
-} from './fields.js';
-import {
-  attempt,
-  attribute,
-  BATCH_PARTS,
-  heldRun,
-  job,
-  lane,
-  line,
-  member,
-  ms,
-  name,
-  outcome,
-  outputChunk,
-  probe,
-  request,
-  requires,
-  settings,
-  slots,
-  stage,
-  task,
-  taskAttempt,
-  taskRange,
-  wish,
-} from './records.js';
 
 function answer<T>(from: Role | readonly Role[], value: Field<T>) {
   return message(from, 'client', 'Lost: the request comes again.', { request, value });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatCount } from '../counts.js';
 import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
-import { describeIssue } from '../job/parse.js';
+import { firstIssue } from '../issues.js';
 import { LIMITS } from '../limits.js';
 import { CUTOFF_JOBS_MIN } from './job-lengths.js';
 import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
@@ -216,7 +216,7 @@ export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs:
 export function parseClusterSettings(value: unknown): ClusterSettings {
   // A process reads them once or twice: without compiling a checker for that.
   const result = clusterSettingsSchema.safeParse(value, { jitless: true });
-  if (!result.success) throw new InputError('bad-settings', `settings: ${describeIssue(result.error)}`);
+  if (!result.success) throw new InputError('bad-settings', `settings: ${firstIssue(result.error)}`);
   return result.data;
 }
 

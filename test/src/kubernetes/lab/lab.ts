@@ -8,7 +8,7 @@ import type { RunOptions, Said, Transcript } from './transcript.js';
 export const NAMESPACE = 'goshawk';
 export const NODE = 'node1';
 /** What is applied here: one node, of an old Kubernetes. */
-export const OVERLAY = 'k8s/overlays/local-1.20';
+export const OVERLAY = 'test/src/kubernetes/lab/overlay';
 export const SCHEDULERS = 2;
 
 const POLL_MS = 300;

@@ -1,5 +1,5 @@
-import { InputError } from '../errors.js';
-import { LIMITS } from '../limits.js';
+import { InputError } from './errors.js';
+import { LIMITS } from './limits.js';
 
 /** Tasks `first` to `last` of a job, both included. */
 export interface TaskRange {

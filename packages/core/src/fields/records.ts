@@ -1,8 +1,8 @@
 /** Parts that several messages share. */
 import type { AttemptNumber, JobNumber, Millis, StageIndex, TaskIndex } from '../ids.js';
-import type { TaskRange } from '../job/task-ranges.js';
 import { LIMITS } from '../limits.js';
 import { parseClusterSettings } from '../policy/settings.js';
+import type { TaskRange } from '../task-ranges.js';
 import {
   address,
   bytes,
