@@ -189,6 +189,25 @@ describe.skipIf(missing !== undefined)(
       expect(outcome).toMatchObject({ error: { code: 'not-allowed' } });
     });
 
+    it('a sandbox without a network reaches nothing but itself', async () => {
+      const options = { runAs: 'sandbox', hasKeys: true, hidden: [], network: false } as const;
+      const made = new Executors({
+        dataFolder: join(folder, 'data'),
+        isolation: new Isolation(options),
+        graceMs: 60_000,
+        environment: { PATH: process.env.PATH },
+      });
+      opened.push(made);
+      const { outcome, sink } = await outcomeOf(made, sh('tail -n +3 /proc/net/dev | cut -d: -f1'), {
+        user: MALLORY,
+      });
+      expect(outcome.kind).toBe('completed');
+      expect(sink.text().trim()).toBe('lo');
+      expect(() => new Isolation({ ...options, runAs: 'user' })).toThrow(
+        /only a sandbox has a network of its own/,
+      );
+    });
+
     it('a sandbox without keys gives no account to a submitter that names it', async () => {
       const dataFolder = join(folder, 'data');
       const isolation = new Isolation({ runAs: 'sandbox', hasKeys: false, hidden: [dataFolder] });

@@ -15,6 +15,8 @@ export interface IsolationOptions {
   readonly hasKeys: boolean;
   /** Files and folders that no task may see: keys, records, journals. */
   readonly hidden: readonly string[];
+  /** Sandboxes have the machine's network. Default: true. */
+  readonly network?: boolean | undefined;
   /** Bytes of the private /tmp of a sandbox. */
   readonly tmpBytes?: number;
 }
@@ -87,6 +89,12 @@ export class Isolation {
     if (this.#isRoot && this.#setpriv === undefined)
       throw unable('setpriv is not there', 'install util-linux');
     if (options.runAs === 'user') {
+      if (options.network === false)
+        throw new InputError(
+          'bad-option',
+          '--no-network: only a sandbox has a network of its own',
+          'give --run-as sandbox',
+        );
       if (!this.#isRoot)
         throw unable('only root can start tasks under other accounts', 'start the worker as root');
       if (!options.hasKeys)
@@ -189,6 +197,7 @@ export class Isolation {
         '--unshare-uts',
         '--unshare-cgroup-try',
       ],
+      ...(this.#options.network === false ? ['--unshare-net'] : []),
       ...['--cap-drop', 'ALL', '--dev', '/dev', '--proc', '/proc'],
       ...[
         '--size',

@@ -178,6 +178,13 @@ export const RUN_AS_OPTION = {
     'how commands run: as this worker (self), under the account that the submitter’s key is named after (user; the worker is root), or in a sandbox of bubblewrap (sandbox)',
 } as const;
 
+export const NETWORK_OPTION = {
+  type: 'flag',
+  default: true,
+  rare: true,
+  describe: 'let tasks use the network (off: --no-network, with --run-as sandbox; they have loopback alone)',
+} as const;
+
 export const SHADOW_OPTION = {
   type: 'text',
   value: 'NAMES',

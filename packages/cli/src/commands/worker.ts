@@ -13,6 +13,7 @@ import {
   httpOptions,
   keep,
   MEMBER_OPTIONS,
+  NETWORK_OPTION,
   RUN_AS_OPTION,
 } from './daemon-options.js';
 
@@ -68,6 +69,7 @@ export const workerCommand = defineCommand({
         'folder of an empty version 2 cgroup, which limits commands to the CPU and memory that their job requests',
     },
     runAs: RUN_AS_OPTION,
+    network: NETWORK_OPTION,
     hide: {
       type: 'texts',
       value: 'PATH',
@@ -125,6 +127,7 @@ export const workerCommand = defineCommand({
         folder: context.cwd,
       },
       runAs: options.runAs,
+      network: options.network,
       hidden: [
         ...(keys?.path === undefined ? [] : [keys.path]),
         ...(context.global.keys === undefined ? [] : [resolve(context.cwd, context.global.keys)]),

@@ -16,7 +16,7 @@ type OptionsOf<C extends { readonly options: OptionSpecs }> = Resolved<C['option
 
 interface LocalClusterOptions
   extends Pick<OptionsOf<typeof workerCommand>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
-    Partial<Pick<OptionsOf<typeof workerCommand>, 'resources' | 'runAs'>>,
+    Partial<Pick<OptionsOf<typeof workerCommand>, 'resources' | 'runAs' | 'network'>>,
     Partial<
       Pick<
         OptionsOf<typeof schedulerCommand>,
@@ -247,6 +247,7 @@ export class LocalCluster {
         resources,
         attribute,
         runAs: this.#options.runAs,
+        network: this.#options.network,
         hide: [dataFolder],
         auditLog: this.#options.auditLog,
       });

@@ -58,6 +58,8 @@ export interface WorkersOptions extends ProcessOptions {
   readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn' | 'isolation'>;
   /** Default: `self`. */
   readonly runAs?: RunAs | undefined;
+  /** Tasks in sandboxes have the machine's network. Default: true. */
+  readonly network?: boolean | undefined;
   /** Files and folders hidden from tasks, besides `dataFolder`. */
   readonly hidden?: readonly string[] | undefined;
 }
@@ -152,12 +154,19 @@ function checkCgroup(folder: string | undefined): void {
  */
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const { logger, names, slots, capacity } = options;
-  const { runAs = 'self' } = options;
+  const { runAs = 'self', network } = options;
+  if (runAs === 'self' && network === false)
+    throw new InputError(
+      'bad-option',
+      '--no-network: only a sandbox has a network of its own',
+      'give --run-as sandbox',
+    );
   const isolation =
     runAs === 'self'
       ? undefined
       : new Isolation({
           runAs,
+          network,
           hasKeys: options.keys !== undefined,
           hidden: [options.dataFolder, ...(options.hidden ?? [])],
         });
